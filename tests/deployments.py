@@ -23,7 +23,7 @@ from botocore.exceptions import ClientError
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from cdk_sagemaker_llm.local.untyped import Untyped
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from cdk_sagemaker_llm.local.untyped import Untyped
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 # In parts, so that no file has it.
 TOKEN = f"hf{chr(95)}TheTokenThatNoTestMayEverTellAnyone"

@@ -167,8 +167,8 @@ FOUND = ROOT / "tools" / "peers" / "found.json"
 _LINTERS = """\
 ## Linters
 
-`make test` holds every template above before cdk-nag (AwsSolutions), cfn-lint, \
-checkov, and, policy by policy, parliament and cloudsplaining.
+`make test` holds every template above before cdk-nag (AwsSolutions) and cfn-lint, \
+and `make test-all` before checkov and, policy by policy, parliament and cloudsplaining.
 Nothing else is found than what is listed here with its reason.
 IAM Access Analyzer was not asked: it runs in an account.
 """

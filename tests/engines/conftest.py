@@ -15,7 +15,7 @@ from botocore.config import Config
 
 from cdk_sagemaker_llm.client import LlmClient
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.engines.servers import executable, free_port, serving, write_model
 from tests.local.hosting_requests import make_config, make_model
 

@@ -24,13 +24,14 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.test import Client
 
-from cdk_sagemaker_llm.local import monitoring, regions, scaling
-from cdk_sagemaker_llm.local.clock import CLOCK
-from cdk_sagemaker_llm.local.gateway import Gateway
-from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
-from cdk_sagemaker_llm.local.settings import BY_HAND, Settings
-from cdk_sagemaker_llm.local.untyped import Untyped
-from cdk_sagemaker_llm.local.watching.watch import Watching
+from cdk_sagemaker_llm.local.aws import regions
+from cdk_sagemaker_llm.local.aws.clock import CLOCK
+from cdk_sagemaker_llm.local.aws.gateway import Gateway
+from cdk_sagemaker_llm.local.aws.settings import BY_HAND, Settings
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.hosting.service import SageMaker
+from cdk_sagemaker_llm.local.scaling import application_auto_scaling, monitoring
+from cdk_sagemaker_llm.local.scaling.watching import Watching
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def hand_run_aws(
 
 @functools.cache
 def _moto() -> WSGIApplication:
-    scaling.install()
+    application_auto_scaling.install()
     monitoring.install()
     application: WSGIApplication = DomainDispatcherApplication(create_backend_app)
     return application

@@ -1,5 +1,6 @@
 """
-A real server, real sockets and the real CDK CLI, shared by the tests of this folder.
+A real server and real sockets, shared by the tests of this folder, and what deploys to
+it: the real CDK CLI, or its calls alone.
 """
 
 from __future__ import annotations
@@ -52,20 +53,8 @@ def _cdk(embedded_aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) ->
 
     The output is standard output and error together, in the order they came.
     """
-    return _bootstrapped(embedded_aws, tmp_path_factory)
-
-
-@pytest.fixture(name="fresh_cdk", scope="module")
-def _fresh_cdk(fresh_aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Cdk:
-    """
-    Run it likewise against the module's own server.
-    """
-    return _bootstrapped(fresh_aws, tmp_path_factory)
-
-
-def _bootstrapped(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Cdk:
     home = tmp_path_factory.mktemp("home")
-    run = cdk_runner(aws, home)
+    run = cdk_runner(embedded_aws, home)
     # Not in the checkout, whose cdk.json would have its app synthesised first.
     bootstrapped = run("bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=home)
     assert bootstrapped.returncode == 0, bootstrapped.stdout

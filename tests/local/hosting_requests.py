@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from botocore.config import Config
 
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 ROLE = "arn:aws:iam::123456789012:role/Hosting"
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"

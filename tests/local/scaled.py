@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cdk_sagemaker_llm.local.untyped import Untyped
-from cdk_sagemaker_llm.local.watching.capacity import capacity_of
-from cdk_sagemaker_llm.local.watching.subjects import Subject
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.scaling.capacity import capacity_of
+from cdk_sagemaker_llm.local.scaling.meter import Subject
 from tests.local.by_hand import HandRunAws
 from tests.local.hosting_requests import (
     make_component,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.hosting_requests import ROLE, TGI
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from cdk_sagemaker_llm import (
     InferenceComponentEndpoint,
     ResourceRequirements,
 )
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.deployments import ROOT, Deployer, synthesised
 from tests.local.hosting_requests import (
     LMI_36,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.by_hand import NOON, HandRunAws, hand_run_aws
 
 _METRIC: dict[str, Any] = {

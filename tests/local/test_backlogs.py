@@ -11,9 +11,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.latency import Latency
-from cdk_sagemaker_llm.local.untyped import Untyped
-from cdk_sagemaker_llm.local.watching.subjects import Subject
+from cdk_sagemaker_llm.local.scaling.meter import Subject
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import make_config, make_endpoint, make_model, unique
@@ -358,6 +358,7 @@ class Server:
         return bool(found["KeyCount"])
 
 
+@pytest.mark.whole
 def test_a_real_server_goes_to_zero_and_wakes() -> None:
     """
     Over sockets, ten minutes a second: what is asked of none is answered all the same.

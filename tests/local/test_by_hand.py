@@ -4,6 +4,8 @@ A server whose time is run by hand.
 
 from __future__ import annotations
 
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,6 +89,21 @@ def test_a_stack_goes_on_while_time_passes(aws: EmbeddedAws, tmp_path: Path) -> 
     last = events["StackEvents"][0]
     assert last["ResourceStatus"] == "DELETE_COMPLETE"
     assert last["Timestamp"].timestamp() <= began + 600
+
+
+@pytest.mark.parametrize("body", ["{}", "[600]", '{"advance": -1}', "soon"])
+def test_what_is_no_time_is_refused(aws: EmbeddedAws, body: str) -> None:
+    """
+    By whatever program asks, and no time passes.
+    """
+    before = aws.now
+    request = urllib.request.Request(  # noqa: S310 - our own server
+        f"{aws.url}/_embedded/clock", method="PUT", data=body.encode()
+    )
+
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        urllib.request.urlopen(request)  # noqa: S310 - as above
+    assert aws.now == before
 
 
 def test_time_passes_by_hand_alone_where_it_was_asked_for() -> None:

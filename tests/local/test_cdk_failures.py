@@ -17,7 +17,7 @@ from cdk_sagemaker_llm import (
     Tgi,
 )
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.deployments import Deployer
 from tests.local import tiny_app
 from tests.local.conftest import ACCOUNT, REGION
@@ -135,9 +135,9 @@ def test_a_component_that_fails_rolls_back_and_can_be_deployed_again(
 
 def test_in_time_a_stack_is_in_progress_fails_and_recovers(tmp_path: Path) -> None:
     """
-    It takes its time, as its events tell afterwards; ten minutes are a second.
+    It takes its time, as its events tell afterwards.
     """
-    with EmbeddedAws(region=REGION, speed=600.0) as aws:
+    with EmbeddedAws(region=REGION, clock="by hand") as aws:
         deployer = Deployer(aws)
         app = tiny_app.synth(tmp_path / "app")
         aws.fault("no-capacity", "ml.g5.12xlarge")

@@ -20,7 +20,8 @@ import typer
 from typer.testing import CliRunner
 
 from cdk_sagemaker_llm.cli.commands.local import register
-from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, embedded
+from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
+from cdk_sagemaker_llm.local.aws import embedded
 
 COMMAND = Path(sys.executable).parent / "sagemaker-llm"
 LOCAL = (COMMAND, "local", "--port", "0")

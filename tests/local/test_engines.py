@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.client import (
     read_stream,
 )
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.hosting_requests import (
     REGISTRY,
     make_component,
@@ -355,36 +355,6 @@ def test_the_log_of_a_start(embedded_aws: EmbeddedAws, vllm: str) -> None:
     assert "'max_model_len': 64" in log
 
 
-def test_a_session(embedded_aws: EmbeddedAws) -> None:
-    """
-    Begun and ended over the runtime API, which has fields for it.
-    """
-    model = {"SM_VLLM_MODEL": "Qwen/Qwen3-0.6B"}
-    on = {"SAGEMAKER_ENABLE_STATEFUL_SESSIONS": "true"}
-    endpoint = serve(embedded_aws, VLLM, {**model, **on})
-    runtime = embedded_aws.client("sagemaker-runtime")
-
-    def call(body: Untyped, session: str) -> Untyped:
-        return runtime.invoke_endpoint(
-            EndpointName=endpoint,
-            ContentType="application/json",
-            Body=json.dumps(body),
-            SessionId=session,
-        )
-
-    begun = call({"requestType": "NEW_SESSION"}, "NEW_SESSION")
-    name, _, ends = begun["NewSessionId"].partition("; ")
-    assert ends.startswith("Expires=20")
-    assert json.loads(call(_QUESTION, name)["Body"].read())["choices"]
-    closed = call({"requestType": "CLOSE"}, name)
-    assert closed["ClosedSessionId"] == name
-    status, said = refusal(embedded_aws, endpoint, _QUESTION, SessionId=name)
-    assert status == 400
-    assert said["error"]["message"] == f"Bad request: session not found: {name}"
-    plain = serve(embedded_aws, VLLM, model)
-    assert refusal(embedded_aws, plain, _QUESTION, SessionId=name)[0] == 400
-
-
 def test_llama_cpp(embedded_aws: EmbeddedAws) -> None:
     """
     It finds the GGUF in its model data, and does not answer without one.
@@ -401,21 +371,6 @@ def test_llama_cpp(embedded_aws: EmbeddedAws) -> None:
     assert "WARNING: no *.gguf found under /opt/ml/model" in log
     with pytest.raises(ClientError, match="not found"):
         ask(embedded_aws, other, _QUESTION)
-
-
-def test_speech(embedded_aws: EmbeddedAws) -> None:
-    """
-    What is no JSON comes as it is, and says what it is.
-    """
-    endpoint = serve(embedded_aws, OMNI, {"SM_VLLM_MODEL": "Qwen/Qwen3-TTS"})
-    answer = embedded_aws.client("sagemaker-runtime").invoke_endpoint(
-        EndpointName=endpoint,
-        ContentType="application/json",
-        CustomAttributes="route=/v1/audio/speech",
-        Body=json.dumps({"input": "Hello"}),
-    )
-    assert answer["ContentType"] == "audio/wav"
-    assert answer["Body"].read().startswith(b"RIFF")
 
 
 def archive(**files: bytes) -> bytes:

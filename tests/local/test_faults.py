@@ -18,8 +18,8 @@ import pytest
 from botocore.exceptions import ClientError, EventStreamError
 
 from cdk_sagemaker_llm.local import EmbeddedAws, Fault, Latency
-from cdk_sagemaker_llm.local.settings import Settings
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.settings import Settings
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.simulation.fleet import ByType, FleetTimes
 from tests.local.hosting_requests import (
     make_component,

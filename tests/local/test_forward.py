@@ -27,10 +27,10 @@ from cdk_sagemaker_llm.client import (
     ModelError,
 )
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.forwards import Forward
+from cdk_sagemaker_llm.local.aws.forwards import Forward
+from cdk_sagemaker_llm.local.aws.settings import Settings
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime import forwarding
-from cdk_sagemaker_llm.local.settings import Settings
-from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.client.commands import run
 from tests.local.hosting_requests import (
     LMI_36,
@@ -40,6 +40,7 @@ from tests.local.hosting_requests import (
 )
 from tests.local.model_server import WAIT, ModelServer, model_server
 from tests.local.test_command import LOCAL, read_to, started
+from tests.local.waiting import endpoint_status
 
 VLLM = "763104351884.dkr.ecr.us-east-1.amazonaws.com/vllm:0.11.0-gpu-py312-cu128"
 Client = Callable[..., LlmClient]
@@ -247,7 +248,8 @@ class TestRoutes:
         """
         server.reset()
         server.go_on.set()
-        with EmbeddedAws(speed=36_000, forward={"timed": server.url}) as aws:
+        forward = {"timed": server.url}
+        with EmbeddedAws(clock="by hand", forward=forward) as aws:
             sagemaker = aws.client("sagemaker")
             variant = {"ModelName": make_model(aws, image=VLLM)}
             sagemaker.create_endpoint(
@@ -256,10 +258,8 @@ class TestRoutes:
                     aws, variant={**variant, "InstanceType": "ml.g5.12xlarge"}
                 ),
             )
-            waiter = sagemaker.get_waiter("endpoint_in_service")
-            waiter.wait(
-                EndpointName="timed", WaiterConfig={"Delay": 1, "MaxAttempts": 60}
-            )
+            aws.advance(3600)
+            assert endpoint_status(sagemaker, "timed") == "InService"
             asked = ("timed", "Hi", "--chat", "--endpoint-url", aws.url)
             whole = run(aws.process_environment, "invoke", *asked)
             streamed = run(aws.process_environment, "stream", *asked)

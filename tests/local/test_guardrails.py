@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.by_hand import hand_run_aws
 from tests.local.hosting_requests import (
@@ -32,7 +32,7 @@ TIMES = FleetTimes(
 
 @pytest.fixture(name="aws", scope="module")
 def _aws() -> Iterator[EmbeddedAws]:
-    with EmbeddedAws(speed=400.0, times=TIMES) as aws:
+    with EmbeddedAws(clock="by hand", times=TIMES) as aws:
         yield aws
 
 
@@ -58,7 +58,7 @@ def serving(aws: EmbeddedAws, sagemaker: Untyped, count: int = 1) -> str:
     Make an endpoint of TGI and wait until it serves.
     """
     endpoint = make_endpoint(aws, config_of(aws, count))
-    until(lambda: endpoint_status(sagemaker, endpoint) == "InService")
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
     return endpoint
 
 
@@ -117,9 +117,9 @@ def test_the_old_fleet_serves_until_the_new_one_does(
     started = aws.now
 
     assert who(aws, endpoint) == "TGI"
-    until(lambda: who(aws, endpoint) == "LMI")
+    until(lambda: who(aws, endpoint) == "LMI", by=aws)
     assert endpoint_status(sagemaker, endpoint) == "Updating"
-    until(lambda: endpoint_status(sagemaker, endpoint) == "InService")
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
     shown = sagemaker.describe_endpoint(EndpointName=endpoint)
     assert shown["EndpointConfigName"] == config
     # 400 + 600, and 40 for the old copy to end.
@@ -138,6 +138,7 @@ def test_a_canary_gets_its_share_and_an_alarm_turns_it_back(
     # What went off before the deployment is none of its business.
     name = alarm(aws, "ALARM")
     alarm(aws, "OK", name)
+    aws.advance(1)
     sagemaker.update_endpoint(
         EndpointName=endpoint,
         EndpointConfigName=config_of(aws, 2, image=LMI_28),
@@ -153,14 +154,14 @@ def test_a_canary_gets_its_share_and_an_alarm_turns_it_back(
             "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": name}]},
         },
     )
-    until(lambda: who(aws, endpoint) == "LMI")
+    until(lambda: who(aws, endpoint) == "LMI", by=aws)
     answered = [who(aws, endpoint) for _ in range(8)]
     assert answered.count("LMI") == 2
 
     # Over at once: that it went off counts, not that it is looked at while it is.
     alarm(aws, "ALARM", name)
     alarm(aws, "OK", name)
-    until(lambda: endpoint_status(sagemaker, endpoint) == "InService")
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
     shown = sagemaker.describe_endpoint(EndpointName=endpoint)
     assert shown["EndpointConfigName"] == before
     assert name in shown["FailureReason"]
@@ -349,10 +350,10 @@ def test_an_endpoint_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> N
             }
         },
     )
-    until(lambda: who(aws, endpoint) == "LMI")
+    until(lambda: who(aws, endpoint) == "LMI", by=aws)
     answered = [who(aws, endpoint) for _ in range(4)]
     assert answered.count("LMI") == 2
-    until(lambda: endpoint_status(sagemaker, endpoint) == "InService")
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
     shown = sagemaker.describe_endpoint(EndpointName=endpoint)
     assert shown["EndpointConfigName"] == config
     assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 2
@@ -371,9 +372,9 @@ def hosted(aws: EmbeddedAws, sagemaker: Untyped, copies: int) -> str:
     Make a component on an endpoint of its own and wait until it serves.
     """
     endpoint = make_endpoint(aws, make_config(aws))
-    until(lambda: endpoint_status(sagemaker, endpoint) == "InService")
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
     name = make_component(aws, endpoint, copies=copies)
-    until(lambda: settled(sagemaker, name))
+    until(lambda: settled(sagemaker, name), by=aws)
     return name
 
 
@@ -416,6 +417,7 @@ def test_a_component_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> N
     )
     started, least = aws.now, 4
     while not settled(sagemaker, name):
+        aws.advance(10)
         shown = component(sagemaker, name)
         least = min(least, shown["RuntimeConfig"]["CurrentCopyCount"])
     shown = component(sagemaker, name)
@@ -440,7 +442,7 @@ def test_a_component_without_room_for_two_versions_is_replaced_in_place(
         InferenceComponentName=name, Specification=wanted
     )
     assert component(sagemaker, name)["InferenceComponentStatus"] == "Updating"
-    until(lambda: settled(sagemaker, name))
+    until(lambda: settled(sagemaker, name), by=aws)
 
     shown = component(sagemaker, name)
     assert shown["RuntimeConfig"] == {"DesiredCopyCount": 8, "CurrentCopyCount": 8}
@@ -459,7 +461,7 @@ def test_a_component_whose_new_version_fails_keeps_the_old_one(
     sagemaker.update_inference_component(
         InferenceComponentName=name, Specification=specification(aws)
     )
-    until(lambda: settled(sagemaker, name))
+    until(lambda: settled(sagemaker, name), by=aws)
     shown = component(sagemaker, name)
     assert shown["Specification"]["ModelName"] == before
     assert "CannotStartContainerError" in shown["FailureReason"]
@@ -470,7 +472,7 @@ def test_a_component_whose_new_version_fails_keeps_the_old_one(
     sagemaker.update_inference_component(
         InferenceComponentName=name, Specification=wanted
     )
-    until(lambda: settled(sagemaker, name))
+    until(lambda: settled(sagemaker, name), by=aws)
     shown = component(sagemaker, name)
     assert shown["Specification"]["ModelName"] == wanted["ModelName"]
     assert "FailureReason" not in shown
@@ -496,7 +498,7 @@ def test_components_stay_as_they_are_while_their_endpoint_moves(
     with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
         sagemaker.delete_inference_component(InferenceComponentName=name)
 
-    until(lambda: endpoint_status(sagemaker, endpoint) == "InService")
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
     shown = component(sagemaker, name)
     assert shown["RuntimeConfig"] == {"DesiredCopyCount": 2, "CurrentCopyCount": 2}
     sagemaker.delete_inference_component(InferenceComponentName=name)

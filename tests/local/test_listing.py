@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from cdk_sagemaker_llm.local.untyped import Untyped
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 NAMES = ("Bravo", "alpha", "charlie")
 

@@ -23,7 +23,7 @@ from benchmarks.load import measure
 from cdk_sagemaker_llm.load import LoadError, LoadSettings, run_load
 from cdk_sagemaker_llm.load.benchmark import Counting, copies_of
 from cdk_sagemaker_llm.load.prompts import EVERYDAY
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.conftest import ROOT
 from tests.local.hosting_requests import (
     LMI_28,

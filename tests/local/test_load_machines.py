@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cdk_sagemaker_llm.load import LoadError, LoadResult, LoadSettings, run_load
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.hosting_requests import LMI_28, serve
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from tests.local.hosting_requests import (
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from cdk_sagemaker_llm.local.untyped import Untyped
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 AMZ_JSON = "application/x-amz-json-1.1"
 FORM = "application/x-www-form-urlencoded"
@@ -344,7 +344,7 @@ class TestOtherServices:
         )
 
         assert status == 404
-        assert answer.startswith(b"\xa2\x7a\0\0\0\x06__type\x7a\0\0\0\x19UnknownOp")
+        assert answer.startswith(b"\xa2\x66__type\x78\x19UnknownOp")
 
     def test_rest_xml(self, embedded_aws: EmbeddedAws) -> None:
         """

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.local.sagemaker.traffic import Served
-from cdk_sagemaker_llm.local.untyped import Untyped
-from cdk_sagemaker_llm.local.watching.meter import Meter, period_of, unit_of
-from cdk_sagemaker_llm.local.watching.publisher import Publisher
-from cdk_sagemaker_llm.local.watching.subjects import Subject
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.hosting.traffic import Served
+from cdk_sagemaker_llm.local.scaling.meter import Meter, Subject, period_of, unit_of
+from cdk_sagemaker_llm.local.scaling.watching import Publisher
 from cdk_sagemaker_llm.simulation.clock import Timeline
 from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.local.sagemaker.artifacts import Artifacts, ModelData
-from cdk_sagemaker_llm.local.sagemaker.locations import Location
+from cdk_sagemaker_llm.local.hosting.artifacts import Artifacts, ModelData
+from cdk_sagemaker_llm.local.hosting.surroundings import Location
 from tests.local.hosting_requests import (
     LMI_28,
     artifact,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from cdk_sagemaker_llm.local.untyped import Untyped
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 HTTPS = (
     "https://{bucket}.s3.us-east-1.amazonaws.com/{key}",

@@ -18,6 +18,7 @@ EXAMPLE = ROOT / "examples" / "openai_compatible" / "app.py"
 pytestmark = pytest.mark.timeout(300)
 
 
+@pytest.mark.whole
 def test_its_command_deploys_and_asks(tmp_path: Path) -> None:
     """
     The model is asked in OpenAI's messages with a tool, and then once more, streamed.

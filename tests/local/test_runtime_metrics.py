@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto.core.model_instances import model_data
 
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.by_hand import NOON, HandRunAws, hand_run_aws
 from tests.local.scaled import Scaled, scaled_component, scaled_variant
 

@@ -1,11 +1,10 @@
 """
-Scale to zero, end to end: the example's own template, in an AWS where time runs.
+Scale to zero, end to end: the example's own template, with time run by hand.
 """
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,25 +12,21 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.deployments import Deployer, example
-
-_SPEED = 300.0  # Five minutes a second.
-_PATIENCE = 90.0  # Seconds on the wall, for a machine that is busy.
 
 
 @pytest.fixture(name="aws", scope="module")
 def _aws() -> Iterator[EmbeddedAws]:
-    with EmbeddedAws(speed=_SPEED) as aws:
+    with EmbeddedAws(clock="by hand") as aws:
         yield aws
 
 
-def _await(done: Callable[[], Untyped]) -> Untyped:
-    deadline = time.monotonic() + _PATIENCE
-    while time.monotonic() < deadline:
+def _await(aws: EmbeddedAws, done: Callable[[], Untyped]) -> Untyped:
+    for _ in range(360):  # An hour.
         if found := done():
             return found
-        time.sleep(0.02)
+        aws.advance(10)
     raise AssertionError("it never came")
 
 
@@ -89,18 +84,6 @@ class Sleepy:
         )
         return bytes(answer["Body"].read())
 
-    def answer(self) -> bytes | None:
-        """
-        Send one request, which may come while nothing runs.
-        """
-        try:
-            return self.ask()
-        except ClientError as error:
-            # Anything else would never become an answer.
-            if error.response["Error"]["Code"] != "ValidationError":
-                raise
-            return None
-
     def activities(self) -> list[dict[str, Any]]:
         """
         Return what Application Auto Scaling did, the oldest first.
@@ -118,21 +101,20 @@ def _sleepy(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> Sleep
     return Sleepy(aws, Deployer(aws).deploy(app).checked().outputs["Sleepy"])
 
 
-@pytest.mark.timeout(300)  # It waits for several things, each up to 90 seconds.
-def test_the_example_sleeps_and_wakes(sleepy: Sleepy) -> None:
+def test_the_example_sleeps_and_wakes(aws: EmbeddedAws, sleepy: Sleepy) -> None:
     """
     It falls asleep, loses its instance, refuses, is woken by its alarm, and answers.
     """
-    # It may sleep already: the deployment itself takes minutes in there.
-    _await(lambda: sleepy.copies == 0)
-    _await(lambda: sleepy.instances == 0)
+    _await(aws, lambda: sleepy.copies == 0)
+    _await(aws, lambda: sleepy.instances == 0)
     with pytest.raises(ClientError) as refused:
         sleepy.ask()
-    alarm = _await(lambda: (found := sleepy.alarm)["StateValue"] == "ALARM" and found)
-    _await(lambda: sleepy.copies == 1)
+    alarm = _await(
+        aws, lambda: (found := sleepy.alarm)["StateValue"] == "ALARM" and found
+    )
+    _await(aws, lambda: sleepy.copies == 1)
     assert sleepy.instances == 1
-    # Where this machine is slow, it may have fallen asleep again before it is asked.
-    assert _await(sleepy.answer)
+    assert sleepy.ask()
 
     error = refused.value.response["Error"]
     assert error["Code"] == "ValidationError"

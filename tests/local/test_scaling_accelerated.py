@@ -19,8 +19,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.latency import Latency
-from cdk_sagemaker_llm.local.untyped import Untyped
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.hosting_requests import (
     make_component,
@@ -226,6 +226,7 @@ class Chat:
         return str(described["EndpointStatus"])
 
 
+@pytest.mark.whole
 def test_a_client_sets_scale_to_zero_up(aws: EmbeddedAws) -> None:
     """
     It falls asleep, loses its instance, refuses, is woken by its alarm, and answers.
@@ -279,6 +280,7 @@ def test_a_client_sets_scale_to_zero_up(aws: EmbeddedAws) -> None:
     assert waking == pytest.approx(9 * 60 + 24, abs=15)
 
 
+@pytest.mark.whole
 def test_steady_traffic_scales_out_and_back(loaded_aws: EmbeddedAws) -> None:
     """
     Reference deployment A: target 5 a minute, cooldowns 300 and 60 s, one to four.

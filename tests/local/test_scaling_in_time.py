@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.local.faults import Fault
+from cdk_sagemaker_llm.local.aws.faults import Fault
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.by_hand import NOON, HandRunAws, hand_run_aws
 from tests.local.scaled import Scaled, scaled_component, scaled_variant

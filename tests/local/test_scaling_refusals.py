@@ -20,7 +20,7 @@ from tests.local.hosting_requests import (
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from cdk_sagemaker_llm.local.untyped import Untyped
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 VARIANT = "sagemaker:variant:DesiredInstanceCount"
 COMPONENT = "sagemaker:inference-component:DesiredCopyCount"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.functions import running
+from cdk_sagemaker_llm.local.builds import functions
 from cdk_sagemaker_llm.local.runtime.story import continue_prompt
 from tests.deployments import example
 from tests.local.conftest import ACCOUNT, REGION
@@ -66,11 +66,11 @@ def uploaded(aws: EmbeddedAws, assembly: Path) -> bytes:
     return body
 
 
-def deployed(found: Mapping[str, Any], code: bytes) -> running.Function:
+def deployed(found: Mapping[str, Any], code: bytes) -> functions.Function:
     """
     Return a function as Lambda describes it, to be run here.
     """
-    return running.Function(
+    return functions.Function(
         arn=found["FunctionArn"],
         name=found["FunctionName"],
         runtime=found["Runtime"],
@@ -106,7 +106,7 @@ def test_a_function_streams_from_another_apps_model(
     for variable, value in fresh_aws.environment.items():
         monkeypatch.setenv(variable, value)
     function = fresh_aws.client("lambda").get_function_configuration(FunctionName=name)
-    ran = running.run(
+    ran = functions.run_function(
         deployed(function, uploaded(fresh_aws, tmp_path / "cdk.out")),
         {"prompt": PROMPT},
     )

@@ -12,9 +12,10 @@ from contextlib import contextmanager
 import pytest
 from werkzeug.serving import make_server
 
-from cdk_sagemaker_llm.local import EmbeddedAws, scaling
-from cdk_sagemaker_llm.local.gateway import Gateway
-from cdk_sagemaker_llm.local.server import QuietRequestHandler
+from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.aws.gateway import Gateway
+from cdk_sagemaker_llm.local.aws.server import QuietRequestHandler
+from cdk_sagemaker_llm.local.scaling import application_auto_scaling
 
 _LIMIT = 20
 SIGNED = (
@@ -101,7 +102,7 @@ def test_silence_ends_a_request(name: str) -> None:
     """
     Without an answer where there was no request yet, with status 408 after that.
     """
-    scaling.install()
+    application_auto_scaling.install()
     server = make_server(
         "127.0.0.1",
         0,

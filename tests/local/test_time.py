@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import ClientError, WaiterError
 
 from cdk_sagemaker_llm.local import EmbeddedAws, Latency
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.simulation.clock import Timeline
 from cdk_sagemaker_llm.simulation.fleet import Fleet, FleetTimes, Pool
 from tests.local.hosting_requests import (

@@ -22,7 +22,7 @@ from tests.local.hosting_requests import (
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
-    from cdk_sagemaker_llm.local.untyped import Untyped
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 MANAGED = {"Status": "ENABLED", "MinInstanceCount": 1, "MaxInstanceCount": 3}
 

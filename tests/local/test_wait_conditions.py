@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.hosting_requests import unique
 from tests.local.stacks import Stacks, Template
 from tests.local.waiting import until
@@ -31,10 +31,7 @@ def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
 
 @pytest.fixture(name="slow", scope="module")
 def _slow() -> Iterator[EmbeddedAws]:
-    """
-    Ten minutes a second: a busy machine's pauses are not hours in there.
-    """
-    with EmbeddedAws(speed=600) as aws:
+    with EmbeddedAws(clock="by hand") as aws:
         yield aws
 
 
@@ -249,13 +246,16 @@ def test_signals_count_that_come_before_the_condition(stacks: Stacks) -> None:
 @pytest.mark.parametrize("received", [0, 1])
 def test_the_wait_is_over_after_its_time(slow: EmbeddedAws, received: int) -> None:
     """
-    By the clock in there: an hour of it is six seconds at ten minutes a second.
+    By the clock in there.
     """
     stacks = Stacks(slow)
     stack = Waiting(stacks, waiting(Timeout=3600, Count=received + 1))
     for number in range(received):
         send(stack.handle(), success(str(number)))
 
+    slow.advance(3599)
+    assert stacks.status(stack.name) == "CREATE_IN_PROGRESS"
+    slow.advance(1)
     assert stack.ended() == "ROLLBACK_COMPLETE"
 
     assert stack.failure() == (
@@ -271,22 +271,20 @@ def test_the_wait_is_over_after_its_time(slow: EmbeddedAws, received: int) -> No
         if event["LogicalResourceId"] == "Condition"
         and event["ResourceStatus"] == status
     )
-    assert 3600 <= failed - begun < 7200
+    assert failed - begun == pytest.approx(3600, abs=1)
 
 
-def test_an_address_is_good_for_a_day() -> None:
+def test_an_address_is_good_for_a_day(slow: EmbeddedAws) -> None:
     """
     As long as the longest wait and as long again.
     """
-    with EmbeddedAws(speed=43_200) as aws:
-        stack = Waiting(Stacks(aws), waiting())
-        url = stack.handle()
-        assert send(url, success("one")) == ""
-        made = aws.now
+    stack = Waiting(Stacks(slow), waiting())
+    url = stack.handle()
+    assert send(url, success("one")) == ""
 
-        until(lambda: aws.now > made + 86_400)
+    slow.advance(86_401)
 
-        assert "<Message>Request has expired</Message>" in send(url, success("two"))
+    assert "<Message>Request has expired</Message>" in send(url, success("two"))
 
 
 def test_without_a_speed_the_wait_is_by_the_wall(stacks: Stacks) -> None:

@@ -7,17 +7,37 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+
+# Seconds that pass by hand between two looks, and how many looks there are: a day.
+_STEP, _MOST = 10.0, 8640
 
 
-def until(found: Callable[[], object], limit: float = 30.0) -> None:
+def until(
+    found: Callable[[], object], limit: float = 30.0, *, by: EmbeddedAws | None = None
+) -> None:
     """
     Poll until something is so, for some seconds at most.
+
+    Args:
+        found: Whether it is so.
+
+        limit: How many seconds on the wall, where time passes by itself.
+
+        by: What is run by hand: ten seconds pass there between two looks.
+            If omitted, time passes by itself.
     """
     deadline = time.monotonic() + limit
+    steps = 0
     while not found():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+        if by is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        else:
+            assert steps < _MOST
+            steps += 1
+            by.advance(_STEP)
 
 
 def endpoint_status(sagemaker: Untyped, name: str) -> str:

@@ -14,7 +14,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tools.catalog import cpu_instances, images, instances, job_types, sdk
+from cdk_sagemaker_llm.local.cloudformation.registry import type_names
+from tools.catalog import (
+    cpu_instances,
+    images,
+    instances,
+    job_types,
+    resource_types,
+    sdk,
+)
 from tools.catalog.recorded import Recorded, recorded
 
 CATALOG = Path(__file__).parents[2] / "constructs" / "cdk_sagemaker_llm" / "catalog"
@@ -35,6 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
         "images.json": after,
         "cpu_instances.json": cpu_types,
         "job_types.json": job_types.render(job_types.build(_hosting())),
+        "resource_types.json": resource_types.render(
+            resource_types.build(type_names())
+        ),
     }
     faults += instances.differences(
         _load("instances.json"), instances.api_names(), record.instances

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.hosting_requests import unique
 from tests.local.waiting import until
 
@@ -28,12 +28,8 @@ def buildspec(**phases: Untyped) -> str:
     """
     Write a buildspec of phases with commands.
     """
-    env = {"env": phases.pop("env")} if "env" in phases else {}
-    commands = {
-        name: phase if isinstance(phase, dict) else {"commands": phase}
-        for name, phase in phases.items()
-    }
-    return json.dumps({"version": "0.2", **env, "phases": commands})
+    commands = {name: {"commands": phase} for name, phase in phases.items()}
+    return json.dumps({"version": "0.2", "phases": commands})
 
 
 class Projects:

@@ -11,7 +11,7 @@ import pytest
 from botocore.config import Config
 
 from cdk_sagemaker_llm.client import AsyncLlmClient, LlmClient
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 Connect = Callable[..., LlmClient]
 ConnectAsync = Callable[..., AsyncLlmClient]

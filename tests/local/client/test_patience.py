@@ -15,8 +15,8 @@ from cdk_sagemaker_llm.client import transport as transporting
 from cdk_sagemaker_llm.client.connections import Call
 from cdk_sagemaker_llm.client.settings import Settings
 from cdk_sagemaker_llm.client.transport import Transport
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.invocations import NO_CAPACITY
-from cdk_sagemaker_llm.local.untyped import Untyped
 from tests.local.client.misbehaving import Misbehaving, Peer
 from tests.local.client.test_misbehaving import WHOLE, answer
 

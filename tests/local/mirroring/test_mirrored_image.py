@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.deployments import Deployer, synthesised
 from tests.local.mirroring.registry_server import (
     RegistryServer,

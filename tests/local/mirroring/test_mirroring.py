@@ -16,7 +16,7 @@ import boto3
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.staging import mirroring
 from tests.local.conftest import REGION
 from tests.local.staging.listener import Listener, Told

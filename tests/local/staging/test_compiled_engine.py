@@ -14,7 +14,7 @@ import pytest
 
 from cdk_sagemaker_llm.client import LlmClient
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.deployments import Deployer, example, synthesised
 from tests.local.staging.hub_server import REVISION, Hub, Repository
 from tests.local.staging.test_worker import FILES, STAGED, contents

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import TENSORRT_LLM
 from cdk_sagemaker_llm.staging import jobs, starting
 from cdk_sagemaker_llm.staging.jobs import Made
@@ -177,7 +177,7 @@ def test_a_job_that_was_stopped_is_no_success(
     """
     As where its time was up.
     """
-    with EmbeddedAws(speed=1200) as slow:
+    with EmbeddedAws(clock="by hand") as slow:
         for name, value in slow.process_environment.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
@@ -186,7 +186,7 @@ def test_a_job_that_was_stopped_is_no_success(
         name = f"{order['name']}-{TOKEN}"
         jobs.start(bench.wanted(order), TOKEN)
         client = slow.client("sagemaker")
-        until(lambda: status(client, name) == "Stopped")
+        until(lambda: status(client, name) == "Stopped", by=slow)
         jobs.tell({"detail": {"TrainingJobName": name}})
 
     (heard,) = told.at("/handle")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import NEURONX
 from cdk_sagemaker_llm.staging import jobs, starting
 from tests.local.hosting_requests import (

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.staging import starting
 from cdk_sagemaker_llm.staging.jobs import Made
 from cdk_sagemaker_llm.staging.wanted import Ownership

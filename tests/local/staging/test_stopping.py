@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.staging import jobs, mirroring, starting
 from cdk_sagemaker_llm.staging.beginning import stop_jobs
 from cdk_sagemaker_llm.staging.wanted import Wanted
@@ -195,7 +195,7 @@ def test_where_no_job_was_there_is_none_to_stop(
 
 @pytest.fixture(name="slow")
 def _slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedAws]:
-    with EmbeddedAws(speed=100) as aws:
+    with EmbeddedAws(clock="by hand") as aws:
         for name, value in aws.process_environment.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
@@ -247,6 +247,6 @@ def test_a_job_that_compiles_ends_with_its_stack(
     assert status("/ours") in {"Stopping", "Stopped"}
     assert status("/theirs") == "InProgress"
     assert capsys.readouterr().out == f"{asked['/ours']['name']}-1 is stopped\n"
-    until(lambda: status("/ours") == "Stopped")
+    until(lambda: status("/ours") == "Stopped", by=slow)
     stop_jobs(wanted(bench, asked["/ours"], "/ours"))
     assert capsys.readouterr().out == ""

@@ -22,7 +22,7 @@ import boto3
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.conftest import REGION, ROOT
 from tests.local.staging.hub_server import REVISION, Hub, Repository
 from tests.secrecy import TOKEN

@@ -17,7 +17,7 @@ from tests.local.conftest import REGION
 from tests.local.updates import versions_app
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.local.untyped import Untyped
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
     from tests.local.updates.versions_app import Version
 
 _TIMES = FleetTimes(

@@ -14,7 +14,7 @@ from tests.local.updates.versions_app import FIRST, NEW, OLD
 from tests.local.waiting import until
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.local.untyped import Untyped
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
     from tests.local.updates.conftest import Team
 
 
@@ -45,6 +45,7 @@ def scale(team: Team, name: str, count: int) -> None:
     until(lambda: copies(team, name) == (count, count) and _is_settled(team, name))
 
 
+@pytest.mark.whole
 def test_updates_lose_no_request_and_keep_what_scaling_has_reached(team: Team) -> None:
     """
     Eight copies get a new image in batches, scaled ones a new option, a third
@@ -80,6 +81,7 @@ def test_updates_lose_no_request_and_keep_what_scaling_has_reached(team: Team) -
     assert min(traffic.answered.values()) > 10
 
 
+@pytest.mark.whole
 def test_a_number_of_copies_in_the_template_undoes_what_scaling_has_reached(
     team: Team,
 ) -> None:

@@ -8,6 +8,8 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.local.updates.traffic import Traffic
 from tests.local.updates.versions_app import FIRST, NEW, OLD
 from tests.local.waiting import endpoint_status, until
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 _PATIENCE = 120.0
 
 
+@pytest.mark.whole
 def test_a_canary_that_fails_ends_on_the_old_version(team: Team) -> None:
     """
     Half of the requests go to it, the alarm goes off, and the stack is as it was.
@@ -31,6 +34,7 @@ def test_a_canary_that_fails_ends_on_the_old_version(team: Team) -> None:
     )
 
     with Traffic(team.aws, ("guarded", None)) as traffic:
+        until(lambda: traffic.answered["guarded", None] > 10, limit=_PATIENCE)
         deploying.start()
         until(
             lambda: endpoint_status(team.sagemaker, "guarded") == "Updating",

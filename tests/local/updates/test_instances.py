@@ -7,6 +7,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.local.updates.traffic import Traffic
 from tests.local.updates.versions_app import FIRST, NEW, OLD
 from tests.local.waiting import endpoint_status, until
@@ -34,6 +36,7 @@ def scale(team: Team, endpoint: str, count: int) -> None:
     until(lambda: endpoint_status(team.sagemaker, endpoint) == "InService")
 
 
+@pytest.mark.whole
 def test_updates_lose_no_request_and_keep_what_scaling_has_reached(team: Team) -> None:
     """
     A new image in steps and in batches; then a new option, another number of

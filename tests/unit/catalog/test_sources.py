@@ -495,7 +495,7 @@ def test_the_command_writes_the_change(
     Into the catalogue, which is then what the SDK says.
     """
     names = ("images.json", "instances.json", "engine_releases.json")
-    for name in (*names, "cpu_instances.json", "job_types.json"):
+    for name in (*names, "cpu_instances.json", "job_types.json", "resource_types.json"):
         (tmp_path / name).write_text((CATALOG / name).read_text("utf-8"), "utf-8")
     monkeypatch.setattr(command, "CATALOG", tmp_path)
     content = shipped("images.json")

@@ -10,7 +10,7 @@ import re
 import pytest
 import typer
 
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.unit.cli.test_command import NAMES, shown
 
 _WIDTH = 80

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from cdk_sagemaker_llm.load.benchmark import Benchmark, Row
 from cdk_sagemaker_llm.load.uncertainty import Estimate, share_of
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 # Users, requests, requests a second, median latency, how many failed.
 PUBLISHED = [

@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.load.comparing import compare
 from cdk_sagemaker_llm.load.result import LoadResult, asked_of
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.unit.load.examples import run_of
 
 TABLE = """\

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease, find_engine_release
-from cdk_sagemaker_llm.local.runtime.engines.answering import answer
-from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
-from cdk_sagemaker_llm.local.runtime.engines.refusals import RefusedError
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.runtime.engines.bodies import RefusedError
 from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
 from cdk_sagemaker_llm.local.runtime.engines.starting import start
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.runtime.exchanges import Asked
+from cdk_sagemaker_llm.local.runtime.model_server import answer_of_engine
 
 QUESTION: dict[str, Any] = {
     "messages": [{"role": "user", "content": "Who are you?"}],
@@ -53,7 +53,7 @@ def whole(engine: StartedEngine, body: Untyped, **more: Untyped) -> bytes:
     Ask an engine, and return the bytes that it answers.
     """
     asked = Asked(body=json.dumps(body).encode(), **more)
-    return b"".join(answer(engine, asked).pieces)
+    return b"".join(answer_of_engine(engine, asked).pieces)
 
 
 def events(engine: StartedEngine, body: dict[str, Any], **more: Untyped) -> list[Any]:

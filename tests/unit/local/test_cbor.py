@@ -15,8 +15,8 @@ from werkzeug.datastructures import Headers
 from werkzeug.test import EnvironBuilder
 from werkzeug.wrappers import Request
 
-from cdk_sagemaker_llm.local import cbor
-from cdk_sagemaker_llm.local.errors import AwsError
+from cdk_sagemaker_llm.local.aws import protocols
+from cdk_sagemaker_llm.local.aws.errors import AwsError
 
 MODEL = get_session().get_service_model("codebuild")
 
@@ -43,9 +43,9 @@ def test_what_botocore_writes_is_read() -> None:
 
     sent = RpcV2CBORSerializer().serialize_to_request(asked, operation)
 
-    assert cbor.read(sent["body"]) == asked
+    assert protocols.read_cbor(sent["body"]) == asked
     asks = request(sent["url_path"], **sent["headers"])
-    assert (cbor.service(asks), cbor.operation(asks)) == (
+    assert (protocols.cbor_service(asks), protocols.cbor_operation(asks)) == (
         "CodeBuild_20161006",
         "StartBuild",
     )
@@ -64,7 +64,7 @@ def test_what_is_written_botocore_reads() -> None:
         "phases": [{"durationInSeconds": n} for n in (0, 23, 24, 255, 256, 70_000)],
         "exportedEnvironmentVariables": [],
     }
-    written = cbor.answer({"build": build})
+    written = protocols.cbor_answer({"build": build})
     shape = MODEL.operation_model("StartBuild").output_shape
     assert shape is not None
 
@@ -87,7 +87,7 @@ def test_what_is_no_map_is_refused(body: bytes) -> None:
     With the code that the services have for it.
     """
     with pytest.raises(AwsError) as refused:
-        cbor.read(body)
+        protocols.read_cbor(body)
 
     assert refused.value.code == "SerializationException"
 
@@ -96,7 +96,7 @@ def test_nothing_stands_for_no_members() -> None:
     """
     As in JSON.
     """
-    assert cbor.read(b"") == {}
+    assert protocols.read_cbor(b"") == {}
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_other_requests_have_no_operation(path: str, headers: dict[str, str]) ->
     """
     asks = request(path, **headers)
 
-    assert (cbor.service(asks), cbor.operation(asks)) == ("", "")
+    assert (protocols.cbor_service(asks), protocols.cbor_operation(asks)) == ("", "")

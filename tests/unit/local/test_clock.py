@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import threading
 
-from cdk_sagemaker_llm.local.clock import Clock
-from cdk_sagemaker_llm.local.sagemaker.traffic import Served, Traffic
+from cdk_sagemaker_llm.local.aws.clock import Clock
+from cdk_sagemaker_llm.local.hosting.traffic import Served, Traffic
 
 
 class Wall:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.runtime.engines.chats import stops_of
-from cdk_sagemaker_llm.local.runtime.engines.fields import chat_faults
+from cdk_sagemaker_llm.local.runtime.engines.bodies import chat_faults
+from cdk_sagemaker_llm.local.runtime.engines.engine_chats import stops_of
 from cdk_sagemaker_llm.local.runtime.engines.pooling import pooling
 from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
 from cdk_sagemaker_llm.local.runtime.engines.starting import engine_release
@@ -129,18 +129,6 @@ def test_tei_classes_texts_pairs_and_batches(
     assert len(classes) == count
     assert refused(tei, {"inputs": [["a"], 4]})[0] == 422
     assert refused(tei, {})[1].endswith("missing field `inputs`")
-
-
-def test_what_kind_of_fault_a_request_for_a_session_has() -> None:
-    """
-    By pydantic's own words for it.
-    """
-    on = {"SAGEMAKER_ENABLE_STATEFUL_SESSIONS": "true"}
-    status, body = refused(started(*IMAGE, **{**MODEL, **on}), {"requestType": "BEGIN"})
-
-    assert status == 400
-    (fault,) = json.loads(json.loads(body)["error"]["message"])
-    assert (fault["type"], fault["loc"]) == ("enum", ["requestType"])
 
 
 @pytest.mark.parametrize(

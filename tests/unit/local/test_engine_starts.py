@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from cdk_sagemaker_llm.local.runtime.engines.adapters import load
-from cdk_sagemaker_llm.local.runtime.engines.refusals import RefusedError
+from cdk_sagemaker_llm.local.runtime.engines.bodies import RefusedError
+from cdk_sagemaker_llm.local.runtime.engines.lora_adapters import load
 from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
 from tests.unit.local.engine_requests import nested, refused, said, started
 

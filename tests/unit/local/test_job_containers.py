@@ -10,18 +10,14 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.regions import MotoSurroundings
-from cdk_sagemaker_llm.local.sagemaker.jobs import entrypoint, partition
-from cdk_sagemaker_llm.local.sagemaker.jobs.container import (
-    Container,
-    lmi_tag,
-)
-from cdk_sagemaker_llm.local.sagemaker.jobs.files import Files
-from cdk_sagemaker_llm.local.sagemaker.jobs.graphs import (
+from cdk_sagemaker_llm.local.aws.regions import MotoSurroundings
+from cdk_sagemaker_llm.local.builds import compiled_engines, jobs
+from cdk_sagemaker_llm.local.builds.compiled_graphs import (
     _is_compiled,
     cores_of,
     shape_of,
 )
+from cdk_sagemaker_llm.local.builds.job_containers import Container, Files, lmi_tag
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import NEURONX, TENSORRT_LLM
 
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
@@ -32,7 +28,6 @@ TAGS = {
     "0.30": "0.30.0-neuronx-sdk2.20.1",
 }
 TRT = f"{REGISTRY}/djl-inference:0.28.0-tensorrtllm0.9.0-cu122"
-SCRIPT = "/opt/djl/partition/partition.py"
 MODEL, PROPERTIES, OUT = "/in/model", "/in/properties", "/out/neuron"
 PLAIN = {
     "config.json": b'{"model_type": "llama", "hidden_size": 8}',
@@ -71,7 +66,6 @@ def container(
         "variables": {},
         "instance_type": "ml.trn1.32xlarge",
         "files": found,
-        "around": around,
         **more,
     }
     return Container(**given)
@@ -100,7 +94,7 @@ def test_the_script_writes_what_the_loader_finds() -> None:
         *SKIPPING, properties=b"engine=Python\noption.n_positions=512\n", version="0.29"
     )
 
-    assert entrypoint.run(asked) == 0
+    assert jobs.run_container(asked) == 0
     assert asked.log == [
         "Compiling for 8 cores of Trainium",
         "Partitioning done.",
@@ -164,7 +158,7 @@ def test_what_lies_beside_weights_is_copied_unless_that_is_skipped(
     """
     asked = container(*command, files=BESIDE)
 
-    assert entrypoint.run(asked) == 0
+    assert jobs.run_container(asked) == 0
     names = {n for n in asked.files.names(OUT) if not n.endswith(".neff")}
     assert names == WITH_TOKENIZER | more
     assert text(asked, "tokenizer.model") == "3"
@@ -189,7 +183,7 @@ def test_each_version_has_its_own_flags(
     """
     asked = container(*SKIPPING, flag, "static_int8", version=version)
 
-    assert entrypoint.run(asked) == (0 if knows else 2)
+    assert jobs.run_container(asked) == (0 if knows else 2)
     if not knows:
         assert asked.log[0] == USAGE
         assert asked.log[-1] == (
@@ -209,25 +203,8 @@ def test_weights_are_split_beside_the_graphs_from_030_on(
     """
     asked = container(*SKIPPING, version=version)
 
-    assert entrypoint.run(asked) == 0
+    assert jobs.run_container(asked) == 0
     assert f"{weights}/model.safetensors" in asked.files.names(OUT)
-
-
-@pytest.mark.parametrize(
-    ("version", "expected"), [("0.27", ""), ("0.28", "1024"), ("0.30", "1024")]
-)
-def test_variables_are_options_from_028_on(version: str, expected: str) -> None:
-    """
-    Those that begin so, over what the file says.
-    """
-    variables = {"OPTION_N_POSITIONS": "1024", "N_POSITIONS": "9", "HOME": "/"}
-    asked = container(*SKIPPING, version=version, variables=variables)
-
-    assert entrypoint.run(asked) == 0
-    assert graph(asked)["shape"]["n_positions"] == expected
-    said = text(asked, "serving.properties").splitlines()
-    own = ["option.n_positions=1024"] if expected else []
-    assert said == ["engine=Python", *own, "option.tensor_parallel_degree=8"]
 
 
 NO_VLLM = (
@@ -258,10 +235,10 @@ def test_what_028_refuses_027_does_not_look_at(
     whole = b"engine=Python\noption.quantize=static_int8\n"
     fine = container(*SKIPPING, version=version, properties=whole)
 
-    assert entrypoint.run(asked) == code
+    assert jobs.run_container(asked) == code
     if code:
         assert asked.log == ["Traceback (most recent call last):", words]
-    assert entrypoint.run(fine) == 0
+    assert jobs.run_container(fine) == 0
     assert graph(fine)["shape"]["quantize"] == "static_int8"
 
 
@@ -278,7 +255,7 @@ def test_what_is_no_option_is_not_read() -> None:
     line = b"engine=Python\nload_split_model=true\nn_positions=9\n"
     asked = container(*SKIPPING, properties=line)
 
-    assert entrypoint.run(asked) == 0
+    assert jobs.run_container(asked) == 0
     assert graph(asked)["shape"]["n_positions"] == ""
 
 
@@ -290,7 +267,7 @@ def test_split_weights_are_refused(value: str) -> None:
     line = f"engine=Python\noption.load_split_model={value}\n".encode()
     asked = container(*SKIPPING, properties=line)
 
-    assert entrypoint.run(asked) == 1
+    assert jobs.run_container(asked) == 1
     assert asked.log[-1] == SPLIT
 
 
@@ -315,7 +292,7 @@ def test_a_degree_fits_the_cores(instance_type: str, degree: str, code: int) -> 
     command = [*COMMAND[:-2], f"--tensor-parallel-degree={degree}", "--skip-copy"]
     asked = container(*command, instance_type=instance_type)
 
-    assert entrypoint.run(asked) == code
+    assert jobs.run_container(asked) == code
     if code:
         assert f"RuntimeError: tensor_parallel_degree {degree} does" in asked.log[-1]
 
@@ -326,7 +303,7 @@ def test_one_core_is_meant_where_no_degree_is_said() -> None:
     """
     asked = container(*COMMAND[:-2], "--skip-copy")
 
-    assert entrypoint.run(asked) == 0
+    assert jobs.run_container(asked) == 0
     assert graph(asked)["cores"] == 1
 
 
@@ -352,7 +329,7 @@ def test_what_is_not_said_ends_it_well_with_its_usage(
     """
     asked = container(*arguments, properties=properties)
 
-    assert entrypoint.run(asked) == 0
+    assert jobs.run_container(asked) == 0
     assert asked.log[0].startswith(words)
     assert asked.log[1] == USAGE
     assert asked.files.names(OUT) == []
@@ -377,7 +354,7 @@ def test_an_engine_is_said_in_several_ways(
     """
     asked = container(*arguments, properties=properties)
 
-    assert entrypoint.run(asked) == 0
+    assert jobs.run_container(asked) == 0
     assert asked.log[-1] == "Partitioning done."
 
 
@@ -387,7 +364,7 @@ def test_a_line_without_an_equals_sign_ends_it() -> None:
     """
     asked = container(*SKIPPING, properties=b"engine=Python\nengine: Python\n")
 
-    assert entrypoint.run(asked) == 1
+    assert jobs.run_container(asked) == 1
     assert asked.log == [
         "Traceback (most recent call last):",
         "ValueError: not enough values to unpack (expected 2, got 1)",
@@ -400,7 +377,7 @@ def test_help_is_printed_and_ends_well(capfd: pytest.CaptureFixture[str]) -> Non
     """
     asked, wrong = container("partition", "--help"), container("partition", "--fast")
 
-    assert (entrypoint.run(asked), entrypoint.run(wrong)) == (0, 2)
+    assert (jobs.run_container(asked), jobs.run_container(wrong)) == (0, 2)
     assert asked.log[0] == USAGE
     assert "  --skip-copy" in asked.log
     assert capfd.readouterr() == ("", "")
@@ -418,7 +395,7 @@ def test_kinds_of_models_are_compiled(kind: str, weights: str) -> None:
         weights: b"x",
     }
 
-    assert entrypoint.run(container(*SKIPPING, files=files)) == 0
+    assert jobs.run_container(container(*SKIPPING, files=files)) == 0
 
 
 @pytest.mark.parametrize("kind", ["mistral", "mixtral", "bloom"])
@@ -429,7 +406,7 @@ def test_further_kinds_of_models_are_compiled(kind: str) -> None:
     config = json.dumps({"model_type": kind}).encode()
 
     assert (
-        entrypoint.run(container(*SKIPPING, files={**PLAIN, "config.json": config}))
+        jobs.run_container(container(*SKIPPING, files={**PLAIN, "config.json": config}))
         == 0
     )
 
@@ -467,7 +444,7 @@ def test_what_a_model_lacks_ends_it(files: dict[str, bytes], words: str) -> None
     """
     asked = container(*SKIPPING, files=files)
 
-    assert entrypoint.run(asked) == 1
+    assert jobs.run_container(asked) == 1
     assert asked.log == ["Traceback (most recent call last):", words]
 
 
@@ -478,7 +455,7 @@ def test_a_model_of_the_hub_is_not_played() -> None:
     command = [each if each != MODEL else "org/name" for each in SKIPPING]
     asked = container(*command)
 
-    assert entrypoint.run(asked) == 1
+    assert jobs.run_container(asked) == 1
     assert asked.log == ["not emulated: the download of org/name into a job"]
 
 
@@ -486,90 +463,51 @@ def test_a_model_may_lie_beside_its_properties() -> None:
     """
     Where none is named; and they in a training job's channel, if no folder is either.
     """
-    command = ["train", "--save-mp-checkpoint-path", OUT, "--skip-copy"]
+    command = ["partition", "--save-mp-checkpoint-path", OUT, "--skip-copy"]
     asked = container(*command, properties=None, files={})
     for name, body in {**PLAIN, "serving.properties": b"engine=Python\n"}.items():
         asked.files.write(f"/opt/ml/input/data/training/{name}", body)
 
-    assert entrypoint.run(asked) == 0
+    assert jobs.run_container(asked) == 0
     assert text(asked, "serving.properties") == "engine=Python\n"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["python", SCRIPT],
-        ["python3", SCRIPT],
-        ["/usr/bin/python", SCRIPT],
-        ["/usr/bin/python3", SCRIPT],
-        ["partition"],
-        ["train"],
-        ["/usr/local/bin/dockerd-entrypoint.sh", "partition"],
-    ],
-    ids=" ".join,
-)
-def test_the_script_is_reached_in_several_ways(words: list[str]) -> None:
-    """
-    By the image's entrypoint, or in its place.
-    """
-    has_own = words[0].startswith("/usr/")
-    given = words[:1] if has_own else ()
-    rest = words[1:] if has_own else words
-    asked = container(*rest, *SKIPPING[1:], entrypoint=given)
-
-    assert entrypoint.run(asked) == 0
-    assert asked.log[-1] == "Partitioning done."
 
 
 NEITHER = (
     "; of the images of jobs those of LMI with TensorRT-LLM and NeuronX are played, "
     "and of these the compiling"
 )
-NO_SERVER = "not emulated: a server in a job, which would never end"
-SHELL = "not emulated: what the entrypoint's shell would make of "
 
 
 @pytest.mark.parametrize(
     ("words", "more", "code", "said"),
     [
         (["ls"], {"image": "x/y:1"}, 1, f"not emulated: x/y:1{NEITHER}"),
-        ([], {}, 1, NO_SERVER),
-        (["serve"], {}, 1, NO_SERVER),
+        (["serve"], {}, 127, "not emulated: the command serve"),
         (["ls", "/opt"], {}, 127, "not emulated: the command ls /opt"),
         (
-            ["perl", SCRIPT],
+            ["perl", "x.pl"],
             {},
             127,
-            f"not emulated: the command perl {SCRIPT}",
+            "not emulated: the command perl x.pl",
         ),
         (
-            ["perl", partition.SCRIPT],
+            ["perl", compiled_engines.TENSORRT_LLM_SCRIPT],
             {"image": TRT},
             127,
-            f"not emulated: the command perl {partition.SCRIPT}",
+            f"not emulated: the command perl {compiled_engines.TENSORRT_LLM_SCRIPT}",
         ),
         (["python", "x.py"], {}, 127, "not emulated: the command python x.py"),
-        (["a", "{b}"], {}, 1, f"{SHELL}a {{b}}"),
-        (["a", "[b]"], {}, 1, f"{SHELL}a [b]"),
-        (["a", "$b"], {}, 1, f"{SHELL}a $b"),
         (
-            ["a", "'b"],
-            {},
-            2,
-            "/usr/local/bin/dockerd-entrypoint.sh: eval: No closing quotation",
+            SKIPPING,
+            {"variables": {"OPTION_DTYPE": "fp16"}},
+            1,
+            "not emulated: variables of a job, got OPTION_DTYPE",
         ),
         (
             ["partition"],
-            {"variables": {"SM_NEO_EXECUTION_CONTEXT": "1"}},
-            1,
-            "not emulated: the compilation jobs of SageMaker Neo",
-        ),
-        # In place of the entrypoint, no shell reads it.
-        (
-            ["a", "$b"],
             {"entrypoint": ("sh",)},
             127,
-            "not emulated: the command sh a $b",
+            "not emulated: the command sh partition",
         ),
     ],
 )
@@ -581,18 +519,8 @@ def test_what_is_not_played_is_said(
     """
     asked = container(*words, **more)
 
-    assert entrypoint.run(asked) == code
+    assert jobs.run_container(asked) == code
     assert asked.log == [said]
-
-
-def test_an_empty_word_is_nothing_to_run() -> None:
-    """
-    A shell ends well with it.
-    """
-    asked = container("")
-
-    assert entrypoint.run(asked) == 0
-    assert asked.log == []
 
 
 @pytest.mark.parametrize(
@@ -702,7 +630,7 @@ def test_the_command_that_is_written_is_one_that_the_script_reads(version: str) 
     ]
     asked = container(*words, version=version)
 
-    assert entrypoint.run(asked) == 0
+    assert jobs.run_container(asked) == 0
     assert graph(asked)["cores"] == 8
     assert NEURONX.folder == "neuron/"
     assert TENSORRT_LLM.folder == ""

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.runtime.engines.answering import answer
-from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
-from cdk_sagemaker_llm.local.runtime.engines.refusals import RefusedError
+from cdk_sagemaker_llm.local.runtime.engines.bodies import RefusedError
 from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
+from cdk_sagemaker_llm.local.runtime.exchanges import Asked
+from cdk_sagemaker_llm.local.runtime.model_server import answer_of_engine
 from tests.unit.local.engine_requests import QUESTION, refused, started
 
 ENGINES = {
@@ -54,7 +54,7 @@ def test_what_is_no_request(engine: StartedEngine, body: bytes) -> None:
     It is the client's fault.
     """
     with pytest.raises(RefusedError) as caught:
-        answer(engine, Asked(body=body))
+        answer_of_engine(engine, Asked(body=body))
     assert caught.value.status in {400, 422}
 
 

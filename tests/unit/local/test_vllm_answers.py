@@ -559,13 +559,30 @@ def test_a_route_is_read_up_to_a_blank_or_a_comma() -> None:
     assert said(old, other, attributes=route)["model"] == WRITES
 
 
-def test_what_is_not_emulated_says_so() -> None:
+@pytest.mark.parametrize(
+    "route", ["/v1/responses", "/v1/audio/speech", "/v1/images/generations"]
+)
+def test_what_is_not_emulated_says_so(route: str) -> None:
     """
     In place of an answer that vLLM would not give.
     """
-    status, told = refused(vllm(), {}, attributes="route=/v1/responses")
+    status, told = refused(vllm(), {}, attributes=f"route={route}")
     assert status == 501
-    assert "The embedded AWS does not emulate /v1/responses of vLLM." in told
+    assert f"The embedded AWS does not emulate {route} of vLLM." in told
+
+
+@pytest.mark.parametrize("more", [{"session": "one"}, {}], ids=["one", "new"])
+def test_sessions_are_not_emulated(more: dict[str, str]) -> None:
+    """
+    Neither one that is named nor one that begins.
+    """
+    body = QUESTION if more else {"requestType": "NEW_SESSION"}
+
+    assert refused(vllm(), body, **more) == nested(
+        "The embedded AWS does not emulate sessions.",
+        kind="NotImplementedError",
+        code=501,
+    )
 
 
 def test_tokens_can_be_counted() -> None:

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.deployments import synthesised
+
 Synth = Callable[..., subprocess.CompletedProcess[str]]
 
 MISTRAL_PROPERTIES = """\
@@ -265,16 +267,28 @@ def test_the_same_input_gives_the_same_bytes_anywhere(
     ids=str,
 )
 def test_bad_input_ends_in_one_message_and_nothing_is_written(
-    synth: Synth, tmp_path: Path, context: dict[str, object], message: str
+    root: Path, tmp_path: Path, context: dict[str, object], message: str
 ) -> None:
     """
     No traceback, no template, no tarball.
     """
     outdir = tmp_path / "cdk.out"
+    settings = json.loads((root / "cdk.json").read_text())["context"]
 
-    done = synth(outdir, context)
+    with pytest.raises(SystemExit) as ended:
+        synthesised(root / "app.py", outdir, **{**settings, **context})
+
+    assert str(ended.value).startswith("error: ")
+    assert message in str(ended.value)
+    assert not outdir.exists() or list(outdir.iterdir()) == []
+
+
+def test_bad_input_is_shown_without_a_traceback(synth: Synth, tmp_path: Path) -> None:
+    """
+    On standard error, with a status that ends a pipeline.
+    """
+    done = synth(tmp_path / "cdk.out", {"llama_copies": 17})
 
     assert done.returncode == 1
-    assert message in done.stderr
+    assert "17 copies of Llama13B do not fit, 2 instances hold 16" in done.stderr
     assert "Traceback" not in done.stderr
-    assert not outdir.exists() or list(outdir.iterdir()) == []

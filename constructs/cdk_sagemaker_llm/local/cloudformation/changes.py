@@ -12,19 +12,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from cdk_sagemaker_llm.local.cloudformation.graph import pointers
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.registry import (
     attributes_follow_properties,
-    resource_type,
+    must_replace,
 )
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
     Resource,
     changed,
+    pointers,
 )
 from cdk_sagemaker_llm.local.cloudformation.stack import Draft, EmbeddedStack
-from cdk_sagemaker_llm.local.untyped import Untyped
 
 UNKNOWN = "{{changeSet:KNOWN_AFTER_APPLY}}"
 """What CloudFormation shows for a value that only the deployment decides."""
@@ -174,7 +174,7 @@ class _Preview:
             alone = {**before, name: after[name]} if name in after else dict(before)
             if name not in after:
                 del alone[name]
-            always = resource_type(declaration.type).must_replace(before, alone)
+            always = must_replace(declaration.type, before, alone)
             tags = name == "Tags"
             target = {
                 "Attribute": "Tags" if tags else "Properties",
@@ -243,15 +243,15 @@ class _Preview:
 
 def _replacement(old: Resource, after: Properties) -> str:
     before = old.properties
-    kind = resource_type(old.declaration.type)
-    if before == after or not kind.must_replace(before, after):
+    kind = old.declaration.type
+    if before == after or not must_replace(kind, before, after):
         return "False"
     # As if what is not known yet stayed what it is: it may.
     settled = {
         name: before.get(name) if UNKNOWN in json.dumps(value, default=str) else value
         for name, value in after.items()
     }
-    certain = settled != before and kind.must_replace(before, settled)
+    certain = settled != before and must_replace(kind, before, settled)
     return "True" if certain else "Conditional"
 
 

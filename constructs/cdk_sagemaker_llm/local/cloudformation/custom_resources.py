@@ -1,5 +1,7 @@
 """
 ``Custom::*``: resources that a function makes, in CloudFormation's protocol.
+
+One whose function cannot be run is recorded, as are types that nothing here stands for.
 """
 
 from __future__ import annotations
@@ -7,28 +9,29 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm.local import turn
-from cdk_sagemaker_llm.local.cloudformation.not_emulated import NotEmulated
+from cdk_sagemaker_llm.local.aws import turn
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.builds import cdk_functions
+from cdk_sagemaker_llm.local.builds.functions import (
+    Callback,
+    Function,
+    FunctionError,
+    NotRunnableError,
+    Outcome,
+    find_function,
+    run_function,
+)
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
     Resource,
     ResourceError,
     Scope,
+    physical_name,
 )
-from cdk_sagemaker_llm.local.functions import registered
-from cdk_sagemaker_llm.local.functions.callbacks import Callback
-from cdk_sagemaker_llm.local.functions.running import (
-    Function,
-    FunctionError,
-    NotRunnableError,
-    Outcome,
-    find,
-    run,
-)
-from cdk_sagemaker_llm.local.untyped import Untyped
 
 _GRACE = 1.0  # Seconds for a response that is on its way when the function ends.
 _POLL = 1.0
@@ -36,7 +39,6 @@ _POLL = 1.0
 # needs an SDK for Node that only Lambda has, so its part is played here.
 _ON_EVENT = "USER_ON_EVENT_FUNCTION_ARN"
 _IS_COMPLETE = "USER_IS_COMPLETE_FUNCTION_ARN"
-
 Response = dict[str, Any]
 
 
@@ -44,12 +46,6 @@ class CustomResourceType:
     """
     A resource behind which stands a function: one deployed, or a Python callable.
     """
-
-    def must_replace(self, before: Properties, after: Properties) -> bool:  # noqa: ARG002 - protocol
-        """
-        Never: the function decides, by another physical id in its response.
-        """
-        return False
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
@@ -126,11 +122,11 @@ def _event(
 
 
 def _ask(event: dict[str, Any], scope: Scope) -> Response:
-    own = registered.HANDLERS.get(event["ResourceType"])
+    own = cdk_functions.HANDLERS.get(event["ResourceType"])
     if own is not None:
         return _answer(lambda: own(event), event)
     token = str(event["ServiceToken"])
-    function = find(token, scope.account, scope.region)
+    function = find_function(token, scope.account, scope.region)
     if _ON_EVENT in function.environment:
         return _answer(lambda: _provided(function, event, scope), event)
     with turn.passed_on():
@@ -141,7 +137,7 @@ def _protocol(function: Function, event: dict[str, Any]) -> Response:
     callback = Callback()
     reason = ""
     try:
-        reason = run(function, {**event, "ResponseURL": callback.url}).printed
+        reason = run_function(function, {**event, "ResponseURL": callback.url}).printed
     except FunctionError as error:
         reason = str(error)
     finally:
@@ -171,17 +167,19 @@ def _provided(
     framework: Function, event: dict[str, Any], scope: Scope
 ) -> dict[str, Any]:
     on_event = framework.environment[_ON_EVENT]
-    function = find(on_event, scope.account, scope.region)
+    function = find_function(on_event, scope.account, scope.region)
     returned = {"PhysicalResourceId": event["RequestId"]}
     if "PhysicalResourceId" in event:
         returned["PhysicalResourceId"] = event["PhysicalResourceId"]
-    returned |= _spoken(run(function, event))
+    returned |= _spoken(run_function(function, event))
     if _IS_COMPLETE not in framework.environment:
         return returned
-    waiter = find(framework.environment[_IS_COMPLETE], scope.account, scope.region)
+    waiter = find_function(
+        framework.environment[_IS_COMPLETE], scope.account, scope.region
+    )
     deadline = time.monotonic() + framework.timeout
     while time.monotonic() < deadline:
-        said = _spoken(run(waiter, {**event, **returned}))
+        said = _spoken(run_function(waiter, {**event, **returned}))
         if said.get("IsComplete"):
             data = {**returned.get("Data", {}), **said.get("Data", {})}
             return {**returned, "Data": data}
@@ -224,3 +222,46 @@ def _as_text(value: Untyped) -> Untyped:
     if isinstance(value, list):
         return [_as_text(item) for item in value]
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class NotEmulated:
+    """
+    A type that is recorded, so that references resolve, and nothing more.
+
+    Args:
+        silent: Whether the event goes without a remark.
+    """
+
+    silent: bool
+
+    def create(
+        self, declaration: Declaration, properties: Properties, scope: Scope
+    ) -> Resource:
+        """
+        Record the resource and say that it was not made.
+        """
+        name = physical_name(declaration.logical_id)
+        place = f"{scope.region}:{scope.account}"
+        remark = f"{declaration.type} is not emulated: recorded, nothing was made."
+        return Resource(
+            declaration=declaration,
+            properties=properties,
+            physical_resource_id=name,
+            read_attribute=lambda attribute: (
+                f"arn:aws:not-emulated:{place}:{name}"
+                if attribute.endswith("Arn")
+                else f"{name}.{attribute}"
+            ),
+            reason=None if self.silent else remark,
+        )
+
+    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
+        """
+        Do nothing.
+        """
+
+    def delete(self, resource: Resource, scope: Scope) -> None:
+        """
+        Do nothing.
+        """

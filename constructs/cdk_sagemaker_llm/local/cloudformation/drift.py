@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from cdk_sagemaker_llm.local.clock import current
+from cdk_sagemaker_llm.catalog.resource_types import without_write_only
+from cdk_sagemaker_llm.local.aws.clock import current
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.registry import resource_type
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Observable,
@@ -18,7 +20,6 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Resource,
     Scope,
 )
-from cdk_sagemaker_llm.local.untyped import Untyped
 
 DRIFTED = frozenset({"MODIFIED", "DELETED"})
 
@@ -72,11 +73,14 @@ def detect(resource: Resource, scope: Scope) -> Drift | None:
     found = kind.actual(resource, scope)
     if found is None:
         return Drift(resource, "DELETED", {}, [], now)
-    expected = {k: v for k, v in resource.properties.items() if k in found}
+    comparable = without_write_only(resource.cf_resource_type, resource.properties)
+    expected = {k: v for k, v in comparable.items() if k in found}
     differences = list(_differences(expected, found, ""))
     status = "MODIFIED" if differences else "IN_SYNC"
     # The properties that cannot be read back are as they should be, for all one knows.
-    declared = {k: found.get(k, v) for k, v in resource.properties.items()}
+    declared = {
+        k: found[k] if k in expected else v for k, v in resource.properties.items()
+    }
     return Drift(resource, status, declared, differences, now)
 
 

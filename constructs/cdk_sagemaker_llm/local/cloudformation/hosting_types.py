@@ -1,18 +1,21 @@
 """
 ``AWS::SageMaker::*`` hosting types, by way of the service's own operations.
 
-Replacement follows the CloudFormation registry schema of 2026-10-20: of a model and
-an endpoint configuration everything but the tags replaces, of an endpoint only its
-name, of an inference component nothing.
+What replaces a resource, and what cannot be read back, the registry's schemas say; what
+an update can change, the API's own parameters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import functools
+from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm.local import regions, shapes
+from cdk_sagemaker_llm.catalog import resource_types
+from cdk_sagemaker_llm.local.aws import regions, shapes
+from cdk_sagemaker_llm.local.aws.background import wait_until
+from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -25,57 +28,28 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     changed,
     physical_name,
 )
-from cdk_sagemaker_llm.local.cloudformation.settling import settled, wait_until_gone
-from cdk_sagemaker_llm.local.errors import AwsError
-from cdk_sagemaker_llm.local.sagemaker.service import SageMaker
-from cdk_sagemaker_llm.local.untyped import Untyped
-
-# Properties that exist in CloudFormation and only in the update operation.
-_UPDATE_ONLY = frozenset(
-    {
-        "RetainAllVariantProperties",
-        "ExcludeRetainedVariantProperties",
-        "RetainDeploymentConfig",
-    }
-)
-# What the registry schemas mark so; the running number of copies is scaling's.
-_WRITE_ONLY = _UPDATE_ONLY | {"DeploymentConfig", "RuntimeConfig"}
+from cdk_sagemaker_llm.local.hosting.service import SageMaker
+from cdk_sagemaker_llm.local.hosting.states import is_busy
+from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class HostingType:
     """
     One hosting resource type.
 
     Args:
         kind: The API's word, which is also the property prefix.
-
-        update_operation: The operation for changes in place; empty if there is none.
-
-        kept_in_place: The properties that can change without a new resource.
-            ``None`` where every property can.
-
-        fixed: Properties that the schema lets change and the operation does not.
-
-        update_only: Properties of the type that its create operation does not take.
-
-        extra: Attributes beside the ARN and the name.
     """
 
     kind: str
-    update_operation: str = ""
-    kept_in_place: frozenset[str] | None = None
-    fixed: frozenset[str] = frozenset()
-    update_only: frozenset[str] = frozenset()
-    extra: Mapping[str, str] = field(default_factory=dict)
 
-    def must_replace(self, before: Properties, after: Properties) -> bool:
+    @property
+    def name(self) -> str:
         """
-        Tell whether the schema marks one of the changes as create-only.
+        The type as templates name it.
         """
-        if self.kept_in_place is None:
-            return False
-        return bool(changed(before, after) - self.kept_in_place)
+        return f"AWS::SageMaker::{self.kind}"
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
@@ -84,7 +58,7 @@ class HostingType:
         Call the service's create operation.
         """
         operation = f"Create{self.kind}"
-        later = _UPDATE_ONLY | self.update_only
+        later = self._parameters("Update") - self._parameters("Create")
         wanted = {k: v for k, v in properties.items() if k not in later}
         name = wanted.setdefault(
             f"{self.kind}Name", physical_name(declaration.logical_id)
@@ -96,12 +70,14 @@ class HostingType:
             declaration=declaration,
             properties=properties,
             physical_resource_id=arn,
-            read_attribute=attributes({**table, **self.extra}),
+            read_attribute=attributes(table),
             native=name,
         )
         why = settled(_service(scope).world, self.kind, name)
         if why is not None:
             raise UnstableError(why, made)
+        described = self._described(name, scope)
+        made.read_attribute = attributes({**table, **self._attributes(described)})
         return made
 
     def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
@@ -109,15 +85,16 @@ class HostingType:
         Call the service's update operation, and bring the tags along.
         """
         differing = changed(resource.properties, properties)
-        if differing & self.fixed:
-            names = " and ".join(sorted(differing & self.fixed))
+        fixed = self._fixed()
+        if differing & fixed:
+            names = " and ".join(sorted(differing & fixed))
             raise ResourceError(
                 f"{names} of an inference component cannot change: "
                 "UpdateInferenceComponent has no such parameter. Give the resource "
                 "another logical id to have it deleted and created."
             )
         _retag(resource, properties, scope)
-        if self.update_operation and differing - {"Tags"}:
+        if differing - {"Tags"}:
             operation, wanted = self._change(differing - {"Tags"}, properties)
             wanted[f"{self.kind}Name"] = resource.native
             _service(scope).call(operation, _request(operation, wanted))
@@ -137,11 +114,34 @@ class HostingType:
         """
         if differing == {"RuntimeConfig"} and "RuntimeConfig" in properties:
             running = properties["RuntimeConfig"]
-            return f"{self.update_operation}RuntimeConfig", {
-                "DesiredRuntimeConfig": running
-            }
-        kept = {k: v for k, v in properties.items() if k not in {"Tags", *self.fixed}}
-        return self.update_operation, kept
+            return f"Update{self.kind}RuntimeConfig", {"DesiredRuntimeConfig": running}
+        left_out = {"Tags", *self._fixed()}
+        kept = {k: v for k, v in properties.items() if k not in left_out}
+        return f"Update{self.kind}", kept
+
+    def _fixed(self) -> frozenset[str]:
+        # What the schema lets change and the operation does not.
+        changing = self._parameters("Update") - {f"{self.kind}Name"}
+        return self._parameters("Create") - changing - {"Tags"}
+
+    def _parameters(self, verb: str) -> frozenset[str]:
+        operation = f"{verb}{self.kind}"
+        if not shapes.has_operation("sagemaker", operation):
+            return frozenset()
+        shape: Untyped = shapes.input_shape("sagemaker", operation)
+        return frozenset(shape.members)
+
+    def _described(self, name: str, scope: Scope) -> dict[str, Any]:
+        asked = {f"{self.kind}Name": name}
+        return _service(scope).call(f"Describe{self.kind}", asked)
+
+    def _attributes(self, described: dict[str, Any]) -> dict[str, Any]:
+        # A moment, such as CreationTime, is no value of a template.
+        named = {
+            name: functools.reduce(_member, name.split("."), described)
+            for name in resource_types.read_only(self.name)
+        }
+        return {k: v for k, v in named.items() if isinstance(v, str | int)}
 
     def delete(self, resource: Resource, scope: Scope) -> None:
         """
@@ -155,40 +155,28 @@ class HostingType:
         """
         Read the resource back by the service's describe operation.
         """
-        name = {f"{self.kind}Name": resource.native}
         arn = {"ResourceArn": resource.physical_resource_id}
         try:
-            found = _service(scope).call(f"Describe{self.kind}", name)
+            found = self._described(resource.native, scope)
             found["Tags"] = _service(scope).call("ListTags", arn)["Tags"]
         except AwsError:
             return None
         observed = _as_declared(found)
-        readable = resource.properties.keys() - _WRITE_ONLY
+        # DescribeEndpoint shows the last deployment's, under another name.
+        readable = resource.properties.keys() - {"DeploymentConfig"}
         return {key: observed.get(key) for key in readable}
 
 
 HOSTING_TYPES: dict[str, ResourceType] = {
-    "AWS::SageMaker::Model": HostingType(
-        kind="Model", kept_in_place=frozenset({"Tags"})
-    ),
-    "AWS::SageMaker::EndpointConfig": HostingType(
-        kind="EndpointConfig", kept_in_place=frozenset({"Tags"})
-    ),
-    "AWS::SageMaker::Endpoint": HostingType(
-        kind="Endpoint",
-        update_operation="UpdateEndpoint",
-        kept_in_place=frozenset(
-            {"EndpointConfigName", "DeploymentConfig", "Tags", *_UPDATE_ONLY}
-        ),
-    ),
-    "AWS::SageMaker::InferenceComponent": HostingType(
-        kind="InferenceComponent",
-        update_operation="UpdateInferenceComponent",
-        fixed=frozenset({"InferenceComponentName", "EndpointName", "VariantName"}),
-        update_only=frozenset({"DeploymentConfig"}),
-        extra={"InferenceComponentStatus": "InService"},
-    ),
+    made.name: made
+    for made in map(
+        HostingType, ("Model", "EndpointConfig", "Endpoint", "InferenceComponent")
+    )
 }
+
+
+def _member(value: Untyped, name: str) -> Untyped:
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _service(scope: Scope) -> SageMaker:
@@ -236,3 +224,40 @@ def _retag(resource: Resource, properties: Properties, scope: Scope) -> None:
         _service(scope).call("DeleteTags", {**arn, "TagKeys": gone})
     if new:
         _service(scope).call("AddTags", {**arn, "Tags": new})
+
+
+def settled(world: World, kind: str, name: str) -> str | None:
+    """
+    Wait until a resource changes no more.
+
+    Args:
+        world: Where it is.
+
+        kind: The API's word for it; most kinds are what they are at once.
+
+        name: Its name.
+
+    Returns:
+        The service's reason if it is not what was asked for.
+    """
+    record = _find(world, kind, name)
+    if record is None:
+        return None
+    wait_until(lambda: not is_busy(record))
+    # After a rollback it is in service as well, as it was before.
+    return record.failure
+
+
+def wait_until_gone(world: World, kind: str, name: str) -> None:
+    """
+    Wait until a resource that is deleted is not there any more.
+    """
+    wait_until(lambda: _find(world, kind, name) is None)
+
+
+def _find(world: World, kind: str, name: str) -> Endpoint | Component | None:
+    if kind == "Endpoint":
+        return world.endpoints.find(name)
+    if kind == "InferenceComponent":
+        return world.components.find(name)
+    return None

@@ -27,24 +27,23 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeBucket
 
-from cdk_sagemaker_llm.local.background import begin
-from cdk_sagemaker_llm.local.cloudformation import nested, parameters, requests
+from cdk_sagemaker_llm.local.aws.background import begin
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.cloudformation import nested, requests
 from cdk_sagemaker_llm.local.cloudformation.changes import (
     Change,
     changes,
     without_values,
 )
-from cdk_sagemaker_llm.local.cloudformation.drift_answers import (
+from cdk_sagemaker_llm.local.cloudformation.registry import NESTED
+from cdk_sagemaker_llm.local.cloudformation.requests import page
+from cdk_sagemaker_llm.local.cloudformation.resource import ResourceError, Scope
+from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
+from cdk_sagemaker_llm.local.cloudformation.stack_answers import (
     DriftAnswers,
     drift_information,
 )
-from cdk_sagemaker_llm.local.cloudformation.imports import importers, listed
-from cdk_sagemaker_llm.local.cloudformation.paging import page
-from cdk_sagemaker_llm.local.cloudformation.registry import NESTED
-from cdk_sagemaker_llm.local.cloudformation.resource import ResourceError, Scope
-from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
-from cdk_sagemaker_llm.local.cloudformation.template import parse
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.cloudformation.template import importers, listed, parse
 
 _AT_WORK = frozenset(
     {
@@ -542,7 +541,7 @@ class EmbeddedResponse(DriftAnswers):
                 "StackId": change_set.stack_id,
                 "StackName": change_set.stack_name,
                 "Description": change_set.description,
-                "Parameters": parameters.shown(
+                "Parameters": requests.shown_parameter(
                     change_set.stack.parse_template(change_set.template),
                     change_set.parameters,
                 ),

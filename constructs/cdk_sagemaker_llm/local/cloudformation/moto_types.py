@@ -1,19 +1,22 @@
 """
 Resource types that moto has a class for.
+
+Some of them moto makes by CloudFormation and deletes by API alone.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from moto.cloudformation.parsing import generate_resource_name
 from moto.core.common_models import CloudFormationModel
+from moto.ec2.models import EC2Backend, ec2_backends
+from moto.iam.models import Group, ManagedPolicy, Role, User, iam_backends
+from moto.s3.models import s3_backends
+from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.cloudformation import (
-    bucket_deletions,
-    network_deletions,
-    policy_deletions,
-)
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -22,7 +25,6 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Scope,
     changed,
 )
-from cdk_sagemaker_llm.local.untyped import Untyped
 
 # moto's update of a function takes inline code for base64.
 _UPDATE_FAILS = frozenset({"AWS::Lambda::Function"})
@@ -42,9 +44,9 @@ class MotoType:
         self._name = name
         self._model = model
 
-    def must_replace(self, before: Properties, after: Properties) -> bool:
+    def has_no_update(self, before: Properties, after: Properties) -> bool:
         """
-        Tell whether the physical name changes, or moto has no update for the type.
+        Tell whether moto cannot make a change in place: of the name, or of this type.
         """
         name = self._model.cloudformation_name_type()
         if name and before.get(name) != after.get(name):
@@ -102,10 +104,10 @@ class MotoType:
         """
         Let moto delete the resource.
         """
-        bucket_deletions.check(resource, scope)
-        if network_deletions.delete(resource, scope):
+        _check_bucket_is_empty(resource, scope)
+        if _delete_of_network(resource, scope):
             return
-        if policy_deletions.delete(resource, scope):
+        if _delete_policy(resource, scope):
             return
         own = getattr(resource.native, "delete", None)
         if own is not None:
@@ -190,3 +192,90 @@ def _attribute(resource: Resource, attribute: str) -> Untyped:
         raise ResourceError(
             f"moto's {resource.declaration.type} has no attribute {attribute}"
         ) from error
+
+
+def _check_bucket_is_empty(resource: Resource, scope: Scope) -> None:
+    """
+    Refuse to delete a bucket with objects, or versions of objects, in it.
+
+    Raises:
+        ResourceError: In the words of S3.
+    """
+    if resource.declaration.type != "AWS::S3::Bucket":
+        return
+    buckets = s3_backends[scope.account][get_partition(scope.region)].buckets
+    bucket = buckets.get(resource.physical_resource_id)
+    if bucket is not None and bucket.keys:
+        raise ResourceError(
+            'Resource handler returned message: "The bucket you tried to delete is not '
+            'empty (Service: S3, Status Code: 409)"'
+        )
+
+
+def _delete_of_network(resource: Resource, scope: Scope) -> bool:
+    """
+    Delete a resource of the network, if it is one that moto leaves behind.
+
+    Returns:
+        Whether it was one.
+    """
+    deletion = _DELETIONS.get(resource.declaration.type)
+    if deletion is not None:
+        deletion(ec2_backends[scope.account][scope.region], resource)
+    return deletion is not None
+
+
+def _disassociate(ec2: EC2Backend, resource: Resource) -> None:
+    subnet_id = resource.properties["SubnetId"]
+    table = ec2.get_route_table(resource.properties["RouteTableId"])
+    for association_id, associated in list(table._associations.items()):  # noqa: SLF001 - moto has no other way
+        if associated == subnet_id:
+            ec2.disassociate_route_table(association_id)
+
+
+def _detach(ec2: EC2Backend, resource: Resource) -> None:
+    gateway_id = resource.properties.get("InternetGatewayId")
+    if gateway_id:
+        ec2.detach_internet_gateway(gateway_id, resource.properties["VpcId"])
+
+
+_DELETIONS: dict[str, Callable[[EC2Backend, Resource], object]] = {
+    "AWS::EC2::EIP": lambda ec2, r: ec2.release_address(r.physical_resource_id),
+    "AWS::EC2::InternetGateway": (
+        lambda ec2, r: ec2.delete_internet_gateway(r.physical_resource_id)
+    ),
+    "AWS::EC2::NatGateway": (
+        lambda ec2, r: ec2.delete_nat_gateway(r.physical_resource_id)
+    ),
+    "AWS::EC2::RouteTable": (
+        lambda ec2, r: ec2.delete_route_table(r.physical_resource_id)
+    ),
+    "AWS::EC2::SubnetRouteTableAssociation": _disassociate,
+    "AWS::EC2::VPCEndpoint": (
+        lambda ec2, r: ec2.delete_vpc_endpoints([r.physical_resource_id])
+    ),
+    "AWS::EC2::VPCGatewayAttachment": _detach,
+}
+
+
+def _delete_policy(resource: Resource, scope: Scope) -> bool:
+    """
+    Detach and delete a managed policy, if it is one.
+
+    Returns:
+        Whether it was one.
+    """
+    policy = resource.native
+    if not isinstance(policy, ManagedPolicy):
+        return False
+    iam = iam_backends[scope.account][get_partition(scope.region)]
+    holders: list[Role | User | Group] = [
+        *iam.roles.values(),
+        *iam.users.values(),
+        *iam.groups.values(),
+    ]
+    for holder in holders:
+        if policy.arn in holder.managed_policies:
+            policy.detach_from(holder)
+    iam.delete_policy(policy.arn)
+    return True

@@ -1,17 +1,19 @@
 """
-``AWS::CloudFormation::Stack``: a stack that another one makes.
+``AWS::CloudFormation::Stack``: a stack that another one makes from S3.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any, Protocol
+from urllib.parse import unquote, urlsplit
 
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import cloudformation_backends
+from moto.s3.models import s3_backends
 from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.cloudformation import addresses
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -20,9 +22,10 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Scope,
     physical_name,
 )
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.hosting.surroundings import Location
 
 _LONGEST_NAME = 128
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
 
 
 class NestedStack(Protocol):
@@ -89,12 +92,6 @@ class NestedStackType:
     """
     A stack of its own, which comes, changes and goes with its parent.
     """
-
-    def must_replace(self, before: Properties, after: Properties) -> bool:  # noqa: ARG002 - protocol
-        """
-        Never: every property can change in place.
-        """
-        return False
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
@@ -164,7 +161,7 @@ def template(properties: Properties, scope: Scope) -> str:
     """
     url, partition = str(properties.get("TemplateURL")), get_partition(scope.region)
     try:
-        return addresses.read(url, scope.account, partition)
+        return template_at(url, scope.account, partition)
     except ValidationError as error:
         raise ResourceError(
             "TemplateURL must reference a valid S3 object to which you have access: "
@@ -197,3 +194,42 @@ def _output(stack: NestedStack, attribute: str) -> Untyped:
 def _backend(scope: Scope) -> Nester:
     backend: Any = cloudformation_backends[scope.account][scope.region]
     return backend  # type: ignore[no-any-return]  # ours: moto_glue.install() made it so
+
+
+def template_at(url: str, account: str, partition: str) -> str:
+    """
+    Read a template from the embedded S3.
+
+    moto takes the first word of any other host for the name of a bucket.
+
+    Raises:
+        ValidationError: If it is no address in S3, or nothing is there.
+    """
+    location = _location(url)
+    if location is None:
+        raise ValidationError(message="TemplateURL must be a supported URL.")
+    bucket = s3_backends[account][partition].buckets.get(location.bucket)
+    if bucket is None:
+        raise _missing("bucket")
+    found = bucket.keys.get(location.key)
+    if found is None:
+        raise _missing("key")
+    text: str = found.value.decode()
+    return text
+
+
+def _location(url: str) -> Location | None:
+    # As the CDK CLI writes it, which puts the path behind the address that it has.
+    parts = urlsplit(url)
+    if parts.hostname in _LOCAL:
+        bucket, _, key = unquote(parts.path).lstrip("/").partition("/")
+        return Location(bucket, key)
+    found = Location.of(url.partition("?")[0])
+    return found and Location(found.bucket, unquote(found.key))
+
+
+def _missing(what: str) -> ValidationError:
+    return ValidationError(
+        message=f"S3 error: The specified {what} does not exist\nFor more information "
+        "check http://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"
+    )

@@ -1,24 +1,26 @@
 """
-A resource of a stack, and what a resource type must be able to do.
+The resources of a stack: as declared, in the order they can be made, and as they exist.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, Protocol, runtime_checkable
 
 from moto.moto_api._internal import mock_random
 
-from cdk_sagemaker_llm.local.clock import current
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.clock import current
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 Properties = dict[str, Any]
-
 _SUFFIX_LENGTH = 12  # What CloudFormation appends to the names it makes.
 _serials = itertools.count()
+_SUBSTITUTION = re.compile(r"\$\{([^!}][^}]*)\}")
 
 
 class ResourceError(Exception):
@@ -120,11 +122,6 @@ class ResourceType(Protocol):
     How resources of one type come, change and go.
     """
 
-    def must_replace(self, before: Properties, after: Properties) -> bool:
-        """
-        Tell whether a change of properties needs a new physical resource.
-        """
-
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
@@ -185,3 +182,98 @@ def attributes(values: dict[str, Any]) -> Callable[[str], Any]:
         return values[name]
 
     return read
+
+
+class CircularDependencyError(Exception):
+    """
+    Resources of a template that wait for each other.
+    """
+
+
+def declarations(
+    template: dict[str, Any], conditions: Mapping[str, Any]
+) -> list[Declaration]:
+    """
+    Return the resources that the conditions let through, dependencies first.
+
+    Raises:
+        CircularDependencyError: If there is no such order.
+    """
+    active = {
+        logical_id: body
+        for logical_id, body in template.get("Resources", {}).items()
+        if "Condition" not in body or conditions[body["Condition"]]
+    }
+    declared = [_declare(name, body, active) for name, body in active.items()]
+    return _in_order(declared)
+
+
+def deletion_order(resources: Iterable[Resource]) -> list[Resource]:
+    """
+    Return resources so that nothing goes before what depends on it.
+    """
+    by_id = {resource.logical_resource_id: resource for resource in resources}
+    ordered = _in_order([resource.declaration for resource in by_id.values()])
+    return [by_id[declaration.logical_id] for declaration in reversed(ordered)]
+
+
+def references(value: Untyped) -> Iterator[str]:
+    """
+    Name what ``Ref``, ``Fn::GetAtt`` and ``Fn::Sub`` in a value point at.
+    """
+    for pointer in pointers(value):
+        yield pointer.partition(".")[0]
+
+
+def pointers(value: Untyped) -> Iterator[str]:
+    """
+    Name what a value points at: ``Name`` of a ``Ref``, ``Name.Attribute`` otherwise.
+    """
+    if isinstance(value, list):
+        for item in value:
+            yield from pointers(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key == "Ref" and isinstance(item, str):
+                yield item
+            elif key == "Fn::GetAtt":
+                yield item if isinstance(item, str) else ".".join(map(str, item))
+            else:
+                yield from _substitutions(item) if key == "Fn::Sub" else ()
+                yield from pointers(item)
+
+
+def _substitutions(value: Untyped) -> Iterator[str]:
+    text = value[0] if isinstance(value, list) else value
+    yield from _SUBSTITUTION.findall(text)
+
+
+def _declare(
+    logical_id: str, body: dict[str, Any], active: Collection[str]
+) -> Declaration:
+    explicit = body.get("DependsOn", [])
+    explicit = [explicit] if isinstance(explicit, str) else explicit
+    properties = body.get("Properties") or {}
+    found = {*references(properties), *explicit} & {*active}
+    return Declaration(
+        logical_id=logical_id,
+        type=body["Type"],
+        properties=properties,
+        depends_on=frozenset(found),
+        retain_on_delete=body.get("DeletionPolicy") == "Retain",
+        retain_on_replace=body.get("UpdateReplacePolicy") == "Retain",
+    )
+
+
+def _in_order(declared: list[Declaration]) -> list[Declaration]:
+    by_id = {declaration.logical_id: declaration for declaration in declared}
+    sorter = TopologicalSorter(
+        {name: d.depends_on & by_id.keys() for name, d in by_id.items()}
+    )
+    try:
+        return [by_id[name] for name in sorter.static_order()]
+    except CycleError as error:
+        cycle = ", ".join(sorted(set(error.args[1])))
+        raise CircularDependencyError(
+            f"Circular dependency between resources: [{cycle}]"
+        ) from error

@@ -1,27 +1,177 @@
 """
-``AWS::ApplicationAutoScaling::*``, on the backend that boto3 reads as well.
+Alarms, scalable targets and policies, on the backends that boto3 reads as well.
+
+moto serves them by API and not by CloudFormation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from moto.applicationautoscaling.models import (
     ApplicationAutoscalingBackend,
     applicationautoscaling_backends,
 )
+from moto.cloudwatch.models import (
+    Alarm,
+    CloudWatchBackend,
+    Dimension,
+    MetricDataQuery,
+    cloudwatch_backends,
+)
 
-from cdk_sagemaker_llm.local import shapes
+from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
     Resource,
     Scope,
     attributes,
-    changed,
+    physical_name,
 )
+from cdk_sagemaker_llm.local.scaling.metric_queries import queries_of
 
 _TARGET_KEY = ("ResourceId", "ScalableDimension", "ServiceNamespace")
+
+
+class AlarmType:
+    """
+    An alarm, which is watched where time runs.
+    """
+
+    def create(
+        self, declaration: Declaration, properties: Properties, scope: Scope
+    ) -> Resource:
+        """
+        Put the alarm.
+        """
+        name = properties.get("AlarmName") or physical_name(declaration.logical_id)
+        _put_alarm(name, properties, scope)
+        place = f"{scope.region}:{scope.account}"
+        arn = f"arn:{_cloudwatch(scope).partition}:cloudwatch:{place}:alarm:{name}"
+        return Resource(
+            declaration=declaration,
+            properties=properties,
+            physical_resource_id=name,
+            read_attribute=attributes({"Arn": arn}),
+        )
+
+    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
+        """
+        Put the alarm again under its name.
+        """
+        _put_alarm(resource.physical_resource_id, properties, scope)
+
+    def delete(self, resource: Resource, scope: Scope) -> None:
+        """
+        Delete the alarm.
+        """
+        _cloudwatch(scope).delete_alarms([resource.physical_resource_id])
+
+    def actual(self, resource: Resource, scope: Scope) -> Properties | None:
+        """
+        Read the alarm back.
+        """
+        alarm = _cloudwatch(scope).alarms.get(resource.physical_resource_id)
+        if alarm is None:
+            return None
+        observed = _observed_alarm(alarm)
+        tags = _cloudwatch(scope).tagger.get_tag_dict_for_resource(alarm.alarm_arn)
+        observed["Tags"] = [{"Key": k, "Value": v} for k, v in tags.items()]
+        declared = resource.properties.keys()
+        return {key: value for key, value in observed.items() if key in declared}
+
+
+def _cloudwatch(scope: Scope) -> CloudWatchBackend:
+    return cloudwatch_backends[scope.account][scope.region]
+
+
+def _put_alarm(name: str, properties: Properties, scope: Scope) -> None:
+    shape = shapes.input_shape("cloudwatch", "PutMetricAlarm")
+    wanted = shapes.coerce(shape, {**properties, "AlarmName": name})
+    shapes.check("cloudwatch", "PutMetricAlarm", wanted)
+    backend = _cloudwatch(scope)
+    alarm = backend.put_metric_alarm(
+        name=name,
+        comparison_operator=wanted["ComparisonOperator"],
+        evaluation_periods=wanted["EvaluationPeriods"],
+        period=wanted.get("Period"),
+        threshold=wanted.get("Threshold"),
+        statistic=wanted.get("Statistic"),
+        description=wanted.get("AlarmDescription"),
+        dimensions=wanted.get("Dimensions", []),
+        alarm_actions=wanted.get("AlarmActions", []),
+        ok_actions=wanted.get("OKActions", []),
+        insufficient_data_actions=wanted.get("InsufficientDataActions", []),
+        metric_name=wanted.get("MetricName"),
+        namespace=wanted.get("Namespace"),
+        metric_data_queries=queries_of(wanted.get("Metrics", [])),
+        unit=wanted.get("Unit"),
+        datapoints_to_alarm=wanted.get("DatapointsToAlarm"),
+        treat_missing_data=wanted.get("TreatMissingData"),
+        actions_enabled=wanted.get("ActionsEnabled", True),
+        extended_statistic=wanted.get("ExtendedStatistic"),
+        evaluate_low_sample_count_percentile=wanted.get(
+            "EvaluateLowSampleCountPercentile"
+        ),
+        threshold_metric_id=wanted.get("ThresholdMetricId"),
+    )
+    backend.tagger.delete_all_tags_for_resource(alarm.alarm_arn)
+    backend.tagger.tag_resource(alarm.alarm_arn, wanted.get("Tags", []))
+
+
+def _observed_alarm(alarm: Alarm) -> dict[str, Any]:
+    return {
+        "ComparisonOperator": alarm.comparison_operator,
+        "EvaluationPeriods": alarm.evaluation_periods,
+        "Period": alarm.period,
+        "Threshold": alarm.threshold,
+        "Statistic": alarm.statistic,
+        "AlarmDescription": alarm.description,
+        "Dimensions": _dimensions(alarm.dimensions),
+        "AlarmActions": alarm.alarm_actions,
+        "OKActions": alarm.ok_actions,
+        "InsufficientDataActions": alarm.insufficient_data_actions,
+        "MetricName": alarm.metric_name,
+        "Namespace": alarm.namespace,
+        "Metrics": [_observed_query(query) for query in alarm.metric_data_queries],
+        "Unit": alarm.unit,
+        "DatapointsToAlarm": alarm.datapoints_to_alarm,
+        "TreatMissingData": alarm.treat_missing_data,
+        "ActionsEnabled": alarm.actions_enabled,
+        "ExtendedStatistic": alarm.extended_statistic,
+        "EvaluateLowSampleCountPercentile": alarm.evaluate_low_sample_count_percentile,
+        "ThresholdMetricId": alarm.threshold_metric_id,
+    }
+
+
+def _observed_query(query: MetricDataQuery) -> dict[str, Any]:
+    observed: dict[str, Any] = {
+        "Id": query.id,
+        "Label": query.label,
+        "Period": query.period,
+        "ReturnData": query.return_data,
+        "Expression": query.expression,
+    }
+    if query.metric_stat is not None:
+        stat = query.metric_stat
+        metric = {
+            "MetricName": stat.metric.metric_name,
+            "Namespace": stat.metric.namespace,
+            "Dimensions": _dimensions(stat.metric.dimensions),
+        }
+        observed["MetricStat"] = {
+            "Metric": metric,
+            "Period": stat.period,
+            "Stat": stat.stat,
+            "Unit": stat.unit,
+        }
+    return observed
+
+
+def _dimensions(dimensions: Iterable[Dimension]) -> list[dict[str, Any]]:
+    return [{"Name": one.name, "Value": one.value} for one in dimensions]
 
 
 class ScalableTargetType:
@@ -29,19 +179,13 @@ class ScalableTargetType:
     ``AWS::ApplicationAutoScaling::ScalableTarget``.
     """
 
-    def must_replace(self, before: Properties, after: Properties) -> bool:
-        """
-        Replace when the target is another one.
-        """
-        return bool(changed(before, after) & {*_TARGET_KEY})
-
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
         """
         Register the target and its scheduled actions.
         """
-        _register(properties, scope)
+        _register_target(properties, scope)
         identity = "|".join(properties[key] for key in _TARGET_KEY)
         return Resource(
             declaration=declaration,
@@ -55,7 +199,7 @@ class ScalableTargetType:
         Register it again, which changes it, and exchange the scheduled actions.
         """
         _unschedule(resource.properties, scope)
-        _register(properties, scope)
+        _register_target(properties, scope)
 
     def delete(self, resource: Resource, scope: Scope) -> None:
         """
@@ -63,10 +207,10 @@ class ScalableTargetType:
         """
         resource_id, dimension, namespace = resource.physical_resource_id.split("|")
         _unschedule(resource.properties, scope)
-        if _backend(scope).describe_scalable_targets(
+        if _scaling(scope).describe_scalable_targets(
             namespace, [resource_id], dimension
         ):
-            _backend(scope).deregister_scalable_target(
+            _scaling(scope).deregister_scalable_target(
                 namespace, resource_id, dimension
             )
 
@@ -75,7 +219,7 @@ class ScalableTargetType:
         Read the target back, with its scheduled actions.
         """
         resource_id, dimension, namespace = resource.physical_resource_id.split("|")
-        found = _backend(scope).describe_scalable_targets(
+        found = _scaling(scope).describe_scalable_targets(
             namespace, [resource_id], dimension
         )
         if not found:
@@ -96,20 +240,13 @@ class ScalingPolicyType:
     ``AWS::ApplicationAutoScaling::ScalingPolicy``.
     """
 
-    def must_replace(self, before: Properties, after: Properties) -> bool:
-        """
-        Replace when the policy is another one or belongs to another target.
-        """
-        names = {"PolicyName", "ScalingTargetId", *_TARGET_KEY}
-        return bool(changed(before, after) & names)
-
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
         """
         Put the policy.
         """
-        arn, key = _put(properties, scope)
+        arn, key = _put_policy(properties, scope)
         return Resource(
             declaration=declaration,
             properties=properties,
@@ -122,7 +259,7 @@ class ScalingPolicyType:
         """
         Put the policy again; its ARN stays, which moto would make anew.
         """
-        _put(properties, scope)
+        _put_policy(properties, scope)
         policy = _policies(scope)["\t".join(resource.native)]
         policy.policy_arn = resource.physical_resource_id
 
@@ -132,7 +269,7 @@ class ScalingPolicyType:
         """
         if "\t".join(resource.native) in _policies(scope):
             namespace, resource_id, dimension, name = resource.native
-            _backend(scope).delete_scaling_policy(
+            _scaling(scope).delete_scaling_policy(
                 name, namespace, resource_id, dimension
             )
 
@@ -153,18 +290,18 @@ class ScalingPolicyType:
         return {key: value for key, value in observed.items() if key in declared}
 
 
-def _backend(scope: Scope) -> ApplicationAutoscalingBackend:
+def _scaling(scope: Scope) -> ApplicationAutoscalingBackend:
     return applicationautoscaling_backends[scope.account][scope.region]
 
 
 def _policies(scope: Scope) -> dict[str, Any]:
-    return _backend(scope).policies
+    return _scaling(scope).policies
 
 
-def _register(properties: Properties, scope: Scope) -> None:
+def _register_target(properties: Properties, scope: Scope) -> None:
     plain = {k: v for k, v in properties.items() if k != "ScheduledActions"}
     request = _checked("RegisterScalableTarget", plain)
-    _backend(scope).register_scalable_target(
+    _scaling(scope).register_scalable_target(
         request["ServiceNamespace"],
         request["ResourceId"],
         request["ScalableDimension"],
@@ -180,7 +317,7 @@ def _register(properties: Properties, scope: Scope) -> None:
 def _schedule(target: dict[str, Any], action: dict[str, Any], scope: Scope) -> None:
     named = {key: target[key] for key in _TARGET_KEY}
     request = _checked("PutScheduledAction", {**named, **action})
-    _backend(scope).put_scheduled_action(
+    _scaling(scope).put_scheduled_action(
         service_namespace=request["ServiceNamespace"],
         schedule=request["Schedule"],
         timezone=request.get("Timezone", "UTC"),
@@ -195,7 +332,7 @@ def _schedule(target: dict[str, Any], action: dict[str, Any], scope: Scope) -> N
 
 
 def _scheduled(resource_id: str, dimension: str, scope: Scope) -> list[dict[str, Any]]:
-    actions = _backend(scope).scheduled_actions
+    actions = _scaling(scope).scheduled_actions
     return [
         {
             "ScheduledActionName": action.scheduled_action_name,
@@ -212,7 +349,7 @@ def _scheduled(resource_id: str, dimension: str, scope: Scope) -> list[dict[str,
 
 def _unschedule(properties: Properties, scope: Scope) -> None:
     for action in properties.get("ScheduledActions", ()):
-        _backend(scope).delete_scheduled_action(
+        _scaling(scope).delete_scheduled_action(
             properties["ServiceNamespace"],
             action["ScheduledActionName"],
             properties["ResourceId"],
@@ -220,13 +357,13 @@ def _unschedule(properties: Properties, scope: Scope) -> None:
         )
 
 
-def _put(properties: Properties, scope: Scope) -> tuple[str, tuple[str, ...]]:
+def _put_policy(properties: Properties, scope: Scope) -> tuple[str, tuple[str, ...]]:
     wanted = dict(properties)
     target = wanted.pop("ScalingTargetId", None)
     if target:
         wanted.update(zip(_TARGET_KEY, target.split("|"), strict=True))
     request = _checked("PutScalingPolicy", wanted)
-    policy = _backend(scope).put_scaling_policy(
+    policy = _scaling(scope).put_scaling_policy(
         request["PolicyName"],
         request["ServiceNamespace"],
         request["ResourceId"],

@@ -17,25 +17,26 @@ from moto.cloudformation.models import Event, Stack, cloudformation_backends
 from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.background import wait_for_others
-from cdk_sagemaker_llm.local.clock import current
-from cdk_sagemaker_llm.local.cloudformation import intrinsics
-from cdk_sagemaker_llm.local.cloudformation import parameters as stack_parameters
+from cdk_sagemaker_llm.local.aws.background import wait_for_others
+from cdk_sagemaker_llm.local.aws.clock import current
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.cloudformation import requests as stack_parameters
 from cdk_sagemaker_llm.local.cloudformation.drift import Drift
-from cdk_sagemaker_llm.local.cloudformation.graph import (
-    CircularDependencyError,
-    declarations,
-)
-from cdk_sagemaker_llm.local.cloudformation.imports import importers, listed
 from cdk_sagemaker_llm.local.cloudformation.lifecycle import Lifecycle
 from cdk_sagemaker_llm.local.cloudformation.resource import (
+    CircularDependencyError,
     Declaration,
     Resource,
     ResourceError,
     Scope,
+    declarations,
 )
-from cdk_sagemaker_llm.local.cloudformation.template import parse
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.cloudformation.template import (
+    importers,
+    listed,
+    parse,
+    with_missing_functions,
+)
 
 _DOTTED_ATTRIBUTE = re.compile(r"\$\{(\w+)\.(\w+\.[\w.]+)\}")
 _EVENT_DISTANCE = timedelta(milliseconds=1)
@@ -102,7 +103,7 @@ class EmbeddedResourceMap(ResourceMap):
         """
         zones = [f"{self._region_name}{letter}" for letter in "abc"]
         return _without_none(
-            clean_json(intrinsics.replaced(value, self.resolve, zones), self)
+            clean_json(with_missing_functions(value, self.resolve, zones), self)
         )
 
 
@@ -187,13 +188,13 @@ class EmbeddedStack(Stack):
         The parameters as they are shown; moto shows those that are not to be echoed.
         """
         values = self.resource_map.resolved_parameters
-        shown = stack_parameters.shown(self.template_dict, values)
+        shown = stack_parameters.shown_parameter(self.template_dict, values)
         return [
             {
                 "ParameterKey": key,
-                "ParameterValue": ",".join(map(stack_parameters.text, value))
+                "ParameterValue": ",".join(map(stack_parameters.parameter_text, value))
                 if isinstance(value, list)
-                else stack_parameters.text(value),
+                else stack_parameters.parameter_text(value),
             }
             for key, value in shown.items()
         ]
@@ -208,7 +209,7 @@ class EmbeddedStack(Stack):
         return [
             {
                 "OutputKey": key,
-                "OutputValue": stack_parameters.text(body["Value"]),
+                "OutputValue": stack_parameters.parameter_text(body["Value"]),
                 "Description": body.get("Description"),
                 "ExportName": body.get("Export", {}).get("Name"),
             }
@@ -227,7 +228,7 @@ class EmbeddedStack(Stack):
             Export(
                 self.stack_id,
                 str(body["Export"]["Name"]),
-                stack_parameters.text(body["Value"]),
+                stack_parameters.parameter_text(body["Value"]),
             )
             for _, body in self._resolved_outputs()
             if "Export" in body
@@ -362,11 +363,11 @@ class EmbeddedStack(Stack):
     def _resolver(
         self, template: dict[str, Any], parameters: dict[str, Any]
     ) -> EmbeddedResourceMap:
-        stack_parameters.check(template, parameters)
+        stack_parameters.check_parameters(template, parameters)
         resource_map = EmbeddedResourceMap(
             self.stack_id,
             self.name,
-            stack_parameters.as_given(template, parameters),
+            stack_parameters.parameters_as_given(template, parameters),
             self.tags,
             account_id=self.account_id,
             region_name=self.region_name,

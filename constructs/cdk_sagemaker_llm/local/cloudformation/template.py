@@ -1,18 +1,24 @@
 """
-Reading templates, and refusing those that are none.
+Reading templates, and refusing those that are none before anything is made.
+
+Some functions of templates moto's resolver lacks, or gets wrong. What a stack exports,
+templates of others import.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import json
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
 
 import yaml
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import Stack
 
-from cdk_sagemaker_llm.local.cloudformation import wellformed
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.cloudformation.resource import Resource
 
 _IAM_NAMES = {
     "AWS::IAM::Group": "GroupName",
@@ -22,6 +28,41 @@ _IAM_NAMES = {
     "AWS::IAM::User": "UserName",
 }
 _IAM = {*_IAM_NAMES, "AWS::IAM::AccessKey", "AWS::IAM::Policy"}
+_VERSION = "2010-09-09"
+_MOST_RESOURCES = 500
+_SECTIONS = frozenset(
+    {
+        "AWSTemplateFormatVersion",
+        "Conditions",
+        "Description",
+        "Hooks",
+        "Mappings",
+        "Metadata",
+        "Outputs",
+        "Parameters",
+        "Resources",
+        "Rules",
+        "Transform",
+    }
+)
+_PSEUDO_PARAMETERS = frozenset(
+    f"AWS::{name}"
+    for name in (
+        "AccountId",
+        "NoValue",
+        "NotificationARNs",
+        "Partition",
+        "Region",
+        "StackId",
+        "StackName",
+        "URLSuffix",
+    )
+)
+_LOGICAL_ID = re.compile(r"[A-Za-z0-9]+")
+_IN_SUB = re.compile(r"\$\{\s*([^!{}][^{}]*?)\s*\}")
+_NOTIFICATIONS = {"Ref": "AWS::NotificationARNs"}
+_ADDRESS_BITS = {4: 32, 6: 128}
+_IMPORT = "Fn::ImportValue"
 
 
 def parse(text: Untyped) -> dict[str, Any]:
@@ -55,7 +96,7 @@ def parse(text: Untyped) -> dict[str, Any]:
                 f"Unresolved condition dependency {condition} in the Resources block "
                 "of the template"
             )
-    wellformed.check(parsed)
+    check_template(parsed)
     return parsed
 
 
@@ -153,3 +194,236 @@ def _text(value: Untyped) -> str | None:
 
 def _format_error(what: str) -> ValidationError:
     return ValidationError(message=f"Template format error: {what}")
+
+
+def check_template(template: dict[str, Any]) -> None:
+    """
+    Refuse a template that names what it does not declare, or is otherwise malformed.
+
+    A template with a transform is left alone: the transform may declare what is
+    missing, and take away what is too much.
+
+    Raises:
+        ValidationError: In the service's words.
+    """
+    if "Transform" in template:
+        return
+    _check_sections(template)
+    _check_resources(template)
+    declared = {*template["Resources"], *(template.get("Parameters") or {})}
+    for section in ("Resources", "Outputs"):
+        _check_names(template, section, declared | _PSEUDO_PARAMETERS)
+
+
+def _check_sections(template: dict[str, Any]) -> None:
+    unknown = [str(name) for name in template if name not in _SECTIONS]
+    if unknown:
+        raise ValidationError(
+            message=f"Invalid template property or properties [{', '.join(unknown)}]"
+        )
+    version = str(template.get("AWSTemplateFormatVersion", _VERSION))
+    if version != _VERSION:
+        raise _format_error(
+            f"{version} is not a supported value for AWSTemplateFormatVersion."
+        )
+
+
+def _check_resources(template: dict[str, Any]) -> None:
+    resources = template["Resources"]
+    if len(resources) > _MOST_RESOURCES:
+        raise _format_error(
+            f"Number of resources, {len(resources)}, is greater than maximum allowed, "
+            f"{_MOST_RESOURCES}"
+        )
+    for name in resources:
+        if not _LOGICAL_ID.fullmatch(str(name)):
+            raise _format_error(f"Resource name {name} is non alphanumeric.")
+
+
+def _check_names(template: dict[str, Any], section: str, declared: set[str]) -> None:
+    body = template.get(section) or {}
+    for resource in (
+        part[0] for part in _function_arguments(body, "Fn::GetAtt") if part
+    ):
+        if resource not in template["Resources"]:
+            raise ValidationError(
+                message="Template error: instance of Fn::GetAtt references undefined "
+                f"resource {resource}"
+            )
+    named = _referred(body) if section == "Outputs" else _needed(body)
+    missing = sorted({name for name in named if name not in declared})
+    if missing:
+        what = (
+            f"Unresolved resource dependencies [{', '.join(missing)}] in the {section} "
+            "block of the template"
+        )
+        raise ValidationError(
+            message=what if section == "Outputs" else f"Template format error: {what}"
+        )
+    for name in (
+        part[0] for part in _function_arguments(body, "Fn::FindInMap") if part
+    ):
+        if name not in (template.get("Mappings") or {}):
+            raise ValidationError(
+                message=f"Template error: Mapping named '{name}' is not present in the "
+                "'Mappings' section of template."
+            )
+
+
+def _needed(resources: dict[str, Any]) -> Iterator[str]:
+    for body in resources.values():
+        yield from _referred(body.get("Properties"))
+        before = body.get("DependsOn", [])
+        yield from [before] if isinstance(before, str) else before
+
+
+def _referred(value: Untyped) -> Iterator[str]:
+    for function, argument in _functions(value):
+        if function == "Ref" and isinstance(argument, str):
+            yield argument
+        if function == "Fn::Sub":
+            yield from _substituted(argument)
+
+
+def _substituted(argument: Untyped) -> Iterator[str]:
+    text, own = argument, {}
+    if isinstance(argument, list) and len(argument) == 2:  # noqa: PLR2004 - its form
+        text, own = argument
+    if not isinstance(text, str) or not isinstance(own, dict):
+        return
+    for name in _IN_SUB.findall(text):
+        if name not in own:
+            yield name.split(".")[0]
+
+
+def _function_arguments(value: Untyped, wanted: str) -> Iterator[list[str]]:
+    # The arguments of a function, as far as they are written out.
+    for function, argument in _functions(value):
+        if function == wanted:
+            parts = argument.split(".") if isinstance(argument, str) else argument
+            if isinstance(parts, list) and parts and isinstance(parts[0], str):
+                yield parts
+
+
+def _functions(value: Untyped) -> Iterator[tuple[str, Untyped]]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _functions(item)
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if len(value) == 1 and (key == "Ref" or str(key).startswith("Fn::")):
+                yield key, item
+            yield from _functions(item)
+
+
+def with_missing_functions(
+    value: Untyped, resolve: Callable[[Untyped], Untyped], zones: list[str]
+) -> Untyped:
+    """
+    Put the results of those functions in their places.
+
+    Args:
+        value: A part of a template.
+
+        resolve: What resolves the arguments.
+
+        zones: The availability zones of the stack's region.
+    """
+    if isinstance(value, list):
+        return [with_missing_functions(item, resolve, zones) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "Fn::GetAZs" in value:
+        # moto makes zones out of whatever stands in it, a Ref included.
+        return zones
+    if value == _NOTIFICATIONS:
+        return []
+    for name, function in _FUNCTIONS.items():
+        if name in value:
+            return function(resolve(value[name]))
+    inside = {
+        key: with_missing_functions(item, resolve, zones) for key, item in value.items()
+    }
+    _check_selection(inside, resolve)
+    return inside
+
+
+def _blocks(arguments: list[Any]) -> list[str]:
+    block, count = ipaddress.ip_network(arguments[0]), int(arguments[1])
+    bits = int(arguments[2]) if len(arguments) > 2 else 8  # noqa: PLR2004 - optional
+    prefix = _ADDRESS_BITS[block.version] - bits
+    subnets = block.subnets(new_prefix=prefix)
+    return [str(subnet) for subnet, _ in zip(subnets, range(count), strict=False)]
+
+
+def _check_selection(value: dict[str, Any], resolve: Callable[..., Untyped]) -> None:
+    if "Fn::Select" not in value:
+        return
+    index, items = value["Fn::Select"]
+    found = resolve(items)
+    position = int(resolve(index))
+    if isinstance(found, list) and not 0 <= position < len(found):
+        raise ValidationError(
+            message="Template error: Fn::Select cannot select nonexistent value at "
+            f"index {position}"
+        )
+
+
+_FUNCTIONS: dict[str, Callable[[Untyped], Untyped]] = {
+    "Fn::Cidr": _blocks,
+    "Fn::Length": len,
+}
+
+
+class Importer(Protocol):
+    """
+    A stack that may import.
+    """
+
+    name: str
+    template_dict: dict[str, Any]
+
+    @property
+    def resources(self) -> dict[str, Resource]:
+        """
+        The resources that exist.
+        """
+
+    def resolve(self, value: Untyped) -> Untyped:
+        """
+        Resolve intrinsic functions.
+        """
+
+
+def importers(export: str, stacks: Iterable[Importer]) -> list[str]:
+    """
+    Name the stacks that import an export.
+    """
+    return sorted(
+        stack.name for stack in stacks if stack.resources and export in _imported(stack)
+    )
+
+
+def listed(names: list[str]) -> str:
+    """
+    Write names as CloudFormation does: ``a, b and c``.
+    """
+    *rest, last = names
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
+def _imported(stack: Importer) -> Iterator[Untyped]:
+    for section in ("Resources", "Outputs"):
+        for argument in _import_arguments(stack.template_dict.get(section)):
+            yield stack.resolve(argument)
+
+
+def _import_arguments(value: Untyped) -> Iterator[Untyped]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _import_arguments(item)
+    elif isinstance(value, dict):
+        if _IMPORT in value:
+            yield value[_IMPORT]
+        for item in value.values():
+            yield from _import_arguments(item)

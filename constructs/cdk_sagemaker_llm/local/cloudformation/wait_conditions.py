@@ -21,8 +21,9 @@ from urllib.parse import quote, urlencode
 from moto.cloudformation.models import cloudformation_backends
 from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.background import wait_for_others
-from cdk_sagemaker_llm.local.clock import CLOCK
+from cdk_sagemaker_llm.local.aws.background import wait_for_others
+from cdk_sagemaker_llm.local.aws.clock import CLOCK
+from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -32,7 +33,6 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     attributes,
     changed,
 )
-from cdk_sagemaker_llm.local.errors import AwsError
 
 PATH = "/cloudformation-waitcondition-"
 """How the paths of handles begin: with the name of a bucket of CloudFormation's."""
@@ -155,12 +155,6 @@ class WaitConditionHandleType:
     A handle: an address that takes signals.
     """
 
-    def must_replace(self, before: Properties, after: Properties) -> bool:  # noqa: ARG002 - protocol
-        """
-        Never: it has no properties.
-        """
-        return False
-
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
@@ -199,12 +193,6 @@ class WaitConditionType:
     """
     A condition: a resource that is there when enough signals have come.
     """
-
-    def must_replace(self, before: Properties, after: Properties) -> bool:  # noqa: ARG002 - protocol
-        """
-        Never: an update is refused; another condition has another logical id.
-        """
-        return False
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope

@@ -13,13 +13,16 @@ from typing import Any
 from werkzeug.datastructures import Headers
 from werkzeug.wrappers import Request, Response
 
-from cdk_sagemaker_llm.local import faults
-from cdk_sagemaker_llm.local.errors import AwsError
-from cdk_sagemaker_llm.local.forwards import Forward
-from cdk_sagemaker_llm.local.protocols import JSON, json_error
+from cdk_sagemaker_llm.local.aws import faults
+from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.aws.forwards import Forward
+from cdk_sagemaker_llm.local.aws.protocols import JSON, json_error
+from cdk_sagemaker_llm.local.aws.turn import passed_on
+from cdk_sagemaker_llm.local.hosting.traffic import Visit
+from cdk_sagemaker_llm.local.hosting.world import World
 from cdk_sagemaker_llm.local.runtime import eventstream, forwarding
 from cdk_sagemaker_llm.local.runtime.capturing import Sent, capture
-from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
+from cdk_sagemaker_llm.local.runtime.exchanges import Asked
 from cdk_sagemaker_llm.local.runtime.forwarding import Reply
 from cdk_sagemaker_llm.local.runtime.invocations import (
     Invocation,
@@ -29,13 +32,11 @@ from cdk_sagemaker_llm.local.runtime.invocations import (
     broken,
     find_route,
     invoke,
+    shadow_route,
     timed_out,
 )
 from cdk_sagemaker_llm.local.runtime.model_server import ContainerError
-from cdk_sagemaker_llm.local.runtime.shadowing import copy_to_shadow
-from cdk_sagemaker_llm.local.sagemaker.traffic import Visit
-from cdk_sagemaker_llm.local.sagemaker.world import World
-from cdk_sagemaker_llm.local.turn import passed_on
+from cdk_sagemaker_llm.local.runtime.processing import ask
 
 _LARGEST_BODY = 6_291_456  # botocore 1.44.5: BodyBlob of the runtime.
 # "your-algorithms-inference-code": a container has 60 seconds; a stream has more.
@@ -245,3 +246,24 @@ def _refusal(error: AwsError) -> Response:
     named = AwsError(name, error.message, error.status, **error.fields)
     fields: dict[str, Any] = {"Message": error.message, **error.fields}
     return json_error(named, **fields)
+
+
+def copy_to_shadow(world: World, route: Route, sent: Sent) -> None:
+    """
+    Send a copy of a request to the shadow of its endpoint, if it is its turn.
+
+    Its share is its weight, of the weight of the variant beside it.
+    """
+    shadow = shadow_route(world, route.endpoint)
+    if shadow is None:
+        return
+    weights = route.endpoint.weights
+    theirs, ours = weights[shadow.variant], weights[route.variant]
+    share = min(1.0, theirs / ours) if ours else 0.0
+    if not route.endpoint.is_due(f"shadow {shadow.variant}", share):
+        return
+    visit = world.traffic.begin(shadow.where)
+    found = ask(world, shadow, sent.body, _PATIENCE)
+    if not found.failure:
+        capture(world, shadow, sent, found.body, found.kind)
+    world.clock.after(found.seconds, partial(visit.end, found.status))

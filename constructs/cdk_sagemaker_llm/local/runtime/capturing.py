@@ -14,10 +14,10 @@ from typing import Any
 
 from werkzeug.datastructures import Headers
 
-from cdk_sagemaker_llm.local.protocols import JSON
+from cdk_sagemaker_llm.local.aws.protocols import JSON
+from cdk_sagemaker_llm.local.hosting.surroundings import Location
+from cdk_sagemaker_llm.local.hosting.world import World
 from cdk_sagemaker_llm.local.runtime.invocations import Route
-from cdk_sagemaker_llm.local.sagemaker.locations import Location
-from cdk_sagemaker_llm.local.sagemaker.world import World
 
 _BOTH = "InputAndOutput"
 

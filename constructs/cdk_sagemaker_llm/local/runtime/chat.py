@@ -10,9 +10,9 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.containers import ServingContainer
 from cdk_sagemaker_llm.local.runtime.story import Generation
-from cdk_sagemaker_llm.local.untyped import Untyped
 
 _LMI_SINCE = (0, 27)
 # TGI reads them under /invocations if it is told to, and later by the body's shape.

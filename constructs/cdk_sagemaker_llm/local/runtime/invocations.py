@@ -1,5 +1,5 @@
 """
-``InvokeEndpoint``: from an endpoint's name to the container behind it.
+``InvokeEndpoint``: from an endpoint's name to the variant, and the container behind it.
 """
 
 from __future__ import annotations
@@ -8,26 +8,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cdk_sagemaker_llm.local.errors import AwsError
-from cdk_sagemaker_llm.local.runtime.answers import Answer
+from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.hosting.artifacts import ModelData
+from cdk_sagemaker_llm.local.hosting.component_adapters import base_of
+from cdk_sagemaker_llm.local.hosting.components import keys_of, serving_copies
+from cdk_sagemaker_llm.local.hosting.container_starts import started_engine
+from cdk_sagemaker_llm.local.hosting.definitions import containers_of, missing_data
+from cdk_sagemaker_llm.local.hosting.pools import model_on, serving_type
+from cdk_sagemaker_llm.local.hosting.traffic import Where
+from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
 from cdk_sagemaker_llm.local.runtime.containers import (
     ServingContainer,
     serving_container,
 )
-from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
-from cdk_sagemaker_llm.local.runtime.engines.sessions import Sessions
 from cdk_sagemaker_llm.local.runtime.engines.started import EngineError
+from cdk_sagemaker_llm.local.runtime.exchanges import Answer, Asked
 from cdk_sagemaker_llm.local.runtime.model_server import ContainerError, generate
-from cdk_sagemaker_llm.local.runtime.routing import choose_side, choose_variant
-from cdk_sagemaker_llm.local.sagemaker.adapters import base_of
-from cdk_sagemaker_llm.local.sagemaker.artifacts import ModelData
-from cdk_sagemaker_llm.local.sagemaker.components import keys_of, serving_copies
-from cdk_sagemaker_llm.local.sagemaker.definitions import containers_of, missing_data
-from cdk_sagemaker_llm.local.sagemaker.engines import started_engine
-from cdk_sagemaker_llm.local.sagemaker.pools import model_on, serving_type
-from cdk_sagemaker_llm.local.sagemaker.traffic import Where
-from cdk_sagemaker_llm.local.sagemaker.world import Component, Endpoint, World
 from cdk_sagemaker_llm.simulation.api_values import specification_on
+from cdk_sagemaker_llm.simulation.fleet import Fleet
 
 COMPONENT_NEEDED = (
     "Inference Component Name header is required for endpoints to which you plan to "
@@ -41,6 +39,8 @@ NO_CAPACITY = (
 )
 _NOT_THERE = frozenset({"Creating", "Failed", "Deleting"})
 _PACKED = 4  # Tokens that LMI 0.26 writes at once.
+# Weights are counted in whole parts, so that shares come out exactly.
+_PARTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,25 +211,11 @@ def invoke(world: World, route: Route, asked: Asked) -> Result:
         _container(world, route.container, route.role), adapter=route.adapter
     )
     try:
-        answer = generate(container, _passed_on(world, route, asked))
+        answer = generate(container, replace(asked, adapter=route.adapter))
     except ContainerError as error:
         raise _model_error(world, route.endpoint, error) from error
     early = container.server == "lmi" and container.version < (0, 27)
     return Result(answer, route.variant, _PACKED if early else 1)
-
-
-def _passed_on(world: World, route: Route, asked: Asked) -> Asked:
-    """
-    Add what the service and the container know to what the client sent.
-    """
-    # SageMaker sends a session's requests to the instance that began it.
-    container = f"{route.variant}/{route.base}/{route.model}"
-    return replace(
-        asked,
-        adapter=route.adapter,
-        sessions=route.endpoint.sessions.setdefault(container, Sessions()),
-        moment=world.clock.moment,
-    )
 
 
 def broken(
@@ -359,3 +345,49 @@ def _model_error(
         OriginalMessage=error.body,
         LogStreamArn=f"arn:{world.partition}:logs:{place}:log-group:{group}",
     )
+
+
+def choose_variant(endpoint: Endpoint) -> str | None:
+    """
+    Take the next variant in turn, each as often as its weight is of their sum.
+
+    The turns are smooth: of ten requests at 0.9 and 0.1, exactly one goes to the
+    second variant. ``None`` if every weight is zero.
+    """
+    names = [v["VariantName"] for v in endpoint.config["ProductionVariants"]]
+    parts = {name: _parts(endpoint.weights[name]) for name in names}
+    total = sum(parts.values())
+    if not total:
+        return None
+    if len(names) == 1:
+        return str(names[0])
+    turns = endpoint.turns
+    for name in names:
+        turns[name] = turns.get(name, 0) + parts[name]
+    # One of weight zero is never ahead: the turns that are positive sum to the total.
+    chosen: str = max(names, key=turns.__getitem__)
+    turns[chosen] -= total
+    return chosen
+
+
+def choose_side(
+    endpoint: Endpoint, variant: str
+) -> tuple[dict[str, Any], dict[str, Fleet]]:
+    """
+    Return the configuration and the fleets that answer the next request.
+
+    During a deployment the new ones answer as often as is their share, where they have
+    the variant.
+    """
+    deployment = endpoint.deployment
+    if deployment is None or variant not in deployment.fleets:
+        return endpoint.config, endpoint.fleets
+    deployment.turn += deployment.share
+    if round(deployment.turn, 6) < 1:
+        return endpoint.config, endpoint.fleets
+    deployment.turn -= 1
+    return deployment.config, deployment.fleets
+
+
+def _parts(weight: float) -> int:
+    return max(1, round(weight * _PARTS)) if weight else 0

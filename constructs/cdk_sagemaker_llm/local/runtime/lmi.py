@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.containers import ServingContainer, Version
 from cdk_sagemaker_llm.local.runtime.story import Generation, Token
-from cdk_sagemaker_llm.local.untyped import Untyped
 
 JSON = "application/json"
 JSON_LINES = "application/jsonlines"

@@ -5,18 +5,26 @@ The stand-in model server: a request in, the container's answer out.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime import chat, lmi, tgi
-from cdk_sagemaker_llm.local.runtime.answers import Answer
 from cdk_sagemaker_llm.local.runtime.containers import ServingContainer
-from cdk_sagemaker_llm.local.runtime.engines.answering import answer as answer_engine
-from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
-from cdk_sagemaker_llm.local.runtime.engines.refusals import RefusedError
+from cdk_sagemaker_llm.local.runtime.engines import llama_cpp, sglang, tei, vllm
+from cdk_sagemaker_llm.local.runtime.engines.bodies import RefusedError
 from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
+from cdk_sagemaker_llm.local.runtime.exchanges import Answer, Asked
 from cdk_sagemaker_llm.local.runtime.story import continue_prompt
-from cdk_sagemaker_llm.local.untyped import Untyped
+
+_ENGINES: Mapping[str, Callable[[StartedEngine, Asked], Answer]] = {
+    "vllm": vllm.answer,
+    "vllm-neuron": vllm.answer,
+    "vllm-omni": vllm.answer,
+    "sglang": sglang.answer,
+    "llama.cpp": llama_cpp.answer,
+    "tei": tei.answer,
+}
 
 
 class ContainerError(Exception):
@@ -77,7 +85,7 @@ def generate(container: ServingContainer, asked: Asked) -> Answer:
 
 def _by_engine(engine: StartedEngine, asked: Asked) -> Answer:
     try:
-        return answer_engine(engine, asked)
+        return answer_of_engine(engine, asked)
     except RefusedError as fault:
         raise ContainerError(fault.status, fault.body) from fault
 
@@ -140,3 +148,18 @@ def _refused(container: ServingContainer, why: str) -> ContainerError:
         error = {"error": f"Input validation error: {why}", "error_type": "validation"}
         return ContainerError(422, json.dumps(error, separators=(",", ":")))
     return _unreadable(container, why)
+
+
+def answer_of_engine(engine: StartedEngine, asked: Asked) -> Answer:
+    """
+    Answer a request as an engine does.
+
+    Args:
+        engine: The engine.
+
+        asked: The request.
+
+    Raises:
+        RefusedError: If the engine refuses it.
+    """
+    return _ENGINES[engine.release.engine](engine, asked)

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.local import faults
-from cdk_sagemaker_llm.local.errors import AwsError
-from cdk_sagemaker_llm.local.protocols import JSON
-from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
+from cdk_sagemaker_llm.local.aws import faults
+from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.aws.protocols import JSON
+from cdk_sagemaker_llm.local.hosting.world import World
+from cdk_sagemaker_llm.local.runtime.exchanges import Asked
 from cdk_sagemaker_llm.local.runtime.invocations import (
     Invocation,
     Result,
@@ -19,7 +20,6 @@ from cdk_sagemaker_llm.local.runtime.invocations import (
     invoke,
     timed_out,
 )
-from cdk_sagemaker_llm.local.sagemaker.world import World
 
 _SLOW = 10.0
 _OK = 200

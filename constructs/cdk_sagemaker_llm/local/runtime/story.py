@@ -4,10 +4,16 @@ What the stand-in model says: the same continuation for the same prompt, always.
 
 from __future__ import annotations
 
+import json
 import re
+import uuid
 import zlib
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Any
+
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 _STORIES = (
     (
@@ -38,6 +44,15 @@ _TOLD = tuple(tuple(_PIECES.findall(f" {story}")) for story in _STORIES)
 # Each story as far as it may have been told: of every length, the shortest first.
 _BEGINNINGS = tuple(tuple(accumulate(pieces, initial="")) for pieces in _TOLD)
 _END_ID = 2  # </s> of the Llama and Mistral vocabularies.
+_SENTENCE_ENDS = (".", "?", "!", ":")
+_SAMPLES: Mapping[str, Any] = {
+    "string": "text",
+    "integer": 1,
+    "number": 1.5,
+    "boolean": True,
+    "null": None,
+}
+_DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +146,208 @@ def _token(text: str, index: int) -> Token:
 
 def _log_prob(text: str, index: int) -> float:
     return -(1 + zlib.crc32(f"{index}{text}".encode()) % 1500) / 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """
+    What a model wrote.
+
+    Args:
+        tokens: Its answer.
+
+        thoughts: What it thought before.
+
+        call: The tool that it calls; its answer is empty then.
+
+        end: The end-of-sequence token, if it came to its end.
+
+        stop: The stop string that ended it; ``None`` without.
+    """
+
+    tokens: tuple[Token, ...]
+    thoughts: tuple[Token, ...] = ()
+    call: Call | None = None
+    end: Token | None = None
+    stop: str | None = None
+
+    @property
+    def text(self) -> str:
+        """
+        The answer as one text.
+        """
+        return "".join(token.text for token in self.tokens)
+
+    @property
+    def thought(self) -> str:
+        """
+        The thoughts as one text.
+        """
+        return "".join(token.text for token in self.thoughts)
+
+    @property
+    def shown(self) -> tuple[Token, ...]:
+        """
+        The tokens of the answer, with the end if it came to it.
+        """
+        return (*self.tokens, self.end) if self.end else self.tokens
+
+    @property
+    def count(self) -> int:
+        """
+        How many tokens it wrote.
+        """
+        called = len(self.call.arguments.split()) + 1 if self.call else 0
+        return len(self.thoughts) + len(self.shown) + called
+
+    @property
+    def reason(self) -> str:
+        """
+        Why it ends, in OpenAI's words.
+        """
+        if self.call is not None:
+            return "tool_calls"
+        return "stop" if self.end or self.stop is not None else "length"
+
+
+def say(
+    prompt: str,
+    count: int,
+    *,
+    stops: tuple[str, ...] = (),
+    thinks: bool = False,
+    call: Call | None = None,
+) -> Said:
+    """
+    Have the model go on with a prompt.
+
+    Args:
+        prompt: What it is given.
+
+        count: How many tokens it may write.
+
+        stops: Strings that end the answer, and are not part of it.
+
+        thinks: Whether its first sentence is a thought.
+
+        call: The tool that it calls in place of an answer.
+    """
+    written = continue_prompt(prompt, count)
+    first = _sentence(written.tokens) if thinks else 0
+    said = Said(
+        tokens=written.tokens[first:],
+        thoughts=written.tokens[:first],
+        end=written.end,
+    )
+    if call is not None:
+        return replace(said, tokens=(), end=None, call=call)
+    return _stopped(said, stops)
+
+
+def _sentence(tokens: tuple[Token, ...]) -> int:
+    for index, token in enumerate(tokens):
+        if token.text.strip() in _SENTENCE_ENDS:
+            return index + 1
+    return len(tokens)
+
+
+def _stopped(said: Said, stops: tuple[str, ...]) -> Said:
+    found = [(said.text.find(stop), stop) for stop in stops if stop in said.text]
+    if not found:
+        return said
+    at, stop = min(found)
+    kept: list[Token] = []
+    for token in said.tokens:
+        left = at - sum(len(one.text) for one in kept)
+        if left <= 0:
+            break
+        kept.append(replace(token, text=token.text[:left]))
+    return replace(said, tokens=tuple(kept), end=None, stop=stop)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """
+    A call of a tool.
+
+    Args:
+        name: The function's name.
+
+        arguments: Its arguments, as JSON.
+
+        id: What the engine calls the call.
+    """
+
+    name: str
+    arguments: str
+    id: str
+
+    def shown(self) -> dict[str, Any]:
+        """
+        Return it as a message has it.
+        """
+        function = {"name": self.name, "arguments": self.arguments}
+        return {"id": self.id, "type": "function", "function": function}
+
+
+def chosen_call(body: Mapping[str, Any], prefix: str) -> Call | None:
+    """
+    Return the call that answers a chat; ``None`` where it is answered in words.
+
+    The stand-in calls the first tool that it is offered, or the one that is named, and
+    answers in words once the tool has.
+
+    Args:
+        body: The request.
+
+        prefix: What the engine begins a call's id with.
+    """
+    choice = body.get("tool_choice")
+    functions = list(_functions(body))
+    if not functions or choice == "none":
+        return None
+    named = choice.get("function", {}).get("name") if isinstance(choice, dict) else None
+    if named is not None:
+        functions = [one for one in functions if one["name"] == named]
+    elif choice != "required" and _is_answered(body):
+        return None
+    if not functions:
+        return None
+    arguments = json.dumps(sample(functions[0].get("parameters") or {}))
+    name = str(functions[0]["name"])
+    return Call(name=name, arguments=arguments, id=f"{prefix}{uuid.uuid4().hex}")
+
+
+def sample(schema: Untyped, depth: int = 0) -> Untyped:
+    """
+    Return a value that fits a JSON schema, as far as its plain parts go.
+    """
+    if not isinstance(schema, dict) or depth > _DEEPEST:
+        return {}
+    told = (schema.get("const"), schema.get("default"), *(schema.get("enum") or ()))
+    chosen = next((one for one in told if one is not None), None)
+    if chosen is not None:
+        return chosen
+    kind = schema.get("type", "object")
+    if isinstance(kind, list):
+        kind = next((one for one in kind if one != "null"), "null")
+    if kind == "array":
+        return [sample(schema.get("items"), depth + 1)] if schema.get("items") else []
+    if kind in _SAMPLES:
+        return _SAMPLES[kind]
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return {}
+    return {name: sample(one, depth + 1) for name, one in properties.items()}
+
+
+def _functions(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for tool in body.get("tools") or ():
+        function = tool.get("function") if isinstance(tool, dict) else None
+        if isinstance(function, dict) and function.get("name"):
+            yield function
+
+
+def _is_answered(body: Mapping[str, Any]) -> bool:
+    last = (body.get("messages") or [{}])[-1]
+    return isinstance(last, dict) and last.get("role") == "tool"

@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.containers import ServingContainer
 from cdk_sagemaker_llm.local.runtime.story import Generation, Token
-from cdk_sagemaker_llm.local.untyped import Untyped
 
 _INDEX_SINCE = (1, 4, 0)
 _INPUT_LENGTH_SINCE = (2, 3, 1)

@@ -27,6 +27,7 @@ def _drawn(folder: Path) -> list[Panel]:
     return panels(folder)
 
 
+@pytest.mark.whole
 def test_every_widget_is_drawn_or_named(drawn: list[Panel], folder: Path) -> None:
     """
     Each visible curve has its values for a day, or stands among what is missing.

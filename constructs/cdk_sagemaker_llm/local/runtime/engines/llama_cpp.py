@@ -13,23 +13,26 @@ import time
 import uuid
 from typing import Any
 
-from cdk_sagemaker_llm.local.runtime.answers import Answer
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.chat import prompt_of
-from cdk_sagemaker_llm.local.runtime.engines.asked import JSON, Asked
-from cdk_sagemaker_llm.local.runtime.engines.chats import Chat, stops_of
-from cdk_sagemaker_llm.local.runtime.engines.fields import is_chat
-from cdk_sagemaker_llm.local.runtime.engines.pooling import EMBED, RERANK
-from cdk_sagemaker_llm.local.runtime.engines.refusals import RefusedError, counted
-from cdk_sagemaker_llm.local.runtime.engines.said import say
-from cdk_sagemaker_llm.local.runtime.engines.shapes import (
+from cdk_sagemaker_llm.local.runtime.engines.bodies import (
     SSE,
+    RefusedError,
+    counted,
     dump,
     event,
+    is_chat,
     token_count,
 )
+from cdk_sagemaker_llm.local.runtime.engines.engine_chats import (
+    Chat,
+    LlamaCppWords,
+    stops_of,
+)
+from cdk_sagemaker_llm.local.runtime.engines.pooling import EMBED, RERANK
 from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
-from cdk_sagemaker_llm.local.runtime.engines.words import LlamaCppWords
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.runtime.exchanges import JSON, Answer, Asked
+from cdk_sagemaker_llm.local.runtime.story import say
 
 _PLENTY = 100_000
 # Here blanks, commas and semicolons end a route.

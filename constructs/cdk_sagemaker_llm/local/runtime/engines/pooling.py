@@ -13,20 +13,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm.local.runtime.answers import Answer
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.chat import prompt_of
-from cdk_sagemaker_llm.local.runtime.engines.asked import JSON
-from cdk_sagemaker_llm.local.runtime.engines.limits import hold_input
-from cdk_sagemaker_llm.local.runtime.engines.refusals import nested
-from cdk_sagemaker_llm.local.runtime.engines.shapes import (
+from cdk_sagemaker_llm.local.runtime.engines.bodies import (
     dump,
+    nested,
     relevance,
     token_count,
     vector,
 )
+from cdk_sagemaker_llm.local.runtime.engines.engine_chats import vllm_usage
 from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
-from cdk_sagemaker_llm.local.runtime.engines.words import vllm_usage
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.runtime.engines.vllm_limits import hold_input
+from cdk_sagemaker_llm.local.runtime.exchanges import JSON, Answer
 
 # Wider than any model of the catalogue.
 _LARGEST = 32_768

@@ -10,16 +10,17 @@ import json
 import time
 from typing import Any
 
-from cdk_sagemaker_llm.local.runtime.answers import Answer
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.chat import prompt_of
-from cdk_sagemaker_llm.local.runtime.engines.asked import Asked
-from cdk_sagemaker_llm.local.runtime.engines.chats import Chat
-from cdk_sagemaker_llm.local.runtime.engines.fields import is_chat
-from cdk_sagemaker_llm.local.runtime.engines.refusals import flat
-from cdk_sagemaker_llm.local.runtime.engines.shapes import dump, token_count
+from cdk_sagemaker_llm.local.runtime.engines.bodies import (
+    dump,
+    flat,
+    is_chat,
+    token_count,
+)
+from cdk_sagemaker_llm.local.runtime.engines.engine_chats import Chat, SglangWords
 from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
-from cdk_sagemaker_llm.local.runtime.engines.words import SglangWords
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.runtime.exchanges import Answer, Asked
 
 _PLENTY = 100_000
 # What a request that does not name a model is called by (ChatCompletionRequest).

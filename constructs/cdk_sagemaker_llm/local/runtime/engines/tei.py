@@ -12,18 +12,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
-from cdk_sagemaker_llm.local.runtime.answers import Answer
-from cdk_sagemaker_llm.local.runtime.engines.asked import JSON, Asked
-from cdk_sagemaker_llm.local.runtime.engines.pooling import class_shares
-from cdk_sagemaker_llm.local.runtime.engines.refusals import RefusedError
-from cdk_sagemaker_llm.local.runtime.engines.shapes import (
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.runtime.engines.bodies import (
+    RefusedError,
     dump,
     relevance,
     token_count,
     vector,
 )
+from cdk_sagemaker_llm.local.runtime.engines.pooling import class_shares
 from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
-from cdk_sagemaker_llm.local.untyped import Untyped
+from cdk_sagemaker_llm.local.runtime.exchanges import JSON, Answer, Asked
 
 _STATUS = {"empty": 400, "validation": 413, "tokenizer": 422, "overloaded": 429}
 # Pull request 818: validation was 413 before.

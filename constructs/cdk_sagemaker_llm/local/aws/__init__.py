@@ -1,0 +1,3 @@
+"""
+The ground that every service stands on: requests, protocols, the clock, faults.
+"""

@@ -1,0 +1,176 @@
+"""
+The server's time: at once, as on the wall, faster, or by hand.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from cdk_sagemaker_llm.local.aws.turn import TURN
+from cdk_sagemaker_llm.simulation.clock import Action, Timeline
+
+# Seconds on the wall: how often waiting threads look, and the least they wait.
+_LONGEST, _SHORTEST = 0.5, 0.005
+
+
+class Clock:
+    """
+    What time it is in the embedded AWS, and what happens when.
+
+    Without a speed nothing takes any time, and its time is the wall's.
+
+    Args:
+        wall: The time on the wall. If left out, it is the machine's.
+    """
+
+    def __init__(self, wall: Callable[[], float] = time.time) -> None:
+        self._wall = wall
+        self._start = wall()
+        self.speed: float | None = None
+        self.is_by_hand = False
+        self.timeline = Timeline(self._start)
+        self.lock = threading.Condition(TURN)
+        self._awaited: list[Callable[[], bool]] = []
+
+    def run_at(self, speed: float | None) -> None:
+        """
+        Set how many seconds pass in one, from now on.
+        """
+        self._start = self._wall()
+        self.speed = speed
+        self.is_by_hand = False
+        self.timeline = Timeline(self._start)
+
+    def run_by_hand(self) -> None:
+        """
+        Let time stand still from now on, but for ``advance``.
+        """
+        self.run_at(1.0)
+        self.is_by_hand = True
+
+    def advance(self, seconds: float) -> None:
+        """
+        Let time pass by hand, with the lock held and let go meanwhile.
+
+        Each thing happens at its own time, and work that waits for it goes on before
+        time does.
+        """
+        end = self.now + seconds
+        while True:
+            upcoming = self.timeline.next
+            moment = end if upcoming is None else min(end, upcoming)
+            self.timeline.run_until(moment)
+            self.lock.notify_all()
+            while any(is_so() for is_so in self._awaited):
+                self.lock.wait(_LONGEST)
+            if moment >= end:
+                return
+
+    @property
+    def now(self) -> float:
+        """
+        Seconds since the epoch, in the embedded AWS.
+        """
+        if self.is_by_hand:
+            return self.timeline.now
+        wall = self._wall()
+        if self.speed is None:
+            return wall
+        return self._start + (wall - self._start) * self.speed
+
+    @property
+    def moment(self) -> float:
+        """
+        The time of what happens now: where time passes, it was planned to the moment.
+        """
+        return self.now if self.speed is None else self.timeline.now
+
+    def catch_up(self) -> None:
+        """
+        Let everything happen that is due.
+        """
+        self.timeline.run_until(self.now)
+
+    def after(self, delay: float, action: Action) -> None:
+        """
+        Plan an action; where nothing takes time, it happens now.
+        """
+        if self.speed is None or delay <= 0:
+            action()
+        else:
+            self.timeline.after(delay, action)
+
+    def wall_seconds(self, seconds: float) -> float:
+        """
+        Return how long embedded seconds take on the wall; by hand, nobody knows.
+        """
+        at_once = self.speed is None or self.is_by_hand
+        return 0.0 if at_once else seconds / (self.speed or 1.0)
+
+    def sleep(self, seconds: float) -> None:
+        """
+        Wait for embedded seconds; others go on meanwhile.
+        """
+        if self.is_by_hand:
+            with self.lock:
+                end = self.now + seconds
+                self.wait_until(lambda: self.now >= end)
+            return
+        wall = self.wall_seconds(seconds)
+        if wall > 0:
+            time.sleep(wall)
+
+    def wait_until(self, done: Callable[[], bool]) -> None:
+        """
+        Wait, with the lock held and let go meanwhile, until something is so.
+        """
+        self._awaited.append(done)
+        try:
+            while not done():
+                self.lock.wait(_LONGEST)
+        finally:
+            self._awaited.remove(done)
+            self.lock.notify_all()
+
+    def follow(self) -> None:
+        """
+        Have a thread let things happen when they are due, for as long as it lives.
+        """
+        if self.speed is not None and not self.is_by_hand:
+            threading.Thread(target=self._follow, daemon=True).start()
+
+    def _follow(self) -> None:
+        while True:
+            with self.lock:
+                try:
+                    self.catch_up()
+                except Exception:  # noqa: BLE001 - one mishap, and time goes on
+                    traceback.print_exc()
+                self.lock.notify_all()
+                upcoming = self.timeline.next
+                away = _LONGEST
+                if upcoming is not None:
+                    away = self.wall_seconds(upcoming - self.now)
+                self.lock.wait(min(_LONGEST, max(_SHORTEST, away)))
+
+
+CLOCK = Clock()
+"""The one of this process; the server sets its speed when it starts."""
+
+
+def now() -> float:
+    """
+    Return the time of what happens now in the embedded AWS.
+    """
+    return CLOCK.moment
+
+
+def current() -> datetime:
+    """
+    Return the same time as a date.
+    """
+    return datetime.fromtimestamp(now(), UTC)

@@ -1,0 +1,227 @@
+"""
+What goes wrong on request: capacity, containers, images, answers.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+
+NO_CAPACITY = "no-capacity"
+NEVER_HEALTHY = "never-healthy"
+RESTARTS = "restarts"
+NO_IMAGE = "no-image"
+CANNOT_START = "cannot-start"
+SLOW = "slow"
+ERRORS = "errors"
+MAINTENANCE = "maintenance"
+KINDS = (
+    NO_CAPACITY,
+    NEVER_HEALTHY,
+    RESTARTS,
+    NO_IMAGE,
+    CANNOT_START,
+    SLOW,
+    ERRORS,
+    MAINTENANCE,
+)
+
+# What an answer can be instead of one: a status of the container, or of the service.
+THROTTLED = "throttled"
+CUT = "cut"
+_FIRST_STATUS, _LAST_STATUS = 400, 599
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fault:
+    """
+    One thing that goes wrong.
+
+    ``Fault(kind="errors", target="my-endpoint", answer="503", rate=0.2)``
+
+    Args:
+        kind: ``no-capacity``, ``never-healthy``, ``restarts``, ``no-image``,
+            ``cannot-start``, ``slow``, ``errors`` or ``maintenance``.
+
+        target: The endpoint, inference component or model it befalls; of
+            ``no-capacity`` the instance type. If left out, all of them.
+
+        available: Of ``no-capacity``: how many instances of the type there are for each
+            variant. If left out, there are none.
+
+        seconds: Of ``restarts``: how long a container runs each time, a minute if left
+            out. Of ``slow``: how much longer an answer takes, ten seconds if left out.
+
+        answer: Of ``errors``: the container's status, ``throttled``, or ``cut`` for a
+            stream that breaks off in the middle. If left out, it is 500.
+
+        rate: Of ``errors``: which part of the requests fails, from 0 to 1.
+            If left out, it is every one.
+
+        seed: Of ``errors``: where chance starts from. If left out, it is 0.
+    """
+
+    kind: str
+    target: str = ""
+    available: int = 0
+    seconds: float | None = None
+    answer: str = "500"
+    rate: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """
+        Refuse what no fault is.
+        """
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind}")
+        if not 0 <= self.rate <= 1:
+            raise ValueError(f"rate must be 0 to 1, got {self.rate}")
+        if self.seconds is not None and not 0 < self.seconds < math.inf:
+            raise ValueError(f"seconds must be more than 0, got {self.seconds}")
+        if self.available < 0:
+            raise ValueError(f"available must be at least 0, got {self.available}")
+        if self.answer not in {THROTTLED, CUT} and not self._is_status:
+            raise ValueError(
+                f"answer must be a status of 400 to 599, {THROTTLED} or {CUT}, got "
+                f"{self.answer}"
+            )
+
+    @classmethod
+    def of(cls, given: Untyped) -> Fault:
+        """
+        Read a fault from JSON.
+
+        Raises:
+            ValueError: If it is none.
+        """
+        if not isinstance(given, dict):
+            raise ValueError(  # noqa: TRY004 - what a client sent
+                f"a fault is an object with a kind, got {given!r}"
+            )
+        known = {field.name: field.type for field in fields(cls)}
+        unknown = sorted(given.keys() - known.keys())
+        if unknown or "kind" not in given:
+            raise ValueError(
+                f"a fault has a kind and {', '.join(sorted(known.keys() - {'kind'}))}; "
+                f"got {', '.join(unknown) or 'no kind'}"
+            )
+        made = dict(given)
+        made["answer"] = str(given.get("answer", "500"))
+        if not isinstance(made.get("target", ""), str):
+            raise ValueError(  # noqa: TRY004 - as above
+                f"target must be a name, got {made['target']!r}"
+            )
+        for name in ("available", "seed"):
+            if name in made:
+                made[name] = _number(name, made[name], int, "a whole number")
+        for name in ("rate", "seconds"):
+            if made.get(name) is not None:
+                made[name] = _number(name, made[name], float, "a number")
+        return cls(**made)
+
+    @classmethod
+    def parse(cls, text: str) -> Fault:
+        """
+        Read a fault as it is written on the command line: ``kind,name=value,...``.
+
+        Raises:
+            ValueError: If it is none.
+        """
+        kind, *rest = text.split(",")
+        pairs = [part.partition("=") for part in rest]
+        return cls.of({"kind": kind, **{name: value for name, _, value in pairs}})
+
+    def befalls(self, names: Iterable[str]) -> bool:
+        """
+        Tell whether one of the names is meant.
+        """
+        return not self.target or self.target in names
+
+    @property
+    def _is_status(self) -> bool:
+        digits = self.answer.isdecimal()
+        return digits and _FIRST_STATUS <= int(self.answer) <= _LAST_STATUS
+
+
+def _number(name: str, given: Untyped, kind: type[float], words: str) -> Untyped:
+    # Text comes from the command line, where there is nothing else.
+    try:
+        read = kind(given)
+    except (TypeError, ValueError, OverflowError):
+        read = None
+    lost = read != given and not isinstance(given, str)
+    if read is None or lost or isinstance(given, bool):
+        raise ValueError(f"{name} must be {words}, got {given!r}")
+    return read
+
+
+class Faults:
+    """
+    What goes wrong at present.
+    """
+
+    def __init__(self) -> None:
+        self._faults: list[tuple[Fault, random.Random]] = []
+
+    def put(self, fault: Fault) -> None:
+        """
+        Have something go wrong from now on.
+        """
+        self._faults.append((fault, random.Random(fault.seed)))  # noqa: S311 - no secret
+
+    def clear(self) -> None:
+        """
+        Have everything go well again.
+        """
+        self._faults.clear()
+
+    def listed(self) -> list[dict[str, Any]]:
+        """
+        Show what goes wrong.
+        """
+        return [asdict(fault) for fault, _ in self._faults]
+
+    def find(self, kind: str, names: Iterable[str]) -> Fault | None:
+        """
+        Return the fault of a kind that befalls one of the names.
+        """
+        names = set(names)
+        for fault, _ in self._faults:
+            if fault.kind == kind and fault.befalls(names):
+                return fault
+        return None
+
+    def available(self, instance_type: str) -> float:
+        """
+        Return how many instances of a type a variant can have.
+        """
+        fault = self.find(NO_CAPACITY, {instance_type})
+        return float("inf") if fault is None else fault.available
+
+    def answer(self, names: Iterable[str]) -> str | None:
+        """
+        Return what the next request gets instead of an answer, or ``None``.
+        """
+        names = set(names)
+        for fault, chance in self._faults:
+            if (
+                fault.kind == ERRORS
+                and fault.befalls(names)
+                and chance.random() < fault.rate
+            ):
+                return fault.answer
+        return None
+
+
+def throttled() -> AwsError:
+    """
+    Make the runtime's error for too many requests.
+    """
+    return AwsError("ThrottlingException", "Rate exceeded", 400)

@@ -1,0 +1,3 @@
+"""
+Builds, jobs and functions: what runs once, as this library orders it.
+"""

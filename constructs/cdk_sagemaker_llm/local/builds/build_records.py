@@ -1,0 +1,260 @@
+"""
+Projects and builds, as the API shows them and as EventBridge is told of them.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from cdk_sagemaker_llm.local.aws.clock import now
+
+Shown = dict[str, Any]
+IN_PROGRESS, SUCCEEDED, FAILED = "IN_PROGRESS", "SUCCEEDED", "FAILED"
+STOPPED, TIMED_OUT, FAULT = "STOPPED", "TIMED_OUT", "FAULT"
+_KEPT = (
+    *("source", "sourceVersion", "cache", "environment", "serviceRole"),
+    *("timeoutInMinutes", "queuedTimeoutInMinutes", "encryptionKey"),
+)
+_TIMEOUT, _QUEUED = 60, 480  # Minutes, where a project says nothing.
+SOURCE = "aws.codebuild"
+STATE_CHANGE = "CodeBuild Build State Change"
+_MONTHS = (
+    *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
+    *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+)
+_NOON = 12
+
+
+@dataclass
+class Project:
+    """
+    A project, by what it was created with.
+    """
+
+    arn: str
+    given: Shown
+    created: float
+    changed: float
+    builds: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """
+        Its name.
+        """
+        return str(self.given["name"])
+
+    def shown(self) -> Shown:
+        """
+        Describe it.
+        """
+        return {
+            "timeoutInMinutes": _TIMEOUT,
+            "queuedTimeoutInMinutes": _QUEUED,
+            "cache": {"type": "NO_CACHE"},
+            "badge": {"badgeEnabled": False},
+            **{k: v for k, v in self.given.items() if k != "badgeEnabled"},
+            "arn": self.arn,
+            "created": moment(self.created),
+            "lastModified": moment(self.changed),
+        }
+
+
+@dataclass
+class Phase:
+    """
+    A phase of a build, under way or over.
+    """
+
+    type: str
+    start: float
+    end: float | None = None
+    status: str | None = None
+    code: str = ""
+    message: str = ""
+
+    def shown(self) -> Shown:
+        """
+        Describe it.
+        """
+        told: Shown = {"phaseType": self.type, "startTime": moment(self.start)}
+        if self.end is not None:
+            told |= {
+                "phaseStatus": self.status,
+                "endTime": moment(self.end),
+                "durationInSeconds": int(self.end - self.start),
+                "contexts": [{"statusCode": self.code, "message": self.message}],
+            }
+        return told
+
+
+@dataclass
+class Build:
+    """
+    A build.
+
+    Args:
+        id: Its name: the project's, and a part of its own.
+
+        arn: The same, unmistakable.
+
+        number: Which of its project it is.
+
+        request: What it was started with, laid over its project.
+
+        started: When.
+    """
+
+    id: str
+    arn: str
+    number: int
+    request: Shown
+    started: float
+    initiator: str
+    log_group: str
+    log_stream: str
+    status: str = IN_PROGRESS
+    ended: float | None = None
+    phases: list[Phase] = field(default_factory=list)
+
+    @property
+    def project_name(self) -> str:
+        """
+        The project's name.
+        """
+        return str(self.request["name"])
+
+    @property
+    def is_over(self) -> bool:
+        """
+        Whether nothing more will happen.
+        """
+        return self.ended is not None
+
+    @property
+    def timeout(self) -> float:
+        """
+        After how many seconds it is ended.
+        """
+        return 60.0 * int(self.request["timeoutInMinutes"])
+
+    @property
+    def variables(self) -> list[dict[str, str]]:
+        """
+        The environment variables, of the project and of its start.
+        """
+        found: list[dict[str, str]] = self.request["environment"].get(
+            "environmentVariables", []
+        )
+        return found
+
+    def shown(self) -> Shown:
+        """
+        Describe it.
+        """
+        told: Shown = {
+            "id": self.id,
+            "arn": self.arn,
+            "buildNumber": self.number,
+            "startTime": moment(self.started),
+            "currentPhase": self.phases[-1].type if self.phases else "SUBMITTED",
+            "buildStatus": self.status,
+            "projectName": self.project_name,
+            "phases": [phase.shown() for phase in self.phases],
+            "artifacts": {"location": ""},
+            "logs": self._logs(),
+            "buildComplete": self.is_over,
+            "initiator": self.initiator,
+        }
+        told |= {key: self.request[key] for key in _KEPT if key in self.request}
+        if self.ended is not None:
+            told["endTime"] = moment(self.ended)
+        return copy.deepcopy(told)
+
+    def _logs(self) -> Shown:
+        partition, _, region, account = self.arn.split(":")[1:5]
+        place = f"arn:{partition}:logs:{region}:{account}:log-group"
+        return {
+            "groupName": self.log_group,
+            "streamName": self.log_stream,
+            "cloudWatchLogs": {"status": "ENABLED"},
+            "cloudWatchLogsArn": f"{place}:{self.log_group}:log-stream:"
+            f"{self.log_stream}",
+        }
+
+
+def moment(seconds: float) -> datetime:
+    """
+    Write a time as an answer has it.
+    """
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def begun(kind: str) -> Phase:
+    """
+    Make a phase that begins now.
+    """
+    return Phase(kind, now())
+
+
+def state_change(build: Build) -> dict[str, Any]:
+    """
+    Describe the state that a build has come to.
+    """
+    environment = build.request["environment"]
+    return {
+        "build-status": build.status,
+        "project-name": build.project_name,
+        "build-id": build.arn,
+        "additional-information": {
+            "artifact": {"location": ""},
+            "environment": {
+                "image": environment.get("image"),
+                "privileged-mode": bool(environment.get("privilegedMode", False)),
+                "compute-type": environment.get("computeType"),
+                "type": environment.get("type"),
+                "environment-variables": build.variables,
+            },
+            "timeout-in-minutes": int(build.request["timeoutInMinutes"]),
+            "build-complete": build.is_over,
+            "initiator": build.initiator,
+            "build-start-time": _date(build.started),
+            "source": {
+                "location": build.request["source"].get("location", ""),
+                "type": build.request["source"]["type"],
+            },
+            "logs": {"group-name": build.log_group, "stream-name": build.log_stream},
+            "phases": [_phase(phase) for phase in build.phases],
+        },
+        "current-phase": build.phases[-1].type if build.phases else "SUBMITTED",
+        "current-phase-context": "[]",
+        "version": "1",
+    }
+
+
+def _phase(phase: Phase) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "phase-context": [],
+        "start-time": _date(phase.start),
+        "phase-type": phase.type,
+    }
+    if phase.end is not None:
+        told |= {
+            "phase-context": [f"{phase.code}: {phase.message}"],
+            "end-time": _date(phase.end),
+            "duration-in-seconds": int(phase.end - phase.start),
+            "phase-status": phase.status,
+        }
+    return told
+
+
+def _date(seconds: float) -> str:
+    # "Sep 1, 2017 4:12:29 PM", in any locale.
+    when = datetime.fromtimestamp(seconds, UTC)
+    half = "AM" if when.hour < _NOON else "PM"
+    month = _MONTHS[when.month - 1]
+    hour = when.hour % _NOON or _NOON
+    return f"{month} {when.day}, {when.year} {hour}:{when:%M:%S} {half}"

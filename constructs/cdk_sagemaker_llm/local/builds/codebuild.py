@@ -1,0 +1,280 @@
+"""
+CodeBuild as a service: operations by name.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from moto.iam.models import iam_backends
+
+from cdk_sagemaker_llm.local.aws import shapes
+from cdk_sagemaker_llm.local.aws.clock import now
+from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.builds import build_records
+from cdk_sagemaker_llm.local.builds.build_records import Build, Project
+from cdk_sagemaker_llm.local.builds.build_runs import Run
+from cdk_sagemaker_llm.local.hosting.surroundings import Surroundings
+
+SERVICE = "codebuild"
+_PRINCIPAL = "codebuild.amazonaws.com"
+_SAME_TOKEN = 300.0  # Seconds that a token of StartBuild is remembered for.
+_DEFAULTS = {"timeoutInMinutes": 60, "queuedTimeoutInMinutes": 480}
+# What StartBuild may say beside the project's name.
+_OF_START = {"projectName", "idempotencyToken", "environmentVariablesOverride"}
+
+Answer = dict[str, Any]
+
+
+class CodeBuild:
+    """
+    CodeBuild in one region.
+
+    Args:
+        account: The account.
+
+        region: The region.
+
+        partition: The partition.
+
+        around: The other services there.
+    """
+
+    def __init__(
+        self,
+        account: str,
+        region: str,
+        partition: str,
+        around: Surroundings,
+    ) -> None:
+        self._account, self._partition = account, partition
+        self._prefix = f"arn:{partition}:codebuild:{region}:{account}"
+        self._around = around
+        self._projects: dict[str, Project] = {}
+        self._builds: dict[str, Build] = {}
+        self._runs: dict[str, Run] = {}
+        self._tokens: dict[tuple[str, str], tuple[float, str]] = {}
+        self._operations: dict[str, Callable[[Answer], Answer]] = {
+            "BatchGetBuilds": self._batch_get_builds,
+            "BatchGetProjects": self._batch_get_projects,
+            "CreateProject": self._create_project,
+            "DeleteProject": self._delete_project,
+            "ListBuilds": self._list_builds,
+            "ListBuildsForProject": self._list_builds_for_project,
+            "ListProjects": self._list_projects,
+            "StartBuild": self._start_build,
+            "StopBuild": self._stop_build,
+            "UpdateProject": self._update_project,
+        }
+
+    def call(self, operation: str, request: Answer) -> Answer:
+        """
+        Check a request against the API's model and carry it out.
+
+        Raises:
+            AwsError: If the service refuses it.
+        """
+        if not shapes.has_operation(SERVICE, operation):
+            raise AwsError(
+                "UnknownOperationException", f"unknown operation {operation}"
+            )
+        if operation not in self._operations:
+            raise AwsError("NotImplemented", f"not emulated: codebuild {operation}")
+        shapes.refuse_wrong_types(SERVICE, operation, request)
+        try:
+            shapes.check(SERVICE, operation, request)
+        except AwsError as error:
+            raise _invalid(error.message) from error
+        return self._operations[operation](request)
+
+    def _create_project(self, request: Answer) -> Answer:
+        name = request["name"]
+        if name in self._projects:
+            raise AwsError(
+                "ResourceAlreadyExistsException",
+                f"Project already exists: {self._project_arn(name)}",
+            )
+        self._check_project(request)
+        project = Project(self._project_arn(name), copy.deepcopy(request), now(), now())
+        self._projects[name] = project
+        return {"project": project.shown()}
+
+    def _update_project(self, request: Answer) -> Answer:
+        project = self._project(request["name"])
+        changed = {**project.given, **copy.deepcopy(request)}
+        self._check_project(changed)
+        project.given, project.changed = changed, now()
+        return {"project": project.shown()}
+
+    def _delete_project(self, request: Answer) -> Answer:
+        # One that is not there is no error, as in the service.
+        self._projects.pop(self._name(request["name"]), None)
+        return {}
+
+    def _list_projects(self, request: Answer) -> Answer:  # noqa: ARG002 - as the others
+        return {"projects": sorted(self._projects)}
+
+    def _batch_get_projects(self, request: Answer) -> Answer:
+        found, missing = [], []
+        for told in request["names"]:
+            project = self._projects.get(self._name(told))
+            if project is None:
+                missing.append(told)
+            else:
+                found.append(project.shown())
+        return {"projects": found, "projectsNotFound": missing}
+
+    def _batch_get_builds(self, request: Answer) -> Answer:
+        found, missing = [], []
+        for told in request["ids"]:
+            build = self._builds.get(self._build_id(told))
+            if build is None:
+                missing.append(told)
+            else:
+                found.append(build.shown())
+        return {"builds": found, "buildsNotFound": missing}
+
+    def _list_builds(self, request: Answer) -> Answer:
+        ids = list(self._builds)
+        return {"ids": ids if request.get("sortOrder") == "ASCENDING" else ids[::-1]}
+
+    def _list_builds_for_project(self, request: Answer) -> Answer:
+        ids = self._project(request["projectName"]).builds
+        return {
+            "ids": list(ids) if request.get("sortOrder") == "ASCENDING" else ids[::-1]
+        }
+
+    def _start_build(self, request: Answer) -> Answer:
+        project = self._project(request["projectName"])
+        token = request.get("idempotencyToken")
+        known = self._tokens.get((project.name, token or ""))
+        if token and known and now() < known[0] + _SAME_TOKEN:
+            return {"build": self._builds[known[1]].shown()}
+        beyond = sorted(request.keys() - _OF_START)
+        if beyond:
+            raise _invalid(f"not emulated: {', '.join(beyond)} of StartBuild")
+        laid = _overridden(project, request)
+        self._check_role(laid["serviceRole"])
+        build = self._made(project, laid)
+        if token:
+            self._tokens[project.name, token] = now(), build.id
+        run = Run(build, self._around, self._tell)
+        self._runs[build.id] = run
+        run.start()
+        return {"build": build.shown()}
+
+    def _stop_build(self, request: Answer) -> Answer:
+        told = request["id"]
+        build = self._builds.get(self._build_id(told))
+        if build is None:
+            raise AwsError(
+                "ResourceNotFoundException", f"Build cannot be found: {told}"
+            )
+        self._runs[build.id].stop()
+        return {"build": build.shown()}
+
+    def _made(self, project: Project, laid: Answer) -> Build:
+        own = str(uuid.uuid4())
+        build_id = f"{project.name}:{own}"
+        logs = laid.get("logsConfig", {}).get("cloudWatchLogs", {})
+        stream = logs.get("streamName")
+        build = Build(
+            id=build_id,
+            arn=f"{self._prefix}:build/{build_id}",
+            number=len(project.builds) + 1,
+            request=laid,
+            started=now(),
+            initiator="embedded-aws",
+            log_group=logs.get("groupName") or f"/aws/codebuild/{project.name}",
+            log_stream=f"{stream}/{own}" if stream else own,
+        )
+        project.builds.append(build_id)
+        self._builds[build_id] = build
+        return build
+
+    def _tell(self, build: Build) -> None:
+        self._around.notify(
+            build_records.SOURCE,
+            build_records.STATE_CHANGE,
+            build_records.state_change(build),
+            build.arn,
+        )
+
+    def _check_project(self, request: Answer) -> None:
+        source = request["source"]
+        logs = request.get("logsConfig", {}).get("cloudWatchLogs", {})
+        if logs.get("status") == "DISABLED":
+            raise _invalid("not emulated: builds without a log in CloudWatch")
+        if source["type"] == "NO_SOURCE" and not source.get("buildspec"):
+            raise _invalid(
+                "Project source type NO_SOURCE requires a buildspec: no buildspec "
+                "provided"
+            )
+        if source["type"] == "S3" and "/" not in source.get("location", ""):
+            raise _invalid("Project source location is required")
+        self._check_role(request["serviceRole"])
+
+    def _check_role(self, role: str) -> None:
+        """
+        Refuse a role that CodeBuild cannot assume.
+        """
+        roles = iam_backends[self._account][self._partition].get_roles()
+        for found in roles:
+            if role in {found.arn, found.name} and _trusts(
+                found.assume_role_policy_document
+            ):
+                return
+        raise _invalid(
+            f"CodeBuild is not authorized to perform: sts:AssumeRole on {role}"
+        )
+
+    def _project(self, told: str) -> Project:
+        project = self._projects.get(self._name(told))
+        if project is None:
+            raise AwsError(
+                "ResourceNotFoundException",
+                f"Project cannot be found: {self._project_arn(self._name(told))}",
+            )
+        return project
+
+    def _project_arn(self, name: str) -> str:
+        return f"{self._prefix}:project/{name}"
+
+    def _name(self, told: str) -> str:
+        return told.removeprefix(f"{self._prefix}:project/")
+
+    def _build_id(self, told: str) -> str:
+        return told.removeprefix(f"{self._prefix}:build/")
+
+
+def _overridden(project: Project, request: Answer) -> Answer:
+    laid: Answer = {**_DEFAULTS, **copy.deepcopy(project.given)}
+    environment = laid["environment"]
+    variables = {v["name"]: v for v in environment.get("environmentVariables", [])}
+    variables |= {v["name"]: v for v in request.get("environmentVariablesOverride", [])}
+    environment["environmentVariables"] = [
+        {"type": "PLAINTEXT", **variable} for variable in variables.values()
+    ]
+    return laid
+
+
+def _trusts(document: str) -> bool:
+    statements: Untyped = json.loads(document).get("Statement", [])
+    for statement in [statements] if isinstance(statements, dict) else statements:
+        principal = statement.get("Principal", {})
+        services = principal.get("Service", []) if isinstance(principal, dict) else []
+        named = [services] if isinstance(services, str) else services
+        if statement.get("Effect") == "Allow" and (
+            _PRINCIPAL in named or principal == "*"
+        ):
+            return True
+    return False
+
+
+def _invalid(message: str) -> AwsError:
+    return AwsError("InvalidInputException", message)

@@ -1,0 +1,244 @@
+"""
+Lambda functions: found, run in processes of their own, and answered by address.
+
+The code runs with this user's rights: it is the code that this user has deployed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import uuid
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moto.awslambda.models import LambdaFunction, lambda_backends
+
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.builds import node_runner, python_runner
+
+_INLINE = {"index.py", "cfnresponse.py"}
+LEAST_TIMEOUT = 60.0
+"""Seconds that every function gets: a laptop is no Lambda."""
+RESPONSE_PATH = "/_embedded/custom-resource-response/"
+_responses: dict[str, dict[str, Any]] = {}
+_expected: dict[str, threading.Event] = {}
+
+
+class NotRunnableError(Exception):
+    """
+    A function that is not here, or whose code cannot be loaded on this machine.
+    """
+
+
+class FunctionError(Exception):
+    """
+    A function that ended with an error, or did not end in time.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """
+    A function as it was deployed.
+    """
+
+    arn: str
+    name: str
+    runtime: str
+    handler: str
+    code: bytes
+    environment: dict[str, str]
+    timeout: float
+    memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """
+    How a function ended: what it returned, and the last line it printed.
+    """
+
+    returned: Untyped
+    printed: str
+
+
+def find_function(token: str, account: str, region: str) -> Function:
+    """
+    Find a function by its ARN.
+
+    Raises:
+        NotRunnableError: If there is none.
+    """
+    try:
+        found = lambda_backends[account][region].get_function(token)
+    except Exception as error:
+        raise NotRunnableError(f"no Lambda function has the ARN {token}") from error
+    return _described(found)
+
+
+def _described(found: LambdaFunction) -> Function:
+    variables = found.environment_vars or {}
+    return Function(
+        arn=found.function_arn,
+        name=found.function_name,
+        runtime=str(found.run_time or ""),
+        handler=str(found.handler or ""),
+        code=bytes(getattr(found, "code_bytes", b"")),
+        environment={key: str(value) for key, value in variables.items()},
+        timeout=max(LEAST_TIMEOUT, float(found.timeout or 0)),
+        memory=int(found.memory_size or 128),
+    )
+
+
+def run_function(function: Function, event: dict[str, Any]) -> Outcome:
+    """
+    Run a function on an event, and wait until it ends.
+
+    Raises:
+        NotRunnableError: If its code cannot be loaded here.
+
+        FunctionError: If it fails, or takes too long.
+    """
+    with tempfile.TemporaryDirectory(prefix="embedded-function-") as folder:
+        root, result = Path(folder) / "code", Path(folder) / "result.json"
+        command = [*_command(function), function.handler, str(result)]
+        _unpack(function, root)
+        printed = _process(command, function, event, root)
+        try:
+            return Outcome(json.loads(result.read_text()), printed)
+        except (OSError, ValueError):
+            # Handlers that answer by ResponseURL may end without returning.
+            return Outcome(None, printed)
+
+
+def _command(function: Function) -> list[str]:
+    if function.runtime.startswith("python"):
+        return [sys.executable, python_runner.__file__]
+    if not function.runtime.startswith("nodejs"):
+        raise NotRunnableError(
+            f"functions of runtime {function.runtime or 'image'} are not run"
+        )
+    node = shutil.which("node")
+    if node is None:
+        raise NotRunnableError("there is no node on the PATH to run it with")
+    return [node, "-e", node_runner.SCRIPT]
+
+
+def _unpack(function: Function, root: Path) -> None:
+    root.mkdir()
+    try:
+        with zipfile.ZipFile(io.BytesIO(function.code)) as archive:
+            archive.extractall(root)
+    except zipfile.BadZipFile as error:
+        raise NotRunnableError("its code is not there, or no ZIP archive") from error
+    if {path.name for path in root.iterdir()} == _INLINE:
+        _name_inline(function, root)
+
+
+def _name_inline(function: Function, root: Path) -> None:
+    # moto packs inline code as Python, with a helper of its own that is out of date.
+    (root / "cfnresponse.py").unlink()
+    stem = root / function.handler.rpartition(".")[0]
+    ending = ".py" if function.runtime.startswith("python") else ".js"
+    (root / "index.py").rename(stem.with_suffix(ending))
+    if ending == ".js":
+        module = root / "node_modules" / "cfn-response"
+        module.mkdir(parents=True)
+        (module / "index.js").write_text(node_runner.RESPONSE_MODULE)
+
+
+def _process(
+    command: list[str], function: Function, event: dict[str, Any], root: Path
+) -> str:
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(event, default=str),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=root,
+            env={**os.environ, **_environment(function, root)},
+            text=True,
+            timeout=function.timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise FunctionError(
+            f"{function.name} timed out after {function.timeout:.0f} seconds"
+        ) from error
+    last = (done.stdout.strip().splitlines() or ["it printed nothing"])[-1]
+    if done.returncode == python_runner.NOT_RUNNABLE:
+        raise NotRunnableError(last)
+    if done.returncode:
+        raise FunctionError(last)
+    return last
+
+
+def _environment(function: Function, root: Path) -> dict[str, str]:
+    region = function.arn.split(":")[3]
+    return {
+        **function.environment,
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
+        "AWS_LAMBDA_FUNCTION_NAME": function.name,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory),
+        "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
+        "AWS_LAMBDA_LOG_STREAM_NAME": uuid.uuid4().hex,
+        "LAMBDA_TASK_ROOT": str(root),
+        "EMBEDDED_FUNCTION_ARN": function.arn,
+        "EMBEDDED_TIMEOUT": str(function.timeout),
+    }
+
+
+class Callback:
+    """
+    An address for one response.
+    """
+
+    def __init__(self) -> None:
+        self._token = uuid.uuid4().hex
+        _expected[self._token] = threading.Event()
+
+    @property
+    def url(self) -> str:
+        """
+        The address, which CloudFormation calls ``ResponseURL``.
+        """
+        return f"{os.environ['AWS_ENDPOINT_URL']}{RESPONSE_PATH}{self._token}"
+
+    def response(self, wait: float) -> dict[str, Any] | None:
+        """
+        Return what was sent, within some seconds, and take the address away.
+        """
+        _expected[self._token].wait(wait)
+        del _expected[self._token]
+        return _responses.pop(self._token, None)
+
+
+def receive_response(path: str, body: bytes) -> int:
+    """
+    Take a response in.
+
+    Returns:
+        The HTTP status to answer with.
+    """
+    arrived = _expected.get(path.removeprefix(RESPONSE_PATH))
+    try:
+        response = json.loads(body)
+    except ValueError:
+        return 400
+    if arrived is None or not isinstance(response, dict):
+        return 403
+    _responses[path.removeprefix(RESPONSE_PATH)] = response
+    arrived.set()
+    return 200

@@ -1,3 +1,0 @@
-"""
-CodeBuild: projects, and builds that are run as processes of this machine.
-"""

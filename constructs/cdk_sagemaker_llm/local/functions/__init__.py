@@ -1,3 +1,0 @@
-"""
-Lambda functions, run as processes of this machine for custom resources.
-"""

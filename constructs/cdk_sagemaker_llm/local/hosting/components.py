@@ -1,0 +1,355 @@
+"""
+Inference components: copies of a model, placed on the instances of an endpoint.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cdk_sagemaker_llm.local.aws.errors import validation
+from cdk_sagemaker_llm.local.hosting.component_adapters import (
+    base_name,
+    base_of,
+    load_failure,
+    refuse_adapter,
+    refuse_copies,
+    refuse_deleting_base,
+    unload,
+)
+from cdk_sagemaker_llm.local.hosting.component_updates import replace
+from cdk_sagemaker_llm.local.hosting.definitions import variants_of
+from cdk_sagemaker_llm.local.hosting.deployments import refuse_wrong_guardrails
+from cdk_sagemaker_llm.local.hosting.placement import (
+    host,
+    refuse_overflow,
+    refuse_overflow_of_all,
+)
+from cdk_sagemaker_llm.local.hosting.pools import copies_by_type
+from cdk_sagemaker_llm.local.hosting.records import page, tags_of
+from cdk_sagemaker_llm.local.hosting.specifications import (
+    refuse_contents,
+    updated,
+)
+from cdk_sagemaker_llm.local.hosting.states import (
+    enter,
+    look,
+    refuse_busy_component,
+    refuse_moving_endpoint,
+    refuse_unready_endpoint,
+)
+from cdk_sagemaker_llm.local.hosting.world import (
+    Component,
+    Endpoint,
+    Operation,
+    World,
+    key_of,
+)
+from cdk_sagemaker_llm.simulation.api_values import specification_on
+
+NOT_FOR_COMPONENTS = (
+    "Inference Components are not supported in this Endpoint. Please make sure this "
+    "endpoint can deploy inference components."
+)
+
+
+class Components:
+    """
+    The operations on inference components.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def operations(self) -> dict[str, Operation]:
+        """
+        Return the operations by their API names.
+        """
+        return {
+            "CreateInferenceComponent": self.create,
+            "DescribeInferenceComponent": self.describe,
+            "ListInferenceComponents": self.list_all,
+            "UpdateInferenceComponent": self.update,
+            "UpdateInferenceComponentRuntimeConfig": self.update_copies,
+            "DeleteInferenceComponent": self.delete,
+        }
+
+    def create(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Place the copies of a new component.
+        """
+        components = self._world.components
+        name = request["InferenceComponentName"]
+        components.refuse_existing(name)
+        endpoint = self._world.endpoints.get(request["EndpointName"])
+        if not endpoint.takes_components:
+            raise validation(NOT_FOR_COMPONENTS)
+        refuse_unready_endpoint(endpoint)
+        refuse_moving_endpoint(endpoint)
+        variant = self._variant(endpoint, self._wanted_variant(request))
+        component = Component(
+            name=name,
+            arn=components.arn(name),
+            request=request,
+            tags=tags_of(request),
+            endpoint_name=endpoint.name,
+            variant_name=variant,
+            copies=request.get("RuntimeConfig", {}).get("CopyCount", 1),
+        )
+        self._refuse_specification(endpoint, request)
+        fleet = endpoint.fleets[variant]
+        refuse_overflow(fleet, request, component.copies)
+        components.add(component)
+        host(self._world, fleet, component.key, request, component.copies)
+        failure = load_failure(self._world, name, request)
+        if failure is not None:
+            enter(component, "Failed", failure)
+        look(self._world, endpoint)
+        return {"InferenceComponentArn": component.arn}
+
+    def describe(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Return a component with how many of its copies run.
+        """
+        component = self._world.components.get(request["InferenceComponentName"])
+        one, several = (
+            component.request.get(key) for key in ("Specification", "Specifications")
+        )
+        specified = {
+            **({"Specification": self._shown(one)} if one else {}),
+            **(
+                {"Specifications": [self._shown(s) for s in several]} if several else {}
+            ),
+        }
+        placed = _placed(self._world, component)
+        return {
+            **self._summary(component),
+            **specified,
+            "RuntimeConfig": {
+                "DesiredCopyCount": _desired(base_of(self._world, component)),
+                "CurrentCopyCount": serving_copies(self._world, component),
+                **({"PlacementStatus": placed} if placed else {}),
+            },
+            **({"FailureReason": component.failure} if component.failure else {}),
+        }
+
+    def list_all(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        List components, of one endpoint or variant if asked.
+        """
+        found, token = page(self._world.components, request, self._summary)
+        return {"InferenceComponents": found, **token}
+
+    def update(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Replace a component's specification, its number of copies, or both.
+        """
+        component = self._world.components.get(request["InferenceComponentName"])
+        endpoint = self._world.endpoints.get(component.endpoint_name)
+        merged = updated(component.request, request)
+        if "DeploymentConfig" not in request:
+            # It is of one update, not of the component.
+            merged.pop("DeploymentConfig", None)
+        refuse_busy_component(component, "update")
+        refuse_moving_endpoint(endpoint)
+        self._refuse_specification(endpoint, merged)
+        failure = load_failure(self._world, component.name, merged)
+        if failure is not None:
+            raise validation(failure)
+        copies = request.get("RuntimeConfig", {}).get("CopyCount", component.copies)
+        guardrails = merged.get("DeploymentConfig", {})
+        refuse_wrong_guardrails(guardrails, [copies], "copies")
+        fleet = endpoint.fleets[component.variant_name]
+        self._refuse_version(endpoint, component, merged, copies)
+        replace(self._world, component, fleet, merged, copies)
+        return {"InferenceComponentArn": component.arn}
+
+    def update_copies(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Change how many copies run, as Application Auto Scaling does.
+        """
+        component = self._world.components.get(request["InferenceComponentName"])
+        copies = request["DesiredRuntimeConfig"]["CopyCount"]
+        refuse_copies(component)
+        scale_copies(self._world, component, copies, "asked for")
+        return {"InferenceComponentArn": component.arn}
+
+    def delete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Remove a component and free what its copies held.
+        """
+        component = self._world.components.get(request["InferenceComponentName"])
+        refuse_busy_component(component, "delete")
+        refuse_deleting_base(self._world, component)
+        endpoint = self._world.endpoints.get(component.endpoint_name)
+        refuse_moving_endpoint(endpoint)
+        fleet = endpoint.fleets[component.variant_name]
+        unload(self._world, component)
+        enter(component, "Deleting")
+        if component.key in fleet.names:
+            fleet.remove(component.key)
+        look(self._world, endpoint)
+        return {}
+
+    def _wanted_variant(self, request: dict[str, Any]) -> str | None:
+        """
+        Return the variant that a request names, or else that of an adapter's base.
+        """
+        base = self._world.components.find(base_name(request) or "")
+        named: str | None = request.get("VariantName")
+        return named or (base.variant_name if base else None)
+
+    def _variant(self, endpoint: Endpoint, wanted: str | None) -> str:
+        name = wanted or next(iter(endpoint.fleets))
+        if name not in endpoint.fleets:
+            raise validation(
+                f'Could not find variant "{name}" of endpoint "{endpoint.arn}".'
+            )
+        return name
+
+    def _refuse_version(
+        self,
+        endpoint: Endpoint,
+        component: Component,
+        request: dict[str, Any],
+        copies: int,
+    ) -> None:
+        name = component.variant_name
+        fleet = endpoint.fleets[name]
+        variant = next(
+            v for v in variants_of(endpoint.config) if v["VariantName"] == name
+        )
+        wanted = [
+            (c.name, c.request, c.copies)
+            for c in self._world.components_on(endpoint)
+            if c.variant_name == name and c is not component
+        ]
+        refuse_overflow_of_all(
+            variant,
+            [*wanted, (component.name, request, copies)],
+            fleet.wanted_instances,
+        )
+
+    def _refuse_specification(
+        self, endpoint: Endpoint, request: dict[str, Any]
+    ) -> None:
+        if ("Specification" in request) == ("Specifications" in request):
+            raise validation("Specify either Specification or Specifications.")
+        kinds = {k for fleet in endpoint.fleets.values() for k in fleet.instance_types}
+        for kind in sorted(kinds):
+            specification = specification_on(request, kind)
+            refuse_contents(specification)
+            if "BaseInferenceComponentName" in specification:
+                refuse_adapter(self._world, endpoint, specification)
+            elif "ComputeResourceRequirements" not in specification:
+                raise validation(
+                    "ComputeResourceRequirements is required for an inference "
+                    "component that is not an adapter."
+                )
+            if "ModelName" in specification:
+                self._refuse_model(endpoint, specification["ModelName"])
+
+    def _refuse_model(self, endpoint: Endpoint, name: str) -> None:
+        # docs: realtime-endpoints-deploy-models, "Model and endpoint compatibility".
+        model = self._world.models.get(name)
+        pairs = {
+            "execution role": (_role(model.request), _role(endpoint.config)),
+            "VPC configuration": (_vpc(model.request), _vpc(endpoint.config)),
+            "network isolation": (_isolated(model.request), _isolated(endpoint.config)),
+        }
+        wrong = [what for what, (one, other) in pairs.items() if one != other]
+        if wrong:
+            raise validation(
+                f'Model "{model.arn}" and endpoint "{endpoint.arn}" must have the '
+                f"same {' and '.join(wrong)} to deploy an inference component."
+            )
+
+    def _shown(self, specification: dict[str, Any]) -> dict[str, Any]:
+        container = specification.get("Container")
+        # An adapter's container has no image: its base's runs.
+        if not container or "Image" not in container:
+            return specification
+        image = container["Image"]
+        deployed = {"SpecifiedImage": image, "ResolvedImage": image}
+        kept = {k: v for k, v in container.items() if k != "Image"}
+        return {**specification, "Container": {**kept, "DeployedImage": deployed}}
+
+    def _summary(self, component: Component) -> dict[str, Any]:
+        return {
+            "InferenceComponentName": component.name,
+            "InferenceComponentArn": component.arn,
+            "EndpointName": component.endpoint_name,
+            "EndpointArn": self._world.endpoints.arn(component.endpoint_name),
+            "VariantName": component.variant_name,
+            "CreationTime": component.created,
+            "LastModifiedTime": component.modified,
+            "InferenceComponentStatus": component.status,
+        }
+
+
+def scale_copies(world: World, component: Component, copies: int, why: str) -> None:
+    """
+    Set how many copies a component has.
+
+    Raises:
+        AwsError: If it is not in a state for it, or they do not fit.
+    """
+    refuse_busy_component(component, "update")
+    endpoint = world.endpoints.get(component.endpoint_name)
+    refuse_moving_endpoint(endpoint)
+    fleet = endpoint.fleets[component.variant_name]
+    is_hosted = component.key in fleet.names
+    more = copies - (component.copies if is_hosted else 0)
+    refuse_overflow(fleet, component.request, more)
+    component.copies = copies
+    enter(component, "Updating")
+    if is_hosted:
+        fleet.set_copies(component.key, copies, why)
+    else:
+        host(world, fleet, component.key, component.request, copies)
+    look(world, endpoint)
+
+
+def serving_copies(world: World, component: Component) -> int:
+    """
+    Return how many copies take requests; for an adapter, those of its base.
+    """
+    component = base_of(world, component)
+    endpoint = world.endpoints.get(component.endpoint_name)
+    fleet = endpoint.fleets[component.variant_name]
+    keys = keys_of(component)
+    return sum(fleet.serving(key) for key in keys if key in fleet.names)
+
+
+def keys_of(component: Component) -> set[str]:
+    """
+    Return what a component's copies are called in its fleet: two names while it is
+    updated.
+    """
+    if component.update is None:
+        return {component.key}
+    return {component.key, key_of(component.name, component.update.version)}
+
+
+def _placed(world: World, component: Component) -> list[dict[str, Any]]:
+    fleet = world.endpoints.get(component.endpoint_name).fleets[component.variant_name]
+    if len(fleet.instance_types) == 1:
+        return []
+    keys = [key for key in keys_of(component) if key in fleet.names]
+    return copies_by_type(copy for key in keys for copy in fleet.copies(key))
+
+
+def _desired(component: Component) -> int:
+    return component.copies if component.update is None else component.update.copies
+
+
+def _role(request: dict[str, Any]) -> str | None:
+    return request.get("ExecutionRoleArn")
+
+
+def _vpc(request: dict[str, Any]) -> tuple[list[str], list[str]]:
+    vpc = request.get("VpcConfig", {})
+    return sorted(vpc.get("Subnets", ())), sorted(vpc.get("SecurityGroupIds", ()))
+
+
+def _isolated(request: dict[str, Any]) -> bool:
+    return bool(request.get("EnableNetworkIsolation", False))

@@ -1,0 +1,255 @@
+"""
+How a container starts, and what keeps it from serving, in the service's words.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, TextIO
+
+from cdk_sagemaker_llm.local.aws import faults
+from cdk_sagemaker_llm.local.aws.faults import Fault
+from cdk_sagemaker_llm.local.builds import compiled_engines, compiled_graphs
+from cdk_sagemaker_llm.local.hosting.artifacts import ModelData
+from cdk_sagemaker_llm.local.hosting.definitions import containers_of
+from cdk_sagemaker_llm.local.hosting.pools import model_on
+from cdk_sagemaker_llm.local.hosting.world import World, plain_name
+from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.runtime.engines.starting import engine_release, start
+from cdk_sagemaker_llm.simulation.api_values import specification_on
+from cdk_sagemaker_llm.simulation.fleet import Copy, Trouble, seconds
+
+_CONFIG = "config.json"
+_RUNS_FOR = 60.0
+# Not documented; what a repository measured for a container that crashes, twice.
+_DEFAULT_HEALTH_TIMEOUT = 24 * 60.0
+_streams: list[TextIO] = []
+_said: set[tuple[str, tuple[str, ...]]] = set()
+
+
+def started_engine(world: World, container: Mapping[str, Any]) -> StartedEngine | None:
+    """
+    Start the engine of a container; ``None`` if its image has none that is known.
+
+    Args:
+        container: The container as it was described.
+
+    Raises:
+        EngineError: If it does not start; it says why.
+    """
+    release = engine_release(str(container.get("Image", "")))
+    if release is None:
+        return None
+    variables = container.get("Environment", {})
+    data = next(ModelData.of(container), None)
+    if data is None:
+        return start(release, variables)
+    files = world.artifacts.files(data)
+    config = world.artifacts.read(data, _CONFIG) if _CONFIG in files else None
+    told = None if config is None else config.decode(errors="replace")
+    return start(release, variables, files, told)
+
+
+def start_log(
+    world: World, container: Mapping[str, Any]
+) -> tuple[tuple[str, ...], bool]:
+    """
+    Return what a container's log says when it starts, and whether it comes to answer.
+    """
+    try:
+        engine = started_engine(world, container)
+    except EngineError as fault:
+        return fault.lines, False
+    return () if engine is None else engine.log, True
+
+
+def begin_restarts(world: World) -> None:
+    """
+    Have containers restart that are to: each after it has run for a while.
+    """
+    for endpoint in world.endpoints:
+        for fleet in endpoint.fleets.values():
+            for name in fleet.names:
+                for copy in fleet.copies(name):
+                    plan_restart(world, endpoint.name, copy)
+
+
+def plan_restart(world: World, endpoint: str, copy: Copy) -> None:
+    """
+    Plan the next restart of a copy, if its container is to restart.
+    """
+    fault = _restarting(world, endpoint, copy)
+    if fault is not None and copy.state == "serving" and world.clock.speed:
+        delay = fault.seconds or _RUNS_FOR
+        restart = partial(_restart, world, endpoint, copy)
+        world.clock.timeline.after(delay, restart)
+
+
+def _restart(world: World, endpoint: str, copy: Copy) -> None:
+    found = world.endpoints.find(endpoint)
+    if copy.state != "serving" or not _restarting(world, endpoint, copy):
+        return
+    for fleet in found.fleets.values() if found else ():
+        if copy.instance in fleet.instances:
+            fleet.restart(copy, "the container has exited")
+
+
+def _restarting(world: World, endpoint: str, copy: Copy) -> Fault | None:
+    names = {endpoint, plain_name(copy.name)}
+    return world.faults.find(faults.RESTARTS, names)
+
+
+def trouble_of(
+    world: World, endpoint: str, variant: dict[str, Any], copy: Copy
+) -> Trouble | None:
+    """
+    Return what keeps a copy from serving; ``None`` if nothing does.
+
+    Args:
+        endpoint: The endpoint's name.
+
+        variant: The variant as it was configured.
+
+        copy: The copy of a component, or of the variant's own model, which takes
+            whole instances.
+    """
+    subject, names, settings, image = _subject(world, endpoint, variant, copy)
+    times, found = world.times, world.faults
+    kind = copy.instance.instance_type
+    pull = seconds(times.image_pull, kind)
+    timeout = _health_timeout(settings) if world.clock.speed else 0.0
+    if found.find(faults.NO_IMAGE, names):
+        return Trouble(
+            pull,
+            f'Failed to pull the image "{image}" of the container for {subject}. '
+            "Please ensure that the image exists and that the execution role "
+            "grants ecr:BatchGetImage and ecr:GetDownloadUrlForLayer on it.",
+        )
+    if found.find(faults.CANNOT_START, names):
+        return Trouble(
+            pull,
+            "CannotStartContainerError. Please ensure the model container for "
+            f"{subject} starts correctly when invoked with 'docker run <image> "
+            "serve'",
+        )
+    container = _container(world, variant, copy)
+    said, starts = start_log(world, container)
+    # What was compiled for something else keeps LMI from loading its model.
+    unloadable = compiled_engines.engine_refusal(
+        world, container, kind, _reserved(copy)
+    ) or compiled_graphs.graph_refusal(world, container, kind)
+    if unloadable:
+        said, starts = unloadable, False
+    if said:
+        group = _write_log(world, endpoint, variant, copy, said)
+        if not starts:
+            report(group, said)
+    slow = timeout and seconds(times.model_start, kind) > timeout
+    # Where nothing takes time, one that restarts never gets to its first ping.
+    restarts = not timeout and found.find(faults.RESTARTS, names)
+    if not starts or slow or restarts or found.find(faults.NEVER_HEALTHY, names):
+        return Trouble(
+            pull + timeout,
+            f"The primary container for production {subject} did not pass the ping "
+            "health check. Please check CloudWatch logs for this endpoint."
+            if copy.needs is None
+            else f"The container for {subject} did not pass the ping health check. "
+            "Please check CloudWatch logs for this inference component.",
+        )
+    return None
+
+
+def _subject(
+    world: World, endpoint: str, variant: dict[str, Any], copy: Copy
+) -> tuple[str, set[str], dict[str, Any], str]:
+    name = str(variant["VariantName"])
+    if copy.needs is None:
+        model = model_on(variant, copy.instance.instance_type)
+        names = {endpoint, name, model}
+        return f"variant {name}", names, variant, world.image_of(model)
+    component = world.components.find(plain_name(copy.name))
+    request = component.request if component else {}
+    specification = specification_on(request, copy.instance.instance_type)
+    container = specification.get("Container", {})
+    model = str(specification.get("ModelName", ""))
+    settings = specification.get("StartupParameters", {})
+    image = str(container.get("Image") or world.image_of(model))
+    named = plain_name(copy.name)
+    return f"inference component {named}", {endpoint, named, model}, settings, image
+
+
+def _container(world: World, variant: dict[str, Any], copy: Copy) -> dict[str, Any]:
+    """
+    Return the container of a copy as it was described; empty where there is none.
+    """
+    kind = copy.instance.instance_type
+    own: dict[str, Any] = {}
+    if copy.needs is None:
+        model = model_on(variant, kind)
+    else:
+        component = world.components.find(plain_name(copy.name))
+        specification = specification_on(component.request if component else {}, kind)
+        model = str(specification.get("ModelName", ""))
+        own = specification.get("Container", {})
+    found = world.deployed_models.get(model)
+    return containers_of(found.request)[0] if found else own
+
+
+def _reserved(copy: Copy) -> int | None:
+    return None if copy.needs is None else int(copy.needs.accelerators or 0)
+
+
+def _write_log(
+    world: World,
+    endpoint: str,
+    variant: dict[str, Any],
+    copy: Copy,
+    lines: tuple[str, ...],
+) -> str:
+    """
+    Write what a container says to where its endpoint's, or component's, logs are.
+
+    Returns:
+        The log group.
+    """
+    is_component = copy.needs is not None
+    place = f"InferenceComponents/{plain_name(copy.name)}"
+    group = f"/aws/sagemaker/{place if is_component else f'Endpoints/{endpoint}'}"
+    stream = f"{variant['VariantName']}/container-0"
+    world.surroundings.write_log(group, stream, lines, world.clock.now)
+    return group
+
+
+def _health_timeout(settings: dict[str, Any]) -> float:
+    """
+    Return how many seconds a container has to become healthy.
+    """
+    name = "ContainerStartupHealthCheckTimeoutInSeconds"
+    return float(settings.get(name, _DEFAULT_HEALTH_TIMEOUT))
+
+
+def report_to(descriptor: int) -> None:
+    """
+    Report to an open file.
+    """
+    _streams.append(os.fdopen(descriptor, "w", encoding="utf-8"))
+
+
+def report(group: str, lines: Sequence[str]) -> None:
+    """
+    Report what a container said that does not start; the same once, of all its copies.
+
+    Args:
+        group: The log group that has it as well.
+
+        lines: What it said.
+    """
+    one = (group, tuple(lines))
+    if one in _said:
+        return
+    _said.add(one)
+    text = "\n".join([f"A container does not start ({group}):", *lines])
+    for stream in _streams:
+        print(text.replace("\n", "\n  "), file=stream, flush=True)

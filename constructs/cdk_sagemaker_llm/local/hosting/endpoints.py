@@ -1,0 +1,354 @@
+"""
+Endpoints: created from a configuration, moved to another one, deleted.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from cdk_sagemaker_llm.local.aws.errors import validation
+from cdk_sagemaker_llm.local.hosting.definitions import containers_of, variants_of
+from cdk_sagemaker_llm.local.hosting.deployments import (
+    deploy,
+    make_fleets,
+    refuse_wrong_guardrails,
+    weights_of,
+)
+from cdk_sagemaker_llm.local.hosting.fleet import Watch, trial_fleet
+from cdk_sagemaker_llm.local.hosting.placement import refuse_overflow_of_all
+from cdk_sagemaker_llm.local.hosting.pools import instances_by_type, models_of
+from cdk_sagemaker_llm.local.hosting.records import page, tags_of
+from cdk_sagemaker_llm.local.hosting.states import (
+    enter,
+    look,
+    refuse_busy_endpoint,
+    refuse_failed_endpoint,
+)
+from cdk_sagemaker_llm.local.hosting.world import Endpoint, Operation, World
+
+DELETE_WITH_COMPONENTS = (
+    "Cannot delete endpoint with inference component associated. Please delete "
+    "inference component and try it again."
+)
+
+
+class Endpoints:
+    """
+    The operations on endpoints.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def operations(self) -> dict[str, Operation]:
+        """
+        Return the operations by their API names.
+        """
+        return {
+            "CreateEndpoint": self.create,
+            "DescribeEndpoint": self.describe,
+            "ListEndpoints": self.list_all,
+            "UpdateEndpoint": self.update,
+            "UpdateEndpointWeightsAndCapacities": self.update_capacities,
+            "DeleteEndpoint": self.delete,
+        }
+
+    def create(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Start an endpoint; where nothing takes time it is in service at once.
+        """
+        endpoints = self._world.endpoints
+        name = request["EndpointName"]
+        endpoints.refuse_existing(name)
+        config = self._world.configs.get(request["EndpointConfigName"])
+        watch = Watch()
+        endpoint = Endpoint(
+            name=name,
+            arn=endpoints.arn(name),
+            request=request,
+            tags=tags_of(request),
+            config_name=config.name,
+            config=config.request,
+            fleets=make_fleets(self._world, name, config.request, watch, {}),
+            weights=weights_of(config.request),
+        )
+        endpoints.add(endpoint)
+        watch.look = partial(look, self._world, endpoint)
+        watch.look()
+        return {"EndpointArn": endpoints.arn(name)}
+
+    def describe(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Return an endpoint with what its variants run now.
+        """
+        endpoint = self._world.endpoints.get(request["EndpointName"])
+        shadows = endpoint.config.get("ShadowProductionVariants", ())
+        optional = {
+            "ShadowProductionVariants": [self._variant(endpoint, v) for v in shadows],
+            "DataCaptureConfig": _capture(endpoint.config),
+            "LastDeploymentConfig": endpoint.request.get("DeploymentConfig"),
+            "MetricsConfig": endpoint.config.get("MetricsConfig"),
+            "AsyncInferenceConfig": endpoint.config.get("AsyncInferenceConfig"),
+            "FailureReason": endpoint.failure,
+        }
+        return {
+            **_summary(endpoint),
+            "EndpointConfigName": endpoint.config_name,
+            "ProductionVariants": [
+                self._variant(endpoint, variant)
+                for variant in endpoint.config["ProductionVariants"]
+            ],
+            **{key: value for key, value in optional.items() if value},
+        }
+
+    def list_all(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        List endpoints.
+        """
+        found, token = page(self._world.endpoints, request, _summary)
+        return {"Endpoints": found, **token}
+
+    def update(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Move an endpoint to another configuration; its components come along.
+        """
+        endpoint = self._world.endpoints.get(request["EndpointName"])
+        config = self._world.configs.get(request["EndpointConfigName"]).request
+        refuse_busy_endpoint(endpoint)
+        refuse_failed_endpoint(endpoint)
+        self._refuse_scaled_change(endpoint, config)
+        counts: dict[str, int] = {}
+        if request.get("RetainAllVariantProperties"):
+            excluded = {
+                item["VariantPropertyType"]
+                for item in request.get("ExcludeRetainedVariantProperties", ())
+            }
+            counts = _retained(endpoint, config, excluded)
+        self._refuse_homeless(endpoint, config, counts)
+        merged = {**endpoint.request, **request}
+        # The last one counts again where it is retained.
+        said = merged if request.get("RetainDeploymentConfig") else request
+        guardrails = said.get("DeploymentConfig") or {}
+        refuse_wrong_guardrails(
+            guardrails,
+            [
+                counts.get(each["VariantName"], each.get("InitialInstanceCount", 0))
+                for each in config["ProductionVariants"]
+            ],
+        )
+        endpoint.request = merged
+        deploy(
+            self._world,
+            endpoint,
+            config_name=request["EndpointConfigName"],
+            config=config,
+            counts=counts,
+            guardrails=guardrails,
+        )
+        return {"EndpointArn": endpoint.arn}
+
+    def update_capacities(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Set instance counts and weights, as Application Auto Scaling does.
+
+        All of it or, where one variant is refused, nothing.
+        """
+        endpoint = self._world.endpoints.get(request["EndpointName"])
+        refuse_busy_endpoint(endpoint)
+        refuse_failed_endpoint(endpoint)
+        every = request["DesiredWeightsAndCapacities"]
+        _refuse_repeated([wanted["VariantName"] for wanted in every])
+        for wanted in every:
+            _refuse_capacity(endpoint, wanted)
+        for wanted in every:
+            weight = wanted.get("DesiredWeight")
+            if weight is not None:
+                endpoint.weights[wanted["VariantName"]] = weight
+        endpoint.turns = {}
+        counts = {
+            wanted["VariantName"]: wanted["DesiredInstanceCount"]
+            for wanted in every
+            if wanted.get("DesiredInstanceCount") is not None
+        }
+        scale_instances(self._world, endpoint, counts, "asked for")
+        return {"EndpointArn": endpoint.arn}
+
+    def delete(self, request: dict[str, Any]) -> dict[str, Any]:
+        """
+        Stop an endpoint that has no components left; its scalable targets go too.
+        """
+        endpoint = self._world.endpoints.get(request["EndpointName"])
+        refuse_busy_endpoint(endpoint)
+        if self._world.components_on(endpoint):
+            raise validation(DELETE_WITH_COMPONENTS)
+        for resource_id in self._scaled_variants(endpoint).values():
+            self._world.surroundings.deregister(resource_id)
+        enter(endpoint, "Deleting")
+        for fleet in endpoint.fleets.values():
+            fleet.close()
+        look(self._world, endpoint)
+        return {}
+
+    def _variant(self, endpoint: Endpoint, variant: dict[str, Any]) -> dict[str, Any]:
+        name = variant["VariantName"]
+        fleet = endpoint.fleets[name]
+        pools = instances_by_type(fleet)
+        kept = ("ManagedInstanceScaling", "RoutingConfig", "CapacityReservationConfig")
+        return {
+            "VariantName": name,
+            "DeployedImages": self._images(endpoint, variant),
+            "CurrentWeight": endpoint.weights[name],
+            "DesiredWeight": endpoint.weights[name],
+            "CurrentInstanceCount": fleet.scalable_instances().running,
+            "DesiredInstanceCount": fleet.wanted_instances,
+            **{key: variant[key] for key in kept if key in variant},
+            **({"InstancePools": pools} if "InstancePools" in variant else {}),
+        }
+
+    def _images(
+        self, endpoint: Endpoint, variant: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        found = (self._world.models.find(name) for name in models_of(variant))
+        return [
+            {
+                "SpecifiedImage": container.get("Image", ""),
+                "ResolvedImage": container.get("Image", ""),
+                "ResolutionTime": endpoint.modified,
+            }
+            for model in found
+            if model is not None
+            for container in containers_of(model.request)
+        ]
+
+    def _scaled_variants(self, endpoint: Endpoint) -> dict[str, str]:
+        registered = self._world.surroundings.scalable_targets()
+        ids = {
+            name: f"endpoint/{endpoint.name}/variant/{name}" for name in endpoint.fleets
+        }
+        return {name: value for name, value in ids.items() if value in registered}
+
+    def _refuse_scaled_change(self, endpoint: Endpoint, config: dict[str, Any]) -> None:
+        # docs: "Update endpoints that use automatic scaling" (endpoint-scaling-update).
+        after = {v["VariantName"]: trial_fleet(v) for v in variants_of(config)}
+        refused = [
+            name
+            for name in self._scaled_variants(endpoint)
+            if name not in after
+            or after[name].instance_type != endpoint.fleets[name].instance_type
+        ]
+        if refused:
+            raise validation(
+                f'The variant(s) "{refused}" must be deregistered as scalable target '
+                "with AutoScaling before they can be removed or have their instance "
+                "type updated."
+            )
+
+    def _refuse_homeless(
+        self, endpoint: Endpoint, config: dict[str, Any], counts: dict[str, int]
+    ) -> None:
+        components = self._world.components_on(endpoint)
+        variants = {v["VariantName"]: v for v in variants_of(config)}
+        for component in components:
+            name = component.variant_name
+            if name not in variants or "ExecutionRoleArn" not in config:
+                raise validation(
+                    f'Inference component "{component.arn}" cannot run on the new '
+                    f"endpoint configuration: variant {name} or the execution role is "
+                    "missing."
+                )
+        for name, variant in variants.items():
+            wanted = [
+                (c.name, c.request, c.copies)
+                for c in components
+                if c.variant_name == name
+            ]
+            refuse_overflow_of_all(variant, wanted, counts.get(name))
+
+
+def scale_instances(
+    world: World, endpoint: Endpoint, counts: dict[str, int], why: str
+) -> None:
+    """
+    Set how many instances variants have.
+
+    Args:
+        world: Where.
+
+        endpoint: Whose variants.
+
+        counts: How many of which variant.
+
+        why: For the log.
+
+    Raises:
+        AwsError: If the endpoint is not in a state for it.
+    """
+    refuse_busy_endpoint(endpoint)
+    refuse_failed_endpoint(endpoint)
+    enter(endpoint, "Updating")
+    for name, count in counts.items():
+        endpoint.fleets[name].set_instances(count, why)
+    look(world, endpoint)
+
+
+def _refuse_repeated(names: list[str]) -> None:
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        raise validation(f'Variant "{name}" is listed more than once.')
+
+
+def _refuse_capacity(endpoint: Endpoint, wanted: dict[str, Any]) -> None:
+    name, count = wanted["VariantName"], wanted.get("DesiredInstanceCount")
+    fleet = endpoint.fleets.get(name)
+    if fleet is None:
+        raise validation(
+            f'Could not find variant "{name}" of endpoint "{endpoint.arn}".'
+        )
+    if count is None:
+        return
+    if not fleet.instance_type:
+        raise validation(
+            f'Variant "{name}" is serverless: DesiredInstanceCount is not supported.'
+        )
+    least, most = fleet.bounds
+    if fleet.managed and not least <= count <= most:
+        raise validation(
+            f'DesiredInstanceCount {count} of variant "{name}" must be between the '
+            f"MinInstanceCount {least} and the MaxInstanceCount {most} of its "
+            "ManagedInstanceScaling."
+        )
+
+
+def _retained(
+    endpoint: Endpoint, config: dict[str, Any], excluded: set[str]
+) -> dict[str, int]:
+    # Without retaining, a scaled endpoint falls back to its initial instance count.
+    if "DesiredInstanceCount" in excluded:
+        return {}
+    names = [v["VariantName"] for v in variants_of(config)]
+    fleets = {name: endpoint.fleets.get(name) for name in names}
+    return {name: f.wanted_instances for name, f in fleets.items() if f is not None}
+
+
+def _summary(endpoint: Endpoint) -> dict[str, Any]:
+    return {
+        "EndpointName": endpoint.name,
+        "EndpointArn": endpoint.arn,
+        "CreationTime": endpoint.created,
+        "LastModifiedTime": endpoint.modified,
+        "EndpointStatus": endpoint.status,
+    }
+
+
+def _capture(config: dict[str, Any]) -> dict[str, Any] | None:
+    capture = config.get("DataCaptureConfig")
+    if not capture:
+        return None
+    is_on = capture.get("EnableCapture", True)
+    return {
+        "EnableCapture": is_on,
+        "CaptureStatus": "Started" if is_on else "Stopped",
+        "CurrentSamplingPercentage": capture["InitialSamplingPercentage"],
+        "DestinationS3Uri": capture["DestinationS3Uri"],
+        "KmsKeyId": capture.get("KmsKeyId", ""),
+    }

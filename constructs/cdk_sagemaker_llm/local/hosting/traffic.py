@@ -1,0 +1,164 @@
+"""
+The requests that are under way, and those that have ended.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cdk_sagemaker_llm.local.aws.clock import Clock
+from cdk_sagemaker_llm.local.hosting.backlog import Processed
+
+Where = tuple[str, str, str | None]
+"""An endpoint, its variant, and the component if it was one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Served:
+    """
+    One request, after its end.
+
+    Args:
+        endpoint: The endpoint's name.
+
+        variant: The variant's name.
+
+        component: The inference component's name, if it was one.
+
+        started: When it came, in embedded seconds since the epoch.
+
+        ended: When its last byte was given.
+
+        status: What the container answered, or the service in its place.
+
+        first_chunk: When the first part of a stream was given.
+
+        no_capacity: Whether the component had no copy to answer.
+
+        is_cut: Whether the stream broke off.
+    """
+
+    endpoint: str
+    variant: str
+    component: str | None
+    started: float
+    ended: float
+    status: int
+    first_chunk: float | None = None
+    no_capacity: bool = False
+    is_cut: bool = False
+
+
+Arrival = Callable[[Where], None]
+Listener = Callable[[Served], None]
+
+
+class Traffic:
+    """
+    Counts what is under way, and tells of what has ended.
+
+    Everything here happens with the server's lock held.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.in_flight: Counter[Where] = Counter()
+        self.arrivals: list[Arrival] = []
+        self.listeners: list[Listener] = []
+        self.later: list[Callable[[Processed], None]] = []
+        self._clock = clock
+
+    def begin(self, where: Where) -> Visit:
+        """
+        Note that a request has come.
+        """
+        self.in_flight[where] += 1
+        for arrival in self.arrivals:
+            arrival(where)
+        return Visit(self, where, self._clock)
+
+    def processed(self, done: Processed) -> None:
+        """
+        Tell of a request that nobody waited for.
+        """
+        for listener in self.later:
+            listener(done)
+
+    def refused(self, where: Where, status: int) -> None:
+        """
+        Note a request that found no copy of its component.
+        """
+        now = self._clock.moment
+        self.tell(where, started=now, ended=now, status=status, no_capacity=True)
+
+    def tell(
+        self,
+        where: Where,
+        *,
+        started: float,
+        ended: float,
+        status: int,
+        first_chunk: float | None = None,
+        no_capacity: bool = False,
+        is_cut: bool = False,
+    ) -> None:
+        """
+        Tell of a request that has ended.
+        """
+        endpoint, variant, component = where
+        served = Served(
+            endpoint=endpoint,
+            variant=variant,
+            component=component,
+            started=started,
+            ended=ended,
+            status=status,
+            first_chunk=first_chunk,
+            no_capacity=no_capacity,
+            is_cut=is_cut,
+        )
+        for listener in self.listeners:
+            listener(served)
+
+
+class Visit:
+    """
+    One request that is under way.
+    """
+
+    def __init__(self, traffic: Traffic, where: Where, clock: Clock) -> None:
+        self._traffic = traffic
+        self._where = where
+        self._clock = clock
+        self._started = clock.moment
+        self._first_chunk: float | None = None
+
+    def first_chunk(self) -> None:
+        """
+        Note that the first part of a stream is on its way.
+        """
+        if self._first_chunk is None:
+            self._first_chunk = self._clock.moment
+
+    def end(self, status: int, *, is_cut: bool = False) -> None:
+        """
+        Note that it has ended.
+
+        Args:
+            status: What the container answered.
+
+            is_cut: Whether its stream broke off. If left out, it did not.
+        """
+        flight = self._traffic.in_flight
+        flight[self._where] -= 1
+        if not flight[self._where]:
+            del flight[self._where]
+        self._traffic.tell(
+            self._where,
+            started=self._started,
+            ended=self._clock.moment,
+            status=status,
+            first_chunk=self._first_chunk,
+            is_cut=is_cut,
+        )

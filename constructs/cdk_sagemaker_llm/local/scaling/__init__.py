@@ -1,0 +1,3 @@
+"""
+What happens by itself while time runs: metrics, alarms and scaling.
+"""

@@ -1,0 +1,260 @@
+"""
+The alarms of a region: watched while time runs, their states kept where clients look.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from moto.cloudwatch.models import Alarm as KeptAlarm
+from moto.cloudwatch.models import Dimension, MetricDataQuery
+
+from cdk_sagemaker_llm.local.scaling.alarm_states import (
+    composite_state,
+    reason,
+    reason_data,
+)
+from cdk_sagemaker_llm.simulation.alarms import (
+    ALARM,
+    INSUFFICIENT_DATA,
+    Alarm,
+    AlarmRule,
+    Watch,
+)
+from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.from_api import alarm_rule
+from cdk_sagemaker_llm.simulation.metrics import MetricDelays, Reader
+
+_REMEMBERED = 1000  # Changes of state, of all alarms together.
+
+Act = Callable[[str, Alarm], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """
+    One change of an alarm's state, for its history.
+    """
+
+    alarm: str
+    time: float
+    before: str
+    after: str
+    reason: str
+    is_composite: bool
+
+
+class Alarms:
+    """
+    Watches every metric alarm that the engine understands, and composites of them.
+
+    Args:
+        timeline: The time it lives in.
+
+        read: Where values come from.
+
+        act: Called with the ARN of each action of an alarm that is in ALARM: when it
+            comes there and, as scaling is, every minute for as long as it stays.
+    """
+
+    def __init__(self, timeline: Timeline, read: Reader, act: Act) -> None:
+        self.history: deque[Change] = deque(maxlen=_REMEMBERED)
+        self._timeline = timeline
+        self._read = read
+        self._act = act
+        self._delays = MetricDelays()
+        self._kept: dict[str, KeptAlarm] = {}
+        self._watches: dict[str, Watch] = {}
+        self._joining: set[str] = set()
+
+    def put(self, kept: KeptAlarm) -> None:
+        """
+        Watch an alarm that is new or has changed; it goes on from its state.
+        """
+        self.drop(kept.name)
+        self._kept[kept.name] = kept
+        if kept.rule is not None:
+            told = f"{kept.alarm_arn} was created and its alarm rule was evaluated"
+            self._judge(kept, told)
+            return
+        rule = rule_of(kept)
+        if rule is None:
+            return
+        alarm = Alarm(rule)
+        alarm.state = kept.state_value
+        self._watches[kept.name] = Watch(
+            self._timeline,
+            alarm,
+            read=self._read,
+            delay=self._delays.of(rule.query),
+            act=self._look,
+        )
+
+    def drop(self, name: str) -> None:
+        """
+        Forget an alarm.
+        """
+        self._kept.pop(name, None)
+        watch = self._watches.pop(name, None)
+        if watch is not None:
+            watch.stop()
+
+    def force(self, kept: KeptAlarm, before: str) -> None:
+        """
+        Take on a state that a client has set, until the next evaluation.
+
+        A scaling policy reads the metric's value from the data that came with it, and
+        does nothing without (API reference: SetAlarmState).
+        """
+        self._note(kept, before)
+        watch = self._watches.get(kept.name)
+        if watch is None:
+            return
+        watch.alarm.state = kept.state_value
+        value = _newest(kept.state_reason_data)
+        if value is not None and before != kept.state_value:
+            watch.alarm.latest = value
+            self._invoke(kept, watch.alarm)
+
+    def _look(self, alarm: Alarm) -> None:
+        kept = self._kept[alarm.rule.name]
+        before = kept.state_value
+        if alarm.state != before:
+            data = reason_data(alarm, self._timeline.now)
+            kept.update_state(reason(alarm), data, alarm.state)
+            self._note(kept, before)
+        self._invoke(kept, alarm)
+
+    def _note(self, kept: KeptAlarm, before: str) -> None:
+        now = self._timeline.now
+        stamp = moment(now)
+        kept.state_updated_timestamp = stamp
+        kept.state_transitioned_timestamp = stamp  # type: ignore[attr-defined]  # shown if there
+        kept.history.clear()  # It would grow for ever; the changes are kept here.
+        self.history.append(
+            Change(
+                alarm=kept.name,
+                time=now,
+                before=before,
+                after=kept.state_value,
+                reason=kept.state_reason,
+                is_composite=kept.rule is not None,
+            )
+        )
+        self._join(f"{kept.alarm_arn} transitioned to {kept.state_value}")
+
+    def _join(self, told: str) -> None:
+        # One that changes has those that are made of it looked at in turn.
+        when = f"{moment(self._timeline.now):%A %d %B, %Y %H:%M:%S} UTC"
+        for kept in [one for one in self._kept.values() if one.rule is not None]:
+            if kept.name not in self._joining:
+                self._joining.add(kept.name)
+                self._judge(kept, f"{told} at {when}")
+                self._joining.discard(kept.name)
+
+    def _judge(self, kept: KeptAlarm, why: str) -> None:
+        before = kept.state_value
+        state = composite_state(str(kept.rule), self._state_of)
+        if state is not None and state != before:
+            kept.update_state(why, "{}", state)
+            self._note(kept, before)
+
+    def _state_of(self, name: str) -> str | None:
+        found = self._kept.get(name)
+        return None if found is None else found.state_value
+
+    def _invoke(self, kept: KeptAlarm, alarm: Alarm) -> None:
+        if alarm.state == ALARM and kept.actions_enabled:
+            for action in list(kept.alarm_actions or ()):
+                self._act(action, alarm)
+
+
+def rule_of(alarm: KeptAlarm) -> AlarmRule | None:
+    """
+    Return when an alarm goes off; ``None`` if that cannot be computed here.
+
+    Percentiles of others than the runtime's latencies, anomaly detection and functions
+    of metric math that the engine does not know cannot.
+    """
+    if alarm.threshold is None or alarm.rule is not None:
+        return None
+    try:
+        return alarm_rule(_spelled(alarm), alarm.name)
+    except ValueError:
+        return None
+
+
+def spelled_metric(
+    namespace: str | None, name: str | None, dimensions: Iterable[Dimension]
+) -> dict[str, Any]:
+    """
+    Spell a metric of moto's as the API does.
+    """
+    return {
+        "Namespace": namespace,
+        "MetricName": name,
+        "Dimensions": [{"Name": one.name, "Value": one.value} for one in dimensions],
+    }
+
+
+def _spelled(alarm: KeptAlarm) -> dict[str, Any]:
+    return {
+        **spelled_metric(alarm.namespace, alarm.metric_name, alarm.dimensions or ()),
+        "Statistic": alarm.extended_statistic or alarm.statistic,
+        "Period": alarm.period,
+        "Metrics": [_spelled_query(one) for one in alarm.metric_data_queries or ()],
+        "Threshold": alarm.threshold,
+        "ComparisonOperator": alarm.comparison_operator,
+        "EvaluationPeriods": alarm.evaluation_periods,
+        "DatapointsToAlarm": alarm.datapoints_to_alarm,
+        "TreatMissingData": alarm.treat_missing_data or "missing",
+    }
+
+
+def _spelled_query(query: MetricDataQuery) -> dict[str, Any]:
+    watched = {"Id": query.id, "Period": query.period, "ReturnData": query.return_data}
+    stat = query.metric_stat
+    if stat is None:
+        return {**watched, "Expression": query.expression}
+    one = stat.metric
+    metric = spelled_metric(one.namespace, one.metric_name, one.dimensions)
+    given = {"Metric": metric, "Period": stat.period, "Stat": stat.stat}
+    return {**watched, "MetricStat": given}
+
+
+def start(alarm: KeptAlarm, now: float) -> None:
+    """
+    Give a new alarm the state in which the service makes it.
+    """
+    alarm.state_value = INSUFFICIENT_DATA
+    alarm.state_updated_timestamp = moment(now)
+
+
+def go_on(alarm: KeptAlarm, before: KeptAlarm) -> None:
+    """
+    Keep the state of an alarm that is put again, as the service does.
+    """
+    alarm.state_value = before.state_value
+    alarm.state_reason = before.state_reason
+    alarm.state_reason_data = before.state_reason_data
+    alarm.state_updated_timestamp = before.state_updated_timestamp
+
+
+def moment(time: float) -> datetime:
+    """
+    Return a time as moto keeps them: in UTC, without saying so.
+    """
+    return datetime.fromtimestamp(time, UTC).replace(tzinfo=None)
+
+
+def _newest(data: str | None) -> float | None:
+    try:
+        points = json.loads(data or "{}").get("recentDatapoints") or [None]
+        return None if points[-1] is None else float(points[-1])
+    except (ValueError, TypeError, AttributeError, LookupError):
+        return None

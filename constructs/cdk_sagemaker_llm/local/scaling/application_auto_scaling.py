@@ -1,0 +1,401 @@
+"""
+Application Auto Scaling for endpoints and inference components.
+
+The targets and policies live in moto's backend, so that every client sees them. moto
+lacks the dimension of inference components, lets any resource id in, and keeps the
+policies of a target that is deregistered.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from typing import Any
+
+from moto.applicationautoscaling import models, responses
+from moto.applicationautoscaling.exceptions import AWSValidationException
+from moto.applicationautoscaling.models import (
+    ApplicationAutoscalingBackend,
+    FakeApplicationAutoscalingPolicy,
+    FakeScalableTarget,
+    ScalableDimensionValueSet,
+)
+from moto.cloudwatch.models import CloudWatchBackend, cloudwatch_backends
+from moto.core.exceptions import JsonRESTError
+
+from cdk_sagemaker_llm.local.aws import regions, shapes
+from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.hosting.world import World
+from cdk_sagemaker_llm.local.scaling import monitoring
+from cdk_sagemaker_llm.local.scaling.activities import Told
+from cdk_sagemaker_llm.local.scaling.scalable_targets import Targets
+from cdk_sagemaker_llm.local.scaling.scaling_policies import put_alarms
+from cdk_sagemaker_llm.local.scaling.scaling_rules import (
+    COMPONENT_DIMENSION,
+    CONCURRENCY_DIMENSION,
+    refuse_capacity,
+    refuse_configurations,
+    refuse_followed,
+    refuse_policy,
+    refuse_resource,
+)
+from cdk_sagemaker_llm.local.scaling.schedules import refuse_action
+
+
+class EmbeddedScaling(ApplicationAutoscalingBackend):
+    """
+    moto's Application Auto Scaling with SageMaker's rules.
+    """
+
+    @property
+    def _url_module(self) -> Untyped:
+        # moto derives it from the name of the module the class is in.
+        from moto.applicationautoscaling import urls  # noqa: PLC0415 - as moto does
+
+        return urls
+
+    def register_scalable_target(  # type: ignore[override]  # keywords of moto's own
+        self, namespace: str, r_id: str, dimension: str, **settings: Untyped
+    ) -> FakeScalableTarget:
+        """
+        Register a target whose endpoint variant or component is there.
+        """
+        if namespace == regions.NAMESPACE:
+            refuse_resource(r_id, dimension)
+            self._refuse_target(r_id, dimension, settings)
+        is_new = not self._scalable_target_exists(r_id, dimension)
+        try:
+            target = super().register_scalable_target(
+                namespace, r_id, dimension, **settings
+            )
+        except (IndexError, ValueError) as error:
+            # moto takes resource ids apart and counts on their form.
+            raise AWSValidationException(
+                "Unsupported service namespace, resource type or scalable dimension"
+            ) from error
+        if namespace == regions.NAMESPACE:
+            if is_new:
+                target.creation_time = self._now
+            if self._acting:
+                self._acting.register(target)
+        return target
+
+    def describe_scalable_targets(
+        self, namespace: str, r_ids: list[str] | None, dimension: str | None
+    ) -> list[FakeScalableTarget]:
+        """
+        Return targets with the bounds that schedules have given them.
+        """
+        if self._acting:
+            self._acting.settle()
+        return super().describe_scalable_targets(namespace, r_ids, dimension)
+
+    def deregister_scalable_target(
+        self, namespace: str, r_id: str, dimension: str
+    ) -> None:
+        """
+        Remove a target, its policies and scheduled actions, as the service does.
+        """
+        super().deregister_scalable_target(namespace, r_id, dimension)
+        for policy in list(self.policies.values()):
+            if (policy.resource_id, policy.scalable_dimension) == (r_id, dimension):
+                self.delete_scaling_policy(
+                    policy.policy_name, namespace, r_id, dimension
+                )
+        for action in list(self.scheduled_actions):
+            if (action.resource_id, action.scalable_dimension) == (r_id, dimension):
+                self.delete_scheduled_action(
+                    namespace, action.scheduled_action_name, r_id, dimension
+                )
+        if self._acting:
+            self._acting.deregister((r_id, dimension))
+
+    def put_scaling_policy(  # noqa: PLR0917 - moto's signature
+        self,
+        policy_name: str,
+        service_namespace: str,
+        resource_id: str,
+        scalable_dimension: str,
+        policy_body: dict[str, Any],
+        policy_type: str | None,
+    ) -> FakeApplicationAutoscalingPolicy:
+        """
+        Keep a policy of a registered target.
+        """
+        key = FakeApplicationAutoscalingPolicy.formulate_key(
+            service_namespace, resource_id, scalable_dimension, policy_name
+        )
+        before = self.policies.get(key)
+        if service_namespace == regions.NAMESPACE:
+            if not self._scalable_target_exists(resource_id, scalable_dimension):
+                raise AWSValidationException(
+                    "No scalable target registered for service namespace: "
+                    f"{service_namespace}, resource ID: {resource_id}, scalable "
+                    f"dimension: {scalable_dimension}"
+                )
+            # What is left out of a policy that exists stays as it is.
+            if policy_body or before is None:
+                refuse_policy(scalable_dimension, policy_type, policy_body)
+                refuse_followed(
+                    policy_body or {},
+                    self._others(resource_id, scalable_dimension, policy_name),
+                )
+        policy = super().put_scaling_policy(
+            policy_name,
+            service_namespace,
+            resource_id,
+            scalable_dimension,
+            policy_body,
+            policy_type,
+        )
+        if service_namespace == regions.NAMESPACE:
+            self._set_up(policy, before)
+        return policy
+
+    def _others(
+        self, resource_id: str, dimension: str, name: str
+    ) -> Iterator[dict[str, Any]]:
+        for each in self.policies.values():
+            of_target = (each.resource_id, each.scalable_dimension) == (
+                resource_id,
+                dimension,
+            )
+            if of_target and each.policy_name != name:
+                yield each.target_tracking_scaling_policy_configuration or {}
+
+    def describe_scaling_policies(
+        self,
+        service_namespace: str,
+        resource_id: str,
+        scalable_dimension: str,
+        max_results: int | None,
+        next_token: str,
+    ) -> tuple[str | None, list[FakeApplicationAutoscalingPolicy]]:
+        """
+        Return policies, those of steps with the alarms whose action they are.
+        """
+        token, page = super().describe_scaling_policies(
+            service_namespace, resource_id, scalable_dimension, max_results, next_token
+        )
+        for policy in page:
+            if policy.policy_type == "StepScaling":
+                policy.alarms = [
+                    alarm
+                    for alarm in self._cloudwatch.alarms.values()
+                    if policy.policy_arn in (alarm.alarm_actions or ())
+                ]
+        return token, page
+
+    def delete_scaling_policy(
+        self,
+        policy_name: str,
+        service_namespace: str,
+        resource_id: str,
+        scalable_dimension: str,
+    ) -> None:
+        """
+        Delete a policy, with the alarms that were made for it.
+        """
+        key = FakeApplicationAutoscalingPolicy.formulate_key(
+            service_namespace, resource_id, scalable_dimension, policy_name
+        )
+        policy = self.policies.get(key)
+        if policy is not None:
+            if policy.policy_type == "StepScaling":
+                policy.alarms = []  # They are the client's.
+            if self._acting:
+                self._acting.delete_policy(policy)
+        super().delete_scaling_policy(
+            policy_name, service_namespace, resource_id, scalable_dimension
+        )
+
+    def put_scheduled_action(  # noqa: PLR0917 - moto's signature
+        self,
+        service_namespace: str,
+        schedule: str,
+        timezone: str,
+        scheduled_action_name: str,
+        resource_id: str,
+        scalable_dimension: str,
+        start_time: str,
+        end_time: str,
+        scalable_target_action: str,
+    ) -> None:
+        """
+        Keep a scheduled action of a registered target.
+        """
+        if service_namespace == regions.NAMESPACE:
+            if not self._scalable_target_exists(resource_id, scalable_dimension):
+                raise JsonRESTError(
+                    "ObjectNotFoundException",
+                    "No scalable target registered for service namespace: "
+                    f"{service_namespace}, resource ID: {resource_id}, scalable "
+                    f"dimension: {scalable_dimension}",
+                )
+            before = self.describe_scheduled_actions(
+                [scheduled_action_name],  # type: ignore[arg-type]  # a list to moto too
+                service_namespace,
+                resource_id,
+                scalable_dimension,
+            )
+            if not before and not (schedule and scalable_target_action):
+                raise AWSValidationException(
+                    "Schedule and ScalableTargetAction are required for a new "
+                    "scheduled action"
+                )
+            wanted: Untyped = scalable_target_action or None
+            window = start_time, end_time
+            refuse_action(schedule or None, timezone, window, wanted)
+        super().put_scheduled_action(
+            service_namespace,
+            schedule,
+            timezone,
+            scheduled_action_name,
+            resource_id,
+            scalable_dimension,
+            start_time,
+            end_time,
+            scalable_target_action,
+        )
+        for action in self.describe_scheduled_actions(
+            [scheduled_action_name],  # type: ignore[arg-type]  # a list to moto too
+            service_namespace,
+            resource_id,
+            scalable_dimension,
+        ):
+            action.creation_time = self._now
+            if self._acting:
+                self._acting.schedule(action)
+
+    def delete_scheduled_action(
+        self,
+        service_namespace: str,
+        scheduled_action_name: str,
+        resource_id: str,
+        scalable_dimension: str,
+    ) -> None:
+        """
+        Delete a scheduled action.
+        """
+        super().delete_scheduled_action(
+            service_namespace, scheduled_action_name, resource_id, scalable_dimension
+        )
+        if self._acting:
+            key = resource_id, scalable_dimension
+            self._acting.unschedule(key, scheduled_action_name)
+
+    def describe_scaling_activities(self, request: dict[str, Any]) -> list[Told]:
+        """
+        Return what was done, the newest first.
+        """
+        if not self._acting or request["ServiceNamespace"] != regions.NAMESPACE:
+            return []
+        resource_id = request.get("ResourceId")
+        dimension = request.get("ScalableDimension")
+        refused_too = request.get("IncludeNotScaledActivities")
+        return [
+            told
+            for told in self._acting.told()
+            if resource_id in {None, told.resource_id}
+            and dimension in {None, told.dimension}
+            and (refused_too or not told.activity.not_scaled)
+        ]
+
+    @property
+    def _acting(self) -> Targets | None:
+        # None where no time runs: then no policy acts.
+        return regions.watching(self.account_id, self.region_name).targets
+
+    @property
+    def _now(self) -> float:
+        return regions.watching(self.account_id, self.region_name).now()
+
+    @property
+    def _cloudwatch(self) -> CloudWatchBackend:
+        return cloudwatch_backends[self.account_id][self.region_name]
+
+    def _set_up(
+        self,
+        policy: FakeApplicationAutoscalingPolicy,
+        before: FakeApplicationAutoscalingPolicy | None,
+    ) -> None:
+        # The same policy goes on under its ARN, with its alarms.
+        names = []
+        policy.creation_time = self._now
+        if before is not None:
+            policy.policy_arn = before.policy_arn
+            policy.creation_time = before.creation_time
+            if before.policy_type == "TargetTrackingScaling":
+                names = [alarm.name for alarm in before.alarms]
+            if self._acting:
+                self._acting.delete_policy(before)
+        if policy.policy_type == "TargetTrackingScaling":
+            policy.alarms = put_alarms(self._cloudwatch, policy, names)
+        kept = {alarm.name for alarm in policy.alarms}
+        self._cloudwatch.delete_alarms([name for name in names if name not in kept])
+        if self._acting:
+            self._acting.put_policy(policy)
+
+    def _refuse_target(
+        self, r_id: str, dimension: str, settings: dict[str, Any]
+    ) -> None:
+        world = regions.sagemaker(self.account_id, self.region_name).world
+        if not _is_there(world, r_id):
+            raise AWSValidationException(
+                f"SageMaker has no resource with resource ID: {r_id}"
+            )
+        known = self.targets.get(dimension, {}).get(r_id)
+        least, most = settings.get("min_capacity"), settings.get("max_capacity")
+        if known is not None:
+            least = known.min_capacity if least is None else least
+            most = known.max_capacity if most is None else most
+        refuse_capacity(dimension, least, most, to_zero=_is_async(world, r_id))
+
+
+def refuse_request(operation: str, request: dict[str, Any]) -> None:
+    """
+    Refuse a call that is not as the API's model says.
+
+    Raises:
+        AwsError: If it is not.
+    """
+    service = "application-autoscaling"
+    if not shapes.has_operation(service, operation):
+        raise AwsError("UnknownOperationException", f"unknown operation {operation}")
+    shapes.refuse_wrong_types(service, operation, request)
+    shapes.check(service, operation, request)
+    if operation == "PutScalingPolicy":
+        try:
+            refuse_configurations(request)
+        except AWSValidationException as error:
+            raise validation(error.message) from error
+
+
+def install() -> None:
+    """
+    Put SageMaker's rules into moto, before any backend is made.
+    """
+    models.applicationautoscaling_backends.backend = EmbeddedScaling
+    monitoring.add_scaling_activities()
+    # An enumeration cannot be extended, so moto's is replaced where it is looked up.
+    names = {member.name: member.value for member in ScalableDimensionValueSet}
+    names["SAGEMAKER_VARIANT_CONCURRENCY"] = CONCURRENCY_DIMENSION
+    names["SAGEMAKER_COMPONENT_DESIRED_COPY_COUNT"] = COMPONENT_DIMENSION
+    extended = enum.Enum("ScalableDimensionValueSet", names)  # type: ignore[misc]  # members are known at run time
+    for module in (models, responses):
+        module.ScalableDimensionValueSet = extended  # type: ignore[attr-defined]  # see above
+
+
+def _is_there(world: World, resource_id: str) -> bool:
+    parts = resource_id.split("/")
+    if parts[0] == "inference-component":
+        return world.components.find("/".join(parts[1:])) is not None
+    endpoint = world.endpoints.find(parts[1])
+    return endpoint is not None and parts[-1] in endpoint.fleets
+
+
+def _is_async(world: World, resource_id: str) -> bool:
+    # Only asynchronous endpoints and inference components go to zero.
+    endpoint = world.endpoints.find(resource_id.split("/")[1])
+    return endpoint is not None and "AsyncInferenceConfig" in endpoint.config

@@ -1,0 +1,330 @@
+"""
+CloudWatch that time runs in: metrics of the runtime, and alarms that change state.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from datetime import UTC, datetime, timedelta
+from typing import Any, Self
+
+from moto.cloudwatch.exceptions import InvalidFormat, ResourceNotFound
+from moto.cloudwatch.metric_data_expression_parser import parse_expression
+from moto.cloudwatch.models import (
+    Alarm,
+    CloudWatchBackend,
+    Dimension,
+    MetricAggregatedDatum,
+    MetricDatum,
+    MetricDatumBase,
+    Statistics,
+)
+
+from cdk_sagemaker_llm.local.aws import regions
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.scaling.alarms import go_on, moment, spelled_metric, start
+from cdk_sagemaker_llm.local.scaling.meter import period_of, unit_of
+from cdk_sagemaker_llm.simulation.from_api import metric_of
+from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
+
+_DAY = 86_400
+
+
+class _Published(MetricAggregatedDatum):
+    """
+    What the runtime measured in a period.
+    """
+
+    def __new__(cls, *_: Untyped, **__: Untyped) -> Self:
+        """
+        Make one that is forgotten with its series: moto keeps all it ever made.
+        """
+        return object.__new__(cls)
+
+
+class WatchedCloudWatch(CloudWatchBackend):
+    """
+    moto's CloudWatch, with what the runtime publishes and alarms that are watched.
+
+    A day of every metric of the runtime is kept; what clients put stays for ever.
+    """
+
+    def __init__(self, region_name: str, account_id: str) -> None:
+        super().__init__(region_name, account_id)
+        self._published: dict[Metric, deque[MetricDatumBase]] = {}
+        # The metrics that are being asked for; None for all.
+        self._asked: set[tuple[str, str]] | None = None
+
+    def publish(self, metric: Metric, start: float, point: Datapoint) -> None:
+        """
+        Take in what the runtime measured in a period.
+        """
+        datum = _Published(
+            metric.namespace,
+            metric.name,
+            min_stat=point.least,
+            max_stat=point.most,
+            sample_count=point.count,
+            sum_stat=point.total,
+            dimensions=[],
+            timestamp=moment(start),
+            unit=unit_of(metric.name),
+        )
+        series = self._published.get(metric)
+        if series:
+            datum.dimensions = series[-1].dimensions
+        else:
+            datum.dimensions = [Dimension(n, v) for n, v in metric.dimensions]
+            self._forget(datum.timestamp - timedelta(seconds=_DAY))
+            length = _DAY // period_of(metric.name)
+            series = self._published[metric] = deque(maxlen=length)
+        series.append(datum)
+
+    def get_all_metrics(self) -> list[MetricDatumBase]:
+        """
+        Return what clients have put and what the runtime has published.
+        """
+        asked = self._asked
+        published = [
+            datum
+            for metric, series in self._published.items()
+            if asked is None or (metric.namespace, metric.name) in asked
+            for datum in series
+        ]
+        return super().get_all_metrics() + published
+
+    def get_filtered_metrics(
+        self, metric_name: str, namespace: str, dimensions: list[dict[str, str]]
+    ) -> list[MetricDatumBase]:
+        """
+        Return one value of each metric, without looking at all that was published.
+        """
+        self._watching.publish_now()
+        found: list[MetricDatumBase] = []
+        newest = [series[-1] for series in self._published.values()]
+        for datum in (*super().get_all_metrics(), *newest):
+            if datum.filter(namespace, metric_name, dimensions, found):
+                found.append(datum)
+        return found
+
+    def get_metric_data(
+        self,
+        queries: list[dict[str, Any]],
+        start_time: datetime,
+        end_time: datetime,
+        scan_by: str = "TimestampAscending",
+    ) -> list[dict[str, Any]]:
+        """
+        Answer with one look at each metric; moto's looks at all for every period.
+        """
+        self._watching.publish_now()
+        if any(q.get("Expression", "").startswith("SELECT") for q in queries):
+            return super().get_metric_data(queries, start_time, end_time, scan_by)
+        super().get_metric_data([], start_time, end_time)  # It refuses wrong times.
+        end = end_time.replace(microsecond=0)
+        read = [
+            (query, self._read(query, start_time, end, scan_by))
+            for query in queries
+            if "MetricStat" in query
+        ]
+        shown = [result for query, result in read if query.get("ReturnData", True)]
+        measured = [result for _, result in read]
+        for query in queries:
+            if "Expression" in query:
+                found = parse_expression(query["Expression"], measured)
+                label = query.get("Label") or query["Id"]
+                shown.append(_result(query["Id"], label, *found))
+        return shown
+
+    def _read(
+        self, query: dict[str, Any], start: datetime, end: datetime, scan_by: str
+    ) -> dict[str, Any]:
+        stat = query["MetricStat"]
+        period, statistic = int(stat["Period"]), stat["Stat"]
+        start = _rounded(start, period)
+        buckets: dict[int, list[MetricDatumBase]] = {}
+        for datum in self._named(stat["Metric"]):
+            fits = not stat.get("Unit") or datum.unit == stat["Unit"]
+            if fits and start <= datum.timestamp < end:
+                number = int((datum.timestamp - start).total_seconds() // period)
+                buckets.setdefault(number, []).append(datum)
+        values, timestamps = [], []
+        for number in sorted(buckets, reverse=scan_by == "TimestampDescending"):
+            summary = Statistics(
+                [statistic], start + timedelta(seconds=number * period)
+            )
+            summary.metric_data = buckets[number]
+            values.append(summary.get_statistics_for_type(statistic))
+            timestamps.append(summary.timestamp)
+        label = query.get("Label") or f"{stat['Metric']['MetricName']} {statistic}"
+        return _result(query["Id"], label, values, timestamps)
+
+    def _named(self, asked: dict[str, Any]) -> list[MetricDatumBase]:
+        # Without dimensions it is every metric of the name, as with moto.
+        namespace, name = asked["Namespace"], asked["MetricName"]
+        dimensions = {d["Name"]: d["Value"] for d in asked.get("Dimensions") or ()}
+        put = [
+            datum
+            for datum in super().get_all_metrics()
+            if (datum.namespace, datum.name) == (namespace, name)
+            and (not dimensions or _dimensions(datum) == dimensions)
+        ]
+        if dimensions:
+            metric = Metric.of(namespace, name, dimensions)
+            return [*put, *self._published.get(metric, ())]
+        return put + [
+            datum
+            for metric, series in self._published.items()
+            if (metric.namespace, metric.name) == (namespace, name)
+            for datum in series
+        ]
+
+    def get_metric_statistics(  # noqa: PLR0917 - moto's signature
+        self,
+        namespace: str,
+        metric_name: str,
+        start_time: datetime,
+        end_time: datetime,
+        period: int,
+        stats: list[str],
+        dimensions: list[dict[str, str]],
+        unit: str | None = None,
+    ) -> list[Statistics]:
+        """
+        Answer by periods from the start on; moto's begin with the first value.
+        """
+        self._watching.publish_now()
+        in_order = start_time < end_time
+        # The others moto refuses, in the service's words.
+        start = _rounded(start_time, period) if in_order else end_time
+        self._asked = {(namespace, metric_name)}
+        try:
+            each_value = super().get_metric_statistics(
+                namespace, metric_name, start, end_time, period, [], dimensions, unit
+            )
+        finally:
+            self._asked = None
+        periods: dict[int, Statistics] = {}
+        for datum in (d for one in each_value for d in one.metric_data):
+            number = int((datum.timestamp - start).total_seconds() // period)
+            when = start + timedelta(seconds=number * period)
+            summary = periods.setdefault(number, Statistics(stats, when))
+            summary.metric_data.append(datum)
+            summary.unit = datum.unit
+        return [periods[number] for number in sorted(periods)]
+
+    def put_metric_data(
+        self, namespace: str, metric_data: list[dict[str, Any]]
+    ) -> None:
+        """
+        Keep what a client puts, where alarms read it too.
+        """
+        now = moment(self._watching.now())
+        for member in metric_data:
+            if not member.get("Timestamp"):
+                member["Timestamp"] = now
+        before = len(self.metric_data)
+        super().put_metric_data(namespace, metric_data)
+        for datum in self.metric_data[before:]:
+            metric = metric_of(
+                spelled_metric(datum.namespace, datum.name, datum.dimensions)
+            )
+            point = _point(datum)
+            if point is not None:
+                self._watching.store.add(metric, _seconds(datum.timestamp), point)
+
+    def put_metric_alarm(self, **settings: Untyped) -> Alarm:  # type: ignore[override]  # keywords of moto's own
+        """
+        Keep an alarm and watch it; one that is put again keeps its state.
+        """
+        before = self.alarms.get(settings["name"])
+        # moto knows percentiles alone.
+        extended = settings.pop("extended_statistic", None)
+        alarm = super().put_metric_alarm(**settings)
+        alarm.extended_statistic = extended
+        watching = self._watching
+        alarm.configuration_updated_timestamp = moment(watching.now())
+        if before is not None:
+            go_on(alarm, before)
+        elif watching.alarms is not None:
+            start(alarm, watching.now())
+        if watching.alarms is not None:
+            watching.alarms.put(alarm)
+        return alarm
+
+    def delete_alarms(self, alarm_names: list[str]) -> None:
+        """
+        Forget alarms.
+        """
+        super().delete_alarms(alarm_names)
+        alarms = self._watching.alarms
+        if alarms is not None:
+            for name in alarm_names:
+                alarms.drop(name)
+
+    def set_alarm_state(
+        self, alarm_name: str, reason: str, reason_data: str, state_value: str
+    ) -> None:
+        """
+        Set a state until the alarm is evaluated again.
+        """
+        kept = self.alarms.get(alarm_name)
+        if kept is None:
+            raise ResourceNotFound(f"There is no alarm {alarm_name}")
+        before = kept.state_value
+        try:
+            json.loads(reason_data or "{}")
+        except ValueError as error:
+            raise InvalidFormat(
+                f"StateReasonData is not valid JSON: {error}"
+            ) from error
+        super().set_alarm_state(alarm_name, reason, reason_data, state_value)
+        alarms = self._watching.alarms
+        if alarms is not None:
+            alarms.force(kept, before)
+
+    def _forget(self, before: datetime) -> None:
+        for metric, series in list(self._published.items()):
+            if series[-1].timestamp < before:
+                del self._published[metric]
+
+    @property
+    def _watching(self) -> Untyped:
+        return regions.watching(self.account_id, self.region_name)
+
+
+def _rounded(start: datetime, period: int) -> datetime:
+    # GetMetricStatistics, GetMetricData: down to the whole minute, or to a period that
+    # is shorter.
+    start = start.replace(microsecond=0)
+    return start - timedelta(seconds=start.timestamp() % min(period, 60))
+
+
+def _dimensions(datum: MetricDatumBase) -> dict[str | None, str | None]:
+    return {one.name: one.value for one in datum.dimensions}
+
+
+def _result(
+    identity: str, label: str, values: list[Any], timestamps: list[datetime]
+) -> dict[str, Any]:
+    return {
+        "id": identity,
+        "label": label,
+        "values": values,
+        "timestamps": timestamps,
+        "status_code": "Complete",
+    }
+
+
+def _point(datum: MetricDatumBase) -> Datapoint | None:
+    if isinstance(datum, MetricAggregatedDatum):
+        return Datapoint(datum.sum, datum.sample_count, datum.min, datum.max)
+    if isinstance(datum, MetricDatum):
+        return Datapoint(datum.value, 1.0, datum.value, datum.value)
+    return None
+
+
+def _seconds(timestamp: datetime) -> float:
+    aware = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
+    return aware.timestamp()

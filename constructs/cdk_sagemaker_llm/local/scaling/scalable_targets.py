@@ -1,0 +1,245 @@
+"""
+The scalable targets of a region, each with what scales it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from moto.applicationautoscaling.models import (
+    FakeApplicationAutoscalingPolicy,
+    FakeScalableTarget,
+    FakeScheduledAction,
+)
+
+from cdk_sagemaker_llm.local.hosting.service import SageMaker
+from cdk_sagemaker_llm.local.scaling.activities import Told
+from cdk_sagemaker_llm.local.scaling.capacity import capacity_of
+from cdk_sagemaker_llm.local.scaling.scaling_policies import tracking_of
+from cdk_sagemaker_llm.local.scaling.scaling_rules import CONCURRENCY_DIMENSION
+from cdk_sagemaker_llm.simulation.alarms import Alarm
+from cdk_sagemaker_llm.simulation.clock import Timeline
+from cdk_sagemaker_llm.simulation.from_api import (
+    bounds_of,
+    scheduled_action,
+    step_scaling,
+    suspended,
+)
+from cdk_sagemaker_llm.simulation.scaling import (
+    Activity,
+    Autoscaler,
+    Bounds,
+    ScheduledAction,
+)
+
+_REMEMBERED = 10_000  # Activities, of all targets together; AWS keeps six weeks.
+
+Key = tuple[str, str]  # A resource id and its dimension.
+
+
+class Target:
+    """
+    One scalable target, and what the engine of time does with it.
+
+    Args:
+        timeline: The time it lives in.
+
+        hosting: The SageMaker it is in.
+
+        kept: The target as moto keeps it.
+
+        log: Takes what is done.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        hosting: SageMaker,
+        kept: FakeScalableTarget,
+        log: deque[Told],
+    ) -> None:
+        self.kept = kept
+        self._capacity = capacity_of(hosting, kept.resource_id)
+        self._log = log
+        self._open: Told | None = None
+        self.scaler = Autoscaler(
+            timeline, self._capacity, _bounds(kept), noted=self._note
+        )
+        self.take_over()
+
+    def take_over(self) -> None:
+        """
+        Take the bounds, and what is suspended, from what the client has registered.
+        """
+        state: Any = self.kept.suspended_state or {}
+        self.scaler.suspended = suspended(state)
+        self.scaler.bound(_bounds(self.kept))
+
+    def schedule(self, action: FakeScheduledAction) -> None:
+        """
+        Plan a scheduled action, unless its cron has what the engine does not read.
+        """
+        try:
+            self.scaler.schedule(_scheduled(action))
+        except ValueError:
+            self.scaler.unschedule(action.scheduled_action_name)
+
+    def settle(self) -> None:
+        """
+        Notice that a change is over, and that a schedule has moved the bounds.
+        """
+        self.scaler.settle()
+        told = self._open
+        if told is not None and told.activity.completed is not None:
+            told.reached = self._capacity.running
+            self._open = None
+        self.kept.min_capacity = self.scaler.bounds.minimum
+        self.kept.max_capacity = self.scaler.bounds.maximum
+
+    def _note(self, activity: Activity) -> None:
+        # The engine remembers for ever; the log here has an end.
+        del self.scaler.activities[:-_REMEMBERED]
+        told = Told(
+            activity=activity,
+            resource_id=self.kept.resource_id,
+            dimension=self.kept.scalable_dimension,
+            noun=self._capacity.noun,
+            refusal="" if activity.not_scaled else self._capacity.refusal,
+        )
+        self._log.append(told)
+        if not activity.not_scaled and not told.refusal:
+            self._open = told
+
+
+class Targets:
+    """
+    Every scalable target of SageMaker's in a region.
+
+    Args:
+        timeline: The time they live in.
+
+        hosting: The SageMaker they are in.
+    """
+
+    def __init__(self, timeline: Timeline, hosting: SageMaker) -> None:
+        self._timeline = timeline
+        self._hosting = hosting
+        self._targets: dict[Key, Target] = {}
+        self._policies: dict[str, FakeApplicationAutoscalingPolicy] = {}
+        self._log: deque[Told] = deque(maxlen=_REMEMBERED)
+
+    def register(self, kept: FakeScalableTarget) -> None:
+        """
+        Take on a target, or its new settings; nothing scales serverless variants.
+        """
+        if kept.scalable_dimension == CONCURRENCY_DIMENSION:
+            return
+        key = kept.resource_id, kept.scalable_dimension
+        if key in self._targets:
+            self._targets[key].take_over()
+        else:
+            self._targets[key] = Target(self._timeline, self._hosting, kept, self._log)
+
+    def deregister(self, key: Key) -> None:
+        """
+        Forget a target; what was done with it stays known.
+        """
+        target = self._targets.pop(key, None)
+        if target is not None:
+            target.scaler.stop()
+
+    def put_policy(self, policy: FakeApplicationAutoscalingPolicy) -> None:
+        """
+        Carry out a policy from now on, in the place of one of its name.
+        """
+        self.delete_policy(policy)
+        self._policies[policy.policy_arn] = policy
+        tracking = None
+        if policy.policy_type == "TargetTrackingScaling":
+            tracking = tracking_of(policy)
+        target = self._of(policy)
+        if target is not None and tracking is not None:
+            target.scaler.policies[policy.policy_name] = tracking
+
+    def delete_policy(self, policy: FakeApplicationAutoscalingPolicy) -> None:
+        """
+        Carry out a policy no more.
+        """
+        self._policies.pop(policy.policy_arn, None)
+        target = self._of(policy)
+        if target is not None:
+            target.scaler.policies.pop(policy.policy_name, None)
+            for alarm in policy.alarms:
+                target.scaler.alarms.pop(alarm.name, None)
+
+    def schedule(self, action: FakeScheduledAction) -> None:
+        """
+        Plan a scheduled action.
+        """
+        target = self._targets.get((action.resource_id, action.scalable_dimension))
+        if target is not None:
+            target.schedule(action)
+
+    def unschedule(self, key: Key, name: str) -> None:
+        """
+        Forget a scheduled action.
+        """
+        target = self._targets.get(key)
+        if target is not None:
+            target.scaler.unschedule(name)
+
+    def act(self, action: str, alarm: Alarm) -> None:
+        """
+        Carry out an alarm's action, if it is one of the policies.
+        """
+        arn = action.partition(":createdBy/")[0]
+        policy = self._policies.get(arn)
+        target = None if policy is None else self._of(policy)
+        if policy is None or target is None:
+            return
+        scaler = target.scaler
+        scaler.alarms[alarm.rule.name] = alarm
+        if policy.policy_type == "StepScaling":
+            steps = policy.step_scaling_policy_configuration or {}
+            name = policy.policy_name
+            scaler.policies[name] = step_scaling(name, steps, alarm.rule)
+        found = scaler.policies.get(policy.policy_name)
+        if found is not None:
+            scaler.alarmed(found, alarm)
+
+    def settle(self) -> None:
+        """
+        Notice what is over.
+        """
+        for target in self._targets.values():
+            target.settle()
+
+    def told(self) -> Iterator[Told]:
+        """
+        Return what was done, the newest first.
+        """
+        self.settle()
+        return reversed(self._log)
+
+    def _of(self, policy: FakeApplicationAutoscalingPolicy) -> Target | None:
+        return self._targets.get((policy.resource_id, policy.scalable_dimension))
+
+
+def _bounds(kept: FakeScalableTarget) -> Bounds:
+    least, most = kept.min_capacity or 0, kept.max_capacity or 0
+    return bounds_of({"MinCapacity": least, "MaxCapacity": most})
+
+
+def _scheduled(action: FakeScheduledAction) -> ScheduledAction:
+    return scheduled_action(
+        {
+            "ScheduledActionName": action.scheduled_action_name,
+            "Schedule": action.schedule,
+            "Timezone": action.timezone,
+            "ScalableTargetAction": action.scalable_target_action or {},
+            "StartTime": action.start_time,
+            "EndTime": action.end_time,
+        }
+    )
