@@ -392,6 +392,7 @@ _KEPT_ELSEWHERE = (
 
 # Whose name says it all.
 _PLAIN = (
+    "Artifact",
     "Assumptions",
     "AsyncInference",
     "AvailabilityZoneBalance",
@@ -420,6 +421,7 @@ _PLAIN = (
     "ScaleIn",
     "ScaleInPolicy",
     "ScheduledAction",
+    "ServingFolder",
     "ShadowVariant",
     "SmoothQuant",
     "TensorRtLlm",
