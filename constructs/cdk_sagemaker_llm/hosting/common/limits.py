@@ -42,12 +42,6 @@ _HOUR = 3600
 _DAY = 24 * _HOUR
 _WEEK = 7 * _DAY
 
-# botocore 1.44.5, MetricsConfig; with or without enhanced metrics.
-FREQUENCIES = (10, 30, 60, 120, 180, 240, 300)
-NO_SUCH_FREQUENCY = Rule(
-    "LLM363", "metrics are to be published at an interval that there is not", API
-)
-
 
 def name_findings(parameter: str, name: str | None) -> list[Finding]:
     """
@@ -286,21 +280,5 @@ def together_findings(period: float | None, evaluation_periods: int) -> list[Fin
         OUTSIDE_RANGE.finding(
             f"evaluation_periods of {period:g} seconds must be at most a {words} "
             f"together, got {evaluation_periods}"
-        )
-    ]
-
-
-def frequency_findings(frequency: Duration) -> list[Finding]:
-    """
-    Check how often metrics are to be published.
-    """
-    interval = seconds(frequency)
-    found = time_findings("metric_publish_frequency", frequency)
-    if found or interval is None or is_unresolved(interval) or interval in FREQUENCIES:
-        return found
-    known = any_of(str(each) for each in FREQUENCIES)
-    return [
-        NO_SUCH_FREQUENCY.finding(
-            f"metric_publish_frequency must be {known} seconds, got {interval:g}"
         )
     ]

@@ -249,7 +249,7 @@ class CompileJob:
             assumed_by=service_of("sagemaker", account_of(scope)),
             description="Compiles a model's engines",
         )
-        self.awaited = self._image.awaited()
+        self.awaited = self._image.sources()
         """What puts the image in place."""
         self.access = attach(scope, "CompileAccess", self._role, self._statements())
 
