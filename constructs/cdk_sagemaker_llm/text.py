@@ -83,50 +83,12 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     return list(_nearest(name, names, count))
 
 
-@functools.lru_cache(maxsize=4096)
-def _nearest(name: str, known: tuple[str, ...], count: int) -> tuple[str, ...]:
-    import difflib  # noqa: PLC0415 - few names are wrong
-
-    # The exact measure takes milliseconds for some hundred names: pairs of letters
-    # in common leave it a handful.
-    pairs = _pairs(name)
-    likely = sorted(known, key=lambda other: -len(pairs & _pairs(other)))[:_LIKELY]
-    return tuple(difflib.get_close_matches(name, likely, n=count, cutoff=_LIKENESS))
-
-
-@functools.lru_cache(maxsize=4096)
-def _pairs(name: str) -> frozenset[str]:
-    return frozenset(map("".join, itertools.pairwise(name)))
-
-
 def any_of(names: Iterable[str]) -> str:
     """
     Join names as a sentence does: ``a, b or c``.
     """
     *rest, last = names
     return f"{', '.join(rest)} or {last}" if rest else last
-
-
-def credentials_in(text: str) -> Iterator[tuple[str, int, int]]:
-    """
-    Return what looks like a credential: its kind, where it begins and where it ends.
-    """
-    if not _hinted().search(text):
-        return
-    bare = re.sub(_REFERENCE, lambda found: " " * len(found[0]), text)
-    for kind, (hints, form) in _FORMS.items():
-        if not any(hint in bare for hint in hints):
-            continue
-        for found in re.finditer(form, bare):
-            group = found.lastgroup or 0
-            if not _is_stand_in(found[group], named=bool(found.lastgroup)):
-                yield kind, found.start(group), found.end(group)
-
-
-@functools.cache
-def _hinted() -> re.Pattern[str]:
-    hints = (hint for hints, _ in _FORMS.values() for hint in hints)
-    return re.compile("|".join(map(re.escape, hints)))
 
 
 def kind_of(text: str) -> str | None:
@@ -148,19 +110,27 @@ def redacted(text: str) -> str:
     return kept + text[read:]
 
 
+def credentials_in(text: str) -> Iterator[tuple[str, int, int]]:
+    """
+    Return what looks like a credential: its kind, where it begins and where it ends.
+    """
+    if not _hinted().search(text):
+        return
+    bare = re.sub(_REFERENCE, lambda found: " " * len(found[0]), text)
+    for kind, (hints, form) in _FORMS.items():
+        if not any(hint in bare for hint in hints):
+            continue
+        for found in re.finditer(form, bare):
+            group = found.lastgroup or 0
+            if not _is_stand_in(found[group], named=bool(found.lastgroup)):
+                yield kind, found.start(group), found.end(group)
+
+
 def without_references(text: str) -> str:
     """
     Return a text without CloudFormation's dynamic references.
     """
     return re.sub(_REFERENCE, "", text)
-
-
-def _is_stand_in(value: str, *, named: bool) -> bool:
-    if re.search(_STAND_IN, value) or re.fullmatch(_WORDS, value):
-        return True
-    return named and (
-        value.lower() in _PASSWORDS or bool(re.search(_IN_PATTERNS, value))
-    )
 
 
 def bucket_fault(name: str) -> str | None:
@@ -175,3 +145,33 @@ def bucket_fault(name: str) -> str | None:
         f"at most {_LONGEST_NAME} lower-case letters, digits, hyphens and single dots, "
         "with a letter or digit at both ends, and no IP address"
     )
+
+
+@functools.lru_cache(maxsize=4096)
+def _nearest(name: str, known: tuple[str, ...], count: int) -> tuple[str, ...]:
+    import difflib  # noqa: PLC0415 - few names are wrong
+
+    # The exact measure takes milliseconds for some hundred names: pairs of letters
+    # in common leave it a handful.
+    pairs = _pairs(name)
+    likely = sorted(known, key=lambda other: -len(pairs & _pairs(other)))[:_LIKELY]
+    return tuple(difflib.get_close_matches(name, likely, n=count, cutoff=_LIKENESS))
+
+
+@functools.cache
+def _hinted() -> re.Pattern[str]:
+    hints = (hint for hints, _ in _FORMS.values() for hint in hints)
+    return re.compile("|".join(map(re.escape, hints)))
+
+
+def _is_stand_in(value: str, *, named: bool) -> bool:
+    if re.search(_STAND_IN, value) or re.fullmatch(_WORDS, value):
+        return True
+    return named and (
+        value.lower() in _PASSWORDS or bool(re.search(_IN_PATTERNS, value))
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _pairs(name: str) -> frozenset[str]:
+    return frozenset(map("".join, itertools.pairwise(name)))

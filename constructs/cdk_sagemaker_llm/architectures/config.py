@@ -15,6 +15,42 @@ from cdk_sagemaker_llm.arguments.kinds import shown
 # More than any size of a model, and little enough for their products to be a float.
 _MOST = 10**9
 
+_LATENT = {
+    "q_lora_rank": 1536,
+    "kv_lora_rank": 512,
+    "qk_rope_head_dim": 64,
+    "qk_nope_head_dim": 128,
+    "v_head_dim": 128,
+}
+
+
+def read_config(given: Mapping[str, Any] | str | Path) -> Config:
+    """
+    Read a configuration from an object, a text, or a file.
+
+    Raises:
+        ValueError: If there is no such file, or it holds no JSON object.
+    """
+    if isinstance(given, Mapping):
+        return Config(given)
+    if not isinstance(given, str | os.PathLike):
+        raise ValueError(  # noqa: TRY004 - as every value of a wrong kind
+            "config must be a mapping, a config.json's text or its path, got "
+            f"{shown(given)}"
+        )
+    is_text = isinstance(given, str) and "{" in given
+    text = str(given) if is_text else _file_text(given)
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        name = "config.json" if is_text else str(given)
+        raise ValueError(f"{name} is no JSON: {fault}") from fault
+    if not isinstance(values, Mapping):
+        raise ValueError(  # noqa: TRY004 - the content of the caller's file
+            "config.json must hold an object"
+        )
+    return Config(values)
+
 
 class Config:
     """
@@ -36,9 +72,9 @@ class Config:
         Args:
             names: The keys.
 
-            default: What it is if none is there. If left out, one must be.
+            default: What it is if none is there. If omitted, one must be.
 
-            least: The least that it can be. If left out, it is 1, or 0 where that is
+            least: The least that it can be. If omitted, it is 1, or 0 where that is
                 the default.
 
         Raises:
@@ -134,32 +170,17 @@ class Config:
         return first if isinstance(first, str) else None
 
 
-def read_config(given: Mapping[str, Any] | str | Path) -> Config:
+def defaults_of(family: str, *, nested: bool) -> Mapping[str, Any]:
     """
-    Read a configuration from an object, a text, or a file.
+    Return the values of keys that may be left out.
 
-    Raises:
-        ValueError: If there is no such file, or it holds no JSON object.
+    Args:
+        family: The family, such as ``llama``.
+
+        nested: Whether the configuration is a part of another.
     """
-    if isinstance(given, Mapping):
-        return Config(given)
-    if not isinstance(given, str | os.PathLike):
-        raise ValueError(  # noqa: TRY004 - as every value of a wrong kind
-            "config must be a mapping, a config.json's text or its path, got "
-            f"{shown(given)}"
-        )
-    is_text = isinstance(given, str) and "{" in given
-    text = str(given) if is_text else _file_text(given)
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError) as fault:
-        name = "config.json" if is_text else str(given)
-        raise ValueError(f"{name} is no JSON: {fault}") from fault
-    if not isinstance(values, Mapping):
-        raise ValueError(  # noqa: TRY004 - the content of the caller's file
-            "config.json must hold an object"
-        )
-    return Config(values)
+    known = DEFAULTS.get(family, {})
+    return {k: v for k, v in known.items() if nested or k not in REQUIRED}
 
 
 def _file_text(path: str | Path) -> str:
@@ -185,13 +206,6 @@ def _sizes(
     }
 
 
-_LATENT = {
-    "q_lora_rank": 1536,
-    "kv_lora_rank": 512,
-    "qk_rope_head_dim": 64,
-    "qk_nope_head_dim": 128,
-    "v_head_dim": 128,
-}
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "deepseek_v2": {
         **_sizes(102400, 4096, 11008, 32, 32),
@@ -290,16 +304,3 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 # A whole file always says these: one without them is damaged, and what the class
 # would take for it is some other model.
 REQUIRED = frozenset(_sizes(0, 0, 0, 0, 0))
-
-
-def defaults_of(family: str, *, nested: bool) -> Mapping[str, Any]:
-    """
-    Return the values of keys that may be left out.
-
-    Args:
-        family: The family, such as ``llama``.
-
-        nested: Whether the configuration is a part of another.
-    """
-    known = DEFAULTS.get(family, {})
-    return {k: v for k, v in known.items() if nested or k not in REQUIRED}

@@ -94,13 +94,6 @@ def all_accounts() -> frozenset[str]:
     return frozenset({*data["accounts"].values(), *others})
 
 
-def base_tag(tag: str) -> str:
-    """
-    Return the tag of the same image without an index for pulling it lazily (SOCI).
-    """
-    return tag.removesuffix(_INDEXED)
-
-
 def version_in(tag: str) -> str | None:
     """
     Return the version that a tag names; ``None`` where it names none.
@@ -134,6 +127,13 @@ def moves(tag: str) -> bool:
     Whether AWS moves a tag of this form from one release to the next.
     """
     return _ROLLING.match(base_tag(tag)) is not None
+
+
+def base_tag(tag: str) -> str:
+    """
+    Return the tag of the same image without an index for pulling it lazily (SOCI).
+    """
+    return tag.removesuffix(_INDEXED)
 
 
 def is_digest(text: str) -> bool:

@@ -77,7 +77,7 @@ def published_metrics(applies_to: str | None = None) -> tuple[PublishedMetric, .
     Args:
         applies_to:
             Those of one kind, such as ``ic``.
-            If left out, all.
+            If omitted, all.
     """
     rows = (
         PublishedMetric(

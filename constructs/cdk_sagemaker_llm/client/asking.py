@@ -65,12 +65,12 @@ class Asker:
 
         settings: How to reach it.
 
-        session: The boto3 session. If left out, boto3's default one.
+        session: The boto3 session. If omitted, boto3's default one.
 
-        schema: How it wants a prompt. If left out, it is asked with ``inputs``, and
+        schema: How it wants a prompt. If omitted, it is asked with ``inputs``, and
             as its refusal says from then on.
 
-        wire_format: How it answers. If left out, that is recognised.
+        wire_format: How it answers. If omitted, that is recognised.
     """
 
     def __init__(
@@ -313,7 +313,7 @@ def chain(
         max_requests: How often to ask at most.
 
         max_total_tokens: After how many tokens to ask no more.
-            If left out, any number.
+            If omitted, any number.
     """
     parts: list[Generation] = []
     text = ""

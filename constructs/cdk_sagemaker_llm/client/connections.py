@@ -27,7 +27,7 @@ class Call:
     What a program waits for: one request, or several in a row.
 
     Args:
-        seconds: How long it may take. If left out, it may take for ever.
+        seconds: How long it may take. If omitted, it may take for ever.
     """
 
     def __init__(self, seconds: float | None = None) -> None:

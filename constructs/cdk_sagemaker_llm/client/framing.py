@@ -271,11 +271,6 @@ class Framing:
             )
 
 
-def _shown(garbage: bytes) -> str:
-    text = garbage[: _EXCERPT + 1].decode(errors="replace")
-    return repr(text[:_EXCERPT]) + ("..." if len(garbage) > _EXCERPT else "")
-
-
 def mended(text: str) -> Record:
     """
     Return the record that broken JSON stands for; ``None`` if that cannot be told.
@@ -323,6 +318,18 @@ def is_cut(text: str) -> bool:
     return bool(opened)
 
 
+def _shown(garbage: bytes) -> str:
+    text = garbage[: _EXCERPT + 1].decode(errors="replace")
+    return repr(text[:_EXCERPT]) + ("..." if len(garbage) > _EXCERPT else "")
+
+
+def _loads(text: str) -> Record:
+    try:
+        return json.JSONDecoder(strict=False).decode(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def _plain(escaped: str) -> str:
     """
     Undo the escapes of a text that may end in the middle of one.
@@ -333,10 +340,3 @@ def _plain(escaped: str) -> str:
     text = read if isinstance(read, str) else whole
     # Half of a pair of surrogates is no text.
     return text.encode(errors="ignore").decode()
-
-
-def _loads(text: str) -> Record:
-    try:
-        return json.JSONDecoder(strict=False).decode(text)
-    except (ValueError, RecursionError):
-        return None

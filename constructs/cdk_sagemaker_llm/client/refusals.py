@@ -122,6 +122,69 @@ def is_unsent(error: BaseException | None) -> bool:
     return isinstance(error, (ConnectTimeoutError, EndpointConnectionError))
 
 
+def error_of(failure: Failure) -> LlmError:
+    """
+    Make the exception for what a container said.
+    """
+    said = failure.message
+    told = _told(failure)
+    too_long = numbers_of(failure)
+    if too_long is not None:
+        limit, requested = too_long
+        return ContextTooLongError(
+            told,
+            status=failure.status,
+            model_message=said,
+            limit=limit,
+            requested=requested,
+        )
+    if failure.status == _TROUBLES_TOO_MANY:
+        return ThrottledError(told)
+    if _TOO_SLOW in said:
+        return AnswerTimeoutError(told)
+    return ModelError(
+        told,
+        status=failure.status,
+        model_message=said,
+        remedy=_remedy(failure),
+    )
+
+
+def numbers_of(failure: Failure) -> tuple[int | None, int | None] | None:
+    """
+    Return how many tokens fit and how many were asked for, as far as it says.
+
+    ``None`` if the failure is another one.
+    """
+    if failure.kind == "exceed_context_size_error":
+        return failure.limit, failure.requested
+    for pattern in _PATTERNS:
+        found = pattern.search(failure.message)
+        if found:
+            said = found.groupdict()
+            asked, more = _number(said.get("asked")), _number(said.get("more"))
+            total = None if asked is None else asked + (more or 0)
+            return _number(said.get("limit")), total
+    return None
+
+
+def _from_service(response: Mapping[str, Any]) -> LlmError:
+    said = response.get("Error", {})
+    code, message = str(said.get("Code", "")), str(said.get("Message", ""))
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0
+    if code == "ModelError":
+        return _from_container(response, message)
+    if code == "ModelStreamError":
+        return _from_stream(response, said, message)
+    if code == "ModelNotReadyException":
+        return NoCapacityError(f"the model is not ready yet: {message}")
+    if code in _THROTTLED or status == _TOO_MANY:
+        return ThrottledError(f"SageMaker throttles: {message}")
+    if status >= _FAILED or code in {"InternalStreamFailure", "InternalFailure"}:
+        return UnavailableError(f"SageMaker fails ({code}): {message}")
+    return _refused(code, message, status)
+
+
 def _from_transport(error: Exception) -> LlmError:
     from botocore import exceptions as boto  # noqa: PLC0415 - only now needed
     from urllib3 import exceptions as urllib  # noqa: PLC0415 - as above
@@ -155,84 +218,6 @@ def _from_transport(error: Exception) -> LlmError:
     return RefusedError(told, remedy=remedy)
 
 
-def _from_service(response: Mapping[str, Any]) -> LlmError:
-    said = response.get("Error", {})
-    code, message = str(said.get("Code", "")), str(said.get("Message", ""))
-    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0
-    if code == "ModelError":
-        return _from_container(response, message)
-    if code == "ModelStreamError":
-        return _from_stream(response, said, message)
-    if code == "ModelNotReadyException":
-        return NoCapacityError(f"the model is not ready yet: {message}")
-    if code in _THROTTLED or status == _TOO_MANY:
-        return ThrottledError(f"SageMaker throttles: {message}")
-    if status >= _FAILED or code in {"InternalStreamFailure", "InternalFailure"}:
-        return UnavailableError(f"SageMaker fails ({code}): {message}")
-    return _refused(code, message, status)
-
-
-def _refused(code: str, message: str, status: int) -> LlmError:
-    words = message.lower()
-    if any(sign in words for sign in _NO_CAPACITY):
-        return NoCapacityError(message.rstrip("."))
-    if _COMPONENT_MISSING in words:
-        return ComponentNameError(
-            "the endpoint has inference components, and none is named"
-        )
-    if _COMPONENT_UNWANTED in words:
-        unwanted = ComponentNameError("the endpoint has no inference components")
-        unwanted.remedy = "leave the component's name out: LlmClient(endpoint)"
-        return unwanted
-    if words.startswith("inference component ") and "not found" in words:
-        return ComponentNameError(message.rstrip("."))
-    remedy = "shorten the prompt" if status == _TOO_LARGE else ""
-    told = f"SageMaker refuses the request ({code}): {message.rstrip('.')}"
-    return RefusedError(told, code=code, remedy=remedy)
-
-
-def _from_container(response: Mapping[str, Any], message: str) -> LlmError:
-    status = response.get("OriginalStatusCode") or None
-    failure = read_failure(str(response.get("OriginalMessage") or message))
-    return error_of(replace(failure, status=status or failure.status))
-
-
-def _from_stream(
-    response: Mapping[str, Any], said: Mapping[str, Any], message: str
-) -> LlmError:
-    if _TOO_LATE in (response.get("ErrorCode"), said.get("ErrorCode")):
-        return AnswerTimeoutError(f"the model took too long: {message}")
-    return ConnectionCutError(f"the container's stream broke: {message}")
-
-
-def error_of(failure: Failure) -> LlmError:
-    """
-    Make the exception for what a container said.
-    """
-    said = failure.message
-    told = _told(failure)
-    too_long = numbers_of(failure)
-    if too_long is not None:
-        limit, requested = too_long
-        return ContextTooLongError(
-            told,
-            status=failure.status,
-            model_message=said,
-            limit=limit,
-            requested=requested,
-        )
-    if failure.status == _TROUBLES_TOO_MANY:
-        return ThrottledError(told)
-    if _TOO_SLOW in said:
-        return AnswerTimeoutError(told)
-    return ModelError(
-        told,
-        status=failure.status,
-        model_message=said,
-        remedy=_remedy(failure),
-    )
-
-
 def _told(failure: Failure) -> str:
     status = f" with status {failure.status}" if failure.status else ""
     said = failure.message or failure.kind
@@ -258,6 +243,43 @@ def _remedy(failure: Failure) -> str:
     return ""
 
 
+def _number(text: str | None) -> int | None:
+    return int(text) if text else None
+
+
+def _from_container(response: Mapping[str, Any], message: str) -> LlmError:
+    status = response.get("OriginalStatusCode") or None
+    failure = read_failure(str(response.get("OriginalMessage") or message))
+    return error_of(replace(failure, status=status or failure.status))
+
+
+def _from_stream(
+    response: Mapping[str, Any], said: Mapping[str, Any], message: str
+) -> LlmError:
+    if _TOO_LATE in (response.get("ErrorCode"), said.get("ErrorCode")):
+        return AnswerTimeoutError(f"the model took too long: {message}")
+    return ConnectionCutError(f"the container's stream broke: {message}")
+
+
+def _refused(code: str, message: str, status: int) -> LlmError:
+    words = message.lower()
+    if any(sign in words for sign in _NO_CAPACITY):
+        return NoCapacityError(message.rstrip("."))
+    if _COMPONENT_MISSING in words:
+        return ComponentNameError(
+            "the endpoint has inference components, and none is named"
+        )
+    if _COMPONENT_UNWANTED in words:
+        unwanted = ComponentNameError("the endpoint has no inference components")
+        unwanted.remedy = "leave the component's name out: LlmClient(endpoint)"
+        return unwanted
+    if words.startswith("inference component ") and "not found" in words:
+        return ComponentNameError(message.rstrip("."))
+    remedy = "shorten the prompt" if status == _TOO_LARGE else ""
+    told = f"SageMaker refuses the request ({code}): {message.rstrip('.')}"
+    return RefusedError(told, code=code, remedy=remedy)
+
+
 def _compiled(saying: str) -> re.Pattern[str]:
     saying = saying.replace("VERB", "(?:requested|has|contains|resulted in)")
     for word, name in _NUMBERS.items():
@@ -266,25 +288,3 @@ def _compiled(saying: str) -> re.Pattern[str]:
 
 
 _PATTERNS = tuple(map(_compiled, _SAYINGS))
-
-
-def numbers_of(failure: Failure) -> tuple[int | None, int | None] | None:
-    """
-    Return how many tokens fit and how many were asked for, as far as it says.
-
-    ``None`` if the failure is another one.
-    """
-    if failure.kind == "exceed_context_size_error":
-        return failure.limit, failure.requested
-    for pattern in _PATTERNS:
-        found = pattern.search(failure.message)
-        if found:
-            said = found.groupdict()
-            asked, more = _number(said.get("asked")), _number(said.get("more"))
-            total = None if asked is None else asked + (more or 0)
-            return _number(said.get("limit")), total
-    return None
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text else None

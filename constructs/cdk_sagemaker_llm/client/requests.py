@@ -23,27 +23,6 @@ from cdk_sagemaker_llm.client.given import (
 Message: TypeAlias = Mapping[str, Any]
 """One message of a chat, as ``{"role": "user", "content": "Hello"}``."""
 
-
-class Schema(StrEnum):
-    """
-    How a container wants a prompt.
-    """
-
-    LMI = "lmi"
-    """``inputs`` and ``parameters``, with LMI's names."""
-
-    TGI = "tgi"
-    """``inputs`` and ``parameters``, with TGI's names."""
-
-    OPENAI = "openai"
-    """``prompt``, as vLLM's own image and LMI from 0.35 on read it."""
-
-    CHAT = "chat"
-    """``messages`` alone, as SGLang's image and AWS's of llama.cpp read them: a prompt
-    is the user's only message, and the answer to it is the text."""
-
-
-FIRST = Schema.LMI
 """The form to begin with: what refuses it says so, and has done nothing yet."""
 
 # vLLM to a body that has ``inputs``, from 0.29 on and before; and the embedded AWS of
@@ -62,58 +41,6 @@ _WANTS_MESSAGES = re.compile(
     re.DOTALL,
 )
 
-
-class Options(TypedDict, total=False):
-    """
-    What may be said of an answer; what is left out or ``None`` is the container's.
-
-    Args:
-        max_new_tokens: How many tokens to write at most.
-
-        temperature: How freely to choose tokens.
-
-        top_p: Which part of the probability to choose tokens from.
-
-        top_k: From how many tokens to choose.
-
-        stop: Texts to stop at.
-
-        seed: Where chance starts from.
-
-        details: Whether to send ids and log probabilities. If left out, they come
-            where the finish reason comes with them: not from OpenAI's schema.
-
-        parameters: Anything else, in the container's own words.
-    """
-
-    max_new_tokens: int
-    temperature: float
-    top_p: float
-    top_k: int
-    stop: Sequence[str]
-    seed: int
-    details: bool
-    parameters: Mapping[str, Any]
-
-
-class ChatOptions(Options, total=False):
-    """
-    What may be said of an answer in a chat.
-
-    Args:
-        tools: The tools that the model may call, in OpenAI's form.
-
-        tool_choice: Which of them: ``auto``, ``none``, ``required``, or one by name.
-
-        model: The model's or adapter's name, where the container asks for it.
-    """
-
-    tools: Sequence[Mapping[str, Any]]
-    tool_choice: str | Mapping[str, Any]
-    model: str
-
-
-_AnyOptions = TypeVar("_AnyOptions", bound=Options)
 _STOP = "write stop=['END']"
 _MESSAGE = """write [{"role": "user", "content": "Hello"}], or the text alone"""
 _SAMPLED = ("temperature", "top_p", "top_k")
@@ -138,7 +65,7 @@ def prompt_body(
 
         stream: Whether it comes token by token.
 
-        begun: What the model has written already. If left out, nothing.
+        begun: What the model has written already. If omitted, nothing.
     """
     hold_text("prompt", prompt)
     if schema is Schema.CHAT:
@@ -155,17 +82,6 @@ def prompt_body(
             body["stream"] = True
         return _dump(body)
     return _dump({**body, **options.get("parameters", {})})
-
-
-def _prompt_as_chat(
-    prompt: str, options: Options, *, stream: bool, begun: str
-) -> bytes:
-    messages: list[Message] = [{"role": "user", "content": prompt}]
-    said: Any = dict(held(options, Options))
-    if begun:
-        messages.append({"role": "assistant", "content": begun})
-        said["parameters"] = {**_GO_ON, **said.get("parameters", {})}
-    return chat_body(messages, said, stream=stream)
 
 
 def chat_body(
@@ -188,6 +104,59 @@ def chat_body(
         if name in options:
             body[name] = options[name]
     return _dump({**body, **options.get("parameters", {})})
+
+
+class Options(TypedDict, total=False):
+    """
+    What may be said of an answer; what is left out or ``None`` is the container's.
+
+    Args:
+        max_new_tokens: How many tokens to write at most.
+
+        temperature: How freely to choose tokens.
+
+        top_p: Which part of the probability to choose tokens from.
+
+        top_k: From how many tokens to choose.
+
+        stop: Texts to stop at.
+
+        seed: Where chance starts from.
+
+        details: Whether to send ids and log probabilities. If omitted, they come
+            where the finish reason comes with them: not from OpenAI's schema.
+
+        parameters: Anything else, in the container's own words.
+    """
+
+    max_new_tokens: int
+    temperature: float
+    top_p: float
+    top_k: int
+    stop: Sequence[str]
+    seed: int
+    details: bool
+    parameters: Mapping[str, Any]
+
+
+_AnyOptions = TypeVar("_AnyOptions", bound=Options)
+
+
+class ChatOptions(Options, total=False):
+    """
+    What may be said of an answer in a chat.
+
+    Args:
+        tools: The tools that the model may call, in OpenAI's form.
+
+        tool_choice: Which of them: ``auto``, ``none``, ``required``, or one by name.
+
+        model: The model's or adapter's name, where the container asks for it.
+    """
+
+    tools: Sequence[Mapping[str, Any]]
+    tool_choice: str | Mapping[str, Any]
+    model: str
 
 
 def embedding_body(
@@ -223,35 +192,6 @@ def rerank_body(
     return _dump({**body, **parameters})
 
 
-def _parameters(schema: Schema, options: Options) -> dict[str, Any]:
-    named = {name: options[name] for name in _COMMON if name in options}  # type: ignore[literal-required]  # of the four
-    if "max_new_tokens" in options:
-        named["max_new_tokens"] = options["max_new_tokens"]
-    if "stop" in options:
-        name = "stop" if schema is Schema.TGI else "stop_sequences"
-        named[name] = options["stop"]
-    if any(name in options for name in _SAMPLED):
-        # Without it LMI up to 0.31 takes the likeliest token whatever is asked for.
-        named["do_sample"] = True
-    named["details"] = options.get("details", True)
-    return {**named, **options.get("parameters", {})}
-
-
-def _openai(options: Options, *, stream: bool) -> dict[str, Any]:
-    named: dict[str, Any] = {
-        name: options[name]  # type: ignore[literal-required]  # of the four
-        for name in _COMMON
-        if name in options
-    }
-    if "max_new_tokens" in options:
-        named["max_tokens"] = options["max_new_tokens"]
-    if "stop" in options:
-        named["stop"] = options["stop"]
-    if stream:
-        named |= {"stream": True, "stream_options": {"include_usage": True}}
-    return named
-
-
 def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
     """
     Return the options that say something.
@@ -277,17 +217,112 @@ def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
     return found
 
 
-def _hold(name: str, value: object) -> None:
-    if name in {"max_new_tokens", "top_k", "seed"}:
-        hold_whole(name, value)
-    elif name in {"temperature", "top_p"}:
-        hold_number(name, value)
-    elif name == "details" and not isinstance(value, bool):
-        refuse(name, "True or False", value)
-    elif name == "parameters":
-        hold_mapping(name, value)
-    elif name == "model":
-        hold_text(name, value)
+def schema_wanted(refusal: str) -> Schema | None:
+    """
+    Return the form that a container asks for; ``None`` if it does not say so.
+
+    Args:
+        refusal: What it said to another form.
+    """
+    if _WANTS_PROMPTS.search(refusal):
+        return Schema.OPENAI
+    return Schema.CHAT if _WANTS_MESSAGES.search(refusal) else None
+
+
+class Schema(StrEnum):
+    """
+    How a container wants a prompt.
+    """
+
+    LMI = "lmi"
+    """``inputs`` and ``parameters``, with LMI's names."""
+
+    TGI = "tgi"
+    """``inputs`` and ``parameters``, with TGI's names."""
+
+    OPENAI = "openai"
+    """``prompt``, as vLLM's own image and LMI from 0.35 on read it."""
+
+    CHAT = "chat"
+    """``messages`` alone, as SGLang's image and AWS's of llama.cpp read them: a prompt
+    is the user's only message, and the answer to it is the text."""
+
+
+FIRST = Schema.LMI
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timeouts:
+    """
+    How many seconds may pass.
+
+    ``Timeouts(read=30)`` gives up a model that is silent for half a minute.
+
+    Args:
+        connect: Until there is a connection.
+
+        read: Until the first part of an answer, and from one part to the next. Blank
+            lines and keep-alives are no parts. SageMaker itself ends what is no stream
+            after 60 seconds.
+
+        total: From the call to its end, with everything that is waited for and tried
+            again. If omitted, only the others count.
+    """
+
+    connect: float = 10.0
+    read: float = 120.0
+    total: float | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Refuse what is no time.
+        """
+        for field in fields(self):
+            seconds = getattr(self, field.name)
+            if seconds is None and field.name == "total":
+                continue
+            if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e9:  # noqa: PLR2004 - thirty years
+                raise ValueError(f"{field.name} must be more than 0 s, got {seconds!r}")
+
+
+def _prompt_as_chat(
+    prompt: str, options: Options, *, stream: bool, begun: str
+) -> bytes:
+    messages: list[Message] = [{"role": "user", "content": prompt}]
+    said: Any = dict(held(options, Options))
+    if begun:
+        messages.append({"role": "assistant", "content": begun})
+        said["parameters"] = {**_GO_ON, **said.get("parameters", {})}
+    return chat_body(messages, said, stream=stream)
+
+
+def _openai(options: Options, *, stream: bool) -> dict[str, Any]:
+    named: dict[str, Any] = {
+        name: options[name]  # type: ignore[literal-required]  # of the four
+        for name in _COMMON
+        if name in options
+    }
+    if "max_new_tokens" in options:
+        named["max_tokens"] = options["max_new_tokens"]
+    if "stop" in options:
+        named["stop"] = options["stop"]
+    if stream:
+        named |= {"stream": True, "stream_options": {"include_usage": True}}
+    return named
+
+
+def _parameters(schema: Schema, options: Options) -> dict[str, Any]:
+    named = {name: options[name] for name in _COMMON if name in options}  # type: ignore[literal-required]  # of the four
+    if "max_new_tokens" in options:
+        named["max_new_tokens"] = options["max_new_tokens"]
+    if "stop" in options:
+        name = "stop" if schema is Schema.TGI else "stop_sequences"
+        named[name] = options["stop"]
+    if any(name in options for name in _SAMPLED):
+        # Without it LMI up to 0.31 takes the likeliest token whatever is asked for.
+        named["do_sample"] = True
+    named["details"] = options.get("details", True)
+    return {**named, **options.get("parameters", {})}
 
 
 def _dump(body: Mapping[str, Any]) -> bytes:
@@ -310,47 +345,14 @@ def _dump(body: Mapping[str, Any]) -> bytes:
         ) from error
 
 
-def schema_wanted(refusal: str) -> Schema | None:
-    """
-    Return the form that a container asks for; ``None`` if it does not say so.
-
-    Args:
-        refusal: What it said to another form.
-    """
-    if _WANTS_PROMPTS.search(refusal):
-        return Schema.OPENAI
-    return Schema.CHAT if _WANTS_MESSAGES.search(refusal) else None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Timeouts:
-    """
-    How many seconds may pass.
-
-    ``Timeouts(read=30)`` gives up a model that is silent for half a minute.
-
-    Args:
-        connect: Until there is a connection.
-
-        read: Until the first part of an answer, and from one part to the next. Blank
-            lines and keep-alives are no parts. SageMaker itself ends what is no stream
-            after 60 seconds.
-
-        total: From the call to its end, with everything that is waited for and tried
-            again. If left out, only the others count.
-    """
-
-    connect: float = 10.0
-    read: float = 120.0
-    total: float | None = None
-
-    def __post_init__(self) -> None:
-        """
-        Refuse what is no time.
-        """
-        for field in fields(self):
-            seconds = getattr(self, field.name)
-            if seconds is None and field.name == "total":
-                continue
-            if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e9:  # noqa: PLR2004 - thirty years
-                raise ValueError(f"{field.name} must be more than 0 s, got {seconds!r}")
+def _hold(name: str, value: object) -> None:
+    if name in {"max_new_tokens", "top_k", "seed"}:
+        hold_whole(name, value)
+    elif name in {"temperature", "top_p"}:
+        hold_number(name, value)
+    elif name == "details" and not isinstance(value, bool):
+        refuse(name, "True or False", value)
+    elif name == "parameters":
+        hold_mapping(name, value)
+    elif name == "model":
+        hold_text(name, value)

@@ -34,9 +34,9 @@ class Settings:
 
         max_connections: How many connections to keep open.
 
-        region: The region. If left out, boto3 knows it.
+        region: The region. If omitted, boto3 knows it.
 
-        endpoint_url: The runtime's address. If left out, boto3 knows it.
+        endpoint_url: The runtime's address. If omitted, boto3 knows it.
 
         config: Further settings of botocore's.
     """

@@ -46,7 +46,7 @@ class Transport:
 
         settings: How to reach it, and how patiently.
 
-        session: The boto3 session. If left out, boto3's default one.
+        session: The boto3 session. If omitted, boto3's default one.
     """
 
     def __init__(

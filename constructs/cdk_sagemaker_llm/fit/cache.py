@@ -51,7 +51,7 @@ def sequence_bytes(
 
         case: The case.
 
-        context_length: Tokens of the sequence. If left out, those of the setting.
+        context_length: Tokens of the sequence. If omitted, those of the setting.
     """
     if not setting.keeps_cache:
         return 0

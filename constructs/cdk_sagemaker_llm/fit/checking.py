@@ -86,7 +86,7 @@ def plan_of(
         hardware: The instance type; ``None`` if it is not known.
 
         accelerators: Devices that each copy has.
-            If left out, there are as many as the plan finds to be needed.
+            If omitted, there are as many as the plan finds to be needed.
 
         assumptions: What to take for granted of the engine.
             What is left out of them is what the configuration says.

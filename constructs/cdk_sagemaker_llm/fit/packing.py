@@ -46,6 +46,189 @@ _RESOURCES = ("accelerators", "CPU cores", "memory")
 _Order = Callable[[Sequence[Units]], Sequence[int]]
 
 
+def fewest_instances(
+    models: Mapping[str, ResourceRequirements], capacity: Capacity
+) -> Packing:
+    """
+    Pack copies onto as few instances as possible, and onto one at least.
+
+    Returns:
+        A packing of all copies, whose ``is_fewest`` tells whether fewer instances are
+        proven not to do.
+
+    Raises:
+        ValueError: If a copy of a model is larger than an instance.
+    """
+    one_each = {
+        name: replace(needs, copies=1) for name, needs in models.items() if needs.copies
+    }
+    faults = overflow(one_each, capacity, len(one_each))
+    if faults:
+        raise ValueError("; ".join(faults))
+    at_least = count = 1
+    while not (packing := pack(models, capacity, count)).is_complete:
+        at_least = max(at_least, packing.at_least)
+        count = max(count + 1, at_least)
+    return replace(packing, at_least=max(at_least, packing.at_least))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fleet:
+    """
+    Instances of one type, and what copies of each model on them reserve.
+
+    ``Fleet(instance_type=p4d, instances=2).with_model("Llama", needs).pack()``
+
+    Args:
+        instance_type: The type of all instances.
+
+        instances: How many there are; a number that is known at synth.
+
+        models:
+            What a copy of each model reserves, and how many copies there are.
+            If omitted, none runs yet.
+            A model with a number that is not known at synth takes no place: nothing
+            is guessed.
+    """
+
+    instance_type: InstanceType
+    instances: int
+    models: Mapping[str, ResourceRequirements] = field(default_factory=dict)
+
+    @property
+    def capacity(self) -> Capacity:
+        """
+        What each instance has, by the nameplate.
+        """
+        return Capacity.of(self.instance_type)
+
+    @property
+    def accelerators(self) -> int:
+        """
+        The accelerators of all instances.
+        """
+        return self.instance_type.accelerators * self.instances
+
+    @property
+    def accelerators_used(self) -> int:
+        """
+        The accelerators that all copies reserve, whether they have a place or not.
+        """
+        return sum(
+            needs.copies * (needs.accelerators or 0) for needs in self._known().values()
+        )
+
+    def with_model(self, name: str, needs: ResourceRequirements) -> Fleet:
+        """
+        Return this fleet with a model beside the others.
+        """
+        return replace(self, models={**self.models, name: needs})
+
+    def pack(self) -> Packing:
+        """
+        Place every copy, or say why not all can have a place.
+        """
+        return pack(self._known(), self.capacity, self.instances)
+
+    def with_one_more(self, name: str) -> Packing:
+        """
+        Try to place one more copy of a model that is there.
+        """
+        needs = self.models[name]
+        more = replace(needs, copies=needs.copies + 1)
+        return self.with_model(name, more).pack()
+
+    def most_copies(self, needs: ResourceRequirements) -> int:
+        """
+        Return how many copies of one more model can be placed beside the others.
+        """
+        return most_copies(needs, self.capacity, self.instances, beside=self._known())
+
+    def alone(self, needs: ResourceRequirements) -> int:
+        """
+        Return how many copies of a model there could be if no other ran.
+        """
+        return self.capacity.copies_of(needs) * self.instances
+
+    def _known(self) -> dict[str, ResourceRequirements]:
+        return {name: needs for name, needs in self.models.items() if needs.is_known}
+
+
+def most_copies(
+    needs: ResourceRequirements,
+    capacity: Capacity,
+    instances: int,
+    *,
+    beside: Mapping[str, ResourceRequirements],
+) -> int:
+    """
+    Return how many copies of one model can be placed beside the copies of others.
+
+    Args:
+        needs: What each copy reserves; its own number of copies is not looked at.
+
+        capacity: What each instance has.
+
+        instances: How many instances there are.
+
+        beside: The other models, whose copies keep their places.
+    """
+    fewest, most = 0, capacity.copies_of(needs) * instances
+    while fewest < most:
+        middle = (fewest + most + 1) // 2
+        # No name is empty, so that none is taken.
+        models = {**beside, "": replace(needs, copies=middle)}
+        if pack(models, capacity, instances).is_complete:
+            fewest = middle
+        else:
+            most = middle - 1
+    return fewest
+
+
+def pack(
+    models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
+) -> Packing:
+    """
+    Place every model's copies on a number of equal instances.
+
+    Args:
+        models: What a copy of each model reserves, and how many copies there are.
+
+        capacity: What each instance has.
+
+        instances: How many instances there are.
+
+    Returns:
+        A packing of all copies if one was found; else the best that was found, and
+        the reasons if it is proven that there is none of all.
+    """
+    kinds = Kinds.of(models, capacity)
+    among = limits(kinds)
+    at_least = max((each.instances_for(kinds.counts) for each in among), default=0)
+    fillings, left = greedily(kinds, instances)
+    *places, left_over = _by_model(kinds, models, [*fillings, left])
+    best = Packing(
+        capacity=capacity,
+        needs=dict(models),
+        instances=tuple(places),
+        left_over=left_over,
+        reasons=(),
+        at_least=at_least,
+    )
+    if best.is_complete:
+        return best
+    reasons = overflow(models, capacity, instances) or _unusable(best, among)
+    if reasons:
+        return _refused(best, reasons)
+    verdict = search(kinds, instances, among)
+    if verdict.is_impossible:
+        return _refused(best, [_no_way(best)])
+    if verdict.fillings is None:
+        return best
+    places = _by_model(kinds, models, verdict.fillings)
+    return replace(best, instances=tuple(places), left_over={})
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Packing:
     """
@@ -132,105 +315,22 @@ class Packing:
         )
 
 
-def pack(
-    models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
-) -> Packing:
+def greedily(kinds: Kinds, instances: int) -> tuple[Fillings, Counts]:
     """
-    Place every model's copies on a number of equal instances.
-
-    Args:
-        models: What a copy of each model reserves, and how many copies there are.
-
-        capacity: What each instance has.
-
-        instances: How many instances there are.
+    Place the largest copies first, in several orders; keep what leaves least over.
 
     Returns:
-        A packing of all copies if one was found; else the best that was found, and
-        the reasons if it is proven that there is none of all.
+        What each instance holds, and the copies left over.
     """
-    kinds = Kinds.of(models, capacity)
-    among = limits(kinds)
-    at_least = max((each.instances_for(kinds.counts) for each in among), default=0)
-    fillings, left = greedily(kinds, instances)
-    *places, left_over = _by_model(kinds, models, [*fillings, left])
-    best = Packing(
-        capacity=capacity,
-        needs=dict(models),
-        instances=tuple(places),
-        left_over=left_over,
-        reasons=(),
-        at_least=at_least,
-    )
-    if best.is_complete:
-        return best
-    reasons = overflow(models, capacity, instances) or _unusable(best, among)
-    if reasons:
-        return _refused(best, reasons)
-    verdict = search(kinds, instances, among)
-    if verdict.is_impossible:
-        return _refused(best, [_no_way(best)])
-    if verdict.fillings is None:
-        return best
-    places = _by_model(kinds, models, verdict.fillings)
-    return replace(best, instances=tuple(places), left_over={})
-
-
-def fewest_instances(
-    models: Mapping[str, ResourceRequirements], capacity: Capacity
-) -> Packing:
-    """
-    Pack copies onto as few instances as possible, and onto one at least.
-
-    Returns:
-        A packing of all copies, whose ``is_fewest`` tells whether fewer instances are
-        proven not to do.
-
-    Raises:
-        ValueError: If a copy of a model is larger than an instance.
-    """
-    one_each = {
-        name: replace(needs, copies=1) for name, needs in models.items() if needs.copies
-    }
-    faults = overflow(one_each, capacity, len(one_each))
-    if faults:
-        raise ValueError("; ".join(faults))
-    at_least = count = 1
-    while not (packing := pack(models, capacity, count)).is_complete:
-        at_least = max(at_least, packing.at_least)
-        count = max(count + 1, at_least)
-    return replace(packing, at_least=max(at_least, packing.at_least))
-
-
-def most_copies(
-    needs: ResourceRequirements,
-    capacity: Capacity,
-    instances: int,
-    *,
-    beside: Mapping[str, ResourceRequirements],
-) -> int:
-    """
-    Return how many copies of one model can be placed beside the copies of others.
-
-    Args:
-        needs: What each copy reserves; its own number of copies is not looked at.
-
-        capacity: What each instance has.
-
-        instances: How many instances there are.
-
-        beside: The other models, whose copies keep their places.
-    """
-    fewest, most = 0, capacity.copies_of(needs) * instances
-    while fewest < most:
-        middle = (fewest + most + 1) // 2
-        # No name is empty, so that none is taken.
-        models = {**beside, "": replace(needs, copies=middle)}
-        if pack(models, capacity, instances).is_complete:
-            fewest = middle
-        else:
-            most = middle - 1
-    return fewest
+    best: tuple[Fillings, Counts] = [], kinds.counts
+    for order in _orders(kinds):
+        for where in (_first, _fullest):
+            found = _place(kinds, instances, order, where)
+            if not best[0] or sum(found[1]) < sum(best[1]):
+                best = found
+            if not any(found[1]):
+                return found
+    return best
 
 
 def _by_model(
@@ -243,11 +343,6 @@ def _by_model(
         {name: held[name] for name in models if name in held}
         for held in kinds.by_model(fillings)
     ]
-
-
-def _refused(best: Packing, reasons: Sequence[str]) -> Packing:
-    at_least = max(best.at_least, len(best.instances) + 1)
-    return replace(best, reasons=tuple(reasons), at_least=at_least)
 
 
 def _unusable(best: Packing, among: Sequence[Limit]) -> list[str]:
@@ -269,10 +364,56 @@ def _unusable(best: Packing, among: Sequence[Limit]) -> list[str]:
     return []
 
 
+def _refused(best: Packing, reasons: Sequence[str]) -> Packing:
+    at_least = max(best.at_least, len(best.instances) + 1)
+    return replace(best, reasons=tuple(reasons), at_least=at_least)
+
+
 def _no_way(best: Packing) -> str:
     over = best.left_over.items()
     left = shortened({n: replace(best.needs[n], copies=count) for n, count in over})
     return f"{_nowhere(best)}: the best leaves {left} over for want of {_short(best)}"
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    number, held, *free = row
+    accelerators, cpus, memory = map(str.rjust, free, widths[2:])
+    return (
+        f"instance {number:>{widths[0]}}: {held:<{widths[1]}} free "
+        f"{accelerators} accelerators, {cpus} CPU cores, {memory} GiB"
+    )
+
+
+def _orders(kinds: Kinds) -> Iterator[list[int]]:
+    numbers = list(range(len(kinds.sizes)))
+    yield numbers
+    for axes in ((0, 2, 1), (0, 1, 2), (2, 0, 1), (1, 0, 2)):
+        first = operator.itemgetter(*axes)
+        yield sorted(numbers, key=lambda n: first(kinds.sizes[n]), reverse=True)
+
+
+def _first(free: Sequence[Units]) -> Sequence[int]:
+    return range(len(free))
+
+
+def _fullest(free: Sequence[Units]) -> Sequence[int]:
+    return sorted(range(len(free)), key=lambda index: free[index])
+
+
+def _place(
+    kinds: Kinds, instances: int, order: Sequence[int], where: _Order
+) -> tuple[Fillings, Counts]:
+    free = [kinds.room] * instances
+    filled = [[0] * len(kinds.sizes) for _ in free]
+    left = list(kinds.counts)
+    for kind in order:
+        size = kinds.sizes[kind]
+        for index in where(free):
+            copies = min(left[kind], fitting(size, free[index]))
+            free[index] = minus(free[index], size, copies)
+            filled[index][kind] = copies
+            left[kind] -= copies
+    return [tuple(filling) for filling in filled], tuple(left)
 
 
 def _nowhere(best: Packing) -> str:
@@ -293,144 +434,3 @@ def _short(packing: Packing) -> str:
         if any(want[axis] > free[axis] for want in wanted for free in frees)
     )
     return f"{', '.join(others)} and {last}" if others else last
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    number, held, *free = row
-    accelerators, cpus, memory = map(str.rjust, free, widths[2:])
-    return (
-        f"instance {number:>{widths[0]}}: {held:<{widths[1]}} free "
-        f"{accelerators} accelerators, {cpus} CPU cores, {memory} GiB"
-    )
-
-
-def greedily(kinds: Kinds, instances: int) -> tuple[Fillings, Counts]:
-    """
-    Place the largest copies first, in several orders; keep what leaves least over.
-
-    Returns:
-        What each instance holds, and the copies left over.
-    """
-    best: tuple[Fillings, Counts] = [], kinds.counts
-    for order in _orders(kinds):
-        for where in (_first, _fullest):
-            found = _place(kinds, instances, order, where)
-            if not best[0] or sum(found[1]) < sum(best[1]):
-                best = found
-            if not any(found[1]):
-                return found
-    return best
-
-
-def _orders(kinds: Kinds) -> Iterator[list[int]]:
-    numbers = list(range(len(kinds.sizes)))
-    yield numbers
-    for axes in ((0, 2, 1), (0, 1, 2), (2, 0, 1), (1, 0, 2)):
-        first = operator.itemgetter(*axes)
-        yield sorted(numbers, key=lambda n: first(kinds.sizes[n]), reverse=True)
-
-
-def _place(
-    kinds: Kinds, instances: int, order: Sequence[int], where: _Order
-) -> tuple[Fillings, Counts]:
-    free = [kinds.room] * instances
-    filled = [[0] * len(kinds.sizes) for _ in free]
-    left = list(kinds.counts)
-    for kind in order:
-        size = kinds.sizes[kind]
-        for index in where(free):
-            copies = min(left[kind], fitting(size, free[index]))
-            free[index] = minus(free[index], size, copies)
-            filled[index][kind] = copies
-            left[kind] -= copies
-    return [tuple(filling) for filling in filled], tuple(left)
-
-
-def _first(free: Sequence[Units]) -> Sequence[int]:
-    return range(len(free))
-
-
-def _fullest(free: Sequence[Units]) -> Sequence[int]:
-    return sorted(range(len(free)), key=lambda index: free[index])
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fleet:
-    """
-    Instances of one type, and what copies of each model on them reserve.
-
-    ``Fleet(instance_type=p4d, instances=2).with_model("Llama", needs).pack()``
-
-    Args:
-        instance_type: The type of all instances.
-
-        instances: How many there are; a number that is known at synth.
-
-        models:
-            What a copy of each model reserves, and how many copies there are.
-            If left out, none runs yet.
-            A model with a number that is not known at synth takes no place: nothing
-            is guessed.
-    """
-
-    instance_type: InstanceType
-    instances: int
-    models: Mapping[str, ResourceRequirements] = field(default_factory=dict)
-
-    @property
-    def capacity(self) -> Capacity:
-        """
-        What each instance has, by the nameplate.
-        """
-        return Capacity.of(self.instance_type)
-
-    @property
-    def accelerators(self) -> int:
-        """
-        The accelerators of all instances.
-        """
-        return self.instance_type.accelerators * self.instances
-
-    @property
-    def accelerators_used(self) -> int:
-        """
-        The accelerators that all copies reserve, whether they have a place or not.
-        """
-        return sum(
-            needs.copies * (needs.accelerators or 0) for needs in self._known().values()
-        )
-
-    def with_model(self, name: str, needs: ResourceRequirements) -> Fleet:
-        """
-        Return this fleet with a model beside the others.
-        """
-        return replace(self, models={**self.models, name: needs})
-
-    def pack(self) -> Packing:
-        """
-        Place every copy, or say why not all can have a place.
-        """
-        return pack(self._known(), self.capacity, self.instances)
-
-    def with_one_more(self, name: str) -> Packing:
-        """
-        Try to place one more copy of a model that is there.
-        """
-        needs = self.models[name]
-        more = replace(needs, copies=needs.copies + 1)
-        return self.with_model(name, more).pack()
-
-    def most_copies(self, needs: ResourceRequirements) -> int:
-        """
-        Return how many copies of one more model can be placed beside the others.
-        """
-        return most_copies(needs, self.capacity, self.instances, beside=self._known())
-
-    def alone(self, needs: ResourceRequirements) -> int:
-        """
-        Return how many copies of a model there could be if no other ran.
-        """
-        return self.capacity.copies_of(needs) * self.instances
-
-    def _known(self) -> dict[str, ResourceRequirements]:
-        return {name: needs for name, needs in self.models.items() if needs.is_known}

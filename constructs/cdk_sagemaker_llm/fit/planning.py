@@ -51,30 +51,30 @@ def plan(
 
         weight_bits:
             Bits of a weight: 32, 16, 8, or 4 for GPTQ and AWQ.
-            If left out, the weights are as they are published.
+            If omitted, the weights are as they are published.
 
         context_length:
             Tokens of prompt and answer together that must be possible.
-            If left out, it is 4096, or what the model has if that is less.
+            If omitted, it is 4096, or what the model has if that is less.
 
         tensor_parallel_degree:
             Over how many accelerators a copy is split.
-            If left out, it is the smallest with which it fits.
+            If omitted, it is the smallest with which it fits.
 
         assumptions:
             What to take for granted of the engine.
-            If left out, it is what start-up logs of its release show.
+            If omitted, it is what start-up logs of its release show.
 
         engine: The engine: ``vllm``, ``sglang``, ``tgi``, ``tensorrt-llm``,
             ``llama.cpp`` or ``tei``. The last two run on a host's CPU as well.
 
         engine_version:
             Its release, such as ``0.10.2`` of vLLM.
-            If left out, the cautious case is that of the release that takes most.
+            If omitted, the cautious case is that of the release that takes most.
 
         gguf_type:
             The type of a GGUF file's weights, such as ``Q4_K_M``; for llama.cpp alone.
-            If left out, they are in 16 bits.
+            If omitted, they are in 16 bits.
 
     Raises:
         ValueError: If an argument is none that a plan can be made for.

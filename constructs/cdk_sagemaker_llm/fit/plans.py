@@ -242,74 +242,6 @@ class Plan:
         return "\n".join([*head, "", *rows, "", _says(self), f"limit: {self.limit}"])
 
 
-def _says(plan: Plan) -> str:
-    if plan.obstacle:
-        return f"does not start: {plan.obstacle}"
-    if plan.fits:
-        return _says_fit(plan)
-    for outcome, word in ((plan.expected, "expected"), (plan.best, "best")):
-        if outcome.fits and not plan.setting.keeps_cache:
-            return (
-                f"may fit: in the {word} case {outcome.kv_cache_room / GIB:.2f} GiB "
-                f"are left, in the cautious case {plan.kv_cache_room / GIB:.2f}"
-            )
-        if outcome.fits:
-            return (
-                f"may fit: in the {word} case the KV cache holds "
-                f"{outcome.kv_cache_tokens} tokens, in the cautious case "
-                f"{plan.kv_cache_tokens}"
-            )
-    return _falls_short(plan)
-
-
-def _says_fit(plan: Plan) -> str:
-    where = "the host" if plan.is_on_host else "each accelerator"
-    if not plan.setting.keeps_cache:
-        return (
-            f"fits: {plan.replicas} per instance; {nothing_kept(plan.setting)}, and "
-            f"{plan.kv_cache_room / GIB:.2f} GiB of {where} are left for a "
-            f"step of {plan.concurrent_sequences} sequences"
-        )
-    if plan.setting.release.allocates_context:
-        return (
-            f"fits: {plan.replicas} per instance; the KV cache of all "
-            f"{plan.context_length} tokens is allocated at start, and shared by "
-            f"{plan.concurrent_sequences} slots; {where} has room for "
-            f"{plan.kv_cache_tokens}{_range(plan)}"
-        )
-    return (
-        f"fits: {plan.replicas} per instance; each has "
-        f"{plan.kv_cache_room / GIB:.2f} GiB for KV cache on each accelerator: "
-        f"{plan.kv_cache_tokens} tokens, {plan.concurrent_sequences} sequences of "
-        f"{plan.context_length}{_range(plan)}"
-    )
-
-
-def _range(plan: Plan) -> str:
-    expected, best = plan.expected, plan.best
-    return (
-        f"; expected are {expected.kv_cache_tokens} tokens, at best "
-        f"{best.kv_cache_tokens}"
-    )
-
-
-def _falls_short(plan: Plan) -> str:
-    best = plan.best
-    if not best.loads:
-        short = -best.kv_cache_room / GIB
-        before = " before any KV cache" if plan.setting.keeps_cache else ""
-        return f"does not load: at best {short:.2f} GiB short{before}"
-    if plan.setting.release.allocates_context:
-        return (
-            f"does not start: there is room for {best.kv_cache_tokens} tokens at best, "
-            f"fewer than the {plan.context_length} whose cache is allocated"
-        )
-    return (
-        f"loads, but its KV cache holds at best {best.kv_cache_tokens} tokens, fewer "
-        f"than one sequence of {plan.context_length}"
-    )
-
-
 def headline(setting: Setting, engine: str) -> list[str]:
     """
     Say what is planned, and on what.
@@ -323,17 +255,6 @@ def headline(setting: Setting, engine: str) -> list[str]:
         f"{setting.context_length} tokens of context"
     )
     return [first, f"on {_hardware(setting)}, {engine}"]
-
-
-def _hardware(setting: Setting) -> str:
-    hardware = setting.hardware
-    if setting.is_on_host:
-        return f"{hardware}: {hardware.vcpus} vCPUs with {hardware.memory_gib:g} GiB"
-    shown = f"{hardware}: {hardware.accelerators} x {hardware.accelerator_model} with "
-    shown += f"{hardware.accelerator_memory_gib:g} GiB"
-    if setting.release.splits_layers or not setting.release.keeps_cache:
-        return shown if setting.degree == 1 else f"{shown}, split over {setting.degree}"
-    return f"{shown}, tensor parallel degree {setting.degree}"
 
 
 def nothing_kept(setting: Setting) -> str:
@@ -365,17 +286,35 @@ def table(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
     return lines
 
 
-def _names(setting: Setting) -> Mapping[str, str]:
-    """
-    Return the terms that there are, with what they are called.
-    """
-    gone = set() if setting.keeps_cache else {"kv_cache"}
-    if setting.release.allocates_context or not setting.release.keeps_cache:
-        gone.add("cuda_graphs")
-    names = {name: shown for name, shown in _NAMES.items() if name not in gone}
-    if setting.release.allocates_context:
-        names["kv_cache"] = "KV cache of the context"
-    return names
+def _says(plan: Plan) -> str:
+    if plan.obstacle:
+        return f"does not start: {plan.obstacle}"
+    if plan.fits:
+        return _says_fit(plan)
+    for outcome, word in ((plan.expected, "expected"), (plan.best, "best")):
+        if outcome.fits and not plan.setting.keeps_cache:
+            return (
+                f"may fit: in the {word} case {outcome.kv_cache_room / GIB:.2f} GiB "
+                f"are left, in the cautious case {plan.kv_cache_room / GIB:.2f}"
+            )
+        if outcome.fits:
+            return (
+                f"may fit: in the {word} case the KV cache holds "
+                f"{outcome.kv_cache_tokens} tokens, in the cautious case "
+                f"{plan.kv_cache_tokens}"
+            )
+    return _falls_short(plan)
+
+
+def _hardware(setting: Setting) -> str:
+    hardware = setting.hardware
+    if setting.is_on_host:
+        return f"{hardware}: {hardware.vcpus} vCPUs with {hardware.memory_gib:g} GiB"
+    shown = f"{hardware}: {hardware.accelerators} x {hardware.accelerator_model} with "
+    shown += f"{hardware.accelerator_memory_gib:g} GiB"
+    if setting.release.splits_layers or not setting.release.keeps_cache:
+        return shown if setting.degree == 1 else f"{shown}, split over {setting.degree}"
+    return f"{shown}, tensor parallel degree {setting.degree}"
 
 
 def _row(name: str, *figures: int | str) -> str:
@@ -402,3 +341,64 @@ def _how(setting: Setting, name: str) -> str:
         "cuda_graphs": f"{name_of_share} is {setting.share(Case.CAUTIOUS):.3g}",
         "kv_cache": f"{setting.context_length} tokens{split}",
     }[name]
+
+
+def _names(setting: Setting) -> Mapping[str, str]:
+    """
+    Return the terms that there are, with what they are called.
+    """
+    gone = set() if setting.keeps_cache else {"kv_cache"}
+    if setting.release.allocates_context or not setting.release.keeps_cache:
+        gone.add("cuda_graphs")
+    names = {name: shown for name, shown in _NAMES.items() if name not in gone}
+    if setting.release.allocates_context:
+        names["kv_cache"] = "KV cache of the context"
+    return names
+
+
+def _says_fit(plan: Plan) -> str:
+    where = "the host" if plan.is_on_host else "each accelerator"
+    if not plan.setting.keeps_cache:
+        return (
+            f"fits: {plan.replicas} per instance; {nothing_kept(plan.setting)}, and "
+            f"{plan.kv_cache_room / GIB:.2f} GiB of {where} are left for a "
+            f"step of {plan.concurrent_sequences} sequences"
+        )
+    if plan.setting.release.allocates_context:
+        return (
+            f"fits: {plan.replicas} per instance; the KV cache of all "
+            f"{plan.context_length} tokens is allocated at start, and shared by "
+            f"{plan.concurrent_sequences} slots; {where} has room for "
+            f"{plan.kv_cache_tokens}{_range(plan)}"
+        )
+    return (
+        f"fits: {plan.replicas} per instance; each has "
+        f"{plan.kv_cache_room / GIB:.2f} GiB for KV cache on each accelerator: "
+        f"{plan.kv_cache_tokens} tokens, {plan.concurrent_sequences} sequences of "
+        f"{plan.context_length}{_range(plan)}"
+    )
+
+
+def _falls_short(plan: Plan) -> str:
+    best = plan.best
+    if not best.loads:
+        short = -best.kv_cache_room / GIB
+        before = " before any KV cache" if plan.setting.keeps_cache else ""
+        return f"does not load: at best {short:.2f} GiB short{before}"
+    if plan.setting.release.allocates_context:
+        return (
+            f"does not start: there is room for {best.kv_cache_tokens} tokens at best, "
+            f"fewer than the {plan.context_length} whose cache is allocated"
+        )
+    return (
+        f"loads, but its KV cache holds at best {best.kv_cache_tokens} tokens, fewer "
+        f"than one sequence of {plan.context_length}"
+    )
+
+
+def _range(plan: Plan) -> str:
+    expected, best = plan.expected, plan.best
+    return (
+        f"; expected are {expected.kv_cache_tokens} tokens, at best "
+        f"{best.kv_cache_tokens}"
+    )

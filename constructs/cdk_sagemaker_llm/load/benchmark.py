@@ -28,59 +28,47 @@ VERSION = 1
 _WANTED = "name a file that sagemaker-llm benchmark --save wrote"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+def run_benchmark(
+    settings: LoadSettings,
+    users: Sequence[int],
+    on_row: Callable[[Benchmark], object] | None = None,
+    on_progress: Callable[[Progress], object] | None = None,
+    copies: int | None = None,
+) -> Benchmark:
     """
-    What one number of users came to.
+    Load an endpoint with one number of users after another.
+
+    Ctrl-C ends it with the row that is being measured.
 
     Args:
-        users: How many asked at a time.
+        settings: What they ask, and for how long each time.
 
-        seconds: For how long it was measured.
+        users: How many of them, one number for each row.
 
-        requests: How many requests ended.
+        on_row: What is told the benchmark so far after each row.
+            If omitted, nothing.
 
-        rate: How many ended well a second.
+        on_progress: What is told each second how a row goes. If omitted, nothing.
 
-        latency: The median latency in seconds. ``None`` if none ended well.
+        copies: How many copies, or instances, serve. If omitted, SageMaker is asked
+            before and after each row, where the caller may ask it.
 
-        success: Which part of them ended well. ``None`` if none ended.
-
-        first_token: The median time to the first token, where answers were streamed.
-
-        facts: Everything else, as a load test writes it.
+    Raises:
+        LoadError: If the endpoint refuses any request, or Locust is missing.
     """
-
-    users: int
-    seconds: float
-    requests: int
-    rate: Estimate
-    latency: Estimate | None
-    success: Estimate | None
-    first_token: Estimate | None
-    facts: Mapping[str, Any]
-
-    def cells(self) -> tuple[str, ...]:
-        """
-        Write it as a row of the table.
-        """
-        latency, success = self.latency, self.success
-        return (
-            str(self.users),
-            str(self.requests),
-            f"{self.rate.value:.2f}",
-            "-" if latency is None else f"{latency.value:.2f}",
-            "-" if success is None else percent(success.value),
-        )
-
-    def cut(self) -> list[str]:
-        """
-        Say that its time was cut short, if it was.
-        """
-        wanted = self.facts["settings"]["run_time"]
-        if self.seconds >= wanted * _WHOLE:
-            return []
-        return [f"ended after {self.seconds:.0f} s of {wanted:g} s"]
+    began = datetime.now(UTC).isoformat(timespec="seconds")
+    found = Benchmark(endpoint=settings.endpoint, began=began, rows=())
+    counting = Counting(settings) if copies is None else None
+    for count in users:
+        result = run_load(replace(settings, users=count), on_progress)
+        found = replace(found, rows=(*found.rows, row_of(result)), copies=copies)
+        if counting is not None:
+            found = replace(found, **counting.found())
+        if on_row is not None:
+            on_row(found)
+        if result.end - result.begin < settings.run_time * _WHOLE:
+            break
+    return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +84,7 @@ class Benchmark:
         rows: What each number of users came to.
 
         copies: How many copies, or instances, served all the time.
-            If left out, that is not known.
+            If omitted, that is not known.
 
         copies_untold: Why it is not known.
     """
@@ -165,49 +153,6 @@ class Benchmark:
             ) from fault
 
 
-def run_benchmark(
-    settings: LoadSettings,
-    users: Sequence[int],
-    on_row: Callable[[Benchmark], object] | None = None,
-    on_progress: Callable[[Progress], object] | None = None,
-    copies: int | None = None,
-) -> Benchmark:
-    """
-    Load an endpoint with one number of users after another.
-
-    Ctrl-C ends it with the row that is being measured.
-
-    Args:
-        settings: What they ask, and for how long each time.
-
-        users: How many of them, one number for each row.
-
-        on_row: What is told the benchmark so far after each row.
-            If left out, nothing.
-
-        on_progress: What is told each second how a row goes. If left out, nothing.
-
-        copies: How many copies, or instances, serve. If left out, SageMaker is asked
-            before and after each row, where the caller may ask it.
-
-    Raises:
-        LoadError: If the endpoint refuses any request, or Locust is missing.
-    """
-    began = datetime.now(UTC).isoformat(timespec="seconds")
-    found = Benchmark(endpoint=settings.endpoint, began=began, rows=())
-    counting = Counting(settings) if copies is None else None
-    for count in users:
-        result = run_load(replace(settings, users=count), on_progress)
-        found = replace(found, rows=(*found.rows, row_of(result)), copies=copies)
-        if counting is not None:
-            found = replace(found, **counting.found())
-        if on_row is not None:
-            on_row(found)
-        if result.end - result.begin < settings.run_time * _WHOLE:
-            break
-    return found
-
-
 def row_of(result: LoadResult) -> Row:
     """
     Compute what a load test came to, with the uncertainty of each figure.
@@ -242,34 +187,89 @@ def row_of(result: LoadResult) -> Row:
     )
 
 
-def _percents(seconds: Sequence[float]) -> list[float]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
     """
-    Return what so many in a hundred took at most, from the median to the longest.
+    What one number of users came to.
+
+    Args:
+        users: How many asked at a time.
+
+        seconds: For how long it was measured.
+
+        requests: How many requests ended.
+
+        rate: How many ended well a second.
+
+        latency: The median latency in seconds. ``None`` if none ended well.
+
+        success: Which part of them ended well. ``None`` if none ended.
+
+        first_token: The median time to the first token, where answers were streamed.
+
+        facts: Everything else, as a load test writes it.
     """
-    found = sorted(seconds)
-    if not found:
-        return []
-    return [
-        found[-(-percent * len(found) // 100) - 1]
-        for percent in range(LEAST_PERCENT, 101)
-    ]
+
+    users: int
+    seconds: float
+    requests: int
+    rate: Estimate
+    latency: Estimate | None
+    success: Estimate | None
+    first_token: Estimate | None
+    facts: Mapping[str, Any]
+
+    def cells(self) -> tuple[str, ...]:
+        """
+        Write it as a row of the table.
+        """
+        latency, success = self.latency, self.success
+        return (
+            str(self.users),
+            str(self.requests),
+            f"{self.rate.value:.2f}",
+            "-" if latency is None else f"{latency.value:.2f}",
+            "-" if success is None else percent(success.value),
+        )
+
+    def cut(self) -> list[str]:
+        """
+        Say that its time was cut short, if it was.
+        """
+        wanted = self.facts["settings"]["run_time"]
+        if self.seconds >= wanted * _WHOLE:
+            return []
+        return [f"ended after {self.seconds:.0f} s of {wanted:g} s"]
 
 
-def _row(facts: Mapping[str, Any]) -> Row:
-    return Row(
-        users=facts["users"],
-        seconds=facts["seconds"],
-        requests=facts["requests"],
-        rate=Estimate(**facts["rate"]),
-        latency=_estimate(facts["latency"]),
-        success=_estimate(facts["success"]),
-        first_token=_estimate(facts["first_token"]),
-        facts=facts["facts"],
-    )
+class Counting:
+    """
+    How many served while something was measured.
 
+    Args:
+        settings: Whom to count.
+    """
 
-def _estimate(facts: Mapping[str, float] | None) -> Estimate | None:
-    return None if facts is None else Estimate(**facts)
+    def __init__(self, settings: LoadSettings) -> None:
+        self._settings = settings
+        self._first, self._untold = self._count()
+
+    def found(self) -> dict[str, Any]:
+        """
+        Count again: how many served since the beginning, or why that is not known.
+        """
+        if self._first is not None:
+            count, self._untold = self._count()
+            self._untold = self._untold or _changed(self._first, count)
+        if self._untold:
+            self._first = None
+        return {"copies": self._first, "copies_untold": self._untold}
+
+    def _count(self) -> tuple[int | None, str]:
+        try:
+            return copies_of(self._settings), ""
+        except LookupError as reason:
+            return None, str(reason)
 
 
 def copies_of(settings: LoadSettings) -> int:
@@ -310,68 +310,6 @@ def copies_of(settings: LoadSettings) -> int:
         raise _unknown(type(error).__name__) from error
 
 
-class Counting:
-    """
-    How many served while something was measured.
-
-    Args:
-        settings: Whom to count.
-    """
-
-    def __init__(self, settings: LoadSettings) -> None:
-        self._settings = settings
-        self._first, self._untold = self._count()
-
-    def found(self) -> dict[str, Any]:
-        """
-        Count again: how many served since the beginning, or why that is not known.
-        """
-        if self._first is not None:
-            count, self._untold = self._count()
-            self._untold = self._untold or _changed(self._first, count)
-        if self._untold:
-            self._first = None
-        return {"copies": self._first, "copies_untold": self._untold}
-
-    def _count(self) -> tuple[int | None, str]:
-        try:
-            return copies_of(self._settings), ""
-        except LookupError as reason:
-            return None, str(reason)
-
-
-def _changed(before: int, after: int | None) -> str:
-    if before == after:
-        return ""
-    return (
-        f"the copies changed from {before} to {after} while it was measured; hold "
-        "their number, with a minimum that is the maximum, and measure again"
-    )
-
-
-def _instances(endpoint: Mapping[str, Any], variant: str | None) -> int | None:
-    variants = [
-        one
-        for one in endpoint.get("ProductionVariants", [])
-        if variant in {None, one["VariantName"]}
-    ]
-    if len(variants) > 1:
-        raise LookupError("the endpoint has several variants; name one with --variant")
-    return variants[0].get("CurrentInstanceCount") if variants else None
-
-
-def _known(count: int | None) -> int:
-    if not count:
-        raise _unknown("none is named")
-    return count
-
-
-def _unknown(why: str) -> LookupError:
-    return LookupError(
-        f"how many copies served could not be read ({why}); say it with --copies"
-    )
-
-
 def facts_of(text: str) -> Mapping[str, Any]:
     """
     Read the JSON of a saved benchmark.
@@ -396,25 +334,6 @@ def facts_of(text: str) -> Mapping[str, Any]:
     return dict(facts)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Steady:
-    """
-    Means of a run, which Little's law joins: as many are under way as there begin in
-    the time that each takes.
-
-    Args:
-        under_way: How many requests that ended well were under way, on average.
-
-        latency: Seconds that each took.
-
-        first_token: Seconds until its first token.
-    """
-
-    under_way: float
-    latency: float
-    first_token: float
-
-
 def steady_of(result: LoadResult) -> Steady | None:
     """
     Compute the means of a run; ``None`` if nothing was streamed that ended well.
@@ -434,3 +353,84 @@ def steady_of(result: LoadResult) -> Steady | None:
         latency=statistics.fmean(one.latency for one in begun),
         first_token=statistics.fmean(firsts),
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Steady:
+    """
+    Means of a run, which Little's law joins: as many are under way as there begin in
+    the time that each takes.
+
+    Args:
+        under_way: How many requests that ended well were under way, on average.
+
+        latency: Seconds that each took.
+
+        first_token: Seconds until its first token.
+    """
+
+    under_way: float
+    latency: float
+    first_token: float
+
+
+def _row(facts: Mapping[str, Any]) -> Row:
+    return Row(
+        users=facts["users"],
+        seconds=facts["seconds"],
+        requests=facts["requests"],
+        rate=Estimate(**facts["rate"]),
+        latency=_estimate(facts["latency"]),
+        success=_estimate(facts["success"]),
+        first_token=_estimate(facts["first_token"]),
+        facts=facts["facts"],
+    )
+
+
+def _percents(seconds: Sequence[float]) -> list[float]:
+    """
+    Return what so many in a hundred took at most, from the median to the longest.
+    """
+    found = sorted(seconds)
+    if not found:
+        return []
+    return [
+        found[-(-percent * len(found) // 100) - 1]
+        for percent in range(LEAST_PERCENT, 101)
+    ]
+
+
+def _changed(before: int, after: int | None) -> str:
+    if before == after:
+        return ""
+    return (
+        f"the copies changed from {before} to {after} while it was measured; hold "
+        "their number, with a minimum that is the maximum, and measure again"
+    )
+
+
+def _unknown(why: str) -> LookupError:
+    return LookupError(
+        f"how many copies served could not be read ({why}); say it with --copies"
+    )
+
+
+def _known(count: int | None) -> int:
+    if not count:
+        raise _unknown("none is named")
+    return count
+
+
+def _instances(endpoint: Mapping[str, Any], variant: str | None) -> int | None:
+    variants = [
+        one
+        for one in endpoint.get("ProductionVariants", [])
+        if variant in {None, one["VariantName"]}
+    ]
+    if len(variants) > 1:
+        raise LookupError("the endpoint has several variants; name one with --variant")
+    return variants[0].get("CurrentInstanceCount") if variants else None
+
+
+def _estimate(facts: Mapping[str, float] | None) -> Estimate | None:
+    return None if facts is None else Estimate(**facts)

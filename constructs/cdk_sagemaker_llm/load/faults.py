@@ -20,7 +20,7 @@ class Fault:
 
         settings: The settings that it is about, by their names in Python.
 
-        values: What they are. If left out, the words need none.
+        values: What they are. If omitted, the words need none.
     """
 
     words: str

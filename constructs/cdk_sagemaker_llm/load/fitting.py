@@ -35,33 +35,6 @@ _BUSIEST = 0.95
 _MILLI = 1000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fitted:
-    """
-    Service times, and how each figure was found.
-
-    Args:
-        times: What was found.
-
-        found: How, a sentence for each figure.
-
-        warnings: What the sweep could not tell.
-
-        prompt_tokens: Tokens of a prompt, on average.
-
-        output_tokens: Tokens of an answer, on average.
-
-        requests: How many were measured.
-    """
-
-    times: ServiceTimes
-    found: tuple[str, ...]
-    warnings: tuple[str, ...]
-    prompt_tokens: float
-    output_tokens: float
-    requests: int
-
-
 def fit_service_times(
     rows: Sequence[Row],
     copies: int = 1,
@@ -79,10 +52,10 @@ def fit_service_times(
         copies: How many copies shared the requests.
 
         alone: What a single user met with, with short prompts and with long ones.
-            If left out, what prompts cost is told from how they hold up others.
+            If omitted, what prompts cost is told from how they hold up others.
 
         max_sequences: How many sequences a copy writes at once, at most.
-            If left out, it is told from the numbers of users beyond which requests
+            If omitted, it is told from the numbers of users beyond which requests
             wait in line.
 
         source: Where the rows are from, in words.
@@ -127,69 +100,31 @@ def fit_service_times(
     )
 
 
-def _points(rows: Sequence[Row], copies: int) -> list[Observed]:
-    found = [one for row in rows if (one := observed(row, copies)) is not None]
-    if rows and not found:
-        raise ValueError(
-            "no row has answers that were streamed and ended well; leave out "
-            "--no-stream, and see what failed"
-        )
-    return sorted(found, key=lambda one: one.users)
-
-
-def _paces(
-    points: Sequence[Observed], single: Single, most: int
-) -> list[tuple[float, float]]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fitted:
     """
-    Return for how many sequences, fractions too, a token takes how many seconds.
-    """
-    found = [] if single.token is None else [(1.0, single.token)]
-    for one in points:
-        prompt, held = one.prompt * single.prompt, held_by(one, single)
-        count = min(max(held, 1.0), float(most))
-        if held > most * LINE:
-            pace = (1 / one.rate - prompt) * most / one.answer
-        elif count > 1:
-            stay = one.latency - single.overhead
-            pace = stay * (1 - one.rate * prompt) / one.answer
-        else:
-            pace = (one.latency - single.overhead - prompt) / one.answer
-        found.append((count, pace))
-    found = [(count, pace) for count, pace in found if pace > 0]
-    if not found:
-        raise ValueError(
-            "answers took no longer than their prompts; ask for longer answers with "
-            "--max-new-tokens"
-        )
-    return found
+    Service times, and how each figure was found.
 
+    Args:
+        times: What was found.
 
-def _whole(
-    paces: Sequence[tuple[float, float]], most: int
-) -> tuple[tuple[int, float], ...]:
+        found: How, a sentence for each figure.
+
+        warnings: What the sweep could not tell.
+
+        prompt_tokens: Tokens of a prompt, on average.
+
+        output_tokens: Tokens of an answer, on average.
+
+        requests: How many were measured.
     """
-    Return rows for whole numbers of sequences: one for each that was near one.
-    """
-    by_count: dict[int, list[tuple[float, float]]] = {}
-    for count, pace in paces:
-        by_count.setdefault(min(max(round(count), 1), most), []).append((count, pace))
-    means = [
-        tuple(map(statistics.fmean, zip(*near, strict=True)))
-        for _, near in sorted(by_count.items())
-    ]
-    rows = []
-    for number, whole in enumerate(sorted(by_count)):
-        count, pace = means[number]
-        other = means[number + 1] if number + 1 < len(means) else means[number - 1]
-        # On the line to a neighbour that is not so near that it says nothing.
-        if abs(other[0] - count) >= 1:
-            slope = (other[1] - pace) / (other[0] - count)
-            pace += slope * (whole - count)
-        rows.append((whole, max(pace, _HAIR)))
-    if most > rows[-1][0] and len(rows) > 1 and rows[-1][1] < rows[-2][1]:
-        # Measured rows may fall; what is drawn on beyond them must not.
-        rows.append((most, rows[-1][1]))
-    return tuple(rows)
+
+    times: ServiceTimes
+    found: tuple[str, ...]
+    warnings: tuple[str, ...]
+    prompt_tokens: float
+    output_tokens: float
+    requests: int
 
 
 def most_at_once(
@@ -228,62 +163,6 @@ def most_at_once(
     return most
 
 
-def rises(points: Sequence[Observed]) -> list[int]:
-    """
-    Return the numbers of the rows in which it is the line that has grown.
-    """
-    return [
-        number
-        for number, (less, more) in enumerate(itertools.pairwise(points), start=1)
-        if more.first_token - less.first_token
-        > _WAITS * (more.latency - less.latency)
-        > 0
-    ]
-
-
-def before_line(points: Sequence[Observed]) -> Sequence[Observed]:
-    """
-    Return the rows in which nobody waits in line, and prompts hold up one another.
-    """
-    first = (rises(points) or [len(points) + 1])[0]
-    return [one for one in points[: max(first - 1, 0)] if one.under_way > _SEVERAL]
-
-
-def _written(
-    full: Sequence[Observed], points: Sequence[Observed], single: Single
-) -> tuple[float, bool]:
-    """
-    Return how many sequences a full batch has, and whether a row had no line.
-
-    A request's share of the copy's time is what its prompt holds up the batch, and its
-    tokens by how many others get theirs with them.
-    """
-    prompt = statistics.fmean(one.prompt for one in full) * single.prompt
-    found, calm = 0.0, list[Observed]()
-    # What prompts hold up is measured in the rows without a line, and which rows have
-    # none follows from how many are written: it settles at once.
-    for _ in range(_ROUNDS):
-        found = statistics.median(
-            (one.answer - 1) * one.between / max(1 / one.rate - prompt, _HAIR)
-            for one in full
-        )
-        calm = [one for one in points if _SEVERAL < held_by(one, single) < found / LINE]
-        if calm:
-            nearest = calm[-1]
-            stay = held_by(nearest, single)
-            prompt = held_up(nearest, stay, single.overhead)
-    return found, bool(calm)
-
-
-def held_up(one: Observed, count: float, overhead: float = 0.0) -> float:
-    """
-    Return for how long each prompt held up a batch, where nobody waited in line.
-    """
-    # Who comes waits for the token under way: for half of one, on average.
-    tokens = (one.answer - _HALF) * one.between
-    return max(0.0, one.latency - overhead - tokens) / count
-
-
 def held_by(one: Observed, single: Single) -> float:
     """
     Return how many requests a copy has, those on the way to it or from it left out.
@@ -310,6 +189,164 @@ def single_of(
         "overhead_seconds: counted with the prompt, since nobody asked alone"
     )
     return Single(0.0, cost, None)
+
+
+def before_line(points: Sequence[Observed]) -> Sequence[Observed]:
+    """
+    Return the rows in which nobody waits in line, and prompts hold up one another.
+    """
+    first = (rises(points) or [len(points) + 1])[0]
+    return [one for one in points[: max(first - 1, 0)] if one.under_way > _SEVERAL]
+
+
+def rises(points: Sequence[Observed]) -> list[int]:
+    """
+    Return the numbers of the rows in which it is the line that has grown.
+    """
+    return [
+        number
+        for number, (less, more) in enumerate(itertools.pairwise(points), start=1)
+        if more.first_token - less.first_token
+        > _WAITS * (more.latency - less.latency)
+        > 0
+    ]
+
+
+def held_up(one: Observed, count: float, overhead: float = 0.0) -> float:
+    """
+    Return for how long each prompt held up a batch, where nobody waited in line.
+    """
+    # Who comes waits for the token under way: for half of one, on average.
+    tokens = (one.answer - _HALF) * one.between
+    return max(0.0, one.latency - overhead - tokens) / count
+
+
+def bounded(single: Single, points: Sequence[Observed], said: Said) -> Single:
+    """
+    Hold what prompts cost to what leaves time for the answers that were written.
+    """
+    most = min(_BUSIEST / (one.rate * one.prompt) for one in points)
+    if single.prompt <= most:
+        return single
+    said.warnings.append(
+        f"prompt_seconds_per_token: {most * _MILLI:.4f} ms is what the throughput "
+        "leaves for prompts, less than one takes alone: the engine works on several "
+        "at once"
+    )
+    return Single(single.overhead, most, single.token)
+
+
+@dataclass(slots=True)
+class Said:
+    """
+    What is told of figures: how they were found, and what could not be told.
+    """
+
+    found: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """
+    What a request takes alone: outside of the batch, for a token of prompt, and for
+    one of the answer.
+    """
+
+    overhead: float
+    prompt: float
+    token: float | None
+
+
+def _points(rows: Sequence[Row], copies: int) -> list[Observed]:
+    found = [one for row in rows if (one := observed(row, copies)) is not None]
+    if rows and not found:
+        raise ValueError(
+            "no row has answers that were streamed and ended well; leave out "
+            "--no-stream, and see what failed"
+        )
+    return sorted(found, key=lambda one: one.users)
+
+
+def _whole(
+    paces: Sequence[tuple[float, float]], most: int
+) -> tuple[tuple[int, float], ...]:
+    """
+    Return rows for whole numbers of sequences: one for each that was near one.
+    """
+    by_count: dict[int, list[tuple[float, float]]] = {}
+    for count, pace in paces:
+        by_count.setdefault(min(max(round(count), 1), most), []).append((count, pace))
+    means = [
+        tuple(map(statistics.fmean, zip(*near, strict=True)))
+        for _, near in sorted(by_count.items())
+    ]
+    rows = []
+    for number, whole in enumerate(sorted(by_count)):
+        count, pace = means[number]
+        other = means[number + 1] if number + 1 < len(means) else means[number - 1]
+        # On the line to a neighbour that is not so near that it says nothing.
+        if abs(other[0] - count) >= 1:
+            slope = (other[1] - pace) / (other[0] - count)
+            pace += slope * (whole - count)
+        rows.append((whole, max(pace, _HAIR)))
+    if most > rows[-1][0] and len(rows) > 1 and rows[-1][1] < rows[-2][1]:
+        # Measured rows may fall; what is drawn on beyond them must not.
+        rows.append((most, rows[-1][1]))
+    return tuple(rows)
+
+
+def _paces(
+    points: Sequence[Observed], single: Single, most: int
+) -> list[tuple[float, float]]:
+    """
+    Return for how many sequences, fractions too, a token takes how many seconds.
+    """
+    found = [] if single.token is None else [(1.0, single.token)]
+    for one in points:
+        prompt, held = one.prompt * single.prompt, held_by(one, single)
+        count = min(max(held, 1.0), float(most))
+        if held > most * LINE:
+            pace = (1 / one.rate - prompt) * most / one.answer
+        elif count > 1:
+            stay = one.latency - single.overhead
+            pace = stay * (1 - one.rate * prompt) / one.answer
+        else:
+            pace = (one.latency - single.overhead - prompt) / one.answer
+        found.append((count, pace))
+    found = [(count, pace) for count, pace in found if pace > 0]
+    if not found:
+        raise ValueError(
+            "answers took no longer than their prompts; ask for longer answers with "
+            "--max-new-tokens"
+        )
+    return found
+
+
+def _written(
+    full: Sequence[Observed], points: Sequence[Observed], single: Single
+) -> tuple[float, bool]:
+    """
+    Return how many sequences a full batch has, and whether a row had no line.
+
+    A request's share of the copy's time is what its prompt holds up the batch, and its
+    tokens by how many others get theirs with them.
+    """
+    prompt = statistics.fmean(one.prompt for one in full) * single.prompt
+    found, calm = 0.0, list[Observed]()
+    # What prompts hold up is measured in the rows without a line, and which rows have
+    # none follows from how many are written: it settles at once.
+    for _ in range(_ROUNDS):
+        found = statistics.median(
+            (one.answer - 1) * one.between / max(1 / one.rate - prompt, _HAIR)
+            for one in full
+        )
+        calm = [one for one in points if _SEVERAL < held_by(one, single) < found / LINE]
+        if calm:
+            nearest = calm[-1]
+            stay = held_by(nearest, single)
+            prompt = held_up(nearest, stay, single.overhead)
+    return found, bool(calm)
 
 
 def _by_lengths(short: Observed, long: Observed, said: Said) -> Single:
@@ -359,40 +396,3 @@ def _by_rows(points: Sequence[Observed], said: Said) -> float:
         "which tells it better"
     )
     return cost
-
-
-def bounded(single: Single, points: Sequence[Observed], said: Said) -> Single:
-    """
-    Hold what prompts cost to what leaves time for the answers that were written.
-    """
-    most = min(_BUSIEST / (one.rate * one.prompt) for one in points)
-    if single.prompt <= most:
-        return single
-    said.warnings.append(
-        f"prompt_seconds_per_token: {most * _MILLI:.4f} ms is what the throughput "
-        "leaves for prompts, less than one takes alone: the engine works on several "
-        "at once"
-    )
-    return Single(single.overhead, most, single.token)
-
-
-@dataclass(slots=True)
-class Said:
-    """
-    What is told of figures: how they were found, and what could not be told.
-    """
-
-    found: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Single:
-    """
-    What a request takes alone: outside of the batch, for a token of prompt, and for
-    one of the answer.
-    """
-
-    overhead: float
-    prompt: float
-    token: float | None

@@ -33,11 +33,11 @@ def join_load(
         address: Where the leader is: ``HOST`` or ``HOST:PORT``.
 
         processes: How many processes of this machine join.
-            If left out, one for each core.
+            If omitted, one for each core.
 
         within: For how many seconds the leader is waited for.
 
-        on_told: What is told what happens. If left out, nothing.
+        on_told: What is told what happens. If omitted, nothing.
 
     Raises:
         LoadError: If there is no leader, it refuses, or it was lost.

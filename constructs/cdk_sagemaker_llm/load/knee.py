@@ -27,9 +27,9 @@ class Objective:
     ``Objective(latency=5.0)`` asks of 95 in 100 requests to be answered in 5 s.
 
     Args:
-        latency: The most seconds until an answer is whole. If left out, any.
+        latency: The most seconds until an answer is whole. If omitted, any.
 
-        first_token: The most seconds until its first token. If left out, any.
+        first_token: The most seconds until its first token. If omitted, any.
 
         percentile: Of how many requests it is asked: ``p50``, ``p90``, ``p95``,
             ``p99``, or ``longest`` for all of them.

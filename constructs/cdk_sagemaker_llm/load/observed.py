@@ -21,6 +21,33 @@ _DRAWN = 1000
 _PART = 0.25
 
 
+def observed(row: Row, copies: int) -> Observed | None:
+    """
+    Read a row; ``None`` if too little was streamed in it.
+
+    Args:
+        row: The row.
+
+        copies: How many shared the requests.
+
+    Raises:
+        ValueError: If nobody knows how long its prompts were.
+    """
+    steady, figures = row.facts["steady"], row.facts["figures"]
+    if steady is None or figures["between_tokens"] is None:
+        return None
+    return Observed(
+        users=row.users,
+        under_way=steady["under_way"] / copies,
+        latency=steady["latency"],
+        first_token=steady["first_token"],
+        between=figures["between_tokens"]["p50"],
+        prompt=figures["prompt_tokens"] or words_of(row.facts["settings"]),
+        answer=figures["tokens"],
+        is_disturbed=row.facts["is_generator_bottleneck"],
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observed:
     """
@@ -69,30 +96,27 @@ class Observed:
         return (self.latency - self.first_token) / max(self.answer - 1, 1.0)
 
 
-def observed(row: Row, copies: int) -> Observed | None:
+def run_alone(
+    settings: LoadSettings,
+    seconds: float,
+    on_progress: Callable[[Progress], object] | None = None,
+) -> tuple[Row, ...]:
     """
-    Read a row; ``None`` if too little was streamed in it.
+    Have one user ask with a quarter of each prompt, and then with whole ones.
 
     Args:
-        row: The row.
+        settings: What is asked in the sweep.
 
-        copies: How many shared the requests.
+        seconds: For how long each time.
+
+        on_progress: What is told each second how it goes. If omitted, nothing.
 
     Raises:
-        ValueError: If nobody knows how long its prompts were.
+        LoadError: If the endpoint refuses any request, or Locust is missing.
     """
-    steady, figures = row.facts["steady"], row.facts["figures"]
-    if steady is None or figures["between_tokens"] is None:
-        return None
-    return Observed(
-        users=row.users,
-        under_way=steady["under_way"] / copies,
-        latency=steady["latency"],
-        first_token=steady["first_token"],
-        between=figures["between_tokens"]["p50"],
-        prompt=figures["prompt_tokens"] or words_of(row.facts["settings"]),
-        answer=figures["tokens"],
-        is_disturbed=row.facts["is_generator_bottleneck"],
+    alone = replace(settings, users=1, processes=1, spawn_rate=1.0, run_time=seconds)
+    return tuple(
+        row_of(run_load(each, on_progress)) for each in (_shortened(alone), alone)
     )
 
 
@@ -111,30 +135,6 @@ def words_of(settings: Mapping[str, Any]) -> float:
     draw = lengths_of(settings["prompt_words"])
     chance = random.Random(0)  # noqa: S311 - no secret
     return statistics.fmean(draw(chance) for _ in range(_DRAWN))
-
-
-def run_alone(
-    settings: LoadSettings,
-    seconds: float,
-    on_progress: Callable[[Progress], object] | None = None,
-) -> tuple[Row, ...]:
-    """
-    Have one user ask with a quarter of each prompt, and then with whole ones.
-
-    Args:
-        settings: What is asked in the sweep.
-
-        seconds: For how long each time.
-
-        on_progress: What is told each second how it goes. If left out, nothing.
-
-    Raises:
-        LoadError: If the endpoint refuses any request, or Locust is missing.
-    """
-    alone = replace(settings, users=1, processes=1, spawn_rate=1.0, run_time=seconds)
-    return tuple(
-        row_of(run_load(each, on_progress)) for each in (_shortened(alone), alone)
-    )
 
 
 def _shortened(settings: LoadSettings) -> LoadSettings:

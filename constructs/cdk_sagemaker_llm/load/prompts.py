@@ -85,7 +85,7 @@ class Prompts:
 
         seed: Where chance starts from.
 
-        write: What puts so many words together. If left out, everyday ones are chosen.
+        write: What puts so many words together. If omitted, everyday ones are chosen.
     """
 
     def __init__(

@@ -78,9 +78,9 @@ def reading_of(
     Args:
         benchmark: What was measured.
 
-        objective: How fast it has to be. If left out, saturation alone decides.
+        objective: How fast it has to be. If omitted, saturation alone decides.
 
-        head_room: What scaling has to leave free. If left out, there is room for ten
+        head_room: What scaling has to leave free. If omitted, there is room for ten
             minutes of a load that grows by a twentieth a minute.
 
     Raises:

@@ -227,10 +227,6 @@ class LoadResult:
         return json.dumps(facts, indent=2) + "\n"
 
 
-def _mean(number: float | None) -> str:
-    return "" if number is None else f"{number:.1f}"
-
-
 def table_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """
     Write a table.
@@ -269,6 +265,10 @@ def asked_of(rows: Sequence[Mapping[str, Any]]) -> str:
     )
     answers = "answers of any length" if most is None else f"at most {most} generated"
     return f"{what}, {answers}, {settings['run_time']:g} s per row.{_counted(rows)}"
+
+
+def _mean(number: float | None) -> str:
+    return "" if number is None else f"{number:.1f}"
 
 
 def _counted(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -63,7 +63,7 @@ def run_load(
     Args:
         settings: Who asks what, and for how long.
 
-        on_progress: What is told each second how it goes. If left out, nothing.
+        on_progress: What is told each second how it goes. If omitted, nothing.
 
     Raises:
         LoadError: If the endpoint refuses any request, or Locust is missing.

@@ -47,7 +47,7 @@ class AlarmRule:
         evaluation_periods: How many of the last points are looked at.
 
         datapoints_to_alarm:
-            How many of them must breach. If left out, all of them.
+            How many of them must breach. If omitted, all of them.
 
         treat_missing: How missing points count: missing, ignore, breaching or
             notBreaching.

@@ -175,6 +175,13 @@ class Publisher:
             self._add(self._client_errors, time, Datapoint(errors, errors, 1.0, 1.0))
 
 
+def spread_of_seconds(values: Iterable[float], times: int = 1) -> Histogram:
+    """
+    Return single latencies in seconds as those metrics have them.
+    """
+    return spread_of(values, _MICROSECONDS, times)
+
+
 def spread_of(values: Iterable[float], scale: float = 1.0, times: int = 1) -> Histogram:
     """
     Return single values as they are kept for percentiles.
@@ -182,13 +189,6 @@ def spread_of(values: Iterable[float], scale: float = 1.0, times: int = 1) -> Hi
     spread = Histogram()
     spread.add((value * scale for value in values), times=times)
     return spread
-
-
-def spread_of_seconds(values: Iterable[float], times: int = 1) -> Histogram:
-    """
-    Return single latencies in seconds as those metrics have them.
-    """
-    return spread_of(values, _MICROSECONDS, times)
 
 
 class Gauges:
@@ -259,6 +259,32 @@ class Gauges:
         self._store.add(metric, time, Datapoint(value, 1.0, value, value))
 
 
+def busy_share(running: float, copies: int, *, is_even: bool) -> float:
+    """
+    Return which share of the time a copy has something to do, on average.
+
+    Requests that come at random are as many at once as Poisson has it; those that go
+    to the emptiest copy are on as many copies as there are requests.
+
+    Args:
+        running: How many requests all copies have, on average.
+
+        copies: How many there are.
+
+        is_even: Whether each request goes to the emptiest.
+    """
+    if not is_even:
+        return 1 - math.exp(-running / copies)
+    if running > _MANY:
+        return min(running / copies, 1.0)
+    chance = math.exp(-running)
+    idle = 0.0
+    for count in range(copies):
+        idle += (copies - count) * chance
+        chance *= running / (count + 1)
+    return 1 - idle / copies
+
+
 def _values(
     instance: Instance, copies: Sequence[tuple[Workload, Copy, float]]
 ) -> Mapping[str, float]:
@@ -298,29 +324,3 @@ def _of(devices: float, name: str, count: float) -> dict[str, float]:
         name: _PERCENT * devices,
         f"{name}Normalized": _PERCENT * devices / count,
     }
-
-
-def busy_share(running: float, copies: int, *, is_even: bool) -> float:
-    """
-    Return which share of the time a copy has something to do, on average.
-
-    Requests that come at random are as many at once as Poisson has it; those that go
-    to the emptiest copy are on as many copies as there are requests.
-
-    Args:
-        running: How many requests all copies have, on average.
-
-        copies: How many there are.
-
-        is_even: Whether each request goes to the emptiest.
-    """
-    if not is_even:
-        return 1 - math.exp(-running / copies)
-    if running > _MANY:
-        return min(running / copies, 1.0)
-    chance = math.exp(-running)
-    idle = 0.0
-    for count in range(copies):
-        idle += (copies - count) * chance
-        chance *= running / (count + 1)
-    return 1 - idle / copies

@@ -129,11 +129,6 @@ def _stop_builds(project: str, handle: str) -> None:
             say(f"{build['id']} is stopped")
 
 
-def _handles(build: dict[str, Any]) -> list[str]:
-    variables = build["environment"].get("environmentVariables", [])
-    return [one["value"] for one in variables if one["name"] == HANDLE]
-
-
 def _stop_jobs(wanted: Wanted) -> None:
     s3, sagemaker = boto3.client("s3"), boto3.client("sagemaker")
     kind = json.loads(wanted.order)["kind"]
@@ -142,6 +137,11 @@ def _stop_jobs(wanted: Wanted) -> None:
         if note["handle"] == wanted.handle:
             name = key.removeprefix(wanted.jobs).removesuffix(NOTE)
             _stop_job(sagemaker, kind, name)
+
+
+def _handles(build: dict[str, Any]) -> list[str]:
+    variables = build["environment"].get("environmentVariables", [])
+    return [one["value"] for one in variables if one["name"] == HANDLE]
 
 
 def _stop_job(

@@ -27,7 +27,7 @@ def objects(
 
         delimiter:
             What ends a folder: keys beyond it are left out.
-            If left out, none are.
+            If omitted, none are.
     """
     cut = {"Delimiter": delimiter} if delimiter else {}
     pages = s3.get_paginator("list_objects_v2").paginate(

@@ -18,13 +18,13 @@ class Failure:
     Args:
         message: Its words.
 
-        status: Its HTTP status. If left out, it gave none.
+        status: Its HTTP status. If omitted, it gave none.
 
         kind: Its name for the kind of error.
 
-        limit: How many tokens fit. If left out, it did not say in a field.
+        limit: How many tokens fit. If omitted, it did not say in a field.
 
-        requested: How many were asked for. If left out, it did not say in a field.
+        requested: How many were asked for. If omitted, it did not say in a field.
     """
 
     message: str

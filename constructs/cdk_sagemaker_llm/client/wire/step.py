@@ -22,6 +22,20 @@ Record: TypeAlias = Any
 # What stands for a byte that is no character: of vLLM, SGLang, and everyone's decoders.
 _UNREADABLE = ("\ufffd", "\\x")
 
+_REASONS = {
+    "stop": FinishReason.STOP,
+    "eos_token": FinishReason.STOP,
+    "eos": FinishReason.STOP,
+    "stop_sequence": FinishReason.STOP_SEQUENCE,
+    "word": FinishReason.STOP_SEQUENCE,
+    "length": FinishReason.LENGTH,
+    "limit": FinishReason.LENGTH,
+    "tool_calls": FinishReason.TOOL_CALLS,
+    "function_call": FinishReason.TOOL_CALLS,
+    "content_filter": FinishReason.CONTENT_FILTER,
+    "abort": FinishReason.ABORT,
+}
+
 
 class WireFormat(StrEnum):
     """
@@ -77,21 +91,6 @@ class Step:
     ranking: tuple[Ranked, ...] | None = None
 
 
-_REASONS = {
-    "stop": FinishReason.STOP,
-    "eos_token": FinishReason.STOP,
-    "eos": FinishReason.STOP,
-    "stop_sequence": FinishReason.STOP_SEQUENCE,
-    "word": FinishReason.STOP_SEQUENCE,
-    "length": FinishReason.LENGTH,
-    "limit": FinishReason.LENGTH,
-    "tool_calls": FinishReason.TOOL_CALLS,
-    "function_call": FinishReason.TOOL_CALLS,
-    "content_filter": FinishReason.CONTENT_FILTER,
-    "abort": FinishReason.ABORT,
-}
-
-
 def finish_reason(
     said: Record, otherwise: FinishReason = FinishReason.OTHER
 ) -> FinishReason | None:
@@ -122,6 +121,14 @@ def as_number(value: Record) -> float | None:
         return None
 
 
+def counted(prompt: Record, completion: Record) -> Usage | None:
+    """
+    Return what was counted; ``None`` if nothing was.
+    """
+    usage = Usage(as_count(prompt), as_count(completion))
+    return None if usage == Usage() else usage
+
+
 def as_count(value: Record) -> int | None:
     """
     Return a whole number; ``None`` for what is none.
@@ -132,14 +139,6 @@ def as_count(value: Record) -> int | None:
         value = value[0]
     is_count = isinstance(value, int) and not isinstance(value, bool)
     return value if is_count else None
-
-
-def counted(prompt: Record, completion: Record) -> Usage | None:
-    """
-    Return what was counted; ``None`` if nothing was.
-    """
-    usage = Usage(as_count(prompt), as_count(completion))
-    return None if usage == Usage() else usage
 
 
 def shared(written: list[str], text: str) -> list[str]:

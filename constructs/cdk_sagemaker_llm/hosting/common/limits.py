@@ -87,21 +87,6 @@ def prefix_findings(parameter: str, prefix: str) -> list[Finding]:
     ]
 
 
-def range_findings(
-    parameter: str, value: float | None, least: float, most: float, unit: str = ""
-) -> list[Finding]:
-    """
-    Check that a number is within what the API accepts.
-    """
-    if value is None or is_unresolved(value) or least <= value <= most:
-        return []
-    return [
-        OUTSIDE_RANGE.finding(
-            f"{parameter} must be {least:g} to {most:g}{unit}, got {value:g}",
-        )
-    ]
-
-
 def least_findings(parameter: str, value: float | None, least: float) -> list[Finding]:
     """
     Check that a number is not below what the API accepts.
@@ -140,13 +125,19 @@ def timeout_findings(
     )
 
 
-def time_findings(parameter: str, time: Duration | None) -> list[Finding]:
+def range_findings(
+    parameter: str, value: float | None, least: float, most: float, unit: str = ""
+) -> list[Finding]:
     """
-    Check that the service can count a time: in whole seconds.
+    Check that a number is within what the API accepts.
     """
-    if time is None:
+    if value is None or is_unresolved(value) or least <= value <= most:
         return []
-    return _unit_findings(parameter, seconds(time), "seconds", "Duration.seconds")
+    return [
+        OUTSIDE_RANGE.finding(
+            f"{parameter} must be {least:g} to {most:g}{unit}, got {value:g}",
+        )
+    ]
 
 
 def minute_findings(parameter: str, time: Duration | None) -> list[Finding]:
@@ -194,17 +185,6 @@ def bounds_findings(
     ]
 
 
-def seconds(timeout: Duration | None) -> float | None:
-    """
-    Return a duration in seconds, as the API counts.
-
-    ``None`` for none, and for a placeholder in another unit.
-    """
-    if timeout is None:
-        return None
-    return _count(timeout, lambda: timeout.to_seconds(integral=False))
-
-
 def minutes(time: Duration | None) -> float | None:
     """
     Return a duration in minutes, as the API counts some.
@@ -229,43 +209,6 @@ def gibibytes(size: Size | None) -> float | None:
     if size is None:
         return None
     return _count(size, lambda: _unrounded(size))
-
-
-def _unrounded(size: Size) -> float:
-    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415 - who has a size has it
-
-    return size.to_gibibytes(rounding=SizeRoundingBehavior.NONE)
-
-
-def _count(amount: Duration | Size, convert: Callable[[], float]) -> float | None:
-    if amount not in _counted:
-        try:
-            # A call into Node (ADR 2), and several checks ask the same.
-            _counted[amount] = convert()
-        except RuntimeError:
-            # What deployment alone knows cannot be converted.
-            _counted[amount] = None
-    return _counted[amount]
-
-
-def _unit_findings(
-    parameter: str, count: float | None, unit: str, factory: str
-) -> list[Finding]:
-    if count is None:
-        return [
-            UNCOUNTABLE.finding(
-                f"{parameter} is known only at deployment, and must be in {unit} then",
-                f"write {factory}(...)",
-            )
-        ]
-    if is_unresolved(count) or float(count).is_integer():
-        return []
-    return [
-        UNCOUNTABLE.finding(
-            f"{parameter} must be of whole {unit}, got {count:g}",
-            f"write {factory}({math.ceil(count)})",
-        )
-    ]
 
 
 def together_findings(period: float | None, evaluation_periods: int) -> list[Finding]:
@@ -304,3 +247,60 @@ def frequency_findings(frequency: Duration) -> list[Finding]:
             f"metric_publish_frequency must be {known} seconds, got {interval:g}"
         )
     ]
+
+
+def time_findings(parameter: str, time: Duration | None) -> list[Finding]:
+    """
+    Check that the service can count a time: in whole seconds.
+    """
+    if time is None:
+        return []
+    return _unit_findings(parameter, seconds(time), "seconds", "Duration.seconds")
+
+
+def seconds(timeout: Duration | None) -> float | None:
+    """
+    Return a duration in seconds, as the API counts.
+
+    ``None`` for none, and for a placeholder in another unit.
+    """
+    if timeout is None:
+        return None
+    return _count(timeout, lambda: timeout.to_seconds(integral=False))
+
+
+def _unit_findings(
+    parameter: str, count: float | None, unit: str, factory: str
+) -> list[Finding]:
+    if count is None:
+        return [
+            UNCOUNTABLE.finding(
+                f"{parameter} is known only at deployment, and must be in {unit} then",
+                f"write {factory}(...)",
+            )
+        ]
+    if is_unresolved(count) or float(count).is_integer():
+        return []
+    return [
+        UNCOUNTABLE.finding(
+            f"{parameter} must be of whole {unit}, got {count:g}",
+            f"write {factory}({math.ceil(count)})",
+        )
+    ]
+
+
+def _count(amount: Duration | Size, convert: Callable[[], float]) -> float | None:
+    if amount not in _counted:
+        try:
+            # A call into Node (ADR 2), and several checks ask the same.
+            _counted[amount] = convert()
+        except RuntimeError:
+            # What deployment alone knows cannot be converted.
+            _counted[amount] = None
+    return _counted[amount]
+
+
+def _unrounded(size: Size) -> float:
+    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415 - who has a size has it
+
+    return size.to_gibibytes(rounding=SizeRoundingBehavior.NONE)

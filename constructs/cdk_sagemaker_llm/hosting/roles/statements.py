@@ -29,6 +29,186 @@ _LONGEST_REFERENCE = 320
 _ALIAS = ":alias/"
 
 
+def covers(statements: Iterable[Statement], wanted: Statement) -> bool:
+    """
+    Return whether a statement is among others already.
+    """
+    found = list(statements)
+    return document_json(united([*found, wanted])) == document_json(united(found))
+
+
+def united(statements: Iterable[Statement]) -> list[Statement]:
+    """
+    Unite what differs in its resources alone; name what is left of one name by number.
+
+    The same resources under another prefix become one condition with both.
+    """
+    found = _united_by(statements, _without_resources, _with_resources)
+    return _numbered(_united_by(found, _without_prefixes, _with_prefixes))
+
+
+def prefix_condition(*prefixes: str) -> dict[str, dict[str, list[str]]]:
+    """
+    Return the condition that only keys of these forms are listed.
+    """
+    return {"StringLike": {"s3:prefix": list(prefixes)}}
+
+
+def size_of(statements: Iterable[Statement]) -> int:
+    """
+    Count the characters that IAM counts: all but white space.
+    """
+    text = json.dumps(document_json(statements), separators=(",", ":"))
+    for placeholder, name in own_names().items():
+        text = text.replace(placeholder, "x" * _LENGTHS[name])
+    return len(_TOKEN.sub("x" * _LONGEST_REFERENCE, text))
+
+
+def document_json(statements: Iterable[Statement]) -> dict[str, Any]:
+    """
+    Render a policy document, with single actions and resources as the CDK does.
+    """
+    rendered = [statement.to_json() for statement in statements]
+    for each in rendered:
+        for key in ("Action", "Resource"):
+            if len(each[key]) == 1:
+                (each[key],) = each[key]
+    return {"Statement": rendered, "Version": "2012-10-17"}
+
+
+def hosting_statements() -> list[Statement]:
+    """
+    Return what a role needs whatever it runs: to log in, to log, to publish metrics.
+    """
+    return [
+        login_statement(),
+        Statement(
+            sid="WriteLogs",
+            actions=[
+                "logs:CreateLogGroup",
+                "logs:CreateLogStream",
+                "logs:DescribeLogStreams",
+                "logs:PutLogEvents",
+            ],
+            resources=[
+                f"{own_logs()}:/aws/sagemaker/Endpoints/*",
+                f"{own_logs()}:/aws/sagemaker/InferenceComponents/*",
+            ],
+            wildcard_reason=(
+                "SageMaker names the log group after the endpoint or component, which "
+                "is created after the role"
+            ),
+        ),
+        # The guide's page on execution roles asks for it, under "CreateModel API", and
+        # names no namespace to limit it to.
+        Statement(
+            sid="PublishMetrics",
+            actions=["cloudwatch:PutMetricData"],
+            resources=["*"],
+            wildcard_reason=(
+                "CloudWatch has no resource to name for metrics, and SageMaker "
+                "documents no namespace that a role may be limited to"
+            ),
+        ),
+    ]
+
+
+def login_statement() -> Statement:
+    """
+    Return what a role needs to pull an image, whichever it is.
+    """
+    return Statement(
+        sid="LogInToRegistries",
+        actions=["ecr:GetAuthorizationToken"],
+        resources=["*"],
+        wildcard_reason="one login serves all registries: none can be named",
+    )
+
+
+@functools.cache
+def address_names() -> Mapping[str, str]:
+    """
+    Return the placeholders that an image's address may have, with their names.
+    """
+    return {**own_names(), Aws.URL_SUFFIX: "AWS::URLSuffix"}
+
+
+@functools.cache
+def own_names() -> Mapping[str, str]:
+    """
+    Return the placeholders of partition, region and account, with their names.
+    """
+    return {
+        partition(): "AWS::Partition",
+        Aws.REGION: "AWS::Region",
+        Aws.ACCOUNT_ID: "AWS::AccountId",
+    }
+
+
+@functools.cache
+def own_logs() -> str:
+    """
+    Return the ARN's beginning of the log groups in the stack's account and region.
+    """
+    return f"arn:{partition()}:logs:{Aws.REGION}:{Aws.ACCOUNT_ID}:log-group"
+
+
+@functools.cache
+def own_alarms() -> str:
+    """
+    Return the ARN's beginning of the alarms in the stack's account and region.
+    """
+    return f"arn:{partition()}:cloudwatch:{Aws.REGION}:{Aws.ACCOUNT_ID}:alarm"
+
+
+@functools.cache
+def partition() -> str:
+    """
+    Return the placeholder of the partition.
+    """
+    return Aws.PARTITION
+
+
+def volume_statements(key: kms.IKey) -> list[Statement]:
+    """
+    Return what a role needs where a key of the user's encrypts the instances' volumes.
+
+    CreateEndpointConfig asks that the key allows the role; of the actions, AWS names
+    kms:CreateGrant (API reference, RecommendationJobInputConfig$VolumeKmsKeyId).
+    """
+    return key_access("EncryptVolumes", ["kms:CreateGrant"], [arn_of(key)])
+
+
+def arn_of(key: kms.IKey) -> str:
+    """
+    Return a key's ARN: of an alias that is defined in the app, its key's.
+    """
+    from aws_cdk import aws_kms as kms  # noqa: PLC0415 - slow to import
+
+    return key.alias_target_key.key_arn if isinstance(key, kms.Alias) else key.key_arn
+
+
+def key_access(
+    sid: str, actions: Sequence[str], arns: Iterable[str]
+) -> list[Statement]:
+    """
+    Return what lets a role use keys.
+
+    Args:
+        sid: A name that says what for.
+
+        actions: The actions.
+
+        arns: The ARNs of keys, or of aliases that are known by their names alone.
+    """
+    every = list(dict.fromkeys(arns))
+    keys = [arn for arn in every if _ALIAS not in arn]
+    found = [Statement(sid=sid, actions=actions, resources=keys)] if keys else []
+    # KMS developer guide, alias-authorization: an alias in a policy's resource lets
+    # nobody use the key.
+    return found + [_by_alias(sid, actions, arn) for arn in every if _ALIAS in arn]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
     """
@@ -74,102 +254,6 @@ class Statement:
         return f"{self.sid} ({', '.join(self.actions)})"
 
 
-def united(statements: Iterable[Statement]) -> list[Statement]:
-    """
-    Unite what differs in its resources alone; name what is left of one name by number.
-
-    The same resources under another prefix become one condition with both.
-    """
-    found = _united_by(statements, _without_resources, _with_resources)
-    return _numbered(_united_by(found, _without_prefixes, _with_prefixes))
-
-
-def prefix_condition(*prefixes: str) -> dict[str, dict[str, list[str]]]:
-    """
-    Return the condition that only keys of these forms are listed.
-    """
-    return {"StringLike": {"s3:prefix": list(prefixes)}}
-
-
-def covers(statements: Iterable[Statement], wanted: Statement) -> bool:
-    """
-    Return whether a statement is among others already.
-    """
-    found = list(statements)
-    return document_json(united([*found, wanted])) == document_json(united(found))
-
-
-def document_json(statements: Iterable[Statement]) -> dict[str, Any]:
-    """
-    Render a policy document, with single actions and resources as the CDK does.
-    """
-    rendered = [statement.to_json() for statement in statements]
-    for each in rendered:
-        for key in ("Action", "Resource"):
-            if len(each[key]) == 1:
-                (each[key],) = each[key]
-    return {"Statement": rendered, "Version": "2012-10-17"}
-
-
-def size_of(statements: Iterable[Statement]) -> int:
-    """
-    Count the characters that IAM counts: all but white space.
-    """
-    text = json.dumps(document_json(statements), separators=(",", ":"))
-    for placeholder, name in own_names().items():
-        text = text.replace(placeholder, "x" * _LENGTHS[name])
-    return len(_TOKEN.sub("x" * _LONGEST_REFERENCE, text))
-
-
-def login_statement() -> Statement:
-    """
-    Return what a role needs to pull an image, whichever it is.
-    """
-    return Statement(
-        sid="LogInToRegistries",
-        actions=["ecr:GetAuthorizationToken"],
-        resources=["*"],
-        wildcard_reason="one login serves all registries: none can be named",
-    )
-
-
-def hosting_statements() -> list[Statement]:
-    """
-    Return what a role needs whatever it runs: to log in, to log, to publish metrics.
-    """
-    return [
-        login_statement(),
-        Statement(
-            sid="WriteLogs",
-            actions=[
-                "logs:CreateLogGroup",
-                "logs:CreateLogStream",
-                "logs:DescribeLogStreams",
-                "logs:PutLogEvents",
-            ],
-            resources=[
-                f"{own_logs()}:/aws/sagemaker/Endpoints/*",
-                f"{own_logs()}:/aws/sagemaker/InferenceComponents/*",
-            ],
-            wildcard_reason=(
-                "SageMaker names the log group after the endpoint or component, which "
-                "is created after the role"
-            ),
-        ),
-        # The guide's page on execution roles asks for it, under "CreateModel API", and
-        # names no namespace to limit it to.
-        Statement(
-            sid="PublishMetrics",
-            actions=["cloudwatch:PutMetricData"],
-            resources=["*"],
-            wildcard_reason=(
-                "CloudWatch has no resource to name for metrics, and SageMaker "
-                "documents no namespace that a role may be limited to"
-            ),
-        ),
-    ]
-
-
 def _united_by(
     statements: Iterable[Statement],
     alike: Callable[[Statement], object],
@@ -190,32 +274,6 @@ def _with_resources(one: Statement, other: Statement) -> Statement:
     return replace(one, resources=_together(one.resources, other.resources))
 
 
-def _without_prefixes(statement: Statement) -> object:
-    if _prefixes_of(statement) is None:
-        return statement.to_json()
-    return replace(statement, conditions=None).to_json()
-
-
-def _with_prefixes(one: Statement, other: Statement) -> Statement:
-    both = _together(_prefixes_of(one) or (), _prefixes_of(other) or ())
-    return replace(one, conditions=prefix_condition(*both)) if both else one
-
-
-def _prefixes_of(statement: Statement) -> Sequence[str] | None:
-    """
-    Return the key prefixes of a statement that has no other condition.
-    """
-    conditions = statement.conditions or {}
-    prefixes = conditions.get("StringLike", {}).get("s3:prefix")
-    if prefixes is None or conditions != prefix_condition(*prefixes):
-        return None
-    return prefixes
-
-
-def _together(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys([*one, *other]))
-
-
 def _numbered(statements: Sequence[Statement]) -> list[Statement]:
     """
     Give each statement a name of its own: IAM refuses the same one twice in a policy.
@@ -229,88 +287,15 @@ def _numbered(statements: Sequence[Statement]) -> list[Statement]:
     return found
 
 
-@functools.cache
-def partition() -> str:
-    """
-    Return the placeholder of the partition.
-    """
-    return Aws.PARTITION
+def _without_prefixes(statement: Statement) -> object:
+    if _prefixes_of(statement) is None:
+        return statement.to_json()
+    return replace(statement, conditions=None).to_json()
 
 
-@functools.cache
-def own_names() -> Mapping[str, str]:
-    """
-    Return the placeholders of partition, region and account, with their names.
-    """
-    return {
-        partition(): "AWS::Partition",
-        Aws.REGION: "AWS::Region",
-        Aws.ACCOUNT_ID: "AWS::AccountId",
-    }
-
-
-@functools.cache
-def address_names() -> Mapping[str, str]:
-    """
-    Return the placeholders that an image's address may have, with their names.
-    """
-    return {**own_names(), Aws.URL_SUFFIX: "AWS::URLSuffix"}
-
-
-@functools.cache
-def own_logs() -> str:
-    """
-    Return the ARN's beginning of the log groups in the stack's account and region.
-    """
-    return f"arn:{partition()}:logs:{Aws.REGION}:{Aws.ACCOUNT_ID}:log-group"
-
-
-@functools.cache
-def own_alarms() -> str:
-    """
-    Return the ARN's beginning of the alarms in the stack's account and region.
-    """
-    return f"arn:{partition()}:cloudwatch:{Aws.REGION}:{Aws.ACCOUNT_ID}:alarm"
-
-
-def arn_of(key: kms.IKey) -> str:
-    """
-    Return a key's ARN: of an alias that is defined in the app, its key's.
-    """
-    from aws_cdk import aws_kms as kms  # noqa: PLC0415 - slow to import
-
-    return key.alias_target_key.key_arn if isinstance(key, kms.Alias) else key.key_arn
-
-
-def key_access(
-    sid: str, actions: Sequence[str], arns: Iterable[str]
-) -> list[Statement]:
-    """
-    Return what lets a role use keys.
-
-    Args:
-        sid: A name that says what for.
-
-        actions: The actions.
-
-        arns: The ARNs of keys, or of aliases that are known by their names alone.
-    """
-    every = list(dict.fromkeys(arns))
-    keys = [arn for arn in every if _ALIAS not in arn]
-    found = [Statement(sid=sid, actions=actions, resources=keys)] if keys else []
-    # KMS developer guide, alias-authorization: an alias in a policy's resource lets
-    # nobody use the key.
-    return found + [_by_alias(sid, actions, arn) for arn in every if _ALIAS in arn]
-
-
-def volume_statements(key: kms.IKey) -> list[Statement]:
-    """
-    Return what a role needs where a key of the user's encrypts the instances' volumes.
-
-    CreateEndpointConfig asks that the key allows the role; of the actions, AWS names
-    kms:CreateGrant (API reference, RecommendationJobInputConfig$VolumeKmsKeyId).
-    """
-    return key_access("EncryptVolumes", ["kms:CreateGrant"], [arn_of(key)])
+def _with_prefixes(one: Statement, other: Statement) -> Statement:
+    both = _together(_prefixes_of(one) or (), _prefixes_of(other) or ())
+    return replace(one, conditions=prefix_condition(*both)) if both else one
 
 
 def _by_alias(sid: str, actions: Sequence[str], arn: str) -> Statement:
@@ -324,3 +309,18 @@ def _by_alias(sid: str, actions: Sequence[str], arn: str) -> Statement:
         },
         wildcard_reason="the key is known by its alias, which the condition names",
     )
+
+
+def _together(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*one, *other]))
+
+
+def _prefixes_of(statement: Statement) -> Sequence[str] | None:
+    """
+    Return the key prefixes of a statement that has no other condition.
+    """
+    conditions = statement.conditions or {}
+    prefixes = conditions.get("StringLike", {}).get("s3:prefix")
+    if prefixes is None or conditions != prefix_condition(*prefixes):
+        return None
+    return prefixes

@@ -41,6 +41,29 @@ SCALED_TWICE = Rule(
 # blank at either end.
 _ACTION_NAME = re.compile(r"(?! )[^\x00-\x1f\x7f-\x9f:/|]{1,256}(?<! )\Z")
 
+_kept: WeakKeyDictionary[ScalableTargetBase, Contents] = WeakKeyDictionary()
+
+
+def keep_contents(target: ScalableTargetBase, least: int, most: int) -> None:
+    """
+    Begin to remember what a target has.
+
+    Args:
+        target: It.
+
+        least: The minimum that it starts with.
+
+        most: The maximum that it starts with.
+    """
+    _kept[target] = Contents(least, most)
+
+
+def contents_of(target: ScalableTargetBase) -> Contents:
+    """
+    Return what a target has.
+    """
+    return _kept[target]
+
 
 class ScalableTargetBase(Construct):
     """
@@ -49,24 +72,6 @@ class ScalableTargetBase(Construct):
 
     cfn_scalable_target: appscaling.CfnScalableTarget
     """The resource itself, for what this class does not offer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """
-    A scheduled action's bounds.
-
-    Args:
-        name: Its name.
-
-        least: The minimum that it sets; ``None`` if it leaves it.
-
-        most: The maximum that it sets; ``None`` if it leaves it.
-    """
-
-    name: str
-    least: int | None
-    most: int | None
 
 
 class Contents:
@@ -176,50 +181,22 @@ class Contents:
         return found
 
 
-_kept: WeakKeyDictionary[ScalableTargetBase, Contents] = WeakKeyDictionary()
-
-
-def keep_contents(target: ScalableTargetBase, least: int, most: int) -> None:
+@dataclass(frozen=True, slots=True)
+class Action:
     """
-    Begin to remember what a target has.
+    A scheduled action's bounds.
 
     Args:
-        target: It.
+        name: Its name.
 
-        least: The minimum that it starts with.
+        least: The minimum that it sets; ``None`` if it leaves it.
 
-        most: The maximum that it starts with.
+        most: The maximum that it sets; ``None`` if it leaves it.
     """
-    _kept[target] = Contents(least, most)
 
-
-def contents_of(target: ScalableTargetBase) -> Contents:
-    """
-    Return what a target has.
-    """
-    return _kept[target]
-
-
-def _taken(kind: str, name: str, *, is_taken: bool) -> list[Finding]:
-    if not is_taken:
-        return []
-    return [
-        SCALED_TWICE.finding(
-            f"this target has a {kind} {name!r} already, and names must be unique "
-            "within it",
-            "choose another id",
-        )
-    ]
-
-
-def _too_many(kind: str, there_are: int, most: int) -> list[Finding]:
-    if there_are < most:
-        return []
-    return [
-        IMPOSSIBLE_COUNT.finding(
-            f"a scalable target must have at most {most} {kind}, got one more"
-        )
-    ]
+    name: str
+    least: int | None
+    most: int | None
 
 
 def capacity_findings(
@@ -295,5 +272,27 @@ def action_name_findings(name: str) -> list[Finding]:
         IMPOSSIBLE_NAME.finding(
             "the id of a scheduled action must be 1 to 256 characters without colon, "
             f"slash or bar, and no blank at either end, got {name!r}"
+        )
+    ]
+
+
+def _taken(kind: str, name: str, *, is_taken: bool) -> list[Finding]:
+    if not is_taken:
+        return []
+    return [
+        SCALED_TWICE.finding(
+            f"this target has a {kind} {name!r} already, and names must be unique "
+            "within it",
+            "choose another id",
+        )
+    ]
+
+
+def _too_many(kind: str, there_are: int, most: int) -> list[Finding]:
+    if there_are < most:
+        return []
+    return [
+        IMPOSSIBLE_COUNT.finding(
+            f"a scalable target must have at most {most} {kind}, got one more"
         )
     ]

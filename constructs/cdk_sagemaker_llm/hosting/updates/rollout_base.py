@@ -85,11 +85,11 @@ class Rollout:
     Args:
         maximum_execution_timeout:
             How long the whole update may take.
-            If left out, the service's default applies.
+            If omitted, the service's default applies.
 
         rollback_on:
             Alarms that turn the update back.
-            If left out, only what does not start does.
+            If omitted, only what does not start does.
     """
 
     maximum_execution_timeout: Duration | None = None

@@ -168,6 +168,47 @@ def retained_findings(*, is_retained: bool) -> list[Finding]:
     ]
 
 
+def fitting(rollout: Rollout, count: int) -> range:
+    """
+    Return which numbers of instances or copies a rollout may move of so many.
+    """
+    least, most = rollout.bounds
+    return range(max(1, math.ceil(count * least / 100)), count * most // 100 + 1)
+
+
+def own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
+    """
+    Check sizes, waits and the time-out of the whole.
+
+    Args:
+        rollout: The rollout.
+
+        counted: What it moves.
+    """
+    found = []
+    batch = batch_of(rollout)
+    if batch is not None:
+        found += _size_findings(batch, counted) or _value_findings(
+            batch, rollout.bounds
+        )
+    back = rollback_batch_of(rollout) if isinstance(rollout, Rolling) else None
+    if back is not None:
+        found += _size_findings(back, counted) or _value_findings(back, (1, 100))
+    times = _time_findings(rollout)
+    return [*found, *(times or _whole_findings(rollout)), *_unwatched(rollout)]
+
+
+def waited_seconds(rollout: Rollout) -> float:
+    """
+    Return how long a rollout waits at least, from its first step to its end.
+    """
+    if isinstance(rollout, AllAtOnce):
+        return wait_seconds(rollout.termination_wait)
+    waits = rollout.waits
+    between = rollout.steps * wait_seconds(waits["wait_interval"])
+    return between + (seconds(waits.get("termination_wait")) or 0)
+
+
 def _known_name(name: str | None) -> str | None:
     """
     Return a name that alarms can have in their dimensions: one that the CDK makes only
@@ -273,46 +314,6 @@ def _count_findings(
     ]
 
 
-def _way_out(counted: Counted) -> str:
-    return "use AllAtOnce" if counted == "instances" else "leave rollout out"
-
-
-def fitting(rollout: Rollout, count: int) -> range:
-    """
-    Return which numbers of instances or copies a rollout may move of so many.
-    """
-    least, most = rollout.bounds
-    return range(max(1, math.ceil(count * least / 100)), count * most // 100 + 1)
-
-
-def _spoken(allowed: Iterable[int]) -> str:
-    numbers = list(allowed)
-    first, last = numbers[0], numbers[-1]
-    return str(first) if first == last else f"{first} to {last}"
-
-
-def own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
-    """
-    Check sizes, waits and the time-out of the whole.
-
-    Args:
-        rollout: The rollout.
-
-        counted: What it moves.
-    """
-    found = []
-    batch = batch_of(rollout)
-    if batch is not None:
-        found += _size_findings(batch, counted) or _value_findings(
-            batch, rollout.bounds
-        )
-    back = rollback_batch_of(rollout) if isinstance(rollout, Rolling) else None
-    if back is not None:
-        found += _size_findings(back, counted) or _value_findings(back, (1, 100))
-    times = _time_findings(rollout)
-    return [*found, *(times or _whole_findings(rollout)), *_unwatched(rollout)]
-
-
 def _size_findings(batch: Batch, counted: Counted) -> list[Finding]:
     other = "copies" if counted == "instances" else "instances"
     given = batch.given
@@ -369,17 +370,6 @@ def _whole_findings(rollout: Rollout) -> list[Finding]:
     ]
 
 
-def waited_seconds(rollout: Rollout) -> float:
-    """
-    Return how long a rollout waits at least, from its first step to its end.
-    """
-    if isinstance(rollout, AllAtOnce):
-        return wait_seconds(rollout.termination_wait)
-    waits = rollout.waits
-    between = rollout.steps * wait_seconds(waits["wait_interval"])
-    return between + (seconds(waits.get("termination_wait")) or 0)
-
-
 def _unwatched(rollout: Rollout) -> list[Finding]:
     if rollout.rollback_on is None or waited_seconds(rollout) != 0:
         return []
@@ -389,3 +379,13 @@ def _unwatched(rollout: Rollout) -> list[Finding]:
             "wait for some minutes: alarms see what happened a few minutes later",
         )
     ]
+
+
+def _way_out(counted: Counted) -> str:
+    return "use AllAtOnce" if counted == "instances" else "leave rollout out"
+
+
+def _spoken(allowed: Iterable[int]) -> str:
+    numbers = list(allowed)
+    first, last = numbers[0], numbers[-1]
+    return str(first) if first == last else f"{first} to {last}"

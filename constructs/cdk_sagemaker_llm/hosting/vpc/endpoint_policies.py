@@ -129,51 +129,6 @@ def invocations(
     ]
 
 
-def _statement(
-    actions: Sequence[str], resources: Sequence[Any], *, is_wide: bool
-) -> dict[str, Any]:
-    account = {"aws:PrincipalAccount": Aws.ACCOUNT_ID}
-    if is_wide:
-        account["aws:ResourceAccount"] = Aws.ACCOUNT_ID
-    return {
-        "Effect": "Allow",
-        "Principal": "*",
-        "Action": _one_or_more(actions),
-        "Resource": _one_or_more(resources),
-        # Nobody else's credentials carry anything out of the VPC.
-        "Condition": {"StringEquals": account},
-    }
-
-
-def _one_or_more(values: Sequence[Any]) -> object:
-    return values[0] if len(values) == 1 else list(values)
-
-
-@dataclass(frozen=True, slots=True)
-class Permission:
-    """
-    One thing that a role may do.
-
-    Args:
-        actions: The actions.
-
-        resources: On what; each a text, or what CloudFormation makes one of.
-
-        stack: The stack whose template says so.
-    """
-
-    actions: tuple[str, ...]
-    resources: tuple[Any, ...]
-    stack: Stack
-
-    @property
-    def is_known(self) -> bool:
-        """
-        Whether the resources are the same text in every stack.
-        """
-        return all(map(_is_known, self.resources))
-
-
 class Policies:
     """
     The policies of an app, or of a stage of it.
@@ -214,6 +169,47 @@ def permissions_of(statements: Iterable[Statement], stack: Stack) -> list[Permis
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """
+    One thing that a role may do.
+
+    Args:
+        actions: The actions.
+
+        resources: On what; each a text, or what CloudFormation makes one of.
+
+        stack: The stack whose template says so.
+    """
+
+    actions: tuple[str, ...]
+    resources: tuple[Any, ...]
+    stack: Stack
+
+    @property
+    def is_known(self) -> bool:
+        """
+        Whether the resources are the same text in every stack.
+        """
+        return all(map(_is_known, self.resources))
+
+
+def _statement(
+    actions: Sequence[str], resources: Sequence[Any], *, is_wide: bool
+) -> dict[str, Any]:
+    account = {"aws:PrincipalAccount": Aws.ACCOUNT_ID}
+    if is_wide:
+        account["aws:ResourceAccount"] = Aws.ACCOUNT_ID
+    return {
+        "Effect": "Allow",
+        "Principal": "*",
+        "Action": _one_or_more(actions),
+        "Resource": _one_or_more(resources),
+        # Nobody else's credentials carry anything out of the VPC.
+        "Condition": {"StringEquals": account},
+    }
+
+
 def _permissions(document: object, stack: Stack) -> Iterator[Permission]:
     rendered = document
     if isinstance(document, iam.PolicyDocument):
@@ -227,12 +223,16 @@ def _permissions(document: object, stack: Stack) -> Iterator[Permission]:
             yield Permission(tuple(actions), tuple(resources), stack)
 
 
-def _several(value: object) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else [value]
-
-
 def _is_known(resource: object) -> bool:
     if not isinstance(resource, str):
         return False
     own = "|".join(map(re.escape, own_names()))
     return not is_unresolved(re.sub(own, "", resource))
+
+
+def _one_or_more(values: Sequence[Any]) -> object:
+    return values[0] if len(values) == 1 else list(values)
+
+
+def _several(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else [value]

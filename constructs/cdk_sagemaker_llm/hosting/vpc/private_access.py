@@ -76,11 +76,11 @@ class PrivateAccess(Construct):
 
         subnets:
             Where the endpoints have their network interfaces, one in each zone.
-            If left out, it is the VPC's private subnets, or else its isolated ones.
+            If omitted, it is the VPC's private subnets, or else its isolated ones.
 
         clients:
             Who else in the VPC asks models, such as a service of ECS or an instance.
-            If left out, it is the app's functions in the VPC alone.
+            If omitted, it is the app's functions in the VPC alone.
 
         services:
             Services that get an endpoint though nothing shows that they are called,
@@ -91,7 +91,7 @@ class PrivateAccess(Construct):
 
         security_group:
             The endpoints' group, which lets in port 443 of all who call.
-            If left out, one is made.
+            If omitted, one is made.
 
     Raises:
         ValueError: If a service is not known, or the VPC's DNS is turned off.

@@ -62,12 +62,12 @@ _GB = 1e9
 
 class BuildMetricOptions(TypedDict, total=False):
     """
-    How a metric of builds is to be read; each may be left out.
+    How a metric of builds is to be read; each may be omitted.
 
     Args:
         statistic: One of the metric's valid statistics, such as ``Average`` or ``p99``.
 
-        period: The time that one value stands for; five minutes if left out.
+        period: The time that one value stands for; five minutes if omitted.
 
         label: Its name in a graph.
 
@@ -109,7 +109,7 @@ class StagedModel(RunsBuild, Construct):
         include:
             Patterns of the files that are wanted, such as ``*.safetensors``; each must
             match a file.
-            If left out, weights are taken as safetensors where there are any, never as
+            If omitted, weights are taken as safetensors where there are any, never as
             pickles, with all small files.
 
         exclude: Patterns of files that are not.
@@ -118,7 +118,7 @@ class StagedModel(RunsBuild, Construct):
             How TensorRT-LLM engines, or graphs of NeuronX, are compiled from the
             weights, once they are there, by LMI's own script in the image that will
             serve them. Serve ``model`` with ``serving``.
-            If left out, nothing is compiled.
+            If omitted, nothing is compiled.
 
         instance_type:
             The type that is compiled on: the one that will serve, or another of the
@@ -127,32 +127,32 @@ class StagedModel(RunsBuild, Construct):
         removal_policy:
             What becomes of the weights when no stack wants them any more: ``DESTROY``
             removes them. A download that never finished stays, to be gone on with.
-            If left out, they are kept.
+            If omitted, they are kept.
 
         timeout:
             How long the build may take, and the job that compiles, each, from 5
             minutes to 11 and a half hours.
-            If left out, four times what the download may take at 50 MB/s, an hour at
+            If omitted, four times what the download may take at 50 MB/s, an hour at
             least, and all of it where the size is not known.
 
         compute_type:
             The build's machine, whose disk holds the files that are on their way: eight
             at a time, 128 GB with ``LARGE``, 824 GB with ``X2_LARGE`` (CodeBuild user
             guide, build-env-ref-compute-types).
-            If left out, it is ``LARGE``.
+            If omitted, it is ``LARGE``.
 
         hub_url:
             The address of a mirror of the Hub.
-            If left out, it is the Hub.
+            If omitted, it is the Hub.
 
         build_image:
             An image with Python 3.11 or later, ``boto3`` and ``huggingface_hub`` in
             it, where no package registry can be reached.
-            If left out, AWS's own, and both are installed by their hashes.
+            If omitted, AWS's own, and both are installed by their hashes.
 
         network:
             The VPC that the build runs in; it needs a way to S3 and to the Hub.
-            If left out, it is CodeBuild's own network.
+            If omitted, it is CodeBuild's own network.
 
     Raises:
         ValueError: If the revision is no commit, or what else could not be staged; all

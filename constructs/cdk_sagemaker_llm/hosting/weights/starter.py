@@ -71,7 +71,7 @@ class Starter:
 
         worker: The code that it runs.
 
-        handler: The function of the code. If left out, it stages models.
+        handler: The function of the code. If omitted, it stages models.
 
         what: What it starts, in a few words.
     """
@@ -212,13 +212,29 @@ def owner_statements(
     return found
 
 
-def _removal(objects: str, place: StagedPlace) -> Statement:
-    return Statement(
-        sid="RemoveWeights",
-        # The manifest is put back where another stack comes in between.
-        actions=["s3:DeleteObject", "s3:PutObject"],
-        resources=[f"{objects}/{place.home}*"],
-        wildcard_reason="a model is many files, and so is the revision before",
+def await_staged(
+    scope: Construct,
+    asked: Asked,
+    starter: lambda_.IFunction,
+    ready: Sequence[Construct],
+) -> CfnWaitCondition:
+    """
+    Ask for a prefix when all that it needs is ready; return what waits for it.
+    """
+    return await_order(
+        scope,
+        asked.step,
+        resource_type="Custom::StagedModel",
+        order=asked.order,
+        seconds=asked.seconds,
+        properties={
+            "Bucket": asked.bucket.bucket_name,
+            "Base": asked.place.base,
+            "Keep": "true" if asked.keeps else "false",
+            "Project": asked.project,
+        },
+        starter=starter,
+        ready=ready,
     )
 
 
@@ -250,32 +266,6 @@ class Asked:
     order: Mapping[str, Any]
     seconds: int
     project: str = ""
-
-
-def await_staged(
-    scope: Construct,
-    asked: Asked,
-    starter: lambda_.IFunction,
-    ready: Sequence[Construct],
-) -> CfnWaitCondition:
-    """
-    Ask for a prefix when all that it needs is ready; return what waits for it.
-    """
-    return await_order(
-        scope,
-        asked.step,
-        resource_type="Custom::StagedModel",
-        order=asked.order,
-        seconds=asked.seconds,
-        properties={
-            "Bucket": asked.bucket.bucket_name,
-            "Base": asked.place.base,
-            "Keep": "true" if asked.keeps else "false",
-            "Project": asked.project,
-        },
-        starter=starter,
-        ready=ready,
-    )
 
 
 def await_order(
@@ -340,6 +330,14 @@ def await_order(
     return condition
 
 
+def waited_seconds_of(build_seconds: int) -> int:
+    """
+    Return the seconds that CloudFormation waits for a build.
+    """
+    waiting = queued_minutes_of(build_seconds) + _TELLING_MINUTES
+    return build_seconds + waiting * 60
+
+
 def queued_minutes_of(build_seconds: int) -> int:
     """
     Return the minutes that a build may wait for others: what CloudFormation's wait
@@ -347,14 +345,6 @@ def queued_minutes_of(build_seconds: int) -> int:
     """
     left = (LONGEST_SECONDS - build_seconds) // 60 - _TELLING_MINUTES
     return min(left, _LONGEST_QUEUE_MINUTES)
-
-
-def waited_seconds_of(build_seconds: int) -> int:
-    """
-    Return the seconds that CloudFormation waits for a build.
-    """
-    waiting = queued_minutes_of(build_seconds) + _TELLING_MINUTES
-    return build_seconds + waiting * 60
 
 
 def attach(
@@ -368,3 +358,13 @@ def attach(
     policy = iam.Policy(scope, id, document=document, roles=[role])
     acknowledge(scope, policy.node, found, {})
     return policy
+
+
+def _removal(objects: str, place: StagedPlace) -> Statement:
+    return Statement(
+        sid="RemoveWeights",
+        # The manifest is put back where another stack comes in between.
+        actions=["s3:DeleteObject", "s3:PutObject"],
+        resources=[f"{objects}/{place.home}*"],
+        wildcard_reason="a model is many files, and so is the revision before",
+    )

@@ -62,7 +62,7 @@ class Crew(Protocol):
         Have everybody go home.
 
         Args:
-            reason: Why. If left out, because the test is over.
+            reason: Why. If omitted, because the test is over.
         """
 
 

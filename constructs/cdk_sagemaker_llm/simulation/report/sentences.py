@@ -47,16 +47,6 @@ _MEASURED_TO_ZERO = (
 _WORDS_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """
-    Some sentences about one thing.
-    """
-
-    title: str
-    sentences: tuple[str, ...]
-
-
 def report(
     scenario: Scenario, outcome: Outcome, notes: tuple[str, ...] | None = None
 ) -> list[Section]:
@@ -69,7 +59,7 @@ def report(
         outcome: What came of it.
 
         notes: What was assumed or estimated.
-            If left out, it is what the outcome says of it.
+            If omitted, it is what the outcome says of it.
     """
     sections = []
     for workload in scenario.workloads:
@@ -89,169 +79,14 @@ def report(
     return [section for section in sections if section.sentences]
 
 
-def _requests(series: Series, workload: Workload) -> Iterator[str]:
-    totals = series.totals
-    if not totals.arrived:
-        yield "no request came"
-        return
-    left = totals.under_way
-    were = "was" if round(left) == 1 else "were"
-    yield (
-        f"{count(totals.arrived, 'request')} came; {totals.served:,.0f} "
-        f"({_share(totals.served, totals.arrived)}) were answered in time"
-        + (f", and {left:,.0f} {were} under way at the end" if round(left) else "")
-    )
-    mean, worst = mean_latency(series), worst_minute(series)
-    if mean is not None and worst is not None:
-        yield (
-            f"an answer took {mean:.1f} s on average; in the worst minute, at "
-            f"{moment(worst[0])}, 95 % of them took up to {worst[1]:.1f} s"
-        )
-    for reason, numbers in series.refused.items():
-        when = minutes_with(numbers)
-        if when is not None:
-            yield (
-                f"{count(sum(numbers), 'request')} "
-                f"({_share(sum(numbers), totals.arrived)}) were refused between "
-                f"{moment(when[0])} and {moment(when[1])}, as "
-                f"{_WHY.get(reason, reason)}"
-            )
-    late = minutes_with(series.timed_out)
-    if late is not None:
-        yield (
-            f"{count(totals.timed_out, 'request')} "
-            f"({_share(totals.timed_out, totals.arrived)}) had no answer within the "
-            f"{workload.timeout:g} s that a client waits, between {moment(late[0])} "
-            f"and {moment(late[1])}"
-        )
-    longest = max(series.waiting, default=0.0)
-    if longest >= 1:
-        at = series.waiting.index(longest)
-        yield (
-            f"the line was longest at {moment((at + 1) * 60)}: "
-            f"{count(longest, 'request')} waited"
-        )
-
-
-def _share(part: float, whole: float) -> str:
-    # Of the numbers as they are shown: in aggregate, they are none of whole requests.
-    return share(round(part), round(whole))
-
-
-def _ways(scenario: Scenario, outcome: Outcome, workload: Workload) -> Iterator[str]:
-    grown = changes(outcome, workload, out=True)
-    shrunk = changes(outcome, workload, out=False)
-    if grown:
-        yield from _way_out(way_of(scenario, outcome, workload, grown[0]))
-    elif workload.policies:
-        yield "no policy scaled it out"
-    elif workload.schedules:
-        yield "its schedules alone scale it: there is no policy to play out"
-    else:
-        yield "nothing scales it: there is no policy to play out"
-    if shrunk:
-        yield _way_in(way_of(scenario, outcome, workload, shrunk[0]))
-    elif grown:
-        yield "no policy scaled it in before the end"
-
-
-def _way_out(way: Way) -> Iterator[str]:
-    one = way.activity
-    yield (
-        f"the load was too high from {moment(way.breached)} on; the first scale-out, "
-        f"from {one.before} to {one.after}, was decided at {moment(way.decided)}, "
-        f"{span(way.decided - way.breached)} later: {span(way.counted)} are the points "
-        f"that its alarm wants, {span(way.read_late)} is how late the last of them "
-        "can be read"
-    )
-    if way.serving is None:
-        yield "no new copy served before the end"
-        return
-    yield (
-        f"then {coming(way, way.serving)}: the first new copy served at "
-        f"{moment(way.serving)}, {span(way.serving - way.breached)} after the load came"
-    )
-
-
-def _way_in(way: Way) -> str:
-    one = way.activity
-    return (
-        f"the load was low from {moment(way.breached)} on; the first scale-in, from "
-        f"{one.before} to {one.after}, was decided at {moment(way.decided)}, "
-        f"{span(way.decided - way.breached)} later: {span(way.counted)} of points and "
-        f"{span(way.read_late)} of delay"
-    )
-
-
-def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
-    begin = outcome.start.timestamp()
-    activities = outcome.activities.get(workload.name, ())
-    for code, words in _NOT_SCALED.items():
-        found = [one for one in activities if one.not_scaled == code]
-        if found:
-            since = found[0].time - begin
-            said = words.format(when=moment(since), count=found[0].after)
-            yield said + _of_which(outcome, workload, found[0], since)
-    if workload.suspended:
-        yield f"of its scaling, {' and '.join(workload.suspended)} is suspended"
-    yield from _cooldowns(outcome, workload)
-    refused = [step for step in outcome.steps if step.why == NO_CAPACITY]
-    if refused:
-        tries = len({step.time for step in refused})
-        lacking = sum(step.before - step.after for step in refused) / tries
-        yield (
-            f"{count(lacking, 'instance')} could not be had"
-            + (f", on average of {tries} tries" if tries > 1 else "")
-            + f", as was known first at {moment(refused[0].time - begin)}: "
-            f"{NO_CAPACITY}"
-        )
-    series = outcome.workloads[workload.name]
-    if series.desired[-1] > series.copies[-1]:
-        yield (
-            f"at the end {count(series.desired[-1], 'copy', 'copies')} were wanted, "
-            f"and {series.copies[-1]:.0f} served"
-        )
-
-
-def _of_which(
-    outcome: Outcome, workload: Workload, activity: Activity, since: float
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Section:
     """
-    Say how many served of the maximum: a load that few bear is none for all of them.
+    Some sentences about one thing.
     """
-    copies = outcome.workloads[workload.name].copies
-    served = copies[min(int(since // 60), len(copies) - 1)]
-    if activity.not_scaled != AT_MAXIMUM or served >= activity.after:
-        return ""
-    return f", of which {served:.0f} served by then"
 
-
-def _cooldowns(outcome: Outcome, workload: Workload) -> Iterator[str]:
-    lengths = {p.name: p for p in workload.policies if isinstance(p, TargetTracking)}
-    for out, word in ((True, "out"), (False, "in")):
-        done = changes(outcome, workload, out=out)
-        tracked = in_a_row([one for one in done if one.policy in lengths])
-        if len(tracked) <= 1:
-            continue
-        policy = lengths[tracked[0].policy]
-        length = policy.scale_out_cooldown if out else policy.scale_in_cooldown
-        over = tracked[-1].time - tracked[0].time
-        cost = cooled(tracked, length)
-        cooling = (
-            f", of which the cooldown of {length:g} s took {span(cost)}"
-            if cost
-            else f"; its cooldown of {length:g} s held nothing up"
-        )
-        yield (
-            f"scaling {word} took {len(tracked)} steps, from {tracked[0].before} to "
-            f"{tracked[-1].after}, over {span(over)}{cooling}"
-        )
-
-
-def _instances(outcome: Outcome) -> Iterator[str]:
-    for kind, hours in outcome.instance_hours.items():
-        most = max(outcome.instances.get(kind, [0.0]), default=0.0)
-        yield f"{kind}: {hours:.2f} instance hours, at most {most:.0f} at once"
+    title: str
+    sentences: tuple[str, ...]
 
 
 def to_zero_and_back(
@@ -278,72 +113,6 @@ def to_zero_and_back(
             f"0 copies were asked for {count(len(slept), 'time')} in all, and it was "
             f"woken {count(len(woken), 'time')}"
         )
-
-
-def _slept(outcome: Outcome, one: Activity, begin: float) -> Iterator[str]:
-    low = (
-        f", {span(one.time - one.breached_from)} after the load was low"
-        if one.breached_from
-        else ""
-    )
-    yield f"0 copies were asked for at {moment(one.time - begin)}{low}"
-    gone = next(
-        (
-            step
-            for step in outcome.steps
-            if step.what == "instances" and step.after == 0 and step.time > one.time
-        ),
-        None,
-    )
-    if gone is not None:
-        yield (
-            f"the last instance was released at {moment(gone.time - begin)}, "
-            f"{span(gone.time - one.time)} after that; {_MEASURED_TO_ZERO}"
-        )
-
-
-def _woken(way: Way, series: Series, why: str) -> str:
-    is_scheduled = way.activity.breached_from is None
-    since = "that" if is_scheduled else f"the period began in which requests {why}"
-    served = (
-        f"the first copy served at {moment(way.serving)}, "
-        f"{span(way.serving - way.breached)} after {since}"
-        if way.serving is not None
-        else "no copy served before the end"
-    )
-    then = f", then {coming(way, way.serving)}" if way.serving is not None else ""
-    decided = (
-        f"waking was decided at {moment(way.decided)}, as {way.activity.cause}"
-        if is_scheduled
-        else f"waking took {span(way.decided - way.breached)} until it was decided at "
-        f"{moment(way.decided)}"
-    )
-    refused = _refused(series, way.breached, way.serving)
-    were = "was" if round(refused) == 1 else "were"
-    return (
-        f"{decided}{then}; {served}; {count(refused, 'request')} {were} refused "
-        "meanwhile"
-    )
-
-
-def _never_woken(series: Series, since: float) -> Iterator[str]:
-    refused = _refused(series, since, None)
-    if refused:
-        were = "was" if round(refused) == 1 else "were"
-        yield (
-            f"nothing woke it before the end, and {count(refused, 'request')} {were} "
-            "refused: at 0 copies target tracking has no load to go by; a step policy "
-            "on an alarm on NoCapacityInvocationFailures has"
-        )
-
-
-def _refused(series: Series, since: float, until: float | None) -> float:
-    """
-    Count who was refused, for want of a copy, in the minutes of some time.
-    """
-    last = None if until is None else math.ceil(until / _MINUTE)
-    refused = series.refused.get("no capacity", ())
-    return sum(refused[int(since // _MINUTE) : last])
 
 
 def coming(way: Way, serving: float) -> str:
@@ -404,3 +173,234 @@ def share(part: float, whole: float) -> str:
         return "less than 0.1 %"
     most = 99.9 if per_cent < 100 else per_cent  # noqa: PLR2004 - per cent
     return f"{min(round(per_cent, 1), most):g} %"
+
+
+def _requests(series: Series, workload: Workload) -> Iterator[str]:
+    totals = series.totals
+    if not totals.arrived:
+        yield "no request came"
+        return
+    left = totals.under_way
+    were = "was" if round(left) == 1 else "were"
+    yield (
+        f"{count(totals.arrived, 'request')} came; {totals.served:,.0f} "
+        f"({_share(totals.served, totals.arrived)}) were answered in time"
+        + (f", and {left:,.0f} {were} under way at the end" if round(left) else "")
+    )
+    mean, worst = mean_latency(series), worst_minute(series)
+    if mean is not None and worst is not None:
+        yield (
+            f"an answer took {mean:.1f} s on average; in the worst minute, at "
+            f"{moment(worst[0])}, 95 % of them took up to {worst[1]:.1f} s"
+        )
+    for reason, numbers in series.refused.items():
+        when = minutes_with(numbers)
+        if when is not None:
+            yield (
+                f"{count(sum(numbers), 'request')} "
+                f"({_share(sum(numbers), totals.arrived)}) were refused between "
+                f"{moment(when[0])} and {moment(when[1])}, as "
+                f"{_WHY.get(reason, reason)}"
+            )
+    late = minutes_with(series.timed_out)
+    if late is not None:
+        yield (
+            f"{count(totals.timed_out, 'request')} "
+            f"({_share(totals.timed_out, totals.arrived)}) had no answer within the "
+            f"{workload.timeout:g} s that a client waits, between {moment(late[0])} "
+            f"and {moment(late[1])}"
+        )
+    longest = max(series.waiting, default=0.0)
+    if longest >= 1:
+        at = series.waiting.index(longest)
+        yield (
+            f"the line was longest at {moment((at + 1) * 60)}: "
+            f"{count(longest, 'request')} waited"
+        )
+
+
+def _ways(scenario: Scenario, outcome: Outcome, workload: Workload) -> Iterator[str]:
+    grown = changes(outcome, workload, out=True)
+    shrunk = changes(outcome, workload, out=False)
+    if grown:
+        yield from _way_out(way_of(scenario, outcome, workload, grown[0]))
+    elif workload.policies:
+        yield "no policy scaled it out"
+    elif workload.schedules:
+        yield "its schedules alone scale it: there is no policy to play out"
+    else:
+        yield "nothing scales it: there is no policy to play out"
+    if shrunk:
+        yield _way_in(way_of(scenario, outcome, workload, shrunk[0]))
+    elif grown:
+        yield "no policy scaled it in before the end"
+
+
+def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
+    begin = outcome.start.timestamp()
+    activities = outcome.activities.get(workload.name, ())
+    for code, words in _NOT_SCALED.items():
+        found = [one for one in activities if one.not_scaled == code]
+        if found:
+            since = found[0].time - begin
+            said = words.format(when=moment(since), count=found[0].after)
+            yield said + _of_which(outcome, workload, found[0], since)
+    if workload.suspended:
+        yield f"of its scaling, {' and '.join(workload.suspended)} is suspended"
+    yield from _cooldowns(outcome, workload)
+    refused = [step for step in outcome.steps if step.why == NO_CAPACITY]
+    if refused:
+        tries = len({step.time for step in refused})
+        lacking = sum(step.before - step.after for step in refused) / tries
+        yield (
+            f"{count(lacking, 'instance')} could not be had"
+            + (f", on average of {tries} tries" if tries > 1 else "")
+            + f", as was known first at {moment(refused[0].time - begin)}: "
+            f"{NO_CAPACITY}"
+        )
+    series = outcome.workloads[workload.name]
+    if series.desired[-1] > series.copies[-1]:
+        yield (
+            f"at the end {count(series.desired[-1], 'copy', 'copies')} were wanted, "
+            f"and {series.copies[-1]:.0f} served"
+        )
+
+
+def _instances(outcome: Outcome) -> Iterator[str]:
+    for kind, hours in outcome.instance_hours.items():
+        most = max(outcome.instances.get(kind, [0.0]), default=0.0)
+        yield f"{kind}: {hours:.2f} instance hours, at most {most:.0f} at once"
+
+
+def _slept(outcome: Outcome, one: Activity, begin: float) -> Iterator[str]:
+    low = (
+        f", {span(one.time - one.breached_from)} after the load was low"
+        if one.breached_from
+        else ""
+    )
+    yield f"0 copies were asked for at {moment(one.time - begin)}{low}"
+    gone = next(
+        (
+            step
+            for step in outcome.steps
+            if step.what == "instances" and step.after == 0 and step.time > one.time
+        ),
+        None,
+    )
+    if gone is not None:
+        yield (
+            f"the last instance was released at {moment(gone.time - begin)}, "
+            f"{span(gone.time - one.time)} after that; {_MEASURED_TO_ZERO}"
+        )
+
+
+def _woken(way: Way, series: Series, why: str) -> str:
+    is_scheduled = way.activity.breached_from is None
+    since = "that" if is_scheduled else f"the period began in which requests {why}"
+    served = (
+        f"the first copy served at {moment(way.serving)}, "
+        f"{span(way.serving - way.breached)} after {since}"
+        if way.serving is not None
+        else "no copy served before the end"
+    )
+    then = f", then {coming(way, way.serving)}" if way.serving is not None else ""
+    decided = (
+        f"waking was decided at {moment(way.decided)}, as {way.activity.cause}"
+        if is_scheduled
+        else f"waking took {span(way.decided - way.breached)} until it was decided at "
+        f"{moment(way.decided)}"
+    )
+    refused = _refused(series, way.breached, way.serving)
+    were = "was" if round(refused) == 1 else "were"
+    return (
+        f"{decided}{then}; {served}; {count(refused, 'request')} {were} refused "
+        "meanwhile"
+    )
+
+
+def _never_woken(series: Series, since: float) -> Iterator[str]:
+    refused = _refused(series, since, None)
+    if refused:
+        were = "was" if round(refused) == 1 else "were"
+        yield (
+            f"nothing woke it before the end, and {count(refused, 'request')} {were} "
+            "refused: at 0 copies target tracking has no load to go by; a step policy "
+            "on an alarm on NoCapacityInvocationFailures has"
+        )
+
+
+def _share(part: float, whole: float) -> str:
+    # Of the numbers as they are shown: in aggregate, they are none of whole requests.
+    return share(round(part), round(whole))
+
+
+def _way_out(way: Way) -> Iterator[str]:
+    one = way.activity
+    yield (
+        f"the load was too high from {moment(way.breached)} on; the first scale-out, "
+        f"from {one.before} to {one.after}, was decided at {moment(way.decided)}, "
+        f"{span(way.decided - way.breached)} later: {span(way.counted)} are the points "
+        f"that its alarm wants, {span(way.read_late)} is how late the last of them "
+        "can be read"
+    )
+    if way.serving is None:
+        yield "no new copy served before the end"
+        return
+    yield (
+        f"then {coming(way, way.serving)}: the first new copy served at "
+        f"{moment(way.serving)}, {span(way.serving - way.breached)} after the load came"
+    )
+
+
+def _way_in(way: Way) -> str:
+    one = way.activity
+    return (
+        f"the load was low from {moment(way.breached)} on; the first scale-in, from "
+        f"{one.before} to {one.after}, was decided at {moment(way.decided)}, "
+        f"{span(way.decided - way.breached)} later: {span(way.counted)} of points and "
+        f"{span(way.read_late)} of delay"
+    )
+
+
+def _of_which(
+    outcome: Outcome, workload: Workload, activity: Activity, since: float
+) -> str:
+    """
+    Say how many served of the maximum: a load that few bear is none for all of them.
+    """
+    copies = outcome.workloads[workload.name].copies
+    served = copies[min(int(since // 60), len(copies) - 1)]
+    if activity.not_scaled != AT_MAXIMUM or served >= activity.after:
+        return ""
+    return f", of which {served:.0f} served by then"
+
+
+def _cooldowns(outcome: Outcome, workload: Workload) -> Iterator[str]:
+    lengths = {p.name: p for p in workload.policies if isinstance(p, TargetTracking)}
+    for out, word in ((True, "out"), (False, "in")):
+        done = changes(outcome, workload, out=out)
+        tracked = in_a_row([one for one in done if one.policy in lengths])
+        if len(tracked) <= 1:
+            continue
+        policy = lengths[tracked[0].policy]
+        length = policy.scale_out_cooldown if out else policy.scale_in_cooldown
+        over = tracked[-1].time - tracked[0].time
+        cost = cooled(tracked, length)
+        cooling = (
+            f", of which the cooldown of {length:g} s took {span(cost)}"
+            if cost
+            else f"; its cooldown of {length:g} s held nothing up"
+        )
+        yield (
+            f"scaling {word} took {len(tracked)} steps, from {tracked[0].before} to "
+            f"{tracked[-1].after}, over {span(over)}{cooling}"
+        )
+
+
+def _refused(series: Series, since: float, until: float | None) -> float:
+    """
+    Count who was refused, for want of a copy, in the minutes of some time.
+    """
+    last = None if until is None else math.ceil(until / _MINUTE)
+    refused = series.refused.get("no capacity", ())
+    return sum(refused[int(since // _MINUTE) : last])

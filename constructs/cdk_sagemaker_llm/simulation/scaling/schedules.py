@@ -34,31 +34,6 @@ _WEEK, _LONGEST = 7, 31
 _SATURDAY, _SUNDAY = 5, 6  # As date.weekday() counts.
 
 
-@dataclass(frozen=True, slots=True)
-class _Cron:
-    """
-    The fields of an expression as numbers, and the days that are none.
-    """
-
-    minutes: frozenset[int]
-    hours: frozenset[int]
-    days: frozenset[int]
-    months: frozenset[int]
-    weekdays: frozenset[int]
-    years: frozenset[int]
-    odd: tuple[DayRule, ...]
-
-    def is_due(self, day: date) -> bool:
-        """
-        Tell whether it is due on a day.
-        """
-        if day.month not in self.months or day.year not in self.years:
-            return False
-        # Of the two kinds of days one is open, and has every number.
-        by_number = day.day in self.days and weekday(day) in self.weekdays
-        return by_number or any(rule(day) for rule in self.odd)
-
-
 def next_time(
     schedule: str, time_zone: str, after: float, start: float
 ) -> float | None:
@@ -94,129 +69,6 @@ def next_time(
         if moment is not None and moment > after:
             return moment
     return None
-
-
-def _parsed(schedule: str) -> tuple[str, str]:
-    found = _FORM.fullmatch(schedule.strip())
-    if found is None:
-        raise ValueError(
-            f"schedule must be cron(...), rate(...) or at(...), got {schedule!r}"
-        )
-    return found[1], found[2].strip()
-
-
-def _rate(schedule: str, body: str) -> int:
-    found = _RATE.fullmatch(body)
-    if found is None or not int(found[1]):
-        raise ValueError(
-            f"schedule must be such as rate(5 minutes), got {schedule!r}: a number of "
-            "1 or more, and minutes, hours or days"
-        )
-    return int(found[1]) * _SECONDS[found[2]]
-
-
-def _moment(schedule: str, body: str) -> datetime:
-    try:
-        return datetime.strptime(body, "%Y-%m-%dT%H:%M:%S")  # noqa: DTZ007 - the zone is another field
-    except ValueError as error:
-        raise ValueError(
-            f"schedule must be such as at(2026-12-24T18:00:00), got {schedule!r}"
-        ) from error
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(
-            f"time zone must be a name such as Europe/Berlin, got {name!r}"
-        ) from error
-
-
-@functools.cache
-def _cron(schedule: str) -> _Cron:
-    fields = _parsed(schedule)[1].upper().split()
-    if len(fields) != _FIELDS:
-        raise ValueError(
-            f"schedule {schedule!r} has {len(fields)} fields; cron needs six: minutes, "
-            "hours, day of month, month, day of week and year"
-        )
-    if (fields[_DAY_OF_MONTH] == "?") == (fields[_DAY_OF_WEEK] == "?"):
-        raise ValueError(
-            f"schedule {schedule!r} must have ? in either day of month or day of week"
-        )
-    parts = [field.split(",") for field in fields]
-    odd: list[DayRule] = []
-    parts[_DAY_OF_MONTH] = _without_odd(parts[_DAY_OF_MONTH], of_month, odd)
-    in_week = functools.partial(of_week, names=_DAYS)
-    parts[_DAY_OF_WEEK] = _without_odd(parts[_DAY_OF_WEEK], in_week, odd)
-    bounds = ((0, 59), (0, 23), (1, 31), (1, 12), (1, 7), (_FIRST_YEAR, _LAST_YEAR))
-    names: tuple[dict[str, int], ...] = ({}, {}, {}, _MONTHS, _DAYS, {})
-    minutes, hours, days, months, weekdays, years = (
-        _field(schedule, field, bound, known)
-        for field, bound, known in zip(parts, bounds, names, strict=True)
-    )
-    return _Cron(minutes, hours, days, months, weekdays, years, tuple(odd))
-
-
-def _without_odd(
-    parts: list[str], read: Callable[[str], DayRule | None], odd: list[DayRule]
-) -> list[str]:
-    plain = []
-    for part in parts:
-        rule = read(part)
-        if rule is None:
-            plain.append(part)
-        else:
-            odd.append(rule)
-    return plain
-
-
-def _field(
-    schedule: str, parts: list[str], bound: tuple[int, int], names: dict[str, int]
-) -> frozenset[int]:
-    values: set[int] = set()
-    for part in parts:
-        span, _, every = part.partition("/")
-        try:
-            step = int(every) if every else 1
-            if span in {"*", "?"}:
-                first, last = bound
-            else:
-                low, _, high = span.partition("-")
-                first = names.get(low) or int(low)
-                last = names.get(high) or int(high or (bound[1] if every else first))
-        except ValueError as error:
-            raise _unreadable(schedule, part) from error
-        if step < 1 or not bound[0] <= first <= last <= bound[1]:
-            raise _unreadable(schedule, part)
-        values.update(range(first, last + 1, step))
-    return frozenset(values)
-
-
-def _unreadable(schedule: str, part: str) -> ValueError:
-    return ValueError(
-        f"schedule {schedule!r} has {part!r}, which is not understood; numbers, names, "
-        "*, ranges, steps and lists are, and the days L, LW, 15W, 6L and 6#3"
-    )
-
-
-def _occurrences(cron: _Cron, begin: datetime) -> Iterator[datetime]:
-    day = begin.date()
-    last = day + _HORIZON
-    while day <= last:
-        if cron.is_due(day):
-            for hour in sorted(cron.hours):
-                for minute in sorted(cron.minutes):
-                    yield datetime(day.year, day.month, day.day, hour, minute)  # noqa: DTZ001 - local
-        day += timedelta(days=1)
-
-
-def _real(local: datetime, zone: ZoneInfo) -> float | None:
-    # An hour that the clocks leave out does not happen.
-    moment = local.replace(tzinfo=zone)
-    there = moment.astimezone(UTC).astimezone(zone)
-    return moment.timestamp() if there.replace(tzinfo=None) == local else None
 
 
 def of_month(part: str) -> DayRule | None:
@@ -261,6 +113,87 @@ def weekday(day: date) -> int:
     return day.isoweekday() % _WEEK + 1
 
 
+def _parsed(schedule: str) -> tuple[str, str]:
+    found = _FORM.fullmatch(schedule.strip())
+    if found is None:
+        raise ValueError(
+            f"schedule must be cron(...), rate(...) or at(...), got {schedule!r}"
+        )
+    return found[1], found[2].strip()
+
+
+def _rate(schedule: str, body: str) -> int:
+    found = _RATE.fullmatch(body)
+    if found is None or not int(found[1]):
+        raise ValueError(
+            f"schedule must be such as rate(5 minutes), got {schedule!r}: a number of "
+            "1 or more, and minutes, hours or days"
+        )
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(
+            f"time zone must be a name such as Europe/Berlin, got {name!r}"
+        ) from error
+
+
+def _moment(schedule: str, body: str) -> datetime:
+    try:
+        return datetime.strptime(body, "%Y-%m-%dT%H:%M:%S")  # noqa: DTZ007 - the zone is another field
+    except ValueError as error:
+        raise ValueError(
+            f"schedule must be such as at(2026-12-24T18:00:00), got {schedule!r}"
+        ) from error
+
+
+def _occurrences(cron: _Cron, begin: datetime) -> Iterator[datetime]:
+    day = begin.date()
+    last = day + _HORIZON
+    while day <= last:
+        if cron.is_due(day):
+            for hour in sorted(cron.hours):
+                for minute in sorted(cron.minutes):
+                    yield datetime(day.year, day.month, day.day, hour, minute)  # noqa: DTZ001 - local
+        day += timedelta(days=1)
+
+
+@functools.cache
+def _cron(schedule: str) -> _Cron:
+    fields = _parsed(schedule)[1].upper().split()
+    if len(fields) != _FIELDS:
+        raise ValueError(
+            f"schedule {schedule!r} has {len(fields)} fields; cron needs six: minutes, "
+            "hours, day of month, month, day of week and year"
+        )
+    if (fields[_DAY_OF_MONTH] == "?") == (fields[_DAY_OF_WEEK] == "?"):
+        raise ValueError(
+            f"schedule {schedule!r} must have ? in either day of month or day of week"
+        )
+    parts = [field.split(",") for field in fields]
+    odd: list[DayRule] = []
+    parts[_DAY_OF_MONTH] = _without_odd(parts[_DAY_OF_MONTH], of_month, odd)
+    in_week = functools.partial(of_week, names=_DAYS)
+    parts[_DAY_OF_WEEK] = _without_odd(parts[_DAY_OF_WEEK], in_week, odd)
+    bounds = ((0, 59), (0, 23), (1, 31), (1, 12), (1, 7), (_FIRST_YEAR, _LAST_YEAR))
+    names: tuple[dict[str, int], ...] = ({}, {}, {}, _MONTHS, _DAYS, {})
+    minutes, hours, days, months, weekdays, years = (
+        _field(schedule, field, bound, known)
+        for field, bound, known in zip(parts, bounds, names, strict=True)
+    )
+    return _Cron(minutes, hours, days, months, weekdays, years, tuple(odd))
+
+
+def _real(local: datetime, zone: ZoneInfo) -> float | None:
+    # An hour that the clocks leave out does not happen.
+    moment = local.replace(tzinfo=zone)
+    there = moment.astimezone(UTC).astimezone(zone)
+    return moment.timestamp() if there.replace(tzinfo=None) == local else None
+
+
 def _end(day: date) -> int:
     return calendar.monthrange(day.year, day.month)[1]
 
@@ -273,3 +206,70 @@ def _nearest(day: date, wanted: int) -> int:
     if on == _SUNDAY:
         return wanted + 1 if wanted < _end(day) else wanted - 2
     return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class _Cron:
+    """
+    The fields of an expression as numbers, and the days that are none.
+    """
+
+    minutes: frozenset[int]
+    hours: frozenset[int]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[int]
+    years: frozenset[int]
+    odd: tuple[DayRule, ...]
+
+    def is_due(self, day: date) -> bool:
+        """
+        Tell whether it is due on a day.
+        """
+        if day.month not in self.months or day.year not in self.years:
+            return False
+        # Of the two kinds of days one is open, and has every number.
+        by_number = day.day in self.days and weekday(day) in self.weekdays
+        return by_number or any(rule(day) for rule in self.odd)
+
+
+def _without_odd(
+    parts: list[str], read: Callable[[str], DayRule | None], odd: list[DayRule]
+) -> list[str]:
+    plain = []
+    for part in parts:
+        rule = read(part)
+        if rule is None:
+            plain.append(part)
+        else:
+            odd.append(rule)
+    return plain
+
+
+def _field(
+    schedule: str, parts: list[str], bound: tuple[int, int], names: dict[str, int]
+) -> frozenset[int]:
+    values: set[int] = set()
+    for part in parts:
+        span, _, every = part.partition("/")
+        try:
+            step = int(every) if every else 1
+            if span in {"*", "?"}:
+                first, last = bound
+            else:
+                low, _, high = span.partition("-")
+                first = names.get(low) or int(low)
+                last = names.get(high) or int(high or (bound[1] if every else first))
+        except ValueError as error:
+            raise _unreadable(schedule, part) from error
+        if step < 1 or not bound[0] <= first <= last <= bound[1]:
+            raise _unreadable(schedule, part)
+        values.update(range(first, last + 1, step))
+    return frozenset(values)
+
+
+def _unreadable(schedule: str, part: str) -> ValueError:
+    return ValueError(
+        f"schedule {schedule!r} has {part!r}, which is not understood; numbers, names, "
+        "*, ranges, steps and lists are, and the days L, LW, 15W, 6L and 6#3"
+    )

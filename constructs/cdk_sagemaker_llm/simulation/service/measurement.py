@@ -23,49 +23,6 @@ _MOST = 1e300
 _Check = Callable[[object], bool]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Measurement:
-    """
-    Service times, and what they were measured on.
-
-    Args:
-        times: What was found.
-
-        instance_type: The API's name of the instance type.
-
-        model: The model, by whatever name it goes.
-
-        engine: The engine, such as ``vllm``.
-
-        engine_version: Its version, such as ``0.10.2``.
-
-        date: The day.
-
-        accelerators: Over how many accelerators a copy was split.
-
-        prompt_tokens: Tokens of the prompts, on average, as the engine counted them.
-
-        output_tokens: Tokens of the answers, on average, as the engine counted them.
-
-        requests: How many requests were measured.
-
-        notes: What else is to be known, in words.
-            If left out, there is nothing.
-    """
-
-    times: ServiceTimes
-    instance_type: str
-    model: str
-    engine: str
-    engine_version: str
-    date: date
-    accelerators: int
-    prompt_tokens: float
-    output_tokens: float
-    requests: int
-    notes: str = ""
-
-
 def write_service_times(path: Path | str, measurement: Measurement) -> None:
     """
     Write a measurement down.
@@ -140,33 +97,47 @@ def read_service_times(path: Path | str) -> Measurement:
     return found
 
 
-def _times(fields: Fields) -> ServiceTimes:
-    rows = fields.rows("decode")
-    decode = tuple(
-        (row.whole("sequences", 1), row.number("seconds_per_token")) for row in rows
-    )
-    for row in rows:
-        row.hold_known()
-    fault = next(iter(row_faults("its rows", decode)), None)
-    if fault is not None:
-        fields.refuse("decode", f"be in order ({fault.message})")
-    overhead = fields.number("overhead_seconds")
-    prompt = fields.number("prompt_seconds_per_token")
-    most = fields.whole("max_sequences", 1)
-    room = fields.whole_or_none("kv_tokens", 1)
-    source, is_estimate = fields.text("source"), fields.switch("is_estimate")
-    try:
-        return ServiceTimes(
-            decode=decode,
-            max_sequences=most,
-            overhead_seconds=overhead,
-            prompt_seconds_per_token=prompt,
-            kv_tokens=room,
-            source=source,
-            is_estimate=is_estimate,
-        )
-    except ValueError as error:
-        fields.refuse("decode", f"go on above 0 s ({error})")
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measurement:
+    """
+    Service times, and what they were measured on.
+
+    Args:
+        times: What was found.
+
+        instance_type: The API's name of the instance type.
+
+        model: The model, by whatever name it goes.
+
+        engine: The engine, such as ``vllm``.
+
+        engine_version: Its version, such as ``0.10.2``.
+
+        date: The day.
+
+        accelerators: Over how many accelerators a copy was split.
+
+        prompt_tokens: Tokens of the prompts, on average, as the engine counted them.
+
+        output_tokens: Tokens of the answers, on average, as the engine counted them.
+
+        requests: How many requests were measured.
+
+        notes: What else is to be known, in words.
+            If omitted, there is nothing.
+    """
+
+    times: ServiceTimes
+    instance_type: str
+    model: str
+    engine: str
+    engine_version: str
+    date: date
+    accelerators: int
+    prompt_tokens: float
+    output_tokens: float
+    requests: int
+    notes: str = ""
 
 
 class Fields:
@@ -305,11 +276,40 @@ class Fields:
         return value
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _times(fields: Fields) -> ServiceTimes:
+    rows = fields.rows("decode")
+    decode = tuple(
+        (row.whole("sequences", 1), row.number("seconds_per_token")) for row in rows
+    )
+    for row in rows:
+        row.hold_known()
+    fault = next(iter(row_faults("its rows", decode)), None)
+    if fault is not None:
+        fields.refuse("decode", f"be in order ({fault.message})")
+    overhead = fields.number("overhead_seconds")
+    prompt = fields.number("prompt_seconds_per_token")
+    most = fields.whole("max_sequences", 1)
+    room = fields.whole_or_none("kv_tokens", 1)
+    source, is_estimate = fields.text("source"), fields.switch("is_estimate")
+    try:
+        return ServiceTimes(
+            decode=decode,
+            max_sequences=most,
+            overhead_seconds=overhead,
+            prompt_seconds_per_token=prompt,
+            kv_tokens=room,
+            source=source,
+            is_estimate=is_estimate,
+        )
+    except ValueError as error:
+        fields.refuse("decode", f"go on above 0 s ({error})")
 
 
 def _shown(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     most = 60
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

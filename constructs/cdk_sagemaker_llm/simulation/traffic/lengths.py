@@ -93,7 +93,7 @@ class LogNormal:
             2.7 times the median.
 
         most: The longest there is, such as ``max_tokens``; longer ones are cut there.
-            If left out, none is cut.
+            If omitted, none is cut.
     """
 
     median: float

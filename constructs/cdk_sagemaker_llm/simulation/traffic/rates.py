@@ -42,9 +42,9 @@ class Rated(Traffic):
         lengths: How long prompts and answers are.
 
         spacing: Whether requests come at ``random``, as those of many people do
-            (Poisson), or in ``even`` steps. If left out, they come at random.
+            (Poisson), or in ``even`` steps. If omitted, they come at random.
 
-        factor: How many times the rate there are. If left out, it is once.
+        factor: How many times the rate there are. If omitted, it is once.
     """
 
     lengths: Lengths
@@ -171,10 +171,10 @@ class Constant(Rated):
         rate: Requests a second.
 
         begin: Seconds after the start at which it begins.
-            If left out, it is there from the start.
+            If omitted, it is there from the start.
 
         end: Seconds after the start at which it ends.
-            If left out, it goes on to the end.
+            If omitted, it goes on to the end.
     """
 
     rate: float
@@ -213,7 +213,7 @@ class Ramp(Rated):
         over: Seconds that it takes.
 
         begin: Seconds after the start at which it begins.
-            If left out, it begins at the start.
+            If omitted, it begins at the start.
     """
 
     start: float
@@ -294,10 +294,10 @@ class DayCurve(Rated):
         rates: Requests a second at 0:00, at 1:00, and so on to 23:00.
 
         time_zone: Whose hours they are; clocks are not put back or forward meanwhile.
-            If left out, it is UTC.
+            If omitted, it is UTC.
 
         since_midnight: Seconds of the day at which the run starts.
-            If left out, the run says it.
+            If omitted, the run says it.
     """
 
     rates: tuple[float, ...]
@@ -325,11 +325,11 @@ class DayCurve(Rated):
 
             lengths: How long prompts and answers are.
 
-            busiest: The busiest hour, 0 to 23. If left out, it is 14:00.
+            busiest: The busiest hour, 0 to 23. If omitted, it is 14:00.
 
-            time_zone: Whose hours they are. If left out, it is UTC.
+            time_zone: Whose hours they are. If omitted, it is UTC.
 
-            spacing: ``random`` or ``even``. If left out, requests come at random.
+            spacing: ``random`` or ``even``. If omitted, requests come at random.
         """
         turns = (2 * math.pi * (hour - busiest) / _HOURS for hour in range(_HOURS))
         rates = tuple(low + (high - low) * (1 + math.cos(turn)) / 2 for turn in turns)

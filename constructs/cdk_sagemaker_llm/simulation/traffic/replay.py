@@ -37,7 +37,7 @@ class Replay(Traffic):
         requests: Seconds, tokens of the prompt and tokens of the answer of each.
 
         factor: How many times the requests there are.
-            If left out, they are those that were seen.
+            If omitted, they are those that were seen.
     """
 
     requests: tuple[Arrival, ...]
