@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.load.benchmark import Benchmark, run_benchmark
 from cdk_sagemaker_llm.load.comparing import compare, differences
 from cdk_sagemaker_llm.load.reading import Reading, reading_of
 from cdk_sagemaker_llm.load.running import Progress
-from cdk_sagemaker_llm.pages.shell import refuse_ending
+from cdk_sagemaker_llm.pages.shell import check_ending
 
 _NAME = "benchmark"
 _USERS = "100, 150, 200, 250, 300, 350, 400, 450, 500"
@@ -105,7 +105,7 @@ def benchmark(
             service_times, copies, max_sequences, probe, is_streamed=asked.stream
         )
         if png is not None:
-            refuse_ending(png)
+            check_ending(png)
         if source is not None:
             refuse_all_but(context, _READ, "--from")
             found = _saved("--from", source)

@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.cli.shared_options import takes
 from cdk_sagemaker_llm.cli.simulating import misuse, parsing
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.running import run_load
-from cdk_sagemaker_llm.pages.shell import refuse_ending
+from cdk_sagemaker_llm.pages.shell import check_ending
 
 _NAME = "load-test"
 
@@ -64,7 +64,7 @@ def load_test(
             {"--csv": csv, "--html": html, "--png": png, "--json-file": json_file}
         )
         if png is not None:
-            refuse_ending(png)
+            check_ending(png)
         settings = asked.settings(
             endpoint or "",
             users=users,

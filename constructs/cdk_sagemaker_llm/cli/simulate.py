@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.cli.simulating.playing import Told
 from cdk_sagemaker_llm.cli.simulating.results import Prices, Run
 from cdk_sagemaker_llm.cli.simulating.subject import Subject
 from cdk_sagemaker_llm.cli.simulating.traffics import Wanted, whole_minute
-from cdk_sagemaker_llm.pages.shell import refuse_ending
+from cdk_sagemaker_llm.pages.shell import check_ending
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 from cdk_sagemaker_llm.simulation.scenario import Method
 from cdk_sagemaker_llm.simulation.service.measurement import (
@@ -113,7 +113,7 @@ def simulate(
         misuse.refuse_late(begin, duration)
         misuse.refuse_unwritable({"--png": png, "--html": html, "--csv": csv})
         if png is not None:
-            refuse_ending(png)
+            check_ending(png)
         wanted = Wanted(
             shape=traffic or "spike",
             rate=_rate("--rate", rate),

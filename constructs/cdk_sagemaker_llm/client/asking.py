@@ -9,18 +9,18 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cdk_sagemaker_llm.client.arguments import (
+    as_list,
+    check_text,
+    check_whole,
+    choice,
+    refuse,
+)
 from cdk_sagemaker_llm.client.connections import Call
 from cdk_sagemaker_llm.client.errors import (
     LlmError,
     ModelError,
     UnreadableAnswerError,
-)
-from cdk_sagemaker_llm.client.given import (
-    choice,
-    hold_text,
-    hold_whole,
-    listed,
-    refuse,
 )
 from cdk_sagemaker_llm.client.reader import NO_TEXT, READ_VECTORS, Reader
 from cdk_sagemaker_llm.client.requests import (
@@ -193,7 +193,7 @@ class Asker:
         Rank texts for a query.
         """
         if top_n is not None:
-            hold_whole("top_n", top_n, 1)
+            check_whole("top_n", top_n, 1)
         listed_texts = _texts(texts, "texts")
         given = {} if parameters is None else parameters
 
@@ -242,10 +242,10 @@ class Asker:
         """
         Continue a prompt, and what came of it, until the model comes to its end.
         """
-        hold_text("prompt", prompt)
-        hold_whole("max_requests", max_requests, 1)
+        check_text("prompt", prompt)
+        check_whole("max_requests", max_requests, 1)
         if max_total_tokens is not None:
-            hold_whole("max_total_tokens", max_total_tokens, 1)
+            check_whole("max_total_tokens", max_total_tokens, 1)
         # Once for all requests: what is walked through once is empty after the first.
         options = held(options, Options)
 
@@ -336,7 +336,7 @@ def chain(
 
 def _texts(given: Sequence[str], name: str) -> Sequence[object]:
     way_out = "write ['one text', 'another']"
-    texts = listed(name, given, hold_text, way_out)
+    texts = as_list(name, given, check_text, way_out)
     if not texts:
         refuse(name, "at least one text", given, way_out)
     return texts

@@ -34,7 +34,7 @@ class Call:
         self.seconds = seconds
         self.is_late = False
         self._given_up = threading.Event()
-        self._connection: _Known | None = None
+        self._connection: _Connections | None = None
         self._timer: threading.Timer | None = None
 
     def __enter__(self) -> Self:
@@ -84,7 +84,7 @@ class Call:
         """
         self._given_up.wait(seconds)
 
-    def uses(self, connection: _Known) -> None:
+    def uses(self, connection: _Connections) -> None:
         """
         Take a connection.
         """
@@ -111,7 +111,7 @@ def under_way(call: Call) -> Iterator[None]:
         _CURRENT.reset(token)
 
 
-class _Known:
+class _Connections:
     """
     A connection that tells the call on whose behalf it is used.
     """
@@ -163,5 +163,5 @@ def make_known(runtime: Any) -> None:  # noqa: ANN401 - boto3's clients have no 
     if not isinstance(pools, dict):
         return
     for scheme, pool in pools.items():
-        connection = type("KnownConnection", (_Known, pool.ConnectionCls), {})
+        connection = type("KnownConnection", (_Connections, pool.ConnectionCls), {})
         pools[scheme] = type(pool.__name__, (pool,), {"ConnectionCls": connection})

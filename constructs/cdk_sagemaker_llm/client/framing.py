@@ -11,12 +11,12 @@ import json
 import re
 from collections.abc import Iterator
 
+from cdk_sagemaker_llm.client.arguments import as_bytes
 from cdk_sagemaker_llm.client.errors import (
     AnswerTooLargeError,
     ConnectionCutError,
     UnreadableAnswerError,
 )
-from cdk_sagemaker_llm.client.given import as_bytes
 from cdk_sagemaker_llm.client.wire.failures import failure_in
 from cdk_sagemaker_llm.client.wire.step import Record
 
@@ -173,7 +173,9 @@ class Framing:
             yield DONE
             return
         if payload[0] not in _OPENING:
-            raise UnreadableAnswerError(f"neither JSON nor an event: {_shown(payload)}")
+            raise UnreadableAnswerError(
+                f"neither JSON nor an event: {_excerpt(payload)}"
+            )
         try:
             record = _decode(payload.decode())
         except (ValueError, RecursionError):
@@ -250,7 +252,7 @@ class Framing:
         return record
 
     def _unreadable(self) -> UnreadableAnswerError:
-        shown = _shown(b"\n".join(self._record))
+        shown = _excerpt(b"\n".join(self._record))
         return UnreadableAnswerError(f"what came is no JSON: {shown}")
 
     def _whole(self) -> str:
@@ -318,7 +320,7 @@ def is_cut(text: str) -> bool:
     return bool(opened)
 
 
-def _shown(garbage: bytes) -> str:
+def _excerpt(garbage: bytes) -> str:
     text = garbage[: _EXCERPT + 1].decode(errors="replace")
     return repr(text[:_EXCERPT]) + ("..." if len(garbage) > _EXCERPT else "")
 

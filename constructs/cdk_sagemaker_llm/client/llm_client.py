@@ -8,8 +8,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from cdk_sagemaker_llm.client.arguments import check_name, check_text
 from cdk_sagemaker_llm.client.asking import Asker
-from cdk_sagemaker_llm.client.given import hold_name, hold_text
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
 from cdk_sagemaker_llm.client.requests import (
     ChatOptions,
@@ -160,13 +160,13 @@ def _hold_names(
     variant: str | None,
     custom_attributes: str | None,
 ) -> None:
-    hold_name("endpoint", endpoint, "name the endpoint: LlmClient('my-endpoint')")
+    check_name("endpoint", endpoint, "name the endpoint: LlmClient('my-endpoint')")
     beside = {"component": component, "variant": variant}
     for name, value in beside.items():
         if value is not None:
-            hold_name(name, value, "leave it out where there is none")
+            check_name(name, value, "leave it out where there is none")
     if custom_attributes is not None:
-        hold_text("custom_attributes", custom_attributes)
+        check_text("custom_attributes", custom_attributes)
 
 
 class LlmClient(BaseClient):

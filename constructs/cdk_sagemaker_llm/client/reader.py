@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 
 from cdk_sagemaker_llm.client import framing
+from cdk_sagemaker_llm.client.arguments import as_bytes, check_whole, choice, refuse
 from cdk_sagemaker_llm.client.errors import (
     AnswerTooLargeError,
     ConnectionCutError,
@@ -17,7 +18,6 @@ from cdk_sagemaker_llm.client.errors import (
     UnreadableAnswerError,
 )
 from cdk_sagemaker_llm.client.framing import DONE, Framing
-from cdk_sagemaker_llm.client.given import as_bytes, choice, hold_whole, refuse
 from cdk_sagemaker_llm.client.refusals import error_of
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
@@ -402,7 +402,7 @@ class ToolCalls:
 
 
 def _reader(wire_format: WireFormat | str | None, max_bytes: int) -> Reader:
-    hold_whole("max_bytes", max_bytes, 1)
+    check_whole("max_bytes", max_bytes, 1)
     if wire_format is not None:
         wire_format = choice("format", WireFormat, wire_format)
     return Reader(wire_format, max_bytes)

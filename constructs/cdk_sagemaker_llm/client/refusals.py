@@ -53,7 +53,7 @@ _TOO_LATE = "ModelInvocationTimeExceeded"
 
 _TROUBLES_TOO_MANY = 429
 _EXCERPT = 500
-_TROUBLES_REMEDIES = {
+_STATUS_REMEDIES = {
     Schema.OPENAI: "it takes OpenAI's requests: LlmClient(..., schema='openai'), or "
     "chat()",
     Schema.CHAT: "it takes chats alone: LlmClient(..., schema='chat'), or chat()",
@@ -127,7 +127,7 @@ def error_of(failure: Failure) -> LlmError:
     Make the exception for what a container said.
     """
     said = failure.message
-    told = _told(failure)
+    told = _summary(failure)
     too_long = numbers_of(failure)
     if too_long is not None:
         limit, requested = too_long
@@ -218,7 +218,7 @@ def _from_transport(error: Exception) -> LlmError:
     return RefusedError(told, remedy=remedy)
 
 
-def _told(failure: Failure) -> str:
+def _summary(failure: Failure) -> str:
     status = f" with status {failure.status}" if failure.status else ""
     said = failure.message or failure.kind
     shown = said[:_EXCERPT] + ("..." if len(said) > _EXCERPT else "")
@@ -232,7 +232,7 @@ def _told(failure: Failure) -> str:
 def _remedy(failure: Failure) -> str:
     wanted = schema_wanted(failure.message)
     if wanted is not None:
-        return _TROUBLES_REMEDIES[wanted]
+        return _STATUS_REMEDIES[wanted]
     for words, remedy in _MISSING.items():
         if words in failure.message:
             return remedy

@@ -11,12 +11,12 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, TypeAlias, TypedDict, TypeVar
 
-from cdk_sagemaker_llm.client.given import (
-    hold_mapping,
-    hold_number,
-    hold_text,
-    hold_whole,
-    listed,
+from cdk_sagemaker_llm.client.arguments import (
+    as_list,
+    check_mapping,
+    check_number,
+    check_text,
+    check_whole,
     refuse,
 )
 
@@ -67,7 +67,7 @@ def prompt_body(
 
         begun: What the model has written already. If omitted, nothing.
     """
-    hold_text("prompt", prompt)
+    check_text("prompt", prompt)
     if schema is Schema.CHAT:
         return _prompt_as_chat(prompt, options, stream=stream, begun=begun)
     prompt += begun
@@ -94,7 +94,7 @@ def chat_body(
     if isinstance(messages, str):
         messages = [{"role": "user", "content": messages}]
     body: dict[str, Any] = {
-        "messages": listed("messages", messages, hold_mapping, _MESSAGE)
+        "messages": as_list("messages", messages, check_mapping, _MESSAGE)
     }
     body |= _openai(options, stream=stream)
     if options.get("details"):
@@ -165,7 +165,7 @@ def embedding_body(
     """
     Write the request that turns texts into vectors.
     """
-    hold_mapping("parameters", parameters)
+    check_mapping("parameters", parameters)
     name = "input" if schema in (Schema.OPENAI, Schema.CHAT) else "inputs"
     return _dump({name: list(inputs), **parameters})
 
@@ -182,8 +182,8 @@ def rerank_body(
 
     TEI does not take how many of them to tell of.
     """
-    hold_text("query", query)
-    hold_mapping("parameters", parameters)
+    check_text("query", query)
+    check_mapping("parameters", parameters)
     if schema is not Schema.OPENAI:
         return _dump({"query": query, "texts": list(texts), **parameters})
     body: dict[str, Any] = {"query": query, "documents": list(texts)}
@@ -212,7 +212,7 @@ def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
     for name, value in said.items():
         _hold(name, value)
     if "stop" in said:
-        said["stop"] = listed("stop", said["stop"], hold_text, _STOP)
+        said["stop"] = as_list("stop", said["stop"], check_text, _STOP)
     found: _AnyOptions = said
     return found
 
@@ -347,12 +347,12 @@ def _dump(body: Mapping[str, Any]) -> bytes:
 
 def _hold(name: str, value: object) -> None:
     if name in {"max_new_tokens", "top_k", "seed"}:
-        hold_whole(name, value)
+        check_whole(name, value)
     elif name in {"temperature", "top_p"}:
-        hold_number(name, value)
+        check_number(name, value)
     elif name == "details" and not isinstance(value, bool):
         refuse(name, "True or False", value)
     elif name == "parameters":
-        hold_mapping(name, value)
+        check_mapping(name, value)
     elif name == "model":
-        hold_text(name, value)
+        check_text(name, value)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.client.given import hold_seconds, hold_whole, refuse
+from cdk_sagemaker_llm.client.arguments import check_seconds, check_whole, refuse
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
 from cdk_sagemaker_llm.client.requests import Timeouts
 
@@ -58,9 +58,9 @@ class Settings:
         if not isinstance(self.timeouts, Timeouts):
             way_out = "write Timeouts(read=30)"
             refuse("timeouts", "Timeouts", self.timeouts, way_out)
-        hold_whole("retries", self.retries, 0)
-        hold_seconds("wait_for_capacity", self.wait_for_capacity)
-        hold_whole("max_bytes", self.max_bytes, 1)
-        hold_whole("max_connections", self.max_connections, 1)
+        check_whole("retries", self.retries, 0)
+        check_seconds("wait_for_capacity", self.wait_for_capacity)
+        check_whole("max_bytes", self.max_bytes, 1)
+        check_whole("max_connections", self.max_connections, 1)
         if self.on_wait is not None and not callable(self.on_wait):
             refuse("on_wait", "a function of a text", self.on_wait)

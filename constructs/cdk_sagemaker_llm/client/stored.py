@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypedDict
 
+from cdk_sagemaker_llm.client.arguments import check_name, check_text
 from cdk_sagemaker_llm.client.errors import RefusedError
-from cdk_sagemaker_llm.client.given import hold_name, hold_text
 from cdk_sagemaker_llm.client.refusals import from_boto
 from cdk_sagemaker_llm.client.requests import Schema, Timeouts
 from cdk_sagemaker_llm.client.transport import make_client
@@ -71,7 +71,7 @@ def reached(connection: str, options: ClientOptions) -> Reached:
     Raises:
         ValueError: If it is none.
     """
-    hold_text("connection", connection, _WRITTEN)
+    check_text("connection", connection, _WRITTEN)
     try:
         told = json.loads(connection)
     except (ValueError, RecursionError):
@@ -102,7 +102,7 @@ def stored(
     Raises:
         LlmError: If it cannot be read.
     """
-    hold_name("parameter_name", parameter_name, "name what store_connection() made")
+    check_name("parameter_name", parameter_name, "name what store_connection() made")
     ssm = make_client(
         "ssm",
         options.get("session"),
@@ -113,13 +113,13 @@ def stored(
     try:
         found: str = ssm.get_parameter(Name=parameter_name)["Parameter"]["Value"]
     except Exception as error:
-        raise _told(error, parameter_name) from error
+        raise _refusal(error, parameter_name) from error
     finally:
         ssm.close()
     return found
 
 
-def _told(error: Exception, parameter_name: str) -> Exception:
+def _refusal(error: Exception, parameter_name: str) -> Exception:
     from botocore.exceptions import ClientError  # noqa: PLC0415 - only now needed
 
     if not isinstance(error, ClientError):

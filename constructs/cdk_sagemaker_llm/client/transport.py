@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from cdk_sagemaker_llm.client.arguments import check_name, check_text, refuse
 from cdk_sagemaker_llm.client.connections import Call, make_known, under_way
 from cdk_sagemaker_llm.client.errors import (
     AnswerTimeoutError,
@@ -20,7 +21,6 @@ from cdk_sagemaker_llm.client.errors import (
     NoCapacityError,
     ThrottledError,
 )
-from cdk_sagemaker_llm.client.given import hold_name, hold_text, refuse
 from cdk_sagemaker_llm.client.refusals import from_boto, is_unsent
 from cdk_sagemaker_llm.client.settings import Settings
 
@@ -227,9 +227,9 @@ def make_client(
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - an extra, and slow
 
     if region is not None:
-        hold_name("region", region, "leave it out for the session's")
+        check_name("region", region, "leave it out for the session's")
     if endpoint_url:
-        hold_text("endpoint_url", endpoint_url)
+        check_text("endpoint_url", endpoint_url)
         if not endpoint_url.startswith(("http://", "https://")):
             refuse("endpoint_url", _ADDRESS, endpoint_url)
     maker: Any = boto3 if session is None else session

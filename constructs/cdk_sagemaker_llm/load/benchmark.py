@@ -301,9 +301,9 @@ def copies_of(settings: LoadSettings) -> int:
             found = client.describe_inference_component(
                 InferenceComponentName=settings.component
             )
-            return _known(found.get("RuntimeConfig", {}).get("CurrentCopyCount"))
+            return _at_least_one(found.get("RuntimeConfig", {}).get("CurrentCopyCount"))
         found = client.describe_endpoint(EndpointName=settings.endpoint)
-        return _known(_instances(found, settings.variant))
+        return _at_least_one(_instances(found, settings.variant))
     except ClientError as error:
         raise _unknown(error.response["Error"]["Code"]) from error
     except BotoCoreError as error:
@@ -415,7 +415,7 @@ def _unknown(why: str) -> LookupError:
     )
 
 
-def _known(count: int | None) -> int:
+def _at_least_one(count: int | None) -> int:
     if not count:
         raise _unknown("none is named")
     return count

@@ -64,7 +64,7 @@ def fit_service_times(
         ValueError: If the rows have too little in them.
     """
     points = _points(rows, copies)
-    said = Said()
+    said = Notes()
     single = single_of(_points(alone, 1), points, said)
     single = bounded(single, points, said)
     most = most_at_once(points, single, max_sequences, said)
@@ -128,7 +128,7 @@ class Fitted:
 
 
 def most_at_once(
-    points: Sequence[Observed], single: Single, given: int | None, said: Said
+    points: Sequence[Observed], single: Single, given: int | None, said: Notes
 ) -> int:
     """
     Tell how many sequences are written at once.
@@ -171,7 +171,7 @@ def held_by(one: Observed, single: Single) -> float:
 
 
 def single_of(
-    alone: Sequence[Observed], points: Sequence[Observed], said: Said
+    alone: Sequence[Observed], points: Sequence[Observed], said: Notes
 ) -> Single:
     """
     Tell what a request takes alone: of a user alone, or from the sweep.
@@ -221,7 +221,7 @@ def held_up(one: Observed, count: float, overhead: float = 0.0) -> float:
     return max(0.0, one.latency - overhead - tokens) / count
 
 
-def bounded(single: Single, points: Sequence[Observed], said: Said) -> Single:
+def bounded(single: Single, points: Sequence[Observed], said: Notes) -> Single:
     """
     Hold what prompts cost to what leaves time for the answers that were written.
     """
@@ -237,7 +237,7 @@ def bounded(single: Single, points: Sequence[Observed], said: Said) -> Single:
 
 
 @dataclass(slots=True)
-class Said:
+class Notes:
     """
     What is told of figures: how they were found, and what could not be told.
     """
@@ -349,7 +349,7 @@ def _written(
     return found, bool(calm)
 
 
-def _by_lengths(short: Observed, long: Observed, said: Said) -> Single:
+def _by_lengths(short: Observed, long: Observed, said: Notes) -> Single:
     slope = (long.first_token - short.first_token) / (long.prompt - short.prompt)
     token = statistics.fmean((short.mean_between, long.mean_between))
     overhead = short.first_token - slope * short.prompt - token
@@ -372,7 +372,7 @@ def _by_lengths(short: Observed, long: Observed, said: Said) -> Single:
     return Single(max(overhead, 0.0), max(slope, 0.0), token)
 
 
-def _by_rows(points: Sequence[Observed], said: Said) -> float:
+def _by_rows(points: Sequence[Observed], said: Notes) -> float:
     """
     Compute what a prompt's token costs from how prompts hold up what others write.
     """

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from cdk_sagemaker_llm.load.running import LoadError, require_packages
+from cdk_sagemaker_llm.load.running import LoadError, check_packages
 from cdk_sagemaker_llm.load.settings import address_of
 
 
@@ -42,7 +42,7 @@ def join_load(
     Raises:
         LoadError: If there is no leader, it refuses, or it was lost.
     """
-    require_packages()
+    check_packages()
     host, port = address_of(address)
     order = {"host": host, "port": port, "within": within, "tells": True}
     count = processes or os.cpu_count() or 1

@@ -206,24 +206,24 @@ def _held(row: Row, name: str, most: float, percentile: str) -> tuple[bool, str]
     failed = f"{begun - good} of {begun} requests were not answered"
     wanted = PERCENTS[percentile]
     # Where some failed, more of the others have to be in time.
-    enough = [each for each in _known(row, name) if each * good >= wanted * begun]
+    enough = [each for each in _percentiles(row, name) if each * good >= wanted * begun]
     if not good or not enough:
         return False, failed if begun else "no request ended"
     asked = min(enough)
-    seconds = _known(row, name)[asked]
-    told = f"{_NAMES[name]} {_said(asked)} {seconds:.2f} s"
+    seconds = _percentiles(row, name)[asked]
+    told = f"{_NAMES[name]} {_percent_name(asked)} {seconds:.2f} s"
     if asked != wanted:
         told += f", as {failed}"
     return seconds <= most, told
 
 
-def _said(percent: int) -> str:
+def _percent_name(percent: int) -> str:
     return next(
         (one for one, each in PERCENTS.items() if each == percent), f"p{percent}"
     )
 
 
-def _known(row: Row, name: str) -> Mapping[int, float]:
+def _percentiles(row: Row, name: str) -> Mapping[int, float]:
     """
     Return what so many in a hundred answers took at most.
     """

@@ -68,7 +68,7 @@ def run_load(
     Raises:
         LoadError: If the endpoint refuses any request, or Locust is missing.
     """
-    require_packages()
+    check_packages()
     with tempfile.TemporaryFile("w+", encoding="utf-8") as complaints:
         process = subprocess.Popen(
             [sys.executable, "-m", "cdk_sagemaker_llm.load.generating"],
@@ -95,7 +95,7 @@ def run_load(
     )
 
 
-def require_packages() -> None:
+def check_packages() -> None:
     """
     Refuse to go on without what a load test needs.
 

@@ -104,7 +104,7 @@ def deployed(settings: LoadSettings) -> Deployed:
 
     try:
         sagemaker = boto3.client("sagemaker", region_name=settings.region)
-        return _asked(sagemaker, settings, unknown)
+        return _description(sagemaker, settings, unknown)
     except (BotoCoreError, ClientError):
         # Who may invoke may not always look; the figures are right all the same.
         return unknown
@@ -134,7 +134,7 @@ class Deployed:
     engine_version: str = UNKNOWN
 
 
-def _asked(
+def _description(
     sagemaker: Any,  # noqa: ANN401 - boto3's clients have no class
     settings: LoadSettings,
     unknown: Deployed,

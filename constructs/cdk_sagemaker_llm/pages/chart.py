@@ -38,11 +38,12 @@ def chart(panel: Panel) -> str:
     """
     Draw curves, and say in words what cannot be seen.
     """
-    most = max(max(_known(values)) for _, values in panel.curves) or 1.0
+    most = max(max(_numbers(values)) for _, values in panel.curves) or 1.0
     step = step_of(most, _MOST_Y)
     top = step * _steps(most, step)
     said = ", ".join(
-        f"{name} up to {_written(max(_known(values)))}" for name, values in panel.curves
+        f"{name} up to {_written(max(_numbers(values)))}"
+        for name, values in panel.curves
     )
     drawn = "".join(
         _curve(panel, values, top, look)
@@ -151,7 +152,7 @@ def marks(end: float, step: float) -> list[float]:
     return [step * number for number in range(math.floor(end / step + 1e-9) + 1)]
 
 
-def _known(values: Sequence[float | None]) -> list[float]:
+def _numbers(values: Sequence[float | None]) -> list[float]:
     return [value for value in values if value is not None] or [0.0]
 
 

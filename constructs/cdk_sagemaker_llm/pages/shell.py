@@ -115,7 +115,7 @@ def table(label: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> st
     )
 
 
-def refuse_ending(path: Path) -> None:
+def check_ending(path: Path) -> None:
     """
     Refuse a file of no format that can be drawn, before anything is computed.
 

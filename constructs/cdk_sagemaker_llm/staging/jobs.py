@@ -15,9 +15,8 @@ from typing import Any
 import boto3
 from boto3.s3.transfer import TransferConfig
 
-from cdk_sagemaker_llm.staging.listing import objects
+from cdk_sagemaker_llm.staging.prefix import JOBS, MANIFEST, NOTE, StagedPrefix, objects
 from cdk_sagemaker_llm.staging.signalling import say, signal
-from cdk_sagemaker_llm.staging.wanted import JOBS, MANIFEST, NOTE, Wanted
 
 _PROCESSING, _TRAINING = "processing", "training"
 _INPUT = {_PROCESSING: "/opt/ml/processing/input", _TRAINING: "/opt/ml/input/data"}
@@ -30,7 +29,7 @@ _MADE = "output/model/"
 _PARTS = TransferConfig(multipart_chunksize=256 * 2**20, max_concurrency=20)
 
 
-def start(wanted: Wanted, token: str) -> None:
+def start(wanted: StagedPrefix, token: str) -> None:
     """
     Start the job that an order asks for; the same token is one job.
     """

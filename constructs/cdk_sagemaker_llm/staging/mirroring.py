@@ -11,8 +11,8 @@ from typing import Any
 import boto3
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.staging import ended
-from cdk_sagemaker_llm.staging.beginning import (
+from cdk_sagemaker_llm.staging import builds
+from cdk_sagemaker_llm.staging.builds import (
     answered,
     is_new,
     signal_done,
@@ -30,7 +30,7 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
     if "RequestType" in event:
         answered(event, _act, nothing="nothing-mirrored")
     else:
-        ended.tell(event)
+        builds.tell(event)
 
 
 def _act(event: Mapping[str, Any]) -> str:

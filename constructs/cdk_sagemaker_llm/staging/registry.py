@@ -256,7 +256,7 @@ class Registry:
             except BusyError as fault:
                 last = fault
             except BREAKS as fault:
-                last = BusyError(_told(fault))
+                last = BusyError(_reason(fault))
             pause(attempt)
         raise self.gave_up(last) from last
 
@@ -306,7 +306,7 @@ class Registry:
         except urllib.error.HTTPError as fault:
             raise self._fault(request, fault) from fault
         except BREAKS as fault:
-            raise BusyError(_told(fault)) from fault
+            raise BusyError(_reason(fault)) from fault
         return answer
 
     def _location(self, headers: http.client.HTTPMessage) -> str:
@@ -383,5 +383,5 @@ def _error(fault: urllib.error.HTTPError) -> tuple[str, str]:
         return "", " ".join(text.split())[:_ERROR_LENGTH]
 
 
-def _told(fault: Exception) -> str:
+def _reason(fault: Exception) -> str:
     return str(getattr(fault, "reason", fault)) or type(fault).__name__

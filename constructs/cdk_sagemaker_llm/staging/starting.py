@@ -12,8 +12,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.staging import ended, jobs
-from cdk_sagemaker_llm.staging.beginning import (
+from cdk_sagemaker_llm.staging import builds, jobs
+from cdk_sagemaker_llm.staging.builds import (
     answered,
     is_new,
     signal_done,
@@ -23,8 +23,8 @@ from cdk_sagemaker_llm.staging.beginning import (
     token_of,
 )
 from cdk_sagemaker_llm.staging.failures import bucket_failure
+from cdk_sagemaker_llm.staging.prefix import Ownership, StagedPrefix
 from cdk_sagemaker_llm.staging.signalling import say
-from cdk_sagemaker_llm.staging.wanted import Ownership, Wanted
 
 _NOTHING_MADE = "nothing-staged"
 _NO_BUCKET = "NoSuchBucket"
@@ -37,13 +37,13 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
     if "RequestType" in event:
         answered(event, _act, nothing=_NOTHING_MADE)
     elif event["source"] == "aws.codebuild":
-        ended.tell(event)
+        builds.tell(event)
     else:
         jobs.tell(event)
 
 
 def _act(event: Mapping[str, Any]) -> str:
-    wanted = Wanted.of(event, "ResourceProperties")
+    wanted = StagedPrefix.of(event, "ResourceProperties")
     if event["RequestType"] == "Delete":
         if wanted.project:
             stop_builds(wanted.project, wanted.handle)
@@ -56,7 +56,7 @@ def _act(event: Mapping[str, Any]) -> str:
     return wanted.uri
 
 
-def _release(wanted: Wanted, made: str) -> None:
+def _release(wanted: StagedPrefix, made: str) -> None:
     try:
         Ownership(wanted).release()
     except ClientError as fault:
@@ -66,7 +66,7 @@ def _release(wanted: Wanted, made: str) -> None:
         say(f"there is nothing to release: {fault}")
 
 
-def _is_staged(wanted: Wanted) -> bool:
+def _is_staged(wanted: StagedPrefix) -> bool:
     """
     Mark that the stack wants it, and look whether it is there.
     """
@@ -78,7 +78,7 @@ def _is_staged(wanted: Wanted) -> bool:
         raise bucket_failure(fault, wanted.bucket) from fault
 
 
-def _begin(wanted: Wanted, token: str) -> None:
+def _begin(wanted: StagedPrefix, token: str) -> None:
     if _is_staged(wanted):
         say(f"{wanted.uri} is staged already")
         signal_done(wanted.handle, unique_id=wanted.manifest)

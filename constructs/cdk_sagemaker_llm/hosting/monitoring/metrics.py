@@ -239,7 +239,7 @@ def kind_findings(options: Mapping[str, object]) -> list[Finding]:
     Raises:
         TypeError: If there is an option that no metric has.
     """
-    return list(_faults(options))
+    return list(_option_findings(options))
 
 
 def _check(subject: Subject, name: str, options: MetricOptions) -> None:
@@ -298,7 +298,7 @@ def _made(subject: Subject, name: str, options: MetricOptions) -> cloudwatch.Met
     ).attach_to(subject.construct)
 
 
-def _faults(options: Mapping[str, object]) -> Iterator[Finding]:
+def _option_findings(options: Mapping[str, object]) -> Iterator[Finding]:
     for name, value in options.items():
         if name not in _KINDS:
             raise TypeError(f"a metric has no option {name!r}")

@@ -66,7 +66,7 @@ def trust_findings(role: iam.IRole) -> list[Finding]:
     if not isinstance(role, iam.Role) or role.assume_role_policy is None:
         return []
     trust = stack_of(role).resolve(role.assume_role_policy)
-    return [] if trusts_sagemaker(trust) else [_distrusted(role)]
+    return [] if trusts_sagemaker(trust) else [_distrust_finding(role)]
 
 
 def role_findings(scope: Construct, role: iam.IRole | None) -> list[Finding]:
@@ -146,13 +146,13 @@ class _Reminder:
         if not isinstance(node, iam.Policy):
             return
         stack, wanted = stack_of(node), list(self._asked_for())
-        known = _known(stack)
+        known = _placeholder_values(stack)
         document = _resolved(stack, document_json(wanted), known)
         seen = _seen(self._role, known)
         node.node.add_metadata(
             METADATA,
             {
-                "role": _shown(self._role),
+                "role": _name_of(self._role),
                 "policy": document,
                 "trust": trust_document(
                     known.get("AWS::AccountId", "${AWS::AccountId}")
@@ -160,20 +160,20 @@ class _Reminder:
             },
         )
         if seen is None:
-            annotate(node, [_untouched(self._role, wanted, document)])
+            annotate(node, [_untouched_finding(self._role, wanted, document)])
         else:
-            annotate(node, _lacks(self._role, document, seen))
+            annotate(node, _lack_findings(self._role, document, seen))
 
 
-def _distrusted(role: iam.IRole) -> Finding:
+def _distrust_finding(role: iam.IRole) -> Finding:
     return DISTRUSTING_ROLE.finding(
-        f"role {_shown(role)} must let sagemaker.amazonaws.com take it "
+        f"role {_name_of(role)} must let sagemaker.amazonaws.com take it "
         "(sts:AssumeRole), and its trust policy does not",
         "make it with assumed_by=ServicePrincipal('sagemaker.amazonaws.com')",
     )
 
 
-def _known(stack: Stack) -> dict[str, str]:
+def _placeholder_values(stack: Stack) -> dict[str, str]:
     """
     Return what a stack's own names stand for, as far as synth knows.
     """
@@ -203,23 +203,25 @@ def _seen(role: iam.IRole, known: Mapping[str, str]) -> _Seen | None:
     return None
 
 
-def _shown(role: iam.IRole) -> str:
+def _name_of(role: iam.IRole) -> str:
     name = role.role_name
     return role.node.path if is_unresolved(name) else name
 
 
-def _untouched(
+def _untouched_finding(
     role: iam.IRole, wanted: Sequence[Statement], document: Mapping[str, Any]
 ) -> Finding:
     needs = "; ".join(str(statement) for statement in wanted)
     return UNTOUCHED_ROLE.finding(
-        f"role {_shown(role)} stays as it is, and must be allowed {needs}; its policy: "
+        f"role {_name_of(role)} stays as it is, and must be allowed {needs}; its policy: "
         f"{_compact(document)}",
         "see that it is, where the role is made",
     )
 
 
-def _lacks(role: iam.IRole, document: Mapping[str, Any], seen: _Seen) -> list[Finding]:
+def _lack_findings(
+    role: iam.IRole, document: Mapping[str, Any], seen: _Seen
+) -> list[Finding]:
     found = []
     missing = lacking(statements_of(document), seen.statements)
     if missing:
@@ -227,13 +229,13 @@ def _lacks(role: iam.IRole, document: Mapping[str, Any], seen: _Seen) -> list[Fi
         doubt = f", unless one of {unseen} allows it" if unseen else ""
         found.append(
             LACKING_ROLE.finding(
-                f"role {_shown(role)} stays as it is, and lacks "
+                f"role {_name_of(role)} stays as it is, and lacks "
                 f"{_compact(missing)}{doubt}",
                 "add it where the role is made",
             )
         )
     if not trusts_sagemaker(seen.trust):
-        found.append(_distrusted(role))
+        found.append(_distrust_finding(role))
     return found
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LONGEST_URI = 512
 _SCHEME = "s3://"
 
-NO_PLACE = Rule("LLM347", "an address is none of a bucket on S3 and a prefix", API)
+NOT_ON_S3 = Rule("LLM347", "an address is none of a bucket on S3 and a prefix", API)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def place_findings(parameter: str, given: s3.IBucket | str | None) -> list[Findi
         return []
     if is_unresolved(given) and not given.startswith(_SCHEME):
         return [
-            NO_PLACE.finding(
+            NOT_ON_S3.finding(
                 f"{parameter} is known only at deployment, and the role needs its "
                 "bucket at synth",
                 "pass the bucket, or 's3://' and its name",
@@ -112,7 +112,7 @@ def place_findings(parameter: str, given: s3.IBucket | str | None) -> list[Findi
         fault = f"at most {_LONGEST_URI} characters"
     else:
         return []
-    return [NO_PLACE.finding(f"{parameter} must be {fault}, got {given!r}")]
+    return [NOT_ON_S3.finding(f"{parameter} must be {fault}, got {given!r}")]
 
 
 def prefix_findings(parameter: str, place: Place) -> list[Finding]:
@@ -127,7 +127,7 @@ def prefix_findings(parameter: str, place: Place) -> list[Finding]:
     if not _is_too_long(place.uri):
         return []
     return [
-        NO_PLACE.finding(
+        NOT_ON_S3.finding(
             f"{parameter} must leave the address of bucket and prefix at most "
             f"{_LONGEST_URI} characters, got {len(place.uri)}"
         )

@@ -116,9 +116,9 @@ class Contents:
         """
         Check that one more policy can be put on the target.
         """
-        return _taken("policy", name, is_taken=name in self.policies) or _too_many(
-            "policies", len(self.policies), _MOST_POLICIES
-        )
+        return _taken_findings(
+            "policy", name, is_taken=name in self.policies
+        ) or _number_findings("policies", len(self.policies), _MOST_POLICIES)
 
     def tracked_findings(self, metric: str | None) -> list[Finding]:
         """
@@ -142,9 +142,9 @@ class Contents:
         """
         Check that one more action can be scheduled for the target.
         """
-        return _taken(
+        return _taken_findings(
             "scheduled action", name, is_taken=name in self.actions
-        ) or _too_many("scheduled actions", len(self.actions), _MOST_ACTIONS)
+        ) or _number_findings("scheduled actions", len(self.actions), _MOST_ACTIONS)
 
     def bounds_findings(self) -> list[Finding]:
         """
@@ -276,7 +276,7 @@ def action_name_findings(name: str) -> list[Finding]:
     ]
 
 
-def _taken(kind: str, name: str, *, is_taken: bool) -> list[Finding]:
+def _taken_findings(kind: str, name: str, *, is_taken: bool) -> list[Finding]:
     if not is_taken:
         return []
     return [
@@ -288,7 +288,7 @@ def _taken(kind: str, name: str, *, is_taken: bool) -> list[Finding]:
     ]
 
 
-def _too_many(kind: str, there_are: int, most: int) -> list[Finding]:
+def _number_findings(kind: str, there_are: int, most: int) -> list[Finding]:
     if there_are < most:
         return []
     return [

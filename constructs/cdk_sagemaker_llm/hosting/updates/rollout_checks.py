@@ -195,7 +195,7 @@ def own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
     if back is not None:
         found += _size_findings(back, counted) or _value_findings(back, (1, 100))
     times = _time_findings(rollout)
-    return [*found, *(times or _whole_findings(rollout)), *_unwatched(rollout)]
+    return [*found, *(times or _whole_findings(rollout)), *_unwatched_findings(rollout)]
 
 
 def waited_seconds(rollout: Rollout) -> float:
@@ -370,7 +370,7 @@ def _whole_findings(rollout: Rollout) -> list[Finding]:
     ]
 
 
-def _unwatched(rollout: Rollout) -> list[Finding]:
+def _unwatched_findings(rollout: Rollout) -> list[Finding]:
     if rollout.rollback_on is None or waited_seconds(rollout) != 0:
         return []
     return [

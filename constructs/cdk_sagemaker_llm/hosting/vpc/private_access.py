@@ -15,30 +15,26 @@ from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.hosting.common.reporting import at_synth, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, stack_of, stage_of
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
-from cdk_sagemaker_llm.hosting.vpc.callers import (
-    Caller,
-    callers_in,
-    hold_clients,
-    is_in,
-    subnets_of,
-)
 from cdk_sagemaker_llm.hosting.vpc.endpoint_policies import (
+    Caller,
     EndpointPolicy,
     Permission,
+    callers_in,
+    check_clients,
     invocations,
+    is_in,
     layer_statement,
+    subnets_of,
 )
 from cdk_sagemaker_llm.hosting.vpc.services import (
+    NOBODY_THERE,
+    NOT_AWAITED,
     SERVICES,
     Service,
     name_findings,
-    service_named,
-)
-from cdk_sagemaker_llm.hosting.vpc.standing import (
-    NOBODY_THERE,
-    NOT_AWAITED,
     names_findings,
     route_findings,
+    service_named,
     taken_findings,
 )
 
@@ -118,7 +114,7 @@ class PrivateAccess(Construct):
             *names_findings(vpc),
         ]
         report(scope, id, found)
-        hold_clients(clients)
+        check_clients(clients)
         super().__init__(scope, id)
         self.vpc = vpc
         """The VPC."""

@@ -6,12 +6,16 @@ What belongs here is the table, and the reading of IAM's actions by it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from constructs import Construct, IConstruct
+from jsii.errors import JSIIError
+
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.roles.network import endpoints_of, is_of
 from cdk_sagemaker_llm.text import any_of
 
 if TYPE_CHECKING:
@@ -24,6 +28,120 @@ _INVOKE = "sagemaker:invoke"
 UNKNOWN_SERVICE = Rule(
     "LLM705", "a service is named that hosting does not call from inside a VPC"
 )
+
+ENDPOINT_TWICE = Rule(
+    "LLM702",
+    "a VPC has an endpoint of a service already",
+    "EC2 API reference, CreateVpcEndpoint",
+)
+NO_ROUTES = Rule(
+    "LLM703",
+    "the route tables of subnets that need a way to S3 are not known",
+    "EC2 API reference, CreateVpcEndpoint",
+)
+NO_NAMES = Rule(
+    "LLM704",
+    "a VPC has its DNS turned off, without which names lead to no endpoint in it",
+    "AWS PrivateLink guide, private DNS names",
+)
+NOT_AWAITED = Rule(
+    "LLM805", "models are deployed before the endpoints of a VPC that they need"
+)
+NOBODY_THERE = Rule("LLM804", "private access is defined where nobody calls AWS")
+
+"""What hosting calls, in the order in which endpoints are made."""
+
+
+def service_named(name: str) -> Service:
+    """
+    Return a service by its name.
+    """
+    return _BY_NAME[name]
+
+
+def reached_by(action: str) -> tuple[str, ...]:
+    """
+    Return the names of the services that an action of IAM is a call of.
+
+    An action of any service at all tells of none.
+
+    Args:
+        action: The action, such as ``sagemaker:InvokeEndpoint`` or ``s3:Get*``.
+    """
+    namespace, _, verb = action.lower().partition(":")
+    if namespace == "sagemaker":
+        return _reached_of_sagemaker(f"{namespace}:{verb}")
+    return tuple(one.name for one in SERVICES if one.namespace == namespace)
+
+
+def name_findings(parameter: str, names: Iterable[str]) -> list[Finding]:
+    """
+    Check that services are named as the table has them.
+    """
+    return [
+        UNKNOWN_SERVICE.finding(
+            f"{parameter} must name services that hosting calls, got {name!r}",
+            f"use {any_of(_BY_NAME)}",
+        )
+        for name in names
+        if name not in _BY_NAME
+    ]
+
+
+def names_findings(vpc: ec2.IVpc) -> list[Finding]:
+    """
+    Check that a VPC of the app resolves names; of an imported one it is not known.
+    """
+    is_on = [
+        getattr(vpc, each, True)
+        for each in ("dns_hostnames_enabled", "dns_support_enabled")
+    ]
+    if all(is_on):
+        return []
+    return [
+        NO_NAMES.finding(
+            "vpc must resolve names, got one with its DNS turned off: private DNS of "
+            "endpoints needs it",
+            "define the VPC with enable_dns_hostnames=True and enable_dns_support=True",
+        )
+    ]
+
+
+def taken_findings(
+    access: Construct,
+    vpc: ec2.IVpc,
+    wanted: Iterable[Service],
+    constructs: Iterable[IConstruct],
+) -> list[Finding]:
+    """
+    Check that nothing else of the app makes the same endpoints in a VPC.
+
+    Args:
+        access: What is to make them.
+
+        vpc: The VPC.
+
+        wanted: The services.
+
+        constructs: All that is defined.
+    """
+    own = f"{access.node.path}/"
+    others = [
+        each
+        for each in endpoints_of(vpc, constructs)
+        if not each.node.path.startswith(own)
+    ]
+    return [
+        ENDPOINT_TWICE.finding(
+            f"the VPC has an endpoint of {service.name} already, at "
+            f"{other.node.path.removesuffix('/Resource')}: EC2 refuses a second one",
+            f"define PrivateAccess(..., without=[{service.name!r}]), or remove the "
+            "other",
+        )
+        for service in wanted
+        for other in others
+        if is_of(other, service.name) and _is_in_the_way(other, service)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -207,31 +325,26 @@ SERVICES = (
         is_of_hosts=False,
     ),
 )
-"""What hosting calls, in the order in which endpoints are made."""
 
 _BY_NAME = {service.name: service for service in SERVICES}
 
 
-def service_named(name: str) -> Service:
+def route_findings(subnets: Sequence[ec2.ISubnet]) -> list[Finding]:
     """
-    Return a service by its name.
+    Check that the way to S3 can be written into the subnets' route tables.
     """
-    return _BY_NAME[name]
-
-
-def reached_by(action: str) -> tuple[str, ...]:
-    """
-    Return the names of the services that an action of IAM is a call of.
-
-    An action of any service at all tells of none.
-
-    Args:
-        action: The action, such as ``sagemaker:InvokeEndpoint`` or ``s3:Get*``.
-    """
-    namespace, _, verb = action.lower().partition(":")
-    if namespace == "sagemaker":
-        return _reached_of_sagemaker(f"{namespace}:{verb}")
-    return tuple(one.name for one in SERVICES if one.namespace == namespace)
+    unknown = [each.subnet_id for each in subnets if not _has_table(each)]
+    if subnets and not unknown:
+        return []
+    what = f"of {', '.join(unknown)}" if unknown else "of any subnet"
+    return [
+        NO_ROUTES.finding(
+            f"the way to S3 goes into route tables, and that {what} is not known",
+            "import the VPC with isolated_subnet_route_table_ids or "
+            "private_subnet_route_table_ids, or define without=['s3'] where it has an "
+            "endpoint of S3",
+        )
+    ]
 
 
 def _reached_of_sagemaker(action: str) -> tuple[str, ...]:
@@ -242,15 +355,18 @@ def _reached_of_sagemaker(action: str) -> tuple[str, ...]:
     return ("sagemaker.api",)
 
 
-def name_findings(parameter: str, names: Iterable[str]) -> list[Finding]:
+def _is_in_the_way(endpoint: ec2.CfnVPCEndpoint, service: Service) -> bool:
     """
-    Check that services are named as the table has them.
+    Return whether EC2 refuses another: of its routes, or of its private DNS names.
     """
-    return [
-        UNKNOWN_SERVICE.finding(
-            f"{parameter} must name services that hosting calls, got {name!r}",
-            f"use {any_of(_BY_NAME)}",
-        )
-        for name in names
-        if name not in _BY_NAME
-    ]
+    if service.name == "s3":
+        return endpoint.vpc_endpoint_type == "Gateway"
+    return endpoint.private_dns_enabled is True
+
+
+def _has_table(subnet: ec2.ISubnet) -> bool:
+    try:
+        return bool(subnet.route_table.route_table_id)
+    except (RuntimeError, JSIIError):
+        # jsii has no word for what an import leaves out.
+        return False

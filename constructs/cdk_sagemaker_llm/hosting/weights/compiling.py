@@ -42,14 +42,14 @@ from cdk_sagemaker_llm.serving.images import named_image
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import AheadOfTime, job_properties
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
-from cdk_sagemaker_llm.staging.wanted import JOBS
+from cdk_sagemaker_llm.staging.prefix import JOBS
 
 if TYPE_CHECKING:
     from aws_cdk import aws_lambda as lambda_
     from aws_cdk import aws_s3 as s3
     from constructs import Construct
 
-    from cdk_sagemaker_llm.hosting.weights.starter import Asked
+    from cdk_sagemaker_llm.hosting.weights.starter import StagingRequest
 
 NO_JOB_TYPE = Rule(
     "LLM779",
@@ -230,7 +230,7 @@ class CompileJob:
         scope: Construct,
         plan: CompilePlan,
         weights: S3Model,
-        asked: Asked,
+        asked: StagingRequest,
     ) -> None:
         self._scope = scope
         self.plan = plan

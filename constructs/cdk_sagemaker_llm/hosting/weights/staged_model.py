@@ -41,7 +41,7 @@ from cdk_sagemaker_llm.hosting.weights.staging_checks import (
 )
 from cdk_sagemaker_llm.hosting.weights.starter import (
     MARGIN_SECONDS,
-    Asked,
+    StagingRequest,
     Starter,
     await_staged,
     owner_statements,
@@ -220,7 +220,7 @@ class StagedModel(RunsBuild, Construct):
             build_image=build_image,
             network=network or Network(),
         )
-        asked = Asked(
+        asked = StagingRequest(
             step="Download",
             bucket=bucket,
             place=place,
@@ -289,7 +289,11 @@ class StagedModel(RunsBuild, Construct):
         )
 
     def _write(
-        self, starter: Starter, asked: Asked, weights: S3Model, job: CompileJob | None
+        self,
+        starter: Starter,
+        asked: StagingRequest,
+        weights: S3Model,
+        job: CompileJob | None,
     ) -> None:
         project, self._function = self._build.project, starter.function
         statements = [

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from cdk_sagemaker_llm.models import HuggingFaceModel
 from cdk_sagemaker_llm.serving.loading import BYTES_PER_SECOND
-from cdk_sagemaker_llm.staging.wanted import MANIFEST
+from cdk_sagemaker_llm.staging.prefix import MANIFEST
 
 _SHORT = 8
 

@@ -35,7 +35,7 @@ from cdk_sagemaker_llm.hosting.roles.statements import (
     united,
 )
 from cdk_sagemaker_llm.hosting.weights.staged_place import short_hash
-from cdk_sagemaker_llm.staging.wanted import MANIFEST, OWNERS
+from cdk_sagemaker_llm.staging.prefix import MANIFEST, OWNERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -214,7 +214,7 @@ def owner_statements(
 
 def await_staged(
     scope: Construct,
-    asked: Asked,
+    asked: StagingRequest,
     starter: lambda_.IFunction,
     ready: Sequence[Construct],
 ) -> CfnWaitCondition:
@@ -239,7 +239,7 @@ def await_staged(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class StagingRequest:
     """
     What a stack asks for.
 

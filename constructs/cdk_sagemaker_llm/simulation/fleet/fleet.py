@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.simulation.fleet.parts import (
     unlimited,
 )
 from cdk_sagemaker_llm.simulation.fleet.placing import (
-    NO_ROOM,
+    NO_ROOM_FOR_COPY,
     Strategy,
     choose,
     new_place,
@@ -388,7 +388,7 @@ class Fleet:
             return None
         size = f"{len(racks.usable)} x {self.instance_type}"
         limits = "; ".join(short)
-        return f"{NO_ROOM} On {size} (at most {racks.maximum}): {limits}."
+        return f"{NO_ROOM_FOR_COPY} On {size} (at most {racks.maximum}): {limits}."
 
     def scalable_copies(self, name: str) -> ScalableCopies:
         """
@@ -453,7 +453,7 @@ class Fleet:
                 self._racks.instances, work.name, work.needs, work.placement
             ) or self._more(work)
             if instance is None:
-                work.refusal = self._racks.refusal or NO_ROOM
+                work.refusal = self._racks.refusal or NO_ROOM_FOR_COPY
                 break
             self._copies.put(work.name, instance)
             if work.is_held:

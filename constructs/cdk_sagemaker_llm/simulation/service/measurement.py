@@ -155,7 +155,7 @@ class Fields:
         if not isinstance(content, dict):
             name = path or "the file"
             raise ValueError(  # noqa: TRY004 - the file is at fault, not the caller
-                f"{file}: {name} must be an object, got {_shown(content)}; {way_out}"
+                f"{file}: {name} must be an object, got {_excerpt(content)}; {way_out}"
             )
         self.content: Mapping[str, Any] = content
 
@@ -164,7 +164,7 @@ class Fields:
         Refuse the file for one field.
         """
         where = f"{self._path}.{field}" if self._path else field
-        got = _shown(self.content[field]) if field in self.content else "nothing"
+        got = _excerpt(self.content[field]) if field in self.content else "nothing"
         raise ValueError(
             f"{self._file}: {where} must {must}, got {got}; {way_out or self._way_out}"
         )
@@ -305,7 +305,7 @@ def _times(fields: Fields) -> ServiceTimes:
         fields.refuse("decode", f"go on above 0 s ({error})")
 
 
-def _shown(value: object) -> str:
+def _excerpt(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     most = 60
     return text if len(text) <= most else f"{text[:most]}..."

@@ -7,11 +7,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import boto3
 from botocore.exceptions import ClientError
-
-from cdk_sagemaker_llm.staging.listing import objects
 
 MANIFEST = ".json"
 OWNERS = ".owners/"
@@ -32,7 +31,7 @@ class Ownership:
         wanted: What a stack wants.
     """
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: StagedPrefix) -> None:
         self._wanted = wanted
         self._s3 = boto3.client("s3")
 
@@ -110,7 +109,7 @@ class Ownership:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class StagedPrefix:
     """
     One staged prefix that a stack wants.
 
@@ -139,7 +138,7 @@ class Wanted:
     owner: str
 
     @classmethod
-    def of(cls, event: Mapping[str, object], which: str) -> Wanted:
+    def of(cls, event: Mapping[str, object], which: str) -> StagedPrefix:
         """
         Read the properties of a custom resource's event.
 
@@ -196,3 +195,33 @@ class Wanted:
         Where it is: the custom resource's physical id.
         """
         return f"s3://{self.bucket}/{self.prefix}"
+
+
+def objects(
+    s3: Any,  # noqa: ANN401 - boto3's clients have no types
+    bucket: str,
+    prefix: str,
+    *,
+    delimiter: str = "",
+) -> Iterator[tuple[str, int]]:
+    """
+    Return the keys that begin so, with their sizes in bytes.
+
+    Args:
+        s3: The client.
+
+        bucket: The bucket.
+
+        prefix: What the keys begin with.
+
+        delimiter:
+            What ends a folder: keys beyond it are left out.
+            If omitted, none are.
+    """
+    cut = {"Delimiter": delimiter} if delimiter else {}
+    pages = s3.get_paginator("list_objects_v2").paginate(
+        Bucket=bucket, Prefix=prefix, **cut
+    )
+    for page in pages:
+        for one in page.get("Contents", []):
+            yield one["Key"], one["Size"]

@@ -28,7 +28,7 @@ def refuse(name: str, rule: str, value: object, way_out: str = "") -> NoReturn:
     raise ValueError(f"{told}; {way_out}" if way_out else told)
 
 
-def hold_text(name: str, value: object, way_out: str = "") -> None:
+def check_text(name: str, value: object, way_out: str = "") -> None:
     """
     Refuse what is no text.
     """
@@ -36,16 +36,16 @@ def hold_text(name: str, value: object, way_out: str = "") -> None:
         refuse(name, "a text", value, way_out)
 
 
-def hold_name(name: str, value: object, way_out: str = "") -> None:
+def check_name(name: str, value: object, way_out: str = "") -> None:
     """
     Refuse what names nothing.
     """
-    hold_text(name, value, way_out)
+    check_text(name, value, way_out)
     if not value:
         refuse(name, "a name", value, way_out)
 
 
-def hold_whole(name: str, value: object, least: int | None = None) -> None:
+def check_whole(name: str, value: object, least: int | None = None) -> None:
     """
     Refuse what is no whole number, or too small a one.
     """
@@ -55,7 +55,7 @@ def hold_whole(name: str, value: object, least: int | None = None) -> None:
         refuse(name, f"at least {least}", value)
 
 
-def hold_number(name: str, value: object) -> None:
+def check_number(name: str, value: object) -> None:
     """
     Refuse what is no number, or none that JSON has.
     """
@@ -65,7 +65,7 @@ def hold_number(name: str, value: object) -> None:
         refuse(name, "a finite number", value)
 
 
-def hold_seconds(name: str, value: object) -> None:
+def check_seconds(name: str, value: object) -> None:
     """
     Refuse what is no length of time; 0 and infinity are.
     """
@@ -75,7 +75,7 @@ def hold_seconds(name: str, value: object) -> None:
         refuse(name, "at least 0", value)
 
 
-def hold_mapping(name: str, value: object, way_out: str = "") -> None:
+def check_mapping(name: str, value: object, way_out: str = "") -> None:
     """
     Refuse what has no names for its values.
     """
@@ -102,7 +102,7 @@ def as_bytes(name: str, value: object, way_out: str = "") -> bytes:
     return bytes(value)
 
 
-def listed(
+def as_list(
     name: str, value: object, hold: Callable[[str, object], None], way_out: str
 ) -> Sequence[object]:
     """
