@@ -1,7 +1,9 @@
 """
-How messages name things: ``a, b or c``, and the known name that was likely meant.
+Text in messages: lists such as ``a, b or c``, the known name that was likely meant,
+credentials that must not be repeated, and names that S3 takes.
 
-What belongs here is text alone; it knows nothing of the field.
+What belongs here is text alone; it knows nothing of the field. The forms of credentials
+are those that issuers publish, and what only looks like one.
 """
 
 from __future__ import annotations
@@ -73,11 +75,11 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]|\.(?!\.))*[a-z0-9]\Z|[a-z0-9]\Z")
 _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+\Z")
 
 
-def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
+def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     """
     Return the known names most like the given one, best first.
     """
-    names = tuple(known)
+    names = tuple(names)
     if len(name) > _LONGEST * max(map(len, names), default=0):
         return []
     return list(_nearest(name, names, count))
@@ -148,13 +150,13 @@ def bucket_fault(name: str) -> str | None:
 
 
 @functools.lru_cache(maxsize=4096)
-def _nearest(name: str, known: tuple[str, ...], count: int) -> tuple[str, ...]:
+def _nearest(name: str, names: tuple[str, ...], count: int) -> tuple[str, ...]:
     import difflib  # noqa: PLC0415 - few names are wrong
 
     # The exact measure takes milliseconds for some hundred names: pairs of letters
     # in common leave it a handful.
     pairs = _pairs(name)
-    likely = sorted(known, key=lambda other: -len(pairs & _pairs(other)))[:_LIKELY]
+    likely = sorted(names, key=lambda other: -len(pairs & _pairs(other)))[:_LIKELY]
     return tuple(difflib.get_close_matches(name, likely, n=count, cutoff=_LIKENESS))
 
 

@@ -1,5 +1,9 @@
 """
-Which counting belongs to which family of models.
+Which counting belongs to which family of models, and which names of classes are known
+or likely mistaken.
+
+The Hub has classes that nobody here has heard of: only what is certainly no class, or
+a known one with its letters in another order, is a fault.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-Counting Llama's kin with experts, of which a token passes a few.
+Counting mixtures of experts, of which a token passes a few: Llama's kin, DeepSeek with
+latent attention, and Qwen3-Next, whose blocks mostly keep a state of one size.
 """
 
 from __future__ import annotations

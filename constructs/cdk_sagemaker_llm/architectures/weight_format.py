@@ -1,5 +1,11 @@
 """
-In what format weights are published, by ``quantization_config`` of a ``config.json``.
+In what format weights are published: by ``quantization_config`` of a
+``config.json``, or by the type of a GGUF file.
+
+The bits of GGUF types are those of Llama 3.1 8B in llama.cpp's
+tools/quantize/README.md, scales and the tensors of other types included; of the types
+that its table lacks, they follow from the sizes of Llama 3 8B in
+tools/quantize/quantize.cpp.
 """
 
 from __future__ import annotations
@@ -65,36 +71,6 @@ _ALIASES = {"Q3_K": "Q3_K_M", "Q4_K": "Q4_K_M", "Q5_K": "Q5_K_M"}
 _KEPT_BITS = 6.5633
 
 
-def plain_format(bits: int) -> WeightFormat:
-    """
-    Return the usual format of so many bits.
-
-    In 4 bits, groups of 128 weights have a scale and a zero point, as with GPTQ and
-    AWQ; in 8 bits, as fp8 and int8, a scale is for a whole row.
-    """
-    scales = (_SCALE_BITS + bits) / _GROUP if bits == 4 else 0.0  # noqa: PLR2004
-    return WeightFormat(method=f"{bits} bits", bits=bits, scale_bits=scales)
-
-
-def read_format(values: Mapping[str, Any], shape: Shape) -> WeightFormat | None:
-    """
-    Read a ``quantization_config``; ``None`` if it is of no known kind.
-
-    Args:
-        values: The object.
-
-        shape: The model's sizes, by which unquantized modules are counted.
-    """
-    method = str(values.get("quant_method") or "").lower().replace("_", "-")
-    found = _format(method, values)
-    if found is None:
-        return None
-    bits, scales = found
-    return WeightFormat(
-        method=method, bits=bits, scale_bits=scales, spared=_spared(values, shape)
-    )
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WeightFormat:
     """
@@ -127,6 +103,36 @@ class WeightFormat:
         quantized = quantizable - self.spared
         bits = quantized * self.bits + int(quantized * self.scale_bits)
         return (bits + (parameters - quantized) * 16) // 8
+
+
+def plain_format(bits: int) -> WeightFormat:
+    """
+    Return the usual format of so many bits.
+
+    In 4 bits, groups of 128 weights have a scale and a zero point, as with GPTQ and
+    AWQ; in 8 bits, as fp8 and int8, a scale is for a whole row.
+    """
+    scales = (_SCALE_BITS + bits) / _GROUP if bits == 4 else 0.0  # noqa: PLR2004
+    return WeightFormat(method=f"{bits} bits", bits=bits, scale_bits=scales)
+
+
+def read_format(values: Mapping[str, Any], shape: Shape) -> WeightFormat | None:
+    """
+    Read a ``quantization_config``; ``None`` if it is of no known kind.
+
+    Args:
+        values: The object.
+
+        shape: The model's sizes, by which unquantized modules are counted.
+    """
+    method = str(values.get("quant_method") or "").lower().replace("_", "-")
+    found = _format(method, values)
+    if found is None:
+        return None
+    bits, scales = found
+    return WeightFormat(
+        method=method, bits=bits, scale_bits=scales, spared=_spared(values, shape)
+    )
 
 
 def gguf_bytes(gguf_type: str, quantizable: int, parameters: int) -> tuple[int, int]:

@@ -1,5 +1,5 @@
 """
-The rows of images.json, and the names that they go by.
+The rows of images.json, the names that they go by, and what the form of a tag says.
 """
 
 from __future__ import annotations

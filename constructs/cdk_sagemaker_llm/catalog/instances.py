@@ -1,5 +1,6 @@
 """
-Instance types that SageMaker hosts models on, and what hardware they have.
+Instance types that SageMaker hosts models on, and what hardware they have; which of
+them jobs may run on, and how fast accelerators are, as their vendors state it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-Options of serving.properties: which LMI version and backend knows which, and how.
+Large Model Inference (LMI): the versions of its images and how they compare, and which
+options of serving.properties each version and backend knows.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ class Asker:
         self, ask: Callable[[Schema], Generation], remedy: str
     ) -> Generation:
         """
-        Ask for what is no text; who asks for prompts or chats instead makes none else.
+        Ask for vectors or a ranking; a model that wants prompts or chats makes neither.
         """
         try:
             return self._learning(ask)

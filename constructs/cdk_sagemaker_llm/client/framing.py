@@ -2,7 +2,8 @@
 From bytes, cut anywhere, to records: JSON lines, server-sent events, a document.
 
 All three are lines. A line is a record by itself, or the beginning of one that goes on
-for several lines, as indented JSON does.
+for several lines, as indented JSON does. Of JSON that was cut off, or spoilt by its
+container, what can be read is saved.
 """
 
 from __future__ import annotations

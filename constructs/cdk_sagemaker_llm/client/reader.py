@@ -1,5 +1,6 @@
 """
-The reading of one answer, from its first byte to its last.
+The reading of one answer, from its first byte to its last: one reader for every wire
+format, bytes in, tokens and tool calls out.
 """
 
 from __future__ import annotations
@@ -51,85 +52,6 @@ _TOKEN_SIZE = 64
 
 # What a part takes beside its text.
 _PART_SIZE = 64
-
-
-def read_stream(
-    chunks: Iterable[bytes],
-    *,
-    format: WireFormat | str | None = None,
-    max_bytes: int = MAX_BYTES,
-) -> Generator[Token]:
-    """
-    Read the tokens of an answer as they arrive, in whichever format they come.
-
-    The last token carries the finish reason, the tool calls and what the engine
-    counted; it has no text of its own where the engine sends the reason apart. It is
-    given out when the stream has ended. A document that is no stream is read at its
-    end.
-
-    Args:
-        chunks: The answer, cut anywhere.
-
-        format: The container's family. If omitted, the format is recognised.
-
-        max_bytes: How much may be kept: of one record, and of the text.
-
-    Raises:
-        LlmError: If the answer is an error, breaks off, or cannot be read; what came
-            by then is in ``text``.
-
-        ValueError: If something else than bytes is given.
-    """
-    single = isinstance(chunks, (str, bytes, bytearray, memoryview))
-    if single or not isinstance(chunks, Iterable):
-        way_out = "wrap bytes, [body], or read them with read_body(body)"
-        refuse("chunks", "an iterable of bytes", chunks, way_out)
-    return _reader(format, max_bytes).read(chunks)
-
-
-def read_embeddings(body: bytes, *, max_bytes: int = MAX_BYTES) -> Embeddings:
-    """
-    Read the vectors of an embedding model.
-
-    Args:
-        body: The answer.
-
-        max_bytes: How large it may be.
-
-    Raises:
-        LlmError: If the answer is an error, or no vectors.
-    """
-    found = read_body(body, max_bytes=max_bytes).embeddings
-    if found is None:
-        raise UnreadableAnswerError(
-            "the answer is a text, no embeddings",
-            remedy="use generate() or chat() for a model that writes",
-        )
-    return found
-
-
-def read_body(
-    body: bytes,
-    *,
-    format: WireFormat | str | None = None,
-    max_bytes: int = MAX_BYTES,
-) -> Generation:
-    """
-    Read a whole answer: a document, or a stream that was collected.
-
-    Args:
-        body: The answer.
-
-        format: The container's family. If omitted, the format is recognised.
-
-        max_bytes: How large it may be.
-
-    Raises:
-        LlmError: If the answer is an error, breaks off, or cannot be read.
-    """
-    body = as_bytes("body", body, "encode a text; of boto3's Body give Body.read()")
-    is_document = body.lstrip()[:1] in {b"{", b"["}
-    return _reader(format, max_bytes).collect((body,), is_document=is_document)
 
 
 class Reader:
@@ -359,6 +281,85 @@ class Reader:
         error.tool_calls = self._calls.whole(0)
 
 
+def read_stream(
+    chunks: Iterable[bytes],
+    *,
+    format: WireFormat | str | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Generator[Token]:
+    """
+    Read the tokens of an answer as they arrive, in whichever format they come.
+
+    The last token carries the finish reason, the tool calls and what the engine
+    counted; it has no text of its own where the engine sends the reason apart. It is
+    given out when the stream has ended. A document that is no stream is read at its
+    end.
+
+    Args:
+        chunks: The answer, cut anywhere.
+
+        format: The container's family. If omitted, the format is recognised.
+
+        max_bytes: How much may be kept: of one record, and of the text.
+
+    Raises:
+        LlmError: If the answer is an error, breaks off, or cannot be read; what came
+            by then is in ``text``.
+
+        ValueError: If something else than bytes is given.
+    """
+    single = isinstance(chunks, (str, bytes, bytearray, memoryview))
+    if single or not isinstance(chunks, Iterable):
+        way_out = "wrap bytes, [body], or read them with read_body(body)"
+        refuse("chunks", "an iterable of bytes", chunks, way_out)
+    return _reader(format, max_bytes).read(chunks)
+
+
+def read_embeddings(body: bytes, *, max_bytes: int = MAX_BYTES) -> Embeddings:
+    """
+    Read the vectors of an embedding model.
+
+    Args:
+        body: The answer.
+
+        max_bytes: How large it may be.
+
+    Raises:
+        LlmError: If the answer is an error, or no vectors.
+    """
+    found = read_body(body, max_bytes=max_bytes).embeddings
+    if found is None:
+        raise UnreadableAnswerError(
+            "the answer is a text, no embeddings",
+            remedy="use generate() or chat() for a model that writes",
+        )
+    return found
+
+
+def read_body(
+    body: bytes,
+    *,
+    format: WireFormat | str | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Generation:
+    """
+    Read a whole answer: a document, or a stream that was collected.
+
+    Args:
+        body: The answer.
+
+        format: The container's family. If omitted, the format is recognised.
+
+        max_bytes: How large it may be.
+
+    Raises:
+        LlmError: If the answer is an error, breaks off, or cannot be read.
+    """
+    body = as_bytes("body", body, "encode a text; of boto3's Body give Body.read()")
+    is_document = body.lstrip()[:1] in {b"{", b"["}
+    return _reader(format, max_bytes).collect((body,), is_document=is_document)
+
+
 class ToolCalls:
     """
     The calls of one answer, or of several side by side.
@@ -401,13 +402,6 @@ class ToolCalls:
         )
 
 
-def _reader(wire_format: WireFormat | str | None, max_bytes: int) -> Reader:
-    check_whole("max_bytes", max_bytes, 1)
-    if wire_format is not None:
-        wire_format = choice("format", WireFormat, wire_format)
-    return Reader(wire_format, max_bytes)
-
-
 def _are_texts(tokens: tuple[Token, ...]) -> bool:
     """
     Whether each is a whole answer of a completion, and not a token of one.
@@ -416,6 +410,13 @@ def _are_texts(tokens: tuple[Token, ...]) -> bool:
         token.finish_reason and token.token_id is None and token.log_prob is None
         for token in tokens
     )
+
+
+def _reader(wire_format: WireFormat | str | None, max_bytes: int) -> Reader:
+    check_whole("max_bytes", max_bytes, 1)
+    if wire_format is not None:
+        wire_format = choice("format", WireFormat, wire_format)
+    return Reader(wire_format, max_bytes)
 
 
 class _Call:

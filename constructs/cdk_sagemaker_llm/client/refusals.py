@@ -1,5 +1,8 @@
 """
-From what boto3 raises to the exception that says what to do.
+From what boto3 raises, or a container answers, to the exception that says what to do.
+
+How each engine says that prompt and answer do not fit the model's context stands here
+too.
 """
 
 from __future__ import annotations
@@ -51,7 +54,6 @@ _PROXIES = (
 _CERTIFICATES = "have it trust the server's certificate: AWS_CA_BUNDLE names a file"
 _TOO_LATE = "ModelInvocationTimeExceeded"
 
-_TROUBLES_TOO_MANY = 429
 _EXCERPT = 500
 _STATUS_REMEDIES = {
     Schema.OPENAI: "it takes OpenAI's requests: LlmClient(..., schema='openai'), or "
@@ -138,7 +140,7 @@ def error_of(failure: Failure) -> LlmError:
             limit=limit,
             requested=requested,
         )
-    if failure.status == _TROUBLES_TOO_MANY:
+    if failure.status == _TOO_MANY:
         return ThrottledError(told)
     if _TOO_SLOW in said:
         return AnswerTimeoutError(told)

@@ -1,5 +1,6 @@
 """
-Requests, as each family of containers reads them.
+Requests, as each family of containers reads them: their bodies, what a refusal tells of
+the form that is wanted, and how long a client waits.
 """
 
 from __future__ import annotations
@@ -275,7 +276,7 @@ class Timeouts:
 
     def __post_init__(self) -> None:
         """
-        Refuse what is no time.
+        Check that each time-out is a length of time above 0.
         """
         for field in fields(self):
             seconds = getattr(self, field.name)

@@ -53,7 +53,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """
-        Refuse what is out of bounds.
+        Check each setting against its kind and its bounds.
         """
         if not isinstance(self.timeouts, Timeouts):
             way_out = "write Timeouts(read=30)"

@@ -46,6 +46,92 @@ _RESOURCES = ("accelerators", "CPU cores", "memory")
 _Order = Callable[[Sequence[Units]], Sequence[int]]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Packing:
+    """
+    Which copies run on which instance.
+
+    Args:
+        capacity: What each instance has.
+
+        needs: What a copy of each model reserves.
+
+        instances: For each instance, its copies by model.
+
+        left_over: Copies that found no place, by model.
+
+        reasons:
+            Why not all copies can have a place, in any packing.
+            Empty where that is not proven.
+
+        at_least: How many instances are proven to be needed.
+    """
+
+    capacity: Capacity
+    needs: Mapping[str, ResourceRequirements]
+    instances: tuple[Mapping[str, int], ...]
+    left_over: Mapping[str, int]
+    reasons: tuple[str, ...]
+    at_least: int
+
+    @property
+    def is_complete(self) -> bool:
+        """
+        Whether every copy has a place.
+        """
+        return not self.left_over
+
+    @property
+    def is_impossible(self) -> bool:
+        """
+        Whether it is proven that not every copy can have a place.
+        """
+        return bool(self.reasons)
+
+    @property
+    def is_fewest(self) -> bool:
+        """
+        Whether every copy has a place, and is proven to need all these instances.
+        """
+        return self.is_complete and self.at_least >= len(self.instances)
+
+    def free(self, index: int) -> Capacity:
+        """
+        Return what is left of an instance.
+        """
+        left = self.capacity
+        for name, copies in self.instances[index].items():
+            left = left.minus(self.needs[name], copies)
+        return left
+
+    def explain(self) -> str:
+        """
+        Show the packing, one instance a line.
+        """
+        rows = [self._row(index) for index in range(len(self.instances))]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [_line(row, widths) for row in rows]
+        if self.left_over:
+            lines.append(f"no place: {listed(self.left_over)}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        """
+        Show the packing, one instance a line.
+        """
+        return self.explain()
+
+    def _row(self, index: int) -> tuple[str, ...]:
+        free = self.free(index)
+        return (
+            str(index + 1),
+            f"{listed(self.instances[index]) or 'empty'};",
+            f"{free.accelerators:g}",
+            f"{free.cpus:g}",
+            f"{round(free.memory_mib / 1024, 1):g}",
+        )
+
+
 def fewest_instances(
     models: Mapping[str, ResourceRequirements], capacity: Capacity
 ) -> Packing:
@@ -229,92 +315,6 @@ def pack(
     return replace(best, instances=tuple(places), left_over={})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Packing:
-    """
-    Which copies run on which instance.
-
-    Args:
-        capacity: What each instance has.
-
-        needs: What a copy of each model reserves.
-
-        instances: For each instance, its copies by model.
-
-        left_over: Copies that found no place, by model.
-
-        reasons:
-            Why not all copies can have a place, in any packing.
-            Empty where that is not proven.
-
-        at_least: How many instances are proven to be needed.
-    """
-
-    capacity: Capacity
-    needs: Mapping[str, ResourceRequirements]
-    instances: tuple[Mapping[str, int], ...]
-    left_over: Mapping[str, int]
-    reasons: tuple[str, ...]
-    at_least: int
-
-    @property
-    def is_complete(self) -> bool:
-        """
-        Whether every copy has a place.
-        """
-        return not self.left_over
-
-    @property
-    def is_impossible(self) -> bool:
-        """
-        Whether it is proven that not every copy can have a place.
-        """
-        return bool(self.reasons)
-
-    @property
-    def is_fewest(self) -> bool:
-        """
-        Whether every copy has a place, and is proven to need all these instances.
-        """
-        return self.is_complete and self.at_least >= len(self.instances)
-
-    def free(self, index: int) -> Capacity:
-        """
-        Return what is left of an instance.
-        """
-        left = self.capacity
-        for name, copies in self.instances[index].items():
-            left = left.minus(self.needs[name], copies)
-        return left
-
-    def explain(self) -> str:
-        """
-        Show the packing, one instance a line.
-        """
-        rows = [self._row(index) for index in range(len(self.instances))]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [_line(row, widths) for row in rows]
-        if self.left_over:
-            lines.append(f"no place: {listed(self.left_over)}")
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        """
-        Show the packing, one instance a line.
-        """
-        return self.explain()
-
-    def _row(self, index: int) -> tuple[str, ...]:
-        free = self.free(index)
-        return (
-            str(index + 1),
-            f"{listed(self.instances[index]) or 'empty'};",
-            f"{free.accelerators:g}",
-            f"{free.cpus:g}",
-            f"{round(free.memory_mib / 1024, 1):g}",
-        )
-
-
 def greedily(kinds: Kinds, instances: int) -> tuple[Fillings, Counts]:
     """
     Place the largest copies first, in several orders; keep what leaves least over.
@@ -331,6 +331,15 @@ def greedily(kinds: Kinds, instances: int) -> tuple[Fillings, Counts]:
             if not any(found[1]):
                 return found
     return best
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    number, held, *free = row
+    accelerators, cpus, memory = map(str.rjust, free, widths[2:])
+    return (
+        f"instance {number:>{widths[0]}}: {held:<{widths[1]}} free "
+        f"{accelerators} accelerators, {cpus} CPU cores, {memory} GiB"
+    )
 
 
 def _by_model(
@@ -373,15 +382,6 @@ def _no_way(best: Packing) -> str:
     over = best.left_over.items()
     left = shortened({n: replace(best.needs[n], copies=count) for n, count in over})
     return f"{_nowhere(best)}: the best leaves {left} over for want of {_short(best)}"
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    number, held, *free = row
-    accelerators, cpus, memory = map(str.rjust, free, widths[2:])
-    return (
-        f"instance {number:>{widths[0]}}: {held:<{widths[1]}} free "
-        f"{accelerators} accelerators, {cpus} CPU cores, {memory} GiB"
-    )
 
 
 def _orders(kinds: Kinds) -> Iterator[list[int]]:

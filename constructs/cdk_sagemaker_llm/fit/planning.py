@@ -140,7 +140,7 @@ def _bits(wanted: int | None, hardware: InstanceType, engine: EngineName) -> int
 
 def _check_numbers(taken: Assumptions) -> None:
     """
-    Refuse what no sum can be made with, in the caller's words.
+    Check that no assumption is a negative number.
     """
     for one in fields(taken):
         value = getattr(taken, one.name)

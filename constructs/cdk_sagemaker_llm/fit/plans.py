@@ -1,5 +1,6 @@
 """
-How a model fits an instance type, in numbers and in words.
+How a model fits an instance type, in numbers and in words, with the arithmetic of one
+accelerator.
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@ What the engines' releases take of an accelerator's memory, each figure with its
 
 A figure is a range: what the best start-up log shows, what is usual, and what is
 promised by. ``docs/memory.md`` shows what comes of it.
+
+SGLang reserves memory of a GPU beside weights and cache, by a sum of its own;
+``mem_fraction_static`` is what is left of it. The sum is that of ``server_args.py`` in
+0.5.5 to 0.5.18 and of ``arg_groups/memory_hook.py`` in 0.5.19 to 0.5.23; what sizes
+the cache after recording graphs (from 0.5.16 on) is off unless a variable is set.
 """
 
 from __future__ import annotations
@@ -34,34 +39,6 @@ _RECORDED: Mapping[tuple[int, int], int] = {
     (1280, 4096): 256,
 }
 _LONGER, _LONGER_STEP = 4608, 512
-
-
-def release_of(engine: EngineName, version: str | None) -> Release:
-    """
-    Return what a release takes; of one that is not known, what any of them does.
-
-    Args:
-        engine: The engine.
-
-        version: Its version, such as ``0.10.2``; of vLLM, what follows the second
-            number does not matter, and of SGLang, what follows the third.
-
-    Raises:
-        ValueError: If it does not begin with two numbers.
-    """
-    if engine in _OTHERS:
-        return _OTHERS[engine]
-    is_vllm = engine == "vllm"
-    if version is None:
-        return _UNKNOWN_VLLM if is_vllm else _UNKNOWN_SGLANG
-    match = _VERSION.match(version)
-    if match is None:
-        raise ValueError(
-            f"engine_version must be a release such as '0.10.2', got {version!r}"
-        )
-    number = tuple(int(part or 0) for part in match.groups())
-    found, oldest = (_SINCE, _VLLM_0_2) if is_vllm else (_SGLANG_SINCE, _SGLANG_0_5_5)
-    return next((one for since, one in found if number >= since), oldest)
 
 
 def _always(figure: float) -> Range:
@@ -323,6 +300,34 @@ _OTHERS: Mapping[EngineName, Release] = {
     "llama.cpp": _LLAMA_CPP,
     "tei": _TEI,
 }
+
+
+def release_of(engine: EngineName, version: str | None) -> Release:
+    """
+    Return what a release takes; of one that is not known, what any of them does.
+
+    Args:
+        engine: The engine.
+
+        version: Its version, such as ``0.10.2``; of vLLM, what follows the second
+            number does not matter, and of SGLang, what follows the third.
+
+    Raises:
+        ValueError: If it does not begin with two numbers.
+    """
+    if engine in _OTHERS:
+        return _OTHERS[engine]
+    is_vllm = engine == "vllm"
+    if version is None:
+        return _UNKNOWN_VLLM if is_vllm else _UNKNOWN_SGLANG
+    match = _VERSION.match(version)
+    if match is None:
+        raise ValueError(
+            f"engine_version must be a release such as '0.10.2', got {version!r}"
+        )
+    number = tuple(int(part or 0) for part in match.groups())
+    found, oldest = (_SINCE, _VLLM_0_2) if is_vllm else (_SGLANG_SINCE, _SGLANG_0_5_5)
+    return next((one for since, one in found if number >= since), oldest)
 
 
 class Case(StrEnum):

@@ -1,5 +1,7 @@
 """
 Whether copies can be placed at all: a count of what can be used, then a search.
+
+Copies are told apart by what they reserve alone: alike ones need not be tried twice.
 """
 
 from __future__ import annotations

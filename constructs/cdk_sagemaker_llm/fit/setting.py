@@ -1,5 +1,6 @@
 """
-All that the memory of one accelerator follows from, and what it comes to at once.
+All that the memory of one accelerator follows from, and what it comes to at once; what
+CUDA shows of a GPU's memory, and which GPUs exchange over NVLink.
 """
 
 from __future__ import annotations

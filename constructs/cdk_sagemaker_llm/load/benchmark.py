@@ -1,5 +1,6 @@
 """
-A sweep over numbers of users: how throughput and latency follow the load.
+A sweep over numbers of users: how throughput and latency follow the load, on how many
+copies, and how it is saved.
 """
 
 from __future__ import annotations
@@ -26,49 +27,6 @@ _LATER = ("copies", "copies_untold")
 FORMAT = "cdk-sagemaker-llm/benchmark"
 VERSION = 1
 _WANTED = "name a file that sagemaker-llm benchmark --save wrote"
-
-
-def run_benchmark(
-    settings: LoadSettings,
-    users: Sequence[int],
-    on_row: Callable[[Benchmark], object] | None = None,
-    on_progress: Callable[[Progress], object] | None = None,
-    copies: int | None = None,
-) -> Benchmark:
-    """
-    Load an endpoint with one number of users after another.
-
-    Ctrl-C ends it with the row that is being measured.
-
-    Args:
-        settings: What they ask, and for how long each time.
-
-        users: How many of them, one number for each row.
-
-        on_row: What is told the benchmark so far after each row.
-            If omitted, nothing.
-
-        on_progress: What is told each second how a row goes. If omitted, nothing.
-
-        copies: How many copies, or instances, serve. If omitted, SageMaker is asked
-            before and after each row, where the caller may ask it.
-
-    Raises:
-        LoadError: If the endpoint refuses any request, or Locust is missing.
-    """
-    began = datetime.now(UTC).isoformat(timespec="seconds")
-    found = Benchmark(endpoint=settings.endpoint, began=began, rows=())
-    counting = Counting(settings) if copies is None else None
-    for count in users:
-        result = run_load(replace(settings, users=count), on_progress)
-        found = replace(found, rows=(*found.rows, row_of(result)), copies=copies)
-        if counting is not None:
-            found = replace(found, **counting.found())
-        if on_row is not None:
-            on_row(found)
-        if result.end - result.begin < settings.run_time * _WHOLE:
-            break
-    return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,6 +109,49 @@ class Benchmark:
                 "this is a saved benchmark of which something is missing or changed; "
                 "write another with --save"
             ) from fault
+
+
+def run_benchmark(
+    settings: LoadSettings,
+    users: Sequence[int],
+    on_row: Callable[[Benchmark], object] | None = None,
+    on_progress: Callable[[Progress], object] | None = None,
+    copies: int | None = None,
+) -> Benchmark:
+    """
+    Load an endpoint with one number of users after another.
+
+    Ctrl-C ends it with the row that is being measured.
+
+    Args:
+        settings: What they ask, and for how long each time.
+
+        users: How many of them, one number for each row.
+
+        on_row: What is told the benchmark so far after each row.
+            If omitted, nothing.
+
+        on_progress: What is told each second how a row goes. If omitted, nothing.
+
+        copies: How many copies, or instances, serve. If omitted, SageMaker is asked
+            before and after each row, where the caller may ask it.
+
+    Raises:
+        LoadError: If the endpoint refuses any request, or Locust is missing.
+    """
+    began = datetime.now(UTC).isoformat(timespec="seconds")
+    found = Benchmark(endpoint=settings.endpoint, began=began, rows=())
+    counting = Counting(settings) if copies is None else None
+    for count in users:
+        result = run_load(replace(settings, users=count), on_progress)
+        found = replace(found, rows=(*found.rows, row_of(result)), copies=copies)
+        if counting is not None:
+            found = replace(found, **counting.found())
+        if on_row is not None:
+            on_row(found)
+        if result.end - result.begin < settings.run_time * _WHOLE:
+            break
+    return found
 
 
 def row_of(result: LoadResult) -> Row:

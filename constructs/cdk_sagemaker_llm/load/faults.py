@@ -27,7 +27,7 @@ class Fault:
     settings: tuple[str, ...]
     values: tuple[object, ...] = ()
 
-    def told(self, named: Callable[[str], str]) -> str:
+    def text(self, named: Callable[[str], str]) -> str:
         """
         Say it, each setting by the name that it has for the caller.
         """
@@ -44,4 +44,4 @@ class SettingsError(ValueError):
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(faults)
-        super().__init__("; ".join(fault.told(str) for fault in self.faults))
+        super().__init__("; ".join(fault.text(str) for fault in self.faults))

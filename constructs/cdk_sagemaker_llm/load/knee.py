@@ -41,7 +41,7 @@ class Objective:
 
     def __post_init__(self) -> None:
         """
-        Refuse what is no objective.
+        Check that the objective has a bound, and a percentile that is known.
         """
         faults = [
             Fault("{} must be more than 0, got {}", (name,), (seconds,))
@@ -86,12 +86,12 @@ class Judged:
 
         is_within: Whether it was met.
 
-        told: What was measured, in words.
+        summary: What was measured, in words.
     """
 
     users: int
     is_within: bool
-    told: str
+    summary: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,19 +130,21 @@ class Knee:
         if within is None:
             said = "None of the numbers of users tried is within the objective"
             rest = (
-                "" if above is None else f": {above.users} are above it, {above.told}"
+                ""
+                if above is None
+                else f": {above.users} are above it, {above.summary}"
             )
         elif above is None:
             said = "All numbers of users tried are within the objective"
             rest = (
-                f": up to {within.users}, {within.told}. Where that ends was not "
+                f": up to {within.users}, {within.summary}. Where that ends was not "
                 "measured; try more users"
             )
         else:
             said = "Within the objective"
             rest = (
-                f": at most {within.users} of the users tried, {within.told}; "
-                f"{above.users} are above it, {above.told}"
+                f": at most {within.users} of the users tried, {within.summary}; "
+                f"{above.users} are above it, {above.summary}"
             )
         again = ", ".join(map(str, self.again))
         chance = f". That {again} are within it again is left out" if again else ""
@@ -191,7 +193,7 @@ def _judge(row: Row, objective: Objective) -> Judged:
     return Judged(
         users=row.users,
         is_within=all(is_within for is_within, _ in found),
-        told=" and ".join(told for _, told in found),
+        summary=" and ".join(summary for _, summary in found),
     )
 
 
@@ -211,10 +213,10 @@ def _held(row: Row, name: str, most: float, percentile: str) -> tuple[bool, str]
         return False, failed if begun else "no request ended"
     asked = min(enough)
     seconds = _percentiles(row, name)[asked]
-    told = f"{_NAMES[name]} {_percent_name(asked)} {seconds:.2f} s"
+    summary = f"{_NAMES[name]} {_percent_name(asked)} {seconds:.2f} s"
     if asked != wanted:
-        told += f", as {failed}"
-    return seconds <= most, told
+        summary += f", as {failed}"
+    return seconds <= most, summary
 
 
 def _percent_name(percent: int) -> str:

@@ -1,5 +1,6 @@
 """
-All that a run measured, and how one process's part joins another's.
+All that a run measured: what is kept of each request, and how one process's part joins
+another's.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-One row of a sweep, as one copy sees it.
+One row of a sweep, as one copy sees it; and a user alone, with short prompts and with
+whole ones, for whom no other row can stand in.
 """
 
 from __future__ import annotations
@@ -19,33 +20,6 @@ _DRAWN = 1000
 
 # So short that the slope shows, and not so short that a prompt costs what none does.
 _PART = 0.25
-
-
-def observed(row: Row, copies: int) -> Observed | None:
-    """
-    Read a row; ``None`` if too little was streamed in it.
-
-    Args:
-        row: The row.
-
-        copies: How many shared the requests.
-
-    Raises:
-        ValueError: If nobody knows how long its prompts were.
-    """
-    steady, figures = row.facts["steady"], row.facts["figures"]
-    if steady is None or figures["between_tokens"] is None:
-        return None
-    return Observed(
-        users=row.users,
-        under_way=steady["under_way"] / copies,
-        latency=steady["latency"],
-        first_token=steady["first_token"],
-        between=figures["between_tokens"]["p50"],
-        prompt=figures["prompt_tokens"] or words_of(row.facts["settings"]),
-        answer=figures["tokens"],
-        is_disturbed=row.facts["is_generator_bottleneck"],
-    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,6 +68,33 @@ class Observed:
         Seconds between two tokens; the mean, stalls included.
         """
         return (self.latency - self.first_token) / max(self.answer - 1, 1.0)
+
+
+def observed(row: Row, copies: int) -> Observed | None:
+    """
+    Read a row; ``None`` if too little was streamed in it.
+
+    Args:
+        row: The row.
+
+        copies: How many shared the requests.
+
+    Raises:
+        ValueError: If nobody knows how long its prompts were.
+    """
+    steady, figures = row.facts["steady"], row.facts["figures"]
+    if steady is None or figures["between_tokens"] is None:
+        return None
+    return Observed(
+        users=row.users,
+        under_way=steady["under_way"] / copies,
+        latency=steady["latency"],
+        first_token=steady["first_token"],
+        between=figures["between_tokens"]["p50"],
+        prompt=figures["prompt_tokens"] or words_of(row.facts["settings"]),
+        answer=figures["tokens"],
+        is_disturbed=row.facts["is_generator_bottleneck"],
+    )
 
 
 def run_alone(

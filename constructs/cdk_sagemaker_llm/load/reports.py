@@ -1,5 +1,8 @@
 """
-Pictures: of a run its course and the percentiles, of a benchmark what follows users.
+Pictures and pages of results: of a run its course and the percentiles, of a benchmark
+what follows the number of users.
+
+A page is one file, with nothing loaded from elsewhere.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-The result of a run, for people, programs and spreadsheets.
+The result of a run, for people, programs and spreadsheets: what was asked, in a line,
+and what came of it, in tables.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-What to scale at, by what a benchmark measured.
+What to scale at, by what a benchmark measured: from how many users on an endpoint
+answers no more a second.
 """
 
 from __future__ import annotations
@@ -162,7 +163,7 @@ class HeadRoom:
 
     def __post_init__(self) -> None:
         """
-        Refuse what is none.
+        Check that each number is finite and at least 0.
         """
         faults = [
             Fault("{} must be at least 0, got {}", (name,), (number,))

@@ -1,5 +1,6 @@
 """
-From a benchmark to a file of service times, which simulations read.
+From a benchmark to a file of service times, which simulations read, with what SageMaker
+says of the endpoint: what serves, and on what.
 """
 
 from __future__ import annotations

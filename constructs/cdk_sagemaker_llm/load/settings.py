@@ -1,5 +1,5 @@
 """
-What a load test is asked to do.
+What a load test is asked to do, and where the processes of other machines join it.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class LoadSettings:
 
     def __post_init__(self) -> None:
         """
-        Refuse what is no load.
+        Check all settings, and report every fault at once.
         """
         faults = [*self._faults(), *self._length_faults()]
         if faults:

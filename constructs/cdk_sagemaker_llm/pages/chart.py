@@ -1,5 +1,7 @@
 """
 Curves as a drawing that grows and shrinks with the page, while its words do not.
+
+The marks of an axis stand at round numbers, few enough to be read.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def chart(panel: Panel) -> str:
     most = max(max(_numbers(values)) for _, values in panel.curves) or 1.0
     step = step_of(most, _MOST_Y)
     top = step * _steps(most, step)
-    said = ", ".join(
+    summary = ", ".join(
         f"{name} up to {_written(max(_numbers(values)))}"
         for name, values in panel.curves
     )
@@ -54,7 +56,7 @@ def chart(panel: Panel) -> str:
         f'{_legend(panel.curves)}</figcaption>\n<div class="plot">\n'
         f"{_ys(top, step)}"
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(panel.unit)}: {escape(said)}">\n'
+        f'aria-label="{escape(panel.unit)}: {escape(summary)}">\n'
         f"{_grid(panel, top, step)}{drawn}</svg>\n{_xs(panel)}"
         f'<div class="x-unit">{escape(panel.x_unit)}</div>\n</div>\n</figure>\n'
     )
@@ -209,8 +211,8 @@ def _xs(panel: Panel) -> str:
 
 
 def _most_of(values: Sequence[float | None]) -> str:
-    known = [value for value in values if value is not None]
-    return _written(max(known)) if known else ""
+    numbers = [value for value in values if value is not None]
+    return _written(max(numbers)) if numbers else ""
 
 
 def _points(
@@ -220,11 +222,11 @@ def _points(
     step = max(1, len(values) // _WIDTH)
     is_joined = False
     for begin in range(0, len(values), step):
-        known = [v for v in values[begin : begin + step] if v is not None]
-        if known:
+        numbers = [v for v in values[begin : begin + step] if v is not None]
+        if numbers:
             x = _WIDTH * panel.xs[begin] / panel.last
-            yield x, _y(max(known), top), is_joined
-        is_joined = bool(known)
+            yield x, _y(max(numbers), top), is_joined
+        is_joined = bool(numbers)
 
 
 def _y(value: float, top: float) -> float:

@@ -1,5 +1,6 @@
 """
-What every page has: its head, its looks, and how tables and lists are written.
+What every page has: its head, its looks, and how tables and lists are written; and the
+formats that a picture can be drawn in.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class AlarmRule:
 
     def __post_init__(self) -> None:
         """
-        Refuse what cannot be evaluated.
+        Check that the alarm can be evaluated.
         """
         if self.comparison not in _COMPARISONS:
             raise ValueError(

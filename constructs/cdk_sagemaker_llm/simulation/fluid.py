@@ -1,5 +1,6 @@
 """
-The requests of one model as an amount that flows: so many arrive, wait, are served.
+The requests of one model as an amount that flows: so many arrive, wait in line, first
+come, first served, and leave.
 """
 
 from __future__ import annotations

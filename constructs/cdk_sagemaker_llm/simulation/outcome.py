@@ -1,5 +1,5 @@
 """
-What one run gives: what was served and what was not, minute by minute.
+What one run gives: what was served and what was not, recorded minute by minute.
 """
 
 from __future__ import annotations

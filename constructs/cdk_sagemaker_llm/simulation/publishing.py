@@ -1,5 +1,10 @@
 """
-What SageMaker says of a model in metrics, every ten seconds.
+What SageMaker says of a model in metrics, every ten seconds: requests, accelerators and
+reservations, by instance and by copy.
+
+An accelerator is busy while its copy has something to do: that is what the driver
+counts, whatever the batch's size. An engine takes the memory for its KV cache when it
+starts, so that memory in use does not follow the load.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """
 A run request by request: each one arrives, waits, and is served or is not.
+
+The requests of an asynchronous endpoint all wait in one queue before its copies.
 """
 
 from __future__ import annotations

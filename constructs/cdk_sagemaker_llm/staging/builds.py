@@ -1,5 +1,9 @@
 """
-How a function answers a stack that asks for something: at once, with a build begun.
+Builds and jobs that a function begins when a stack asks: how it answers at once, stops
+what no stack waits for any more, and passes on how a build ended.
+
+A worker tells its own reason; a build that was stopped, timed out or never started
+cannot, so that its end comes here as an event.
 """
 
 from __future__ import annotations
@@ -101,11 +105,11 @@ def stop_builds(project: str, handle: str) -> None:
     _unless_refused(f"the builds of {project}", lambda: _stop_builds(project, handle))
 
 
-def stop_jobs(wanted: StagedPrefix) -> None:
+def stop_jobs(place: StagedPrefix) -> None:
     """
     Stop the jobs that compile for an order.
     """
-    _unless_refused(f"the jobs of {wanted.uri}", lambda: _stop_jobs(wanted))
+    _unless_refused(f"the jobs of {place.uri}", lambda: _stop_jobs(place))
 
 
 def tell(event: Mapping[str, Any]) -> None:
@@ -145,13 +149,13 @@ def _stop_builds(project: str, handle: str) -> None:
             say(f"{build['id']} is stopped")
 
 
-def _stop_jobs(wanted: StagedPrefix) -> None:
+def _stop_jobs(place: StagedPrefix) -> None:
     s3, sagemaker = boto3.client("s3"), boto3.client("sagemaker")
-    kind = json.loads(wanted.order)["kind"]
-    for key, _ in objects(s3, wanted.bucket, wanted.jobs, delimiter="/"):
-        note = json.loads(s3.get_object(Bucket=wanted.bucket, Key=key)["Body"].read())
-        if note["handle"] == wanted.handle:
-            name = key.removeprefix(wanted.jobs).removesuffix(NOTE)
+    kind = json.loads(place.order)["kind"]
+    for key, _ in objects(s3, place.bucket, place.jobs, delimiter="/"):
+        note = json.loads(s3.get_object(Bucket=place.bucket, Key=key)["Body"].read())
+        if note["handle"] == place.handle:
+            name = key.removeprefix(place.jobs).removesuffix(NOTE)
             _stop_job(sagemaker, kind, name)
 
 

@@ -1,5 +1,5 @@
 """
-Why a model cannot be staged.
+Why a model cannot be staged, and how long to wait before a busy server is asked again.
 """
 
 from __future__ import annotations

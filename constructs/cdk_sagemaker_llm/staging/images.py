@@ -1,5 +1,8 @@
 """
 Mirroring an image in a build: ``python3 -m cdk_sagemaker_llm.staging.images``.
+
+It reads which image is wanted where, logs in to both registries, and copies the layers,
+several at once and none twice.
 """
 
 from __future__ import annotations
@@ -341,7 +344,7 @@ def _manifests(source: Registry, digest: str) -> Iterator[Manifest]:
     """
     found = source.manifest(digest)
     if found.media_type in INDEXES:
-        for one in found.said.get("manifests", []):
+        for one in found.parsed.get("manifests", []):
             yield from _manifests(source, one["digest"])
     yield found
 
@@ -379,7 +382,7 @@ def _blobs(manifests: Sequence[Manifest]) -> list[Blob]:
         one["digest"]: Blob(one["digest"], one["size"])
         for manifest in manifests
         if manifest.media_type not in INDEXES
-        for one in (manifest.said["config"], *manifest.said["layers"])
+        for one in (manifest.parsed["config"], *manifest.parsed["layers"])
     }
     return list(found.values())
 
@@ -432,9 +435,9 @@ class _Pieces:
 
 def _platforms(source: Registry, root: Manifest) -> set[str]:
     if root.media_type in INDEXES:
-        named = [one.get("platform", {}) for one in root.said.get("manifests", [])]
+        named = [one.get("platform", {}) for one in root.parsed.get("manifests", [])]
         return {_platform(one) for one in named}
-    return {_platform(json.loads(source.read_blob(root.said["config"]["digest"])))}
+    return {_platform(json.loads(source.read_blob(root.parsed["config"]["digest"])))}
 
 
 def _next_of(stream: object) -> bytes:

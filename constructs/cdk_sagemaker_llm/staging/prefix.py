@@ -1,5 +1,9 @@
 """
-What a stack asks of the function that starts staging: its custom resource's properties.
+A staged prefix: what a stack asks for, which stacks want it, and what is in it.
+
+S3 reads after each write what was written: a stack marks what it wants before it looks
+for the manifest, and who removes takes the manifest away before looking for marks once
+more. So neither sees the other too late.
 """
 
 from __future__ import annotations
@@ -21,91 +25,6 @@ NOTE = ".json"
 # What one call of DeleteObjects takes.
 _AT_ONCE = 1000
 _GONE = {"404", "NoSuchKey"}
-
-
-class Ownership:
-    """
-    The marks beside one staged prefix.
-
-    Args:
-        wanted: What a stack wants.
-    """
-
-    def __init__(self, wanted: StagedPrefix) -> None:
-        self._wanted = wanted
-        self._s3 = boto3.client("s3")
-
-    def claim(self) -> None:
-        """
-        Mark that the stack wants it.
-        """
-        self._s3.put_object(Bucket=self._wanted.bucket, Key=self._wanted.mark, Body=b"")
-
-    def is_staged(self) -> bool:
-        """
-        Whether the manifest says that all of it is there.
-        """
-        return self._manifest() is not None
-
-    def release(self) -> None:
-        """
-        Take the mark away, and what nobody wants any more where that was asked for.
-
-        What was never finished stays: the next deployment goes on from there.
-        """
-        self._s3.delete_object(Bucket=self._wanted.bucket, Key=self._wanted.mark)
-        if self._wanted.keeps or self._has_owners():
-            return
-        manifest = self._manifest()
-        if manifest is None:
-            return
-        key = {"Bucket": self._wanted.bucket, "Key": self._wanted.manifest}
-        self._s3.delete_object(**key)
-        if self._has_owners():
-            self._s3.put_object(**key, Body=manifest, ContentType="application/json")
-            return
-        keys = [*self._keys(self._wanted.prefix), *self._leftovers()]
-        for first in range(0, len(keys), _AT_ONCE):
-            self._delete(keys[first : first + _AT_ONCE])
-
-    def _leftovers(self) -> Iterator[str]:
-        """
-        Return what jobs read and wrote, where jobs made it.
-        """
-        return iter(()) if self._wanted.project else self._keys(self._wanted.jobs)
-
-    def _delete(self, keys: Sequence[str]) -> None:
-        done = self._s3.delete_objects(
-            Bucket=self._wanted.bucket,
-            Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True},
-        )
-        for error in done.get("Errors", []):
-            raise RuntimeError(
-                f"{error['Key']} of bucket {self._wanted.bucket} was not removed: "
-                f"{error['Message']}"
-            )
-
-    def _has_owners(self) -> bool:
-        return any(self._keys(self._wanted.base + OWNERS))
-
-    def _manifest(self) -> bytes | None:
-        # A list says what is not there: whether reading does, S3 leaves to a permission
-        # to list that is bound to no prefix (API reference, GetObject).
-        if self._wanted.manifest not in self._keys(self._wanted.manifest):
-            return None
-        try:
-            found = self._s3.get_object(
-                Bucket=self._wanted.bucket, Key=self._wanted.manifest
-            )
-        except ClientError as fault:
-            if fault.response["Error"]["Code"] in _GONE:
-                return None
-            raise
-        return bytes(found["Body"].read())
-
-    def _keys(self, prefix: str) -> Iterator[str]:
-        for key, _ in objects(self._s3, self._wanted.bucket, prefix):
-            yield key
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,18 +66,18 @@ class StagedPrefix:
 
             which: ``ResourceProperties``, or those that were before.
         """
-        said = event[which]
-        if not isinstance(said, Mapping):
-            raise TypeError(f"{which} must be an object, got {said!r}")
-        place = f"{event['StackId']} {event['LogicalResourceId']}"
+        properties = event[which]
+        if not isinstance(properties, Mapping):
+            raise TypeError(f"{which} must be an object, got {properties!r}")
+        owner = f"{event['StackId']} {event['LogicalResourceId']}"
         return cls(
-            bucket=said["Bucket"],
-            base=said["Base"],
-            handle=said["Handle"],
-            keeps=said["Keep"] == "true",
-            project=said.get("Project", ""),
-            order=said["Order"],
-            owner=hashlib.sha256(place.encode()).hexdigest()[:16],
+            bucket=properties["Bucket"],
+            base=properties["Base"],
+            handle=properties["Handle"],
+            keeps=properties["Keep"] == "true",
+            project=properties.get("Project", ""),
+            order=properties["Order"],
+            owner=hashlib.sha256(owner.encode()).hexdigest()[:16],
         )
 
     @property
@@ -195,6 +114,91 @@ class StagedPrefix:
         Where it is: the custom resource's physical id.
         """
         return f"s3://{self.bucket}/{self.prefix}"
+
+
+class Ownership:
+    """
+    The marks beside one staged prefix.
+
+    Args:
+        place: The prefix.
+    """
+
+    def __init__(self, place: StagedPrefix) -> None:
+        self._place = place
+        self._s3 = boto3.client("s3")
+
+    def claim(self) -> None:
+        """
+        Mark that the stack wants it.
+        """
+        self._s3.put_object(Bucket=self._place.bucket, Key=self._place.mark, Body=b"")
+
+    def is_staged(self) -> bool:
+        """
+        Whether the manifest says that all of it is there.
+        """
+        return self._manifest() is not None
+
+    def release(self) -> None:
+        """
+        Take the mark away, and what nobody wants any more where that was asked for.
+
+        What was never finished stays: the next deployment goes on from there.
+        """
+        self._s3.delete_object(Bucket=self._place.bucket, Key=self._place.mark)
+        if self._place.keeps or self._has_owners():
+            return
+        manifest = self._manifest()
+        if manifest is None:
+            return
+        key = {"Bucket": self._place.bucket, "Key": self._place.manifest}
+        self._s3.delete_object(**key)
+        if self._has_owners():
+            self._s3.put_object(**key, Body=manifest, ContentType="application/json")
+            return
+        keys = [*self._keys(self._place.prefix), *self._leftovers()]
+        for first in range(0, len(keys), _AT_ONCE):
+            self._delete(keys[first : first + _AT_ONCE])
+
+    def _leftovers(self) -> Iterator[str]:
+        """
+        Return what jobs read and wrote, where jobs made it.
+        """
+        return iter(()) if self._place.project else self._keys(self._place.jobs)
+
+    def _delete(self, keys: Sequence[str]) -> None:
+        done = self._s3.delete_objects(
+            Bucket=self._place.bucket,
+            Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True},
+        )
+        for error in done.get("Errors", []):
+            raise RuntimeError(
+                f"{error['Key']} of bucket {self._place.bucket} was not removed: "
+                f"{error['Message']}"
+            )
+
+    def _has_owners(self) -> bool:
+        return any(self._keys(self._place.base + OWNERS))
+
+    def _manifest(self) -> bytes | None:
+        # A list says what is not there: whether reading does, S3 leaves to a permission
+        # to list that is bound to no prefix (API reference, GetObject).
+        if self._place.manifest not in self._keys(self._place.manifest):
+            return None
+        try:
+            found = self._s3.get_object(
+                Bucket=self._place.bucket, Key=self._place.manifest
+            )
+        except ClientError as fault:
+            if fault.response["Error"]["Code"] in _GONE:
+                return None
+            raise
+        return bytes(found["Body"].read())
+
+    def _keys(self, prefix: str) -> Iterator[str]:
+        for key, _ in objects(self._s3, self._place.bucket, prefix):
+            yield key
 
 
 def objects(

@@ -1,5 +1,6 @@
 """
-Telling CloudFormation how it went: a wait condition, and a custom resource.
+Saying how staging went: in the log, to CloudFormation by a wait condition or a custom
+resource, and by a worker's exit status.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Bringing files from the Hub into S3, several at once, and none twice.
+Bringing files from the Hub into S3: which of a repository, several at once, none twice.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-What one record of an answer says, whichever format it came in.
+What one record of an answer says, whichever format it came in, and which part of its
+text each token stands for.
 """
 
 from __future__ import annotations
@@ -37,27 +38,6 @@ _REASONS = {
 }
 
 
-class WireFormat(StrEnum):
-    """
-    The families of formats that containers answer in.
-    """
-
-    LMI = "lmi"
-    """LMI's own: JSON, JSON lines and SSE, rolling batch and asynchronous."""
-
-    TGI = "tgi"
-    """Text Generation Inference: arrays and SSE, and LMI's ``tgi_compat``."""
-
-    OPENAI = "openai"
-    """Chat and completions of vLLM, SGLang, llama.cpp, TGI and LMI."""
-
-    LLAMA_CPP = "llama.cpp"
-    """llama.cpp's own ``/completion``."""
-
-    EMBEDDINGS = "embeddings"
-    """Vectors and rankings: OpenAI's and vLLM's lists, or the bare ones of TEI."""
-
-
 @dataclass(slots=True)
 class Step:
     """
@@ -89,6 +69,27 @@ class Step:
     calls: list[tuple[int, Record]] = field(default_factory=list)
     embeddings: Embeddings | None = None
     ranking: tuple[Ranked, ...] | None = None
+
+
+class WireFormat(StrEnum):
+    """
+    The families of formats that containers answer in.
+    """
+
+    LMI = "lmi"
+    """LMI's own: JSON, JSON lines and SSE, rolling batch and asynchronous."""
+
+    TGI = "tgi"
+    """Text Generation Inference: arrays and SSE, and LMI's ``tgi_compat``."""
+
+    OPENAI = "openai"
+    """Chat and completions of vLLM, SGLang, llama.cpp, TGI and LMI."""
+
+    LLAMA_CPP = "llama.cpp"
+    """llama.cpp's own ``/completion``."""
+
+    EMBEDDINGS = "embeddings"
+    """Vectors and rankings: OpenAI's and vLLM's lists, or the bare ones of TEI."""
 
 
 def finish_reason(

@@ -1,5 +1,6 @@
 """
-The service's rules for what users may choose: names, counts, ranges and time-outs.
+The service's rules for what users choose: names, counts, ranges, time-outs, how far
+back an alarm looks, and how often an endpoint publishes metrics.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-How constructs report findings: errors together at once, warnings as annotations.
+How constructs report findings: errors together at once, warnings as annotations; and
+how their arguments are held to the declared kinds before a body runs.
 """
 
 from __future__ import annotations

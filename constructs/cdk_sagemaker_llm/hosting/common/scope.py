@@ -2,7 +2,8 @@
 Which stack a construct is in, and for which region, asked for once each.
 
 A call into the CDK's Node process costs as much as a check (ADR 2), and the parts of
-one model all ask the same.
+one model all ask the same. For the same reason an interface of ``aws_ec2`` is named
+here by what jsii asks of it: the module takes half a second to load.
 """
 
 from __future__ import annotations

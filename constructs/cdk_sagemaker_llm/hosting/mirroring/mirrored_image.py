@@ -1,5 +1,6 @@
 """
-A serving image that is copied into a registry of the account's own, at deployment.
+A serving image that is copied into a registry of the account's own at deployment; what
+it may be is checked before anything is made.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Alarms on what is hosted.
+Alarms on what is hosted: which metrics they watch, and which thresholds make sense.
 """
 
 from __future__ import annotations

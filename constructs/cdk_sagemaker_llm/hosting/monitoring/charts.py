@@ -1,5 +1,6 @@
 """
-Which charts a dashboard has, and which metrics each draws.
+Which charts a dashboard has, which metrics each draws, and the target of each policy of
+scaling as a line.
 """
 
 from __future__ import annotations
@@ -22,6 +23,27 @@ _Policy = appscaling.CfnScalingPolicy
 _MILLISECOND = 1000
 
 _SECOND = 1000 * _MILLISECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """
+    One chart.
+
+    Args:
+        title: What it shows, with its unit.
+
+        curves: Its curves.
+
+        has_bounds: Whether the bounds of scaling are drawn into it.
+
+        most: The end of its axis; ``None`` for whatever there is.
+    """
+
+    title: str
+    curves: tuple[Curve, ...]
+    has_bounds: bool = False
+    most: int | None = None
 
 
 def of_asynchronous(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
@@ -67,27 +89,6 @@ def of_variants(accelerators: int | None, cores: int | None) -> tuple[Chart, ...
         _OTHER_TIME,
         *_hardware(accelerators, cores),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """
-    One chart.
-
-    Args:
-        title: What it shows, with its unit.
-
-        curves: Its curves.
-
-        has_bounds: Whether the bounds of scaling are drawn into it.
-
-        most: The end of its axis; ``None`` for whatever there is.
-    """
-
-    title: str
-    curves: tuple[Curve, ...]
-    has_bounds: bool = False
-    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 """
-The metrics of an inference component.
+The metrics of an inference component, and the alarms on them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-Metrics of the CDK, made from what the service publishes.
+Metrics of the CDK, made from what the service publishes, and how they are read: by the
+CDK's own options and by those of SageMaker's dimensions.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-The metrics of an endpoint's variants.
+The metrics of an endpoint's variants, of their requests and of their instances, and the
+alarms on them.
 """
 
 from __future__ import annotations

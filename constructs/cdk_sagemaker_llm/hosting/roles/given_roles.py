@@ -1,6 +1,9 @@
 """
-What a given role lacks that stays as it is: all that is asked of one made elsewhere,
-and what is missing of one whose statements are in the app.
+Roles that a user gives: whose they are, whether two are the same, and what one lacks
+that stays as it is.
+
+Of a role that is made elsewhere, all that is asked of it is said; of one whose
+statements are in the app, what is missing.
 """
 
 from __future__ import annotations
@@ -145,22 +148,22 @@ class _Reminder:
         """
         if not isinstance(node, iam.Policy):
             return
-        stack, wanted = stack_of(node), list(self._asked_for())
-        known = _placeholder_values(stack)
-        document = _resolved(stack, document_json(wanted), known)
-        seen = _seen(self._role, known)
+        stack, needed = stack_of(node), list(self._asked_for())
+        values = _placeholder_values(stack)
+        document = _resolved(stack, document_json(needed), values)
+        seen = _seen(self._role, values)
         node.node.add_metadata(
             METADATA,
             {
                 "role": _name_of(self._role),
                 "policy": document,
                 "trust": trust_document(
-                    known.get("AWS::AccountId", "${AWS::AccountId}")
+                    values.get("AWS::AccountId", "${AWS::AccountId}")
                 ),
             },
         )
         if seen is None:
-            annotate(node, [_untouched_finding(self._role, wanted, document)])
+            annotate(node, [_untouched_finding(self._role, needed, document)])
         else:
             annotate(node, _lack_findings(self._role, document, seen))
 
@@ -188,18 +191,18 @@ def _placeholder_values(stack: Stack) -> dict[str, str]:
     return found
 
 
-def _resolved(stack: Stack, value: object, known: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
-    return pasted(stack.resolve(value), known)
+def _resolved(stack: Stack, value: object, values: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
+    return pasted(stack.resolve(value), values)
 
 
-def _seen(role: iam.IRole, known: Mapping[str, str]) -> _Seen | None:
+def _seen(role: iam.IRole, values: Mapping[str, str]) -> _Seen | None:
     """
     Return what the app says of a role; ``None`` for one that is made elsewhere.
     """
     stack = stack_of(_construct(role))
     match stack.resolve(role.role_arn):
         case {"Fn::GetAtt": [str(name), "Arn"]}:
-            return _read(stack, name, known)
+            return _read(stack, name, values)
     return None
 
 
@@ -209,12 +212,12 @@ def _name_of(role: iam.IRole) -> str:
 
 
 def _untouched_finding(
-    role: iam.IRole, wanted: Sequence[Statement], document: Mapping[str, Any]
+    role: iam.IRole, needed: Sequence[Statement], document: Mapping[str, Any]
 ) -> Finding:
-    needs = "; ".join(str(statement) for statement in wanted)
+    needs = "; ".join(str(statement) for statement in needed)
     return UNTOUCHED_ROLE.finding(
-        f"role {_name_of(role)} stays as it is, and must be allowed {needs}; its policy: "
-        f"{_compact(document)}",
+        f"role {_name_of(role)} stays as it is, and must be allowed {needs}; "
+        f"its policy: {_compact(document)}",
         "see that it is, where the role is made",
     )
 
@@ -258,21 +261,21 @@ def _construct(role: iam.IRole) -> Construct:
     return scope
 
 
-def _read(stack: Stack, name: str, known: Mapping[str, str]) -> _Seen | None:
+def _read(stack: Stack, name: str, values: Mapping[str, str]) -> _Seen | None:
     statements: list[Mapping[str, Any]] = []
     unseen: list[str] = []
     found, trust = False, None
     for each in stack.node.find_all():
         if isinstance(each, iam.CfnRole) and stack.get_logical_id(each) == name:
             found, trust = True, stack.resolve(each.assume_role_policy_document)
-            unseen = _resolved(stack, each.managed_policy_arns, known) or []
+            unseen = _resolved(stack, each.managed_policy_arns, values) or []
             for policy in stack.resolve(each.policies) or []:
                 statements += statements_of(policy.get("policyDocument"))
         elif isinstance(each, iam.CfnPolicy | iam.CfnManagedPolicy) and {
             "Ref": name
         } in (stack.resolve(each.roles) or []):
             statements += statements_of(stack.resolve(each.policy_document))
-    return _Seen(pasted(statements, known), trust, unseen) if found else None
+    return _Seen(pasted(statements, values), trust, unseen) if found else None
 
 
 def _compact(value: object) -> str:

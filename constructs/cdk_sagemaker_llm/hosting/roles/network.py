@@ -1,10 +1,10 @@
 """
-Where a model runs: subnets, security groups, and whether it may reach out at all.
+Where a model runs: subnets and security groups, whether it may reach out at all, and
+whether it reaches the Hugging Face Hub and S3.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -14,7 +14,7 @@ from constructs import Construct, IConstruct
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.scope import stage_of
-from cdk_sagemaker_llm.hosting.roles.statements import Statement
+from cdk_sagemaker_llm.hosting.roles.statements import TOKEN, Statement
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.rules import API
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -48,142 +48,6 @@ NO_WAY_TO_S3 = Rule(
     "model data is on S3, and its isolated subnets have no endpoint of S3",
     "SageMaker developer guide, host-vpc",
 )
-
-_TOKEN = re.compile(r"\$\{Token\[[^\]]+\]\}")
-
-
-def network_findings(network: Network) -> list[Finding]:
-    """
-    Check that SageMaker can attach instances to the network.
-    """
-    if network.vpc is None:
-        return []
-    found = []
-    groups = len(network.security_groups)
-    if groups > _MOST_GROUPS:
-        found.append(
-            IMPOSSIBLE_NETWORK.finding(
-                f"security_groups must be at most {_MOST_GROUPS}, got {groups}"
-            )
-        )
-    try:
-        count = len(network.subnet_ids())
-    except RuntimeError as fault:
-        reason = str(fault).splitlines()[0].removeprefix("Error: ")
-        return [
-            *found,
-            IMPOSSIBLE_NETWORK.finding(
-                f"subnets select none of the VPC: {reason}",
-                "name subnets that it has, such as subnets=ec2.SubnetSelection("
-                "subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)",
-            ),
-        ]
-    if not 1 <= count <= _MOST_SUBNETS and not is_unresolved(network.subnet_ids()):
-        found.append(
-            IMPOSSIBLE_NETWORK.finding(
-                f"subnets must be 1 to {_MOST_SUBNETS}, got {count}",
-                "name subnets that the VPC has",
-            )
-        )
-    return found
-
-
-def zone_findings(network: Network) -> list[Finding]:
-    """
-    Warn of a usable network's only subnet; of several the zones are not asked for.
-    """
-    if network.vpc is None:
-        return []
-    chosen = network.subnet_ids()
-    if len(chosen) != 1 or is_unresolved(chosen):
-        return []
-    return [
-        ONE_ZONE.finding(
-            "subnets must be in two or more zones, by SageMaker's guide, got one "
-            "subnet: capacity of one zone runs out first, and a zone that fails takes "
-            "all instances along",
-            "name a subnet of another zone as well",
-        )
-    ]
-
-
-def way_out_findings(
-    network: Network, model: ModelSource | None, variables: Mapping[str, str]
-) -> list[Finding]:
-    """
-    Warn of subnets from which a container does not reach the Hub, as far as the
-    template shows it: a transit gateway or a proxy elsewhere may be the way.
-
-    Args:
-        network: Where the container runs.
-
-        model: Where the weights come from.
-
-        variables: The container's environment.
-    """
-    if network.vpc is None or network.isolated:
-        return []
-    if not isinstance(model, HuggingFaceModel) or set(_WAYS_AROUND) & set(variables):
-        return []
-    kind = kind_without_a_way(network)
-    if kind is None:
-        return []
-    addresses = ": SageMaker's network interfaces get no public address there"
-    return [
-        NO_WAY_OUT.finding(
-            f"{model.model_id} is downloaded from the Hugging Face Hub, and its "
-            f"subnets are {kind}{addresses if kind == 'public' else ''}",
-            "choose private subnets with a NAT gateway, serve an S3Model, or name a "
-            "mirror as HF_ENDPOINT in environment",
-        )
-    ]
-
-
-def kind_without_a_way(network: Network) -> str | None:
-    """
-    Return of which kind all subnets are that lead nowhere; ``None`` if some may.
-    """
-    vpc = network.vpc
-    if vpc is None:
-        return None
-    chosen = set(network.subnet_ids())
-    if chosen <= _ids(vpc.isolated_subnets):
-        return "isolated"
-    return "public" if chosen <= _ids(vpc.public_subnets) else None
-
-
-def s3_findings(construct: Construct, network: Network) -> list[Finding]:
-    """
-    Warn of subnets from which model data cannot be fetched, as far as the app shows
-    it: of a VPC that was made elsewhere nothing is known.
-
-    Args:
-        construct: The model that has data on S3.
-
-        network: Where it runs.
-    """
-    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
-
-    vpc = network.vpc
-    if not isinstance(vpc, ec2.Vpc):
-        return []
-    chosen = network.subnet_ids()
-    isolated = {subnet.subnet_id for subnet in vpc.isolated_subnets}
-    if not chosen or not set(chosen) <= isolated:
-        return []
-    defined = stage_of(construct).node.find_all()
-    if any(isinstance(each, ec2.CfnRoute) for each in _below(vpc, defined)):
-        return []
-    ways = endpoints_of(vpc, defined)
-    if any(is_of(each, "s3") for each in ways):
-        return []
-    return [
-        NO_WAY_TO_S3.finding(
-            "its weights or its tarball are on S3, and its subnets are isolated, "
-            "without an endpoint of S3: SageMaker fetches them through these subnets",
-            "define PrivateAccess(self, 'Private', vpc=vpc), or an endpoint of S3",
-        )
-    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -335,6 +199,140 @@ class Network:
         ]
 
 
+def network_findings(network: Network) -> list[Finding]:
+    """
+    Check that SageMaker can attach instances to the network.
+    """
+    if network.vpc is None:
+        return []
+    found = []
+    groups = len(network.security_groups)
+    if groups > _MOST_GROUPS:
+        found.append(
+            IMPOSSIBLE_NETWORK.finding(
+                f"security_groups must be at most {_MOST_GROUPS}, got {groups}"
+            )
+        )
+    try:
+        count = len(network.subnet_ids())
+    except RuntimeError as fault:
+        reason = str(fault).splitlines()[0].removeprefix("Error: ")
+        return [
+            *found,
+            IMPOSSIBLE_NETWORK.finding(
+                f"subnets select none of the VPC: {reason}",
+                "name subnets that it has, such as subnets=ec2.SubnetSelection("
+                "subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)",
+            ),
+        ]
+    if not 1 <= count <= _MOST_SUBNETS and not is_unresolved(network.subnet_ids()):
+        found.append(
+            IMPOSSIBLE_NETWORK.finding(
+                f"subnets must be 1 to {_MOST_SUBNETS}, got {count}",
+                "name subnets that the VPC has",
+            )
+        )
+    return found
+
+
+def zone_findings(network: Network) -> list[Finding]:
+    """
+    Warn of a usable network's only subnet; of several the zones are not asked for.
+    """
+    if network.vpc is None:
+        return []
+    chosen = network.subnet_ids()
+    if len(chosen) != 1 or is_unresolved(chosen):
+        return []
+    return [
+        ONE_ZONE.finding(
+            "subnets must be in two or more zones, by SageMaker's guide, got one "
+            "subnet: capacity of one zone runs out first, and a zone that fails takes "
+            "all instances along",
+            "name a subnet of another zone as well",
+        )
+    ]
+
+
+def way_out_findings(
+    network: Network, model: ModelSource | None, variables: Mapping[str, str]
+) -> list[Finding]:
+    """
+    Warn of subnets from which a container does not reach the Hub, as far as the
+    template shows it: a transit gateway or a proxy elsewhere may be the way.
+
+    Args:
+        network: Where the container runs.
+
+        model: Where the weights come from.
+
+        variables: The container's environment.
+    """
+    if network.vpc is None or network.isolated:
+        return []
+    if not isinstance(model, HuggingFaceModel) or set(_WAYS_AROUND) & set(variables):
+        return []
+    kind = kind_without_a_way(network)
+    if kind is None:
+        return []
+    addresses = ": SageMaker's network interfaces get no public address there"
+    return [
+        NO_WAY_OUT.finding(
+            f"{model.model_id} is downloaded from the Hugging Face Hub, and its "
+            f"subnets are {kind}{addresses if kind == 'public' else ''}",
+            "choose private subnets with a NAT gateway, serve an S3Model, or name a "
+            "mirror as HF_ENDPOINT in environment",
+        )
+    ]
+
+
+def kind_without_a_way(network: Network) -> str | None:
+    """
+    Return of which kind all subnets are that lead nowhere; ``None`` if some may.
+    """
+    vpc = network.vpc
+    if vpc is None:
+        return None
+    chosen = set(network.subnet_ids())
+    if chosen <= _ids(vpc.isolated_subnets):
+        return "isolated"
+    return "public" if chosen <= _ids(vpc.public_subnets) else None
+
+
+def s3_findings(construct: Construct, network: Network) -> list[Finding]:
+    """
+    Warn of subnets from which model data cannot be fetched, as far as the app shows
+    it: of a VPC that was made elsewhere nothing is known.
+
+    Args:
+        construct: The model that has data on S3.
+
+        network: Where it runs.
+    """
+    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+    vpc = network.vpc
+    if not isinstance(vpc, ec2.Vpc):
+        return []
+    chosen = network.subnet_ids()
+    isolated = {subnet.subnet_id for subnet in vpc.isolated_subnets}
+    if not chosen or not set(chosen) <= isolated:
+        return []
+    defined = stage_of(construct).node.find_all()
+    if any(isinstance(each, ec2.CfnRoute) for each in _below(vpc, defined)):
+        return []
+    ways = endpoints_of(vpc, defined)
+    if any(is_of(each, "s3") for each in ways):
+        return []
+    return [
+        NO_WAY_TO_S3.finding(
+            "its weights or its tarball are on S3, and its subnets are isolated, "
+            "without an endpoint of S3: SageMaker fetches them through these subnets",
+            "define PrivateAccess(self, 'Private', vpc=vpc), or an endpoint of S3",
+        )
+    ]
+
+
 def endpoints_of(
     vpc: ec2.IVpc, constructs: Iterable[IConstruct]
 ) -> list[ec2.CfnVPCEndpoint]:
@@ -349,7 +347,7 @@ def endpoints_of(
 
 def is_of(endpoint: ec2.CfnVPCEndpoint, service: str) -> bool:
     # The region is in the middle, and S3's name ends in a placeholder of its own.
-    name = _TOKEN.sub("", endpoint.service_name or "")
+    name = TOKEN.sub("", endpoint.service_name or "")
     return name.endswith(f".{service}")
 
 

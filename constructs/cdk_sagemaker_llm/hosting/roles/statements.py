@@ -2,7 +2,9 @@
 What a role may do, as plain values: united, counted, and written as IAM has it.
 
 What belongs here makes no resource; a placeholder is counted at the longest that it
-can stand for.
+can stand for. Placeholders of partition, region and account are asked for once: a call
+into the CDK's Node process costs as much as a check. IAM names a key of KMS by its ARN,
+never by its alias.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from aws_cdk import Aws
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
-_TOKEN = re.compile(r"\$\{Token\[[^\]]+\]\}")
+TOKEN = re.compile(r"\$\{Token\[[^\]]+\]\}")
 # The longest of each that there is: aws-us-gov, ap-southeast-2, twelve digits.
 _LENGTHS = {"AWS::Partition": 10, "AWS::Region": 14, "AWS::AccountId": 12}
 # An ECR repository's name has up to 256 characters; of all that models refer to, none
@@ -27,6 +29,51 @@ _LENGTHS = {"AWS::Partition": 10, "AWS::Region": 14, "AWS::AccountId": 12}
 _LONGEST_REFERENCE = 320
 
 _ALIAS = ":alias/"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Statement:
+    """
+    One thing that a role may do.
+
+    Args:
+        sid: A name that says what for.
+
+        actions: The actions, each by its full name.
+
+        resources: On what.
+
+        conditions: Under which conditions.
+
+        wildcard_reason:
+            Why a resource has a ``*`` in it.
+            It is what cdk-nag is told, at the policy.
+    """
+
+    sid: str
+    actions: Sequence[str]
+    resources: Sequence[str]
+    conditions: Mapping[str, Mapping[str, Sequence[str]]] | None = None
+    wildcard_reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """
+        Render as IAM writes it.
+        """
+        conditions = {"Condition": self.conditions} if self.conditions else {}
+        return {
+            "Sid": self.sid,
+            "Effect": "Allow",
+            "Action": list(self.actions),
+            "Resource": list(self.resources),
+            **conditions,
+        }
+
+    def __str__(self) -> str:
+        """
+        Say it in short: what for, and which actions.
+        """
+        return f"{self.sid} ({', '.join(self.actions)})"
 
 
 def covers(statements: Iterable[Statement], wanted: Statement) -> bool:
@@ -61,7 +108,7 @@ def size_of(statements: Iterable[Statement]) -> int:
     text = json.dumps(document_json(statements), separators=(",", ":"))
     for placeholder, name in own_names().items():
         text = text.replace(placeholder, "x" * _LENGTHS[name])
-    return len(_TOKEN.sub("x" * _LONGEST_REFERENCE, text))
+    return len(TOKEN.sub("x" * _LONGEST_REFERENCE, text))
 
 
 def document_json(statements: Iterable[Statement]) -> dict[str, Any]:
@@ -207,51 +254,6 @@ def key_access(
     # KMS developer guide, alias-authorization: an alias in a policy's resource lets
     # nobody use the key.
     return found + [_by_alias(sid, actions, arn) for arn in every if _ALIAS in arn]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Statement:
-    """
-    One thing that a role may do.
-
-    Args:
-        sid: A name that says what for.
-
-        actions: The actions, each by its full name.
-
-        resources: On what.
-
-        conditions: Under which conditions.
-
-        wildcard_reason:
-            Why a resource has a ``*`` in it.
-            It is what cdk-nag is told, at the policy.
-    """
-
-    sid: str
-    actions: Sequence[str]
-    resources: Sequence[str]
-    conditions: Mapping[str, Mapping[str, Sequence[str]]] | None = None
-    wildcard_reason: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """
-        Render as IAM writes it.
-        """
-        conditions = {"Condition": self.conditions} if self.conditions else {}
-        return {
-            "Sid": self.sid,
-            "Effect": "Allow",
-            "Action": list(self.actions),
-            "Resource": list(self.resources),
-            **conditions,
-        }
-
-    def __str__(self) -> str:
-        """
-        Say it in short: what for, and which actions.
-        """
-        return f"{self.sid} ({', '.join(self.actions)})"
 
 
 def _united_by(

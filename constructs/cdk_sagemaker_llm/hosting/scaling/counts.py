@@ -1,5 +1,6 @@
 """
-The numbers that serve requests: instances of a variant, copies of a component.
+The numbers that serve requests: instances of a variant, copies of a component, and
+whether the instances of a host ever go to zero.
 """
 
 from __future__ import annotations
@@ -206,42 +207,6 @@ class ScalableInstanceCount(_ServingCount):
         return policy
 
 
-def host_zero_findings(
-    host: Construct, components: Sequence[ScaledComponent]
-) -> list[Finding]:
-    """
-    Check, when all is defined, that the components of a host let its instances go.
-
-    A host without components may get them elsewhere, and a component that starts
-    without copies is scaled by hand.
-
-    Args:
-        host: The host, whose minimum is zero.
-
-        components: Its components.
-    """
-    awake = [one for one in components if not _may_sleep(one)]
-    if not awake or _is_scaled_otherwise(host):
-        return []
-    names = ", ".join(one.node.path for one in awake)
-    if len(awake) == len(components):
-        return [
-            HALF_TO_ZERO.finding(
-                f"min_instance_count is 0, and no component ever goes to zero: {names}",
-                "call auto_scale_copy_count(min_capacity=0, ...) on each, or leave "
-                "min_instance_count out; where something else takes the copies away, "
-                "define the host from its building blocks",
-            )
-        ]
-    return [
-        KEPT_AWAKE.finding(
-            "min_instance_count is 0, and instances stay for components that never "
-            f"go to zero: {names}",
-            "call auto_scale_copy_count(min_capacity=0, ...) on each",
-        )
-    ]
-
-
 class ScalableCopyCount(_ServingCount):
     """
     The number of copies of an inference component.
@@ -376,6 +341,42 @@ class HostedCopyCount(ScalableCopyCount):
                 annotate(self, told)
                 if told:
                     break
+
+
+def host_zero_findings(
+    host: Construct, components: Sequence[ScaledComponent]
+) -> list[Finding]:
+    """
+    Check, when all is defined, that the components of a host let its instances go.
+
+    A host without components may get them elsewhere, and a component that starts
+    without copies is scaled by hand.
+
+    Args:
+        host: The host, whose minimum is zero.
+
+        components: Its components.
+    """
+    awake = [one for one in components if not _may_sleep(one)]
+    if not awake or _is_scaled_otherwise(host):
+        return []
+    names = ", ".join(one.node.path for one in awake)
+    if len(awake) == len(components):
+        return [
+            HALF_TO_ZERO.finding(
+                f"min_instance_count is 0, and no component ever goes to zero: {names}",
+                "call auto_scale_copy_count(min_capacity=0, ...) on each, or leave "
+                "min_instance_count out; where something else takes the copies away, "
+                "define the host from its building blocks",
+            )
+        ]
+    return [
+        KEPT_AWAKE.finding(
+            "min_instance_count is 0, and instances stay for components that never "
+            f"go to zero: {names}",
+            "call auto_scale_copy_count(min_capacity=0, ...) on each",
+        )
+    ]
 
 
 class ScaledComponent(Protocol):

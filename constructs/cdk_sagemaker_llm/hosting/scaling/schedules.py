@@ -1,5 +1,6 @@
 """
-Scheduled actions: bounds that change with the time of day.
+Scheduled actions: bounds that change with the time of day, one by one or as office
+hours.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ WRONG_SCHEDULE = Rule(
     "API reference, PutScheduledAction",
 )
 
-_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_CRON_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _MONTHS = (
     *("JAN", "FEB", "MAR", "APR", "MAY", "JUN"),
     *("JUL", "AUG", "SEP", "OCT", "NOV", "DEC"),
@@ -46,7 +47,7 @@ _Target = appscaling.CfnScalableTarget
 
 _Action = appscaling.CfnScalableTarget.ScheduledActionProperty
 
-_OFFICE_DAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
+_WEEK = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)\Z")
 
 
@@ -387,7 +388,7 @@ def hours_of(opens: str, closes: str, days: str) -> tuple[Hours, list[Finding]]:
             )
         ]
     overnight = until < from_
-    closing = frozenset((day + overnight) % len(_OFFICE_DAYS) for day in numbers)
+    closing = frozenset((day + overnight) % len(_WEEK) for day in numbers)
     return Hours(_cron(from_, numbers), _cron(until, closing)), []
 
 
@@ -423,15 +424,15 @@ def _numbers(days: str) -> frozenset[int]:
     Return days by their numbers, from 0 for Monday; none where one is unknown.
     """
     if days.strip() == "*":
-        return frozenset(range(len(_OFFICE_DAYS)))
+        return frozenset(range(len(_WEEK)))
     found: set[int] = set()
     for part in days.upper().replace(" ", "").split(","):
         first, dash, last = part.partition("-")
-        if first not in _OFFICE_DAYS or (dash and last not in _OFFICE_DAYS):
+        if first not in _WEEK or (dash and last not in _WEEK):
             return frozenset()
-        begin = _OFFICE_DAYS.index(first)
-        length = (_OFFICE_DAYS.index(last) - begin) % len(_OFFICE_DAYS) if dash else 0
-        found.update((begin + each) % len(_OFFICE_DAYS) for each in range(length + 1))
+        begin = _WEEK.index(first)
+        length = (_WEEK.index(last) - begin) % len(_WEEK) if dash else 0
+        found.update((begin + each) % len(_WEEK) for each in range(length + 1))
     return frozenset(found)
 
 
@@ -457,15 +458,15 @@ def _certain(expression: str) -> str:
 
 
 def _named(days: frozenset[int]) -> str:
-    if len(days) == len(_OFFICE_DAYS):
+    if len(days) == len(_WEEK):
         return "*"
     ordered = sorted(days)
     first, last = ordered[0], ordered[-1]
     is_run = last - first + 1 == len(ordered)
     # The service's week begins on Sunday, so that a range must not lead up to it.
-    if is_run and len(ordered) > 1 and _OFFICE_DAYS[last] != "SUN":
-        return f"{_OFFICE_DAYS[first]}-{_OFFICE_DAYS[last]}"
-    return ",".join(_OFFICE_DAYS[day] for day in ordered)
+    if is_run and len(ordered) > 1 and _WEEK[last] != "SUN":
+        return f"{_WEEK[first]}-{_WEEK[last]}"
+    return ",".join(_WEEK[day] for day in ordered)
 
 
 def _beginning(found: re.Match[str]) -> str:
@@ -477,5 +478,5 @@ def _beginning(found: re.Match[str]) -> str:
 def _place(text: str) -> int | None:
     if text.isdecimal():
         return int(text)
-    names = next((names for names in (_DAYS, _MONTHS) if text in names), ())
+    names = next((names for names in (_CRON_DAYS, _MONTHS) if text in names), ())
     return names.index(text) if text in names else None

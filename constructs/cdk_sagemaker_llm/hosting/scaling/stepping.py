@@ -1,5 +1,9 @@
 """
-Step scaling: a policy that changes capacity by how far a metric is past a threshold.
+Step scaling: a policy that changes capacity by how far a metric is past a threshold,
+with its steps and its alarm.
+
+The service counts a step's bounds from the alarm's threshold, and closes the interval
+at the end nearer to it (user guide, step-scaling-policy-overview).
 """
 
 from __future__ import annotations
@@ -226,7 +230,7 @@ class Staircase:
     Steps in one direction, the one at the threshold first.
 
     Args:
-        steps: They.
+        steps: The steps, in order.
 
         goes_up: Whether they count from the threshold up, or from it down.
     """
@@ -237,14 +241,15 @@ class Staircase:
     @property
     def threshold(self) -> float:
         """
-        The alarm's.
+        The alarm's threshold.
         """
         return _start(self.steps[0], goes_up=self.goes_up)
 
     @property
     def comparison(self) -> str:
         """
-        The alarm's; it has the threshold itself in the first step, as the policy does.
+        The alarm's comparison; the threshold itself is in the first step, as in the
+        policy.
         """
         kind = "Greater" if self.goes_up else "Less"
         return f"{kind}ThanOrEqualToThreshold"

@@ -1,5 +1,6 @@
 """
-What a policy needs to know of the target that it changes.
+A scalable target: what Application Auto Scaling takes of its bounds, and which policies
+and scheduled actions it has, by name.
 """
 
 from __future__ import annotations
@@ -44,12 +45,21 @@ _ACTION_NAME = re.compile(r"(?! )[^\x00-\x1f\x7f-\x9f:/|]{1,256}(?<! )\Z")
 _kept: WeakKeyDictionary[ScalableTargetBase, Contents] = WeakKeyDictionary()
 
 
+class ScalableTargetBase(Construct):
+    """
+    A number that Application Auto Scaling may change.
+    """
+
+    cfn_scalable_target: appscaling.CfnScalableTarget
+    """The resource itself, for what this class does not offer."""
+
+
 def keep_contents(target: ScalableTargetBase, least: int, most: int) -> None:
     """
-    Begin to remember what a target has.
+    Begin to remember the policies and actions of a target.
 
     Args:
-        target: It.
+        target: The scalable target.
 
         least: The minimum that it starts with.
 
@@ -60,18 +70,9 @@ def keep_contents(target: ScalableTargetBase, least: int, most: int) -> None:
 
 def contents_of(target: ScalableTargetBase) -> Contents:
     """
-    Return what a target has.
+    Return the policies and actions of a target.
     """
     return _kept[target]
-
-
-class ScalableTargetBase(Construct):
-    """
-    A number that Application Auto Scaling may change.
-    """
-
-    cfn_scalable_target: appscaling.CfnScalableTarget
-    """The resource itself, for what this class does not offer."""
 
 
 class Contents:

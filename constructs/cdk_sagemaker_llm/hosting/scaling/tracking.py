@@ -1,5 +1,5 @@
 """
-Target tracking: a policy that keeps a metric near a target.
+Target tracking: a policy that keeps a metric near a target, and how it names it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-Scale to zero: what wakes a component that has no copy, and what that costs.
+Scale to zero: what wakes a component that has no copy, what that costs, and what the
+hosts of its copies allow.
 
 The set is that of the SageMaker guide, endpoint-auto-scaling-zero-instances, with the
 alarm of AWS's notebook: the guide's own goes off at the second request alone.
@@ -202,11 +203,11 @@ def waking_findings(
         parts["its image"] = seconds(times.image_pull, kind)
     weights = "its weights" if size is None else f"{size / _GIGABYTE:.1f} GB of weights"
     parts[f"the start with {weights}"] = start
-    told = ", ".join(f"{_minutes(time)} for {what}" for what, time in parts.items())
+    spans = ", ".join(f"{_minutes(time)} for {what}" for what, time in parts.items())
     return [
         WAKING.finding(
             f"waking from zero takes about {_minutes(sum(parts.values()))} minutes "
-            f"({told}), and requests fail until then",
+            f"({spans}), and requests fail until then",
             "have clients try again, or keep min_capacity=1",
         )
     ]

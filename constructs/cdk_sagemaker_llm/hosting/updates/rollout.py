@@ -340,7 +340,7 @@ def rollback_batch_of(rollout: Rolling) -> Batch | None:
         instances=rollout.rollback_instances,
         copies=rollout.rollback_copies,
     )
-    return batch if batch.given else None
+    return batch if batch.sizes else None
 
 
 def _share_of(rollout: _ByShares) -> Batch:

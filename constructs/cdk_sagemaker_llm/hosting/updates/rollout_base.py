@@ -48,23 +48,23 @@ class Batch:
     copies: int | None = None
 
     @property
-    def given(self) -> dict[str, int]:
+    def sizes(self) -> dict[str, int]:
         """
         What was said of its size, by the caller's words.
         """
-        said = {
+        sizes = {
             "percent": self.percent,
             "instances": self.instances,
             "copies": self.copies,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in sizes.items() if value is not None}
 
     @property
     def type(self) -> str:
         """
         What its value counts, in the service's word.
         """
-        (unit,) = self.given
+        (unit,) = self.sizes
         return _KINDS.get(unit, "CAPACITY_PERCENT")
 
     @property
@@ -72,7 +72,7 @@ class Batch:
         """
         Its size.
         """
-        (value,) = self.given.values()
+        (value,) = self.sizes.values()
         return value
 
 

@@ -1,6 +1,6 @@
 """
-What is checked of a rollout where it is given: whether the fleet is large enough, and
-whether it is of a kind for it.
+What is checked of a rollout: its sizes and times by themselves, and then whether the
+fleet is large enough for it and of a kind that allows it.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ def _count_findings(
     Check a batch against so many instances or copies.
     """
     batch = batch_of(rollout)
-    if batch is None or len(batch.given) != 1 or is_unresolved(count):
+    if batch is None or len(batch.sizes) != 1 or is_unresolved(count):
         return []
     name, allowed = type(rollout).__name__, fitting(rollout, count)
     there = f"{where or 'there'} {'is' if where or count == 1 else 'are'} {count}"
@@ -301,7 +301,7 @@ def _count_findings(
                 f"have at least 2 {counted}, or {_way_out(counted)}",
             )
         ]
-    value = batch.given.get(counted)
+    value = batch.sizes.get(counted)
     if value is None or is_unresolved(value) or value in allowed or value < 1:
         return []
     least, most = rollout.bounds
@@ -316,19 +316,19 @@ def _count_findings(
 
 def _size_findings(batch: Batch, counted: Counted) -> list[Finding]:
     other = "copies" if counted == "instances" else "instances"
-    given = batch.given
-    if other in given:
+    sizes = batch.sizes
+    if other in sizes:
         what = "an endpoint" if counted == "instances" else "a component"
         return [
             BATCH_SIZE.finding(
                 f"{batch.name} counts the {counted} of {what}, got "
-                f"{other}={given[other]}",
+                f"{other}={sizes[other]}",
                 f"pass {counted}, or percent",
             )
         ]
-    if len(given) == 1:
+    if len(sizes) == 1:
         return []
-    got = " and ".join(f"{k}={v}" for k, v in given.items()) or "neither"
+    got = " and ".join(f"{k}={v}" for k, v in sizes.items()) or "neither"
     return [
         BATCH_SIZE.finding(
             f"{batch.name} must have either percent or {counted}, got {got}",
@@ -338,7 +338,7 @@ def _size_findings(batch: Batch, counted: Counted) -> list[Finding]:
 
 
 def _value_findings(batch: Batch, bounds: tuple[int, int]) -> list[Finding]:
-    ((unit, value),) = batch.given.items()
+    ((unit, value),) = batch.sizes.items()
     if unit == "percent":
         return range_findings(f"percent of {batch.name}", value, *bounds)
     return count_findings(f"{unit} of {batch.name}", value, 1)

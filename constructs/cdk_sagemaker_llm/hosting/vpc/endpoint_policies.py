@@ -1,5 +1,9 @@
 """
-What an endpoint of a VPC lets through: what the callers' roles may do, and no more.
+Who calls AWS from inside a VPC, and what the VPC's endpoints let through: what the
+callers' roles may do, and no more.
+
+Callers are the models and endpoints of the app, its functions, and whom the user names;
+what their roles may do is read from the app's policies.
 """
 
 from __future__ import annotations
@@ -203,7 +207,7 @@ class Caller:
     One who calls AWS from inside a VPC.
 
     Args:
-        construct: It.
+        construct: The construct that calls.
 
         is_host: Whether it is a model or an endpoint's configuration.
 
@@ -248,7 +252,7 @@ class Permission:
 
 def check_clients(clients: Iterable[ec2.IConnectable]) -> None:
     """
-    Refuse a client that has security groups, and no place in the app.
+    Refuse a client that has security groups but is no construct.
 
     Raises:
         TypeError: If one is no construct.

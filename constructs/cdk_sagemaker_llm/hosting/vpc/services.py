@@ -1,7 +1,6 @@
 """
-The services of AWS that hosting calls from inside a VPC: who calls each, and why.
-
-What belongs here is the table, and the reading of IAM's actions by it.
+The services of AWS that hosting calls from inside a VPC: who calls each and why, and
+what stands in the way of an endpoint of one.
 """
 
 from __future__ import annotations
@@ -50,98 +49,6 @@ NOT_AWAITED = Rule(
 NOBODY_THERE = Rule("LLM804", "private access is defined where nobody calls AWS")
 
 """What hosting calls, in the order in which endpoints are made."""
-
-
-def service_named(name: str) -> Service:
-    """
-    Return a service by its name.
-    """
-    return _BY_NAME[name]
-
-
-def reached_by(action: str) -> tuple[str, ...]:
-    """
-    Return the names of the services that an action of IAM is a call of.
-
-    An action of any service at all tells of none.
-
-    Args:
-        action: The action, such as ``sagemaker:InvokeEndpoint`` or ``s3:Get*``.
-    """
-    namespace, _, verb = action.lower().partition(":")
-    if namespace == "sagemaker":
-        return _reached_of_sagemaker(f"{namespace}:{verb}")
-    return tuple(one.name for one in SERVICES if one.namespace == namespace)
-
-
-def name_findings(parameter: str, names: Iterable[str]) -> list[Finding]:
-    """
-    Check that services are named as the table has them.
-    """
-    return [
-        UNKNOWN_SERVICE.finding(
-            f"{parameter} must name services that hosting calls, got {name!r}",
-            f"use {any_of(_BY_NAME)}",
-        )
-        for name in names
-        if name not in _BY_NAME
-    ]
-
-
-def names_findings(vpc: ec2.IVpc) -> list[Finding]:
-    """
-    Check that a VPC of the app resolves names; of an imported one it is not known.
-    """
-    is_on = [
-        getattr(vpc, each, True)
-        for each in ("dns_hostnames_enabled", "dns_support_enabled")
-    ]
-    if all(is_on):
-        return []
-    return [
-        NO_NAMES.finding(
-            "vpc must resolve names, got one with its DNS turned off: private DNS of "
-            "endpoints needs it",
-            "define the VPC with enable_dns_hostnames=True and enable_dns_support=True",
-        )
-    ]
-
-
-def taken_findings(
-    access: Construct,
-    vpc: ec2.IVpc,
-    wanted: Iterable[Service],
-    constructs: Iterable[IConstruct],
-) -> list[Finding]:
-    """
-    Check that nothing else of the app makes the same endpoints in a VPC.
-
-    Args:
-        access: What is to make them.
-
-        vpc: The VPC.
-
-        wanted: The services.
-
-        constructs: All that is defined.
-    """
-    own = f"{access.node.path}/"
-    others = [
-        each
-        for each in endpoints_of(vpc, constructs)
-        if not each.node.path.startswith(own)
-    ]
-    return [
-        ENDPOINT_TWICE.finding(
-            f"the VPC has an endpoint of {service.name} already, at "
-            f"{other.node.path.removesuffix('/Resource')}: EC2 refuses a second one",
-            f"define PrivateAccess(..., without=[{service.name!r}]), or remove the "
-            "other",
-        )
-        for service in wanted
-        for other in others
-        if is_of(other, service.name) and _is_in_the_way(other, service)
-    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -327,6 +234,98 @@ SERVICES = (
 )
 
 _BY_NAME = {service.name: service for service in SERVICES}
+
+
+def service_named(name: str) -> Service:
+    """
+    Return a service by its name.
+    """
+    return _BY_NAME[name]
+
+
+def reached_by(action: str) -> tuple[str, ...]:
+    """
+    Return the names of the services that an action of IAM is a call of.
+
+    An action of any service at all tells of none.
+
+    Args:
+        action: The action, such as ``sagemaker:InvokeEndpoint`` or ``s3:Get*``.
+    """
+    namespace, _, verb = action.lower().partition(":")
+    if namespace == "sagemaker":
+        return _reached_of_sagemaker(f"{namespace}:{verb}")
+    return tuple(one.name for one in SERVICES if one.namespace == namespace)
+
+
+def name_findings(parameter: str, names: Iterable[str]) -> list[Finding]:
+    """
+    Check that services are named as the table has them.
+    """
+    return [
+        UNKNOWN_SERVICE.finding(
+            f"{parameter} must name services that hosting calls, got {name!r}",
+            f"use {any_of(_BY_NAME)}",
+        )
+        for name in names
+        if name not in _BY_NAME
+    ]
+
+
+def names_findings(vpc: ec2.IVpc) -> list[Finding]:
+    """
+    Check that a VPC of the app resolves names; of an imported one it is not known.
+    """
+    is_on = [
+        getattr(vpc, each, True)
+        for each in ("dns_hostnames_enabled", "dns_support_enabled")
+    ]
+    if all(is_on):
+        return []
+    return [
+        NO_NAMES.finding(
+            "vpc must resolve names, got one with its DNS turned off: private DNS of "
+            "endpoints needs it",
+            "define the VPC with enable_dns_hostnames=True and enable_dns_support=True",
+        )
+    ]
+
+
+def taken_findings(
+    access: Construct,
+    vpc: ec2.IVpc,
+    services: Iterable[Service],
+    constructs: Iterable[IConstruct],
+) -> list[Finding]:
+    """
+    Check that nothing else of the app makes the same endpoints in a VPC.
+
+    Args:
+        access: What is to make them.
+
+        vpc: The VPC.
+
+        services: The services.
+
+        constructs: All that is defined.
+    """
+    own = f"{access.node.path}/"
+    others = [
+        each
+        for each in endpoints_of(vpc, constructs)
+        if not each.node.path.startswith(own)
+    ]
+    return [
+        ENDPOINT_TWICE.finding(
+            f"the VPC has an endpoint of {service.name} already, at "
+            f"{other.node.path.removesuffix('/Resource')}: EC2 refuses a second one",
+            f"define PrivateAccess(..., without=[{service.name!r}]), or remove the "
+            "other",
+        )
+        for service in services
+        for other in others
+        if is_of(other, service.name) and _is_in_the_way(other, service)
+    ]
 
 
 def route_findings(subnets: Sequence[ec2.ISubnet]) -> list[Finding]:

@@ -1,5 +1,7 @@
 """
 The build that brings a model from the Hub into a bucket.
+
+It runs the package ``staging``, which is shipped with the versions that it needs.
 """
 
 from __future__ import annotations

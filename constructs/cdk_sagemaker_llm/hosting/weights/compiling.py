@@ -222,7 +222,7 @@ class CompileJob:
 
         weights: The weights.
 
-        asked: Where the engines go.
+        request: Where the engines go.
     """
 
     def __init__(
@@ -230,17 +230,17 @@ class CompileJob:
         scope: Construct,
         plan: CompilePlan,
         weights: S3Model,
-        asked: StagingRequest,
+        request: StagingRequest,
     ) -> None:
         self._scope = scope
         self.plan = plan
         """What is compiled."""
         self._weights = weights
-        self.asked = asked
+        self.request = request
         """Where the engines go."""
-        self._bucket = asked.bucket
-        self._jobs = asked.place.base + JOBS
-        self._objects = f"arn:{partition()}:s3:::{asked.bucket.bucket_name}"
+        self._bucket = request.bucket
+        self._jobs = request.place.base + JOBS
+        self._objects = f"arn:{partition()}:s3:::{request.bucket.bucket_name}"
         self.name = scope.node.addr[:_ADDRESS_LENGTH]
         """What the names of its jobs begin with."""
         self._image = ServingImage(scope, plan.container.image, region_of(scope))
@@ -287,10 +287,10 @@ class CompileJob:
         Return what the function needs: to start and stop jobs of this name, and to put
         in place what they made.
         """
-        word, place = self.plan.word, self.asked.place
+        word, place = self.plan.word, self.request.place
         job = f"arn:{partition()}:sagemaker:{_here()}:{word.lower()}-job/{self.name}-*"
         return [
-            *owner_statements(self._bucket, place, keeps=self.asked.keeps),
+            *owner_statements(self._bucket, place, keeps=self.request.keeps),
             Statement(
                 sid="StartJobs",
                 actions=[

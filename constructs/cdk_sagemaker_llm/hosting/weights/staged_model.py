@@ -220,7 +220,7 @@ class StagedModel(RunsBuild, Construct):
             build_image=build_image,
             network=network or Network(),
         )
-        asked = StagingRequest(
+        request = StagingRequest(
             step="Download",
             bucket=bucket,
             place=place,
@@ -233,13 +233,13 @@ class StagedModel(RunsBuild, Construct):
         job = None
         if compiled is not None:
             engines = replace(
-                asked,
+                request,
                 step="Compile",
                 place=compiled.place(place),
                 seconds=seconds + MARGIN_SECONDS,
             )
             job = CompileJob(self, compiled, weights, engines)
-        self._write(Starter(self, worker), asked, weights, job)
+        self._write(Starter(self, worker), request, weights, job)
         if job is not None:
             self._compile(job, seconds, weight_bytes_of(model))
         annotate(self, findings)
@@ -291,14 +291,14 @@ class StagedModel(RunsBuild, Construct):
     def _write(
         self,
         starter: Starter,
-        asked: StagingRequest,
+        request: StagingRequest,
         weights: S3Model,
         job: CompileJob | None,
     ) -> None:
         project, self._function = self._build.project, starter.function
         statements = [
             *start_statements(project),
-            *owner_statements(asked.bucket, asked.place, keeps=asked.keeps),
+            *owner_statements(request.bucket, request.place, keeps=request.keeps),
         ]
         # The project and the function are referred to, and need no saying.
         self._ready: list[Construct] = [watch_builds(self, project, self._function)]
@@ -306,7 +306,7 @@ class StagedModel(RunsBuild, Construct):
             statements += job.starter_statements()
             self._ready += [job.access, job.watch(self._function), *job.awaited]
         self._ready.append(starter.allow(statements))
-        download = replace(asked, project=project.ref)
+        download = replace(request, project=project.ref)
         done = await_staged(self, download, self._function, self._ready)
         self.weights = replace(weights, depends_on=done)
         """The weights as the Hub has them."""
@@ -314,21 +314,21 @@ class StagedModel(RunsBuild, Construct):
         """What an endpoint serves: what was compiled, or else the weights."""
         self.serving: TensorRtLlm | NeuronX | None = None
         """How it is served; ``None`` where nothing is compiled."""
-        self._manifest = asked.place.manifest
+        self._manifest = request.place.manifest
 
     def _compile(self, job: CompileJob, seconds: int, weight_bytes: int | None) -> None:
-        asked = replace(job.asked, order=job.order(seconds, weight_bytes))
+        request = replace(job.request, order=job.order(seconds, weight_bytes))
         done = self.weights.depends_on
         ready = self._ready if done is None else [*self._ready, done]
         self.model = S3Model.from_bucket(
-            asked.bucket,
-            asked.place.prefix,
+            request.bucket,
+            request.place.prefix,
             architecture=self.weights.architecture,
-            depends_on=await_staged(self, asked, self._function, ready),
+            depends_on=await_staged(self, request, self._function, ready),
             compiled=job.plan.compilation,
         )
         self.serving = job.plan.precompiled
-        self._manifest = asked.place.manifest
+        self._manifest = request.place.manifest
 
     def _tell(self, model: HuggingFaceModel) -> None:
         """

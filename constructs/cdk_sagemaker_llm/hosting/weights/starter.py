@@ -1,5 +1,6 @@
 """
-The function that starts a build when a stack asks for it, and what calls it.
+The function that starts a build when a stack asks for it; how a stack asks, and how
+long it waits.
 """
 
 from __future__ import annotations
@@ -214,7 +215,7 @@ def owner_statements(
 
 def await_staged(
     scope: Construct,
-    asked: StagingRequest,
+    request: StagingRequest,
     starter: lambda_.IFunction,
     ready: Sequence[Construct],
 ) -> CfnWaitCondition:
@@ -223,15 +224,15 @@ def await_staged(
     """
     return await_order(
         scope,
-        asked.step,
+        request.step,
         resource_type="Custom::StagedModel",
-        order=asked.order,
-        seconds=asked.seconds,
+        order=request.order,
+        seconds=request.seconds,
         properties={
-            "Bucket": asked.bucket.bucket_name,
-            "Base": asked.place.base,
-            "Keep": "true" if asked.keeps else "false",
-            "Project": asked.project,
+            "Bucket": request.bucket.bucket_name,
+            "Base": request.place.base,
+            "Keep": "true" if request.keeps else "false",
+            "Project": request.project,
         },
         starter=starter,
         ready=ready,

@@ -1,5 +1,6 @@
 """
-Asking the endpoint, and keeping what came of it.
+Asking the endpoint, and keeping what came of it; before it is loaded, whether it
+answers at all.
 """
 
 from __future__ import annotations
@@ -31,35 +32,6 @@ MOST_IN_FLIGHT = 5000
 EVERY = 0.02
 
 _REMEDY = "name a region with --region or AWS_DEFAULT_REGION, or choose an AWS_PROFILE"
-
-
-def prepared(settings: LoadSettings, number: int) -> Asking:
-    """
-    Return what asks, after it has asked once.
-
-    Args:
-        settings: Who asks what.
-
-        number: Which process this is.
-
-    Raises:
-        HopelessError: If the endpoint refuses for good.
-    """
-    try:
-        asking = Asking(settings, number)
-    except ValueError as error:
-        raise HopelessError(f"{error}; correct the setting") from error
-    except RefusedError as error:
-        raise _at_fault(error.__cause__ or error) from error
-    try:
-        asking.try_once()
-    except BotoCoreError as error:
-        raise _at_fault(error) from error
-    except (ComponentNameError, RefusedError) as error:
-        raise HopelessError(str(error)) from error
-    except Exception:  # noqa: BLE001, S110 - what may pass is measured, not judged
-        pass
-    return asking
 
 
 class Asking:
@@ -186,6 +158,35 @@ class Asking:
             self._kept.cpus[self._number] = (time.process_time() - cpu) / seconds
 
 
+def prepared(settings: LoadSettings, number: int) -> Asking:
+    """
+    Return what asks, after it has asked once.
+
+    Args:
+        settings: Who asks what.
+
+        number: Which process this is.
+
+    Raises:
+        HopelessError: If the endpoint refuses for good.
+    """
+    try:
+        asking = Asking(settings, number)
+    except ValueError as error:
+        raise HopelessError(f"{error}; correct the setting") from error
+    except RefusedError as error:
+        raise _at_fault(error.__cause__ or error) from error
+    try:
+        asking.try_once()
+    except BotoCoreError as error:
+        raise _at_fault(error) from error
+    except (ComponentNameError, RefusedError) as error:
+        raise HopelessError(str(error)) from error
+    except Exception:  # noqa: BLE001, S110 - what may pass is measured, not judged
+        pass
+    return asking
+
+
 def failure_of(error: Exception) -> str:
     """
     Name the kind of a failure.
@@ -200,10 +201,6 @@ class HopelessError(Exception):
     """
     No load could ever be: what is wrong does not pass.
     """
-
-
-def _at_fault(error: BaseException) -> HopelessError:
-    return HopelessError(f"{error} The settings of AWS are at fault: {_REMEDY}")
 
 
 def _client(settings: LoadSettings) -> LlmClient:
@@ -273,3 +270,7 @@ class _Answer:
             prompt_tokens=self._prompt_tokens,
             failure=failure,
         )
+
+
+def _at_fault(error: BaseException) -> HopelessError:
+    return HopelessError(f"{error} The settings of AWS are at fault: {_REMEDY}")

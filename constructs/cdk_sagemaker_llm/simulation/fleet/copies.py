@@ -1,5 +1,6 @@
 """
-The copies of models in a fleet: placed, started, served from, taken out of service.
+The copies of models in a fleet: placed, started, served from, moved together so that
+instances can go, and taken out of service.
 """
 
 from __future__ import annotations

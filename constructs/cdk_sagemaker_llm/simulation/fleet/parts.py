@@ -1,5 +1,6 @@
 """
-What a fleet is made of: pools, instances, copies, and the log of its steps.
+What a fleet is made of: pools, instances and copies, and the log of its steps with the
+clock that it is kept by.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-The report of a run: what was refused and why, and where the time went.
+The report of a run: what was refused and why, where the time went, how models went to
+sleep and woke.
 """
 
 from __future__ import annotations
@@ -37,14 +38,12 @@ _NOT_SCALED = {
     ),
 }
 
-_MINUTE = 60.0
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 # Beside what is computed; measured by others on one ml.g5.xlarge in July 2026.
 _MEASURED_TO_ZERO = (
     "on an ml.g5.xlarge 11 min were measured from idle to 0 copies, and 12 more to 0 "
     "instances (July 2026)"
 )
-
-_WORDS_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def report(
@@ -138,7 +137,7 @@ def moment(seconds: float) -> str:
     whole = round(seconds)
     days, rest = divmod(whole, _DAY)
     hours, rest = divmod(rest, _HOUR)
-    minutes, left = divmod(rest, _WORDS_MINUTE)
+    minutes, left = divmod(rest, _MINUTE)
     clock = f"{hours}:{minutes:02}:{left:02}"
     return f"day {days + 1}, {clock}" if days else clock
 
@@ -147,10 +146,10 @@ def span(seconds: float) -> str:
     """
     Write how long something took.
     """
-    if seconds < _WORDS_MINUTE:
+    if seconds < _MINUTE:
         return f"{seconds:.0f} s"
     if seconds < 2 * _HOUR:
-        return f"{seconds / _WORDS_MINUTE:.1f} min"
+        return f"{seconds / _MINUTE:.1f} min"
     return f"{seconds / _HOUR:.1f} h"
 
 

@@ -1,5 +1,6 @@
 """
-One scalable target: its alarms, policies, schedules, cooldowns and bounds.
+One scalable target: its alarms, policies, schedules, cooldowns and bounds, and how much
+capacity a policy asks for.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-What a scalable target is told: bounds, policies and scheduled actions.
+What a scalable target is told: bounds, policies and scheduled actions; and what
+Application Auto Scaling did of it and did not do, in its own words.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 When scheduled actions happen: ``cron(...)``, ``rate(...)`` and ``at(...)``.
 
 The service's cron has six fields: minutes, hours, day of month, month, day of week
-(1 is Sunday) and year (docs: scheduled-scaling-using-cron-expressions).
+(1 is Sunday) and year (docs: scheduled-scaling-using-cron-expressions). Its days that
+are no numbers, ``L``, ``LW``, ``15W``, ``6L`` and ``6#3``, are those of Quartz.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """
 The file in which measured service times are kept; docs/service-times.md describes it.
+
+It is read field by field, with one message for what is not as it must be.
 """
 
 from __future__ import annotations
@@ -21,6 +23,49 @@ _DOCS = "docs/service-times.md shows a whole file"
 _MOST = 1e300
 
 _Check = Callable[[object], bool]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measurement:
+    """
+    Service times, and what they were measured on.
+
+    Args:
+        times: What was found.
+
+        instance_type: The API's name of the instance type.
+
+        model: The model, by whatever name it goes.
+
+        engine: The engine, such as ``vllm``.
+
+        engine_version: Its version, such as ``0.10.2``.
+
+        date: The day.
+
+        accelerators: Over how many accelerators a copy was split.
+
+        prompt_tokens: Tokens of the prompts, on average, as the engine counted them.
+
+        output_tokens: Tokens of the answers, on average, as the engine counted them.
+
+        requests: How many requests were measured.
+
+        notes: What else is to be known, in words.
+            If omitted, there is nothing.
+    """
+
+    times: ServiceTimes
+    instance_type: str
+    model: str
+    engine: str
+    engine_version: str
+    date: date
+    accelerators: int
+    prompt_tokens: float
+    output_tokens: float
+    requests: int
+    notes: str = ""
 
 
 def write_service_times(path: Path | str, measurement: Measurement) -> None:
@@ -95,49 +140,6 @@ def read_service_times(path: Path | str) -> Measurement:
     for part in (top, measured, times):
         part.hold_known()
     return found
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Measurement:
-    """
-    Service times, and what they were measured on.
-
-    Args:
-        times: What was found.
-
-        instance_type: The API's name of the instance type.
-
-        model: The model, by whatever name it goes.
-
-        engine: The engine, such as ``vllm``.
-
-        engine_version: Its version, such as ``0.10.2``.
-
-        date: The day.
-
-        accelerators: Over how many accelerators a copy was split.
-
-        prompt_tokens: Tokens of the prompts, on average, as the engine counted them.
-
-        output_tokens: Tokens of the answers, on average, as the engine counted them.
-
-        requests: How many requests were measured.
-
-        notes: What else is to be known, in words.
-            If omitted, there is nothing.
-    """
-
-    times: ServiceTimes
-    instance_type: str
-    model: str
-    engine: str
-    engine_version: str
-    date: date
-    accelerators: int
-    prompt_tokens: float
-    output_tokens: float
-    requests: int
-    notes: str = ""
 
 
 class Fields:

@@ -1,5 +1,5 @@
 """
-Curves of rates over time: constant, a ramp, a spike, the curve of a day.
+Traffic at a rate that changes over time: constant, a ramp, a spike, the curve of a day.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 _HOUR, _DAY = 3600.0, 86400.0
 _HOURS = 24
 
-# No rate is looked at for longer than this at once.
-_RATED_HOUR = 3600.0
 # How many requests are drawn at once: memory grows with this alone.
 _AT_ONCE = 8192
 # Points at which a rate is looked at while they are drawn; it is straight between.
@@ -130,7 +128,8 @@ class Rated(Traffic):
             begin = end
 
     def _few_until(self, begin: float, duration: float) -> float:
-        step = min(_RATED_HOUR, duration - begin)
+        # No rate is looked at for longer at once.
+        step = min(_HOUR, duration - begin)
         while self._between(begin, begin + step) > _AT_ONCE:
             step /= 2
         return min(begin + step, duration)
