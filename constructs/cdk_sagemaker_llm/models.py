@@ -254,8 +254,8 @@ def kind_of(model: ModelSource | None) -> ModelArchitecture | str | None:
     """
     if model is None:
         return None
-    given = model.architecture
-    return model.known_architecture if given is None else given
+    architecture = model.architecture
+    return model.known_architecture if architecture is None else architecture
 
 
 def looked_up(
@@ -271,17 +271,17 @@ def looked_up(
     """
     if architecture is None or isinstance(architecture, ModelArchitecture):
         return architecture
-    shown = redacted(repr(architecture))
+    text = redacted(repr(architecture))
     if not isinstance(architecture, str):
-        raise TypeError(f"architecture must be {_ARCHITECTURES}, got {shown}")
+        raise TypeError(f"architecture must be {_ARCHITECTURES}, got {text}")
     if "/" in architecture:
         return ModelArchitecture.of(architecture)
     if not architecture.isidentifier():
-        raise ValueError(f"architecture must be {_ARCHITECTURES}, got {shown}")
+        raise ValueError(f"architecture must be {_ARCHITECTURES}, got {text}")
     meant = class_fault(architecture)
     if meant is not None:
         raise ValueError(
-            f"architecture must be {_ARCHITECTURES}, got {shown}; write {meant!r}"
+            f"architecture must be {_ARCHITECTURES}, got {text}; write {meant!r}"
         )
     return architecture
 

@@ -340,21 +340,21 @@ def _read(config: Config) -> ModelArchitecture:
     default_name, count = FAMILIES[family]
     defaults = defaults_of(family, nested=nested is not None)
     shape = count(inner.filled(defaults))
-    given = config.mapping("quantization_config") or inner.mapping(
+    quantization = config.mapping("quantization_config") or inner.mapping(
         "quantization_config"
     )
-    weights = read_format(given, shape) if given else None
+    weights = read_format(quantization, shape) if quantization else None
     return _from_shape(shape, name or default_name, family, weights)
 
 
 def _unknown(model_type: str | None, name: str | None) -> str:
-    given = name or model_type
-    if given is None:
+    label = name or model_type
+    if label is None:
         return f"config.json has neither architectures nor model_type; {_WAY_IN}"
     classes = [known for known, _ in FAMILIES.values()]
-    near = nearest(given, [*classes, *FAMILIES], count=1)
+    near = nearest(label, [*classes, *FAMILIES], count=1)
     hint = f" (nearest: {near[0]})" if near else ""
-    return f"architecture {given!r} cannot be counted{hint}; {_WAY_IN}"
+    return f"architecture {label!r} cannot be counted{hint}; {_WAY_IN}"
 
 
 def _from_shape(

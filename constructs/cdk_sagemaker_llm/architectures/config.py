@@ -148,26 +148,26 @@ class Config:
         return first if isinstance(first, str) else None
 
 
-def read_config(given: Mapping[str, Any] | str | Path) -> Config:
+def read_config(source: Mapping[str, Any] | str | Path) -> Config:
     """
     Read a configuration from an object, a text, or a file.
 
     Raises:
         ValueError: If there is no such file, or it holds no JSON object.
     """
-    if isinstance(given, Mapping):
-        return Config(given)
-    if not isinstance(given, str | os.PathLike):
+    if isinstance(source, Mapping):
+        return Config(source)
+    if not isinstance(source, str | os.PathLike):
         raise ValueError(  # noqa: TRY004 - as every value of a wrong kind
             "config must be a mapping, a config.json's text or its path, got "
-            f"{shown(given)}"
+            f"{shown(source)}"
         )
-    is_text = isinstance(given, str) and "{" in given
-    text = str(given) if is_text else _file_text(given)
+    is_text = isinstance(source, str) and "{" in source
+    text = str(source) if is_text else _file_text(source)
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as fault:
-        name = "config.json" if is_text else str(given)
+        name = "config.json" if is_text else str(source)
         raise ValueError(f"{name} is no JSON: {fault}") from fault
     if not isinstance(values, Mapping):
         raise ValueError(  # noqa: TRY004 - the content of the caller's file

@@ -367,9 +367,9 @@ def nearest_version(family: str, version: str) -> str:
         ValueError: If there is no such family.
     """
     known = image_versions(family)
-    wanted = full_version(family, version)
-    before = [one for one in known if _numbers(one) <= _numbers(wanted)]
-    return wanted if wanted in known else (before or known[:1])[-1]
+    full = full_version(family, version)
+    before = [one for one in known if _numbers(one) <= _numbers(full)]
+    return full if full in known else (before or known[:1])[-1]
 
 
 def named_version(image: str) -> str | None:

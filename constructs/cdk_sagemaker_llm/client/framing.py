@@ -253,8 +253,8 @@ class Framing:
         return record
 
     def _unreadable(self) -> UnreadableAnswerError:
-        shown = _excerpt(b"\n".join(self._record))
-        return UnreadableAnswerError(f"what came is no JSON: {shown}")
+        excerpt = _excerpt(b"\n".join(self._record))
+        return UnreadableAnswerError(f"what came is no JSON: {excerpt}")
 
     def _whole(self) -> str:
         return b"\n".join(self._record).decode(errors="replace")

@@ -65,8 +65,8 @@ class Reader:
     """
 
     def __init__(self, wire_format: WireFormat | str | None, max_bytes: int) -> None:
-        given = None if wire_format is None else WireFormat(wire_format)
-        self._readers = readers(given)
+        fixed = None if wire_format is None else WireFormat(wire_format)
+        self._readers = readers(fixed)
         self._quick = quick_reader(self._readers)
         self._max_bytes = max_bytes
         self._framing = Framing(max_bytes)
@@ -157,8 +157,8 @@ class Reader:
                 raise
         except Exception as error:
             if not self._is_whole:
-                told = f"the connection broke: {type(error).__name__}: {error}"
-                raise ConnectionCutError(told) from error
+                message = f"the connection broke: {type(error).__name__}: {error}"
+                raise ConnectionCutError(message) from error
 
     def _end(self) -> Iterator[Token]:
         if not self._done:
@@ -199,8 +199,8 @@ class Reader:
         self._refuse_failures(record)
         step = recognise(record, self._readers)
         if step is None:
-            shown = repr(record)[:120]
-            raise UnreadableAnswerError(f"no known format has such a record: {shown}")
+            excerpt = repr(record)[:120]
+            raise UnreadableAnswerError(f"no known format has such a record: {excerpt}")
         yield from self._tokens(step)
 
     def _tokens(self, step: Step) -> Iterator[Token]:
@@ -250,8 +250,8 @@ class Reader:
     def _grow(self, size: int) -> None:
         self._size += size
         if self._size > self._max_bytes:
-            told = f"the answer takes more than {self._max_bytes} bytes"
-            raise AnswerTooLargeError(told)
+            message = f"the answer takes more than {self._max_bytes} bytes"
+            raise AnswerTooLargeError(message)
 
     def _refuse_failures(self, record: Record) -> None:
         if not isinstance(record, dict):

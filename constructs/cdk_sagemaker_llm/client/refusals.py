@@ -107,8 +107,8 @@ def from_boto(error: Exception) -> LlmError:
     if isinstance(error, ClientError):
         return _from_service(error.response)
     if isinstance(error, (ParserError, ResponseParserError)):
-        told = f"what came is no answer of SageMaker: {error}"
-        return UnreadableAnswerError(told)
+        message = f"what came is no answer of SageMaker: {error}"
+        return UnreadableAnswerError(message)
     return _from_transport(error)
 
 
@@ -128,26 +128,26 @@ def error_of(failure: Failure) -> LlmError:
     """
     Make the exception for what a container said.
     """
-    said = failure.message
-    told = _summary(failure)
+    words = failure.message
+    message = _summary(failure)
     too_long = numbers_of(failure)
     if too_long is not None:
         limit, requested = too_long
         return ContextTooLongError(
-            told,
+            message,
             status=failure.status,
-            model_message=said,
+            model_message=words,
             limit=limit,
             requested=requested,
         )
     if failure.status == _TOO_MANY:
-        return ThrottledError(told)
-    if _TOO_SLOW in said:
-        return AnswerTimeoutError(told)
+        return ThrottledError(message)
+    if _TOO_SLOW in words:
+        return AnswerTimeoutError(message)
     return ModelError(
-        told,
+        message,
         status=failure.status,
-        model_message=said,
+        model_message=words,
         remedy=_remedy(failure),
     )
 
@@ -163,21 +163,24 @@ def numbers_of(failure: Failure) -> tuple[int | None, int | None] | None:
     for pattern in _PATTERNS:
         found = pattern.search(failure.message)
         if found:
-            said = found.groupdict()
-            asked, more = _number(said.get("asked")), _number(said.get("more"))
-            total = None if asked is None else asked + (more or 0)
-            return _number(said.get("limit")), total
+            numbers = found.groupdict()
+            requested, more = (
+                _number(numbers.get("asked")),
+                _number(numbers.get("more")),
+            )
+            total = None if requested is None else requested + (more or 0)
+            return _number(numbers.get("limit")), total
     return None
 
 
 def _from_service(response: Mapping[str, Any]) -> LlmError:
-    said = response.get("Error", {})
-    code, message = str(said.get("Code", "")), str(said.get("Message", ""))
+    details = response.get("Error", {})
+    code, message = str(details.get("Code", "")), str(details.get("Message", ""))
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0
     if code == "ModelError":
         return _from_container(response, message)
     if code == "ModelStreamError":
-        return _from_stream(response, said, message)
+        return _from_stream(response, details, message)
     if code == "ModelNotReadyException":
         return NoCapacityError(f"the model is not ready yet: {message}")
     if code in _THROTTLED or status == _TOO_MANY:
@@ -191,7 +194,7 @@ def _from_transport(error: Exception) -> LlmError:
     from botocore import exceptions as boto  # noqa: PLC0415 - only now needed
     from urllib3 import exceptions as urllib  # noqa: PLC0415 - as above
 
-    told = f"{type(error).__name__}: {error}"
+    message = f"{type(error).__name__}: {error}"
     late = (boto.ReadTimeoutError, urllib.ReadTimeoutError, TimeoutError)
     if isinstance(error, late):
         return AnswerTimeoutError(f"nothing came for too long: {error}")
@@ -214,27 +217,27 @@ def _from_transport(error: Exception) -> LlmError:
         OSError,
     )
     if isinstance(error, cut):
-        return ConnectionCutError(f"the connection broke: {told}")
+        return ConnectionCutError(f"the connection broke: {message}")
     # What botocore refuses by itself: no credentials, no region, a wrong name.
     remedy = _REMEDIES.get(type(error).__name__, _REMEDY)
-    return RefusedError(told, remedy=remedy)
+    return RefusedError(message, remedy=remedy)
 
 
 def _summary(failure: Failure) -> str:
     status = f" with status {failure.status}" if failure.status else ""
-    said = failure.message or failure.kind
-    shown = said[:_EXCERPT] + ("..." if len(said) > _EXCERPT else "")
+    words = failure.message or failure.kind
+    excerpt = words[:_EXCERPT] + ("..." if len(words) > _EXCERPT else "")
     return (
-        f"the container failed{status}: {shown}"
-        if shown
+        f"the container failed{status}: {excerpt}"
+        if excerpt
         else (f"the container failed{status} and said nothing")
     )
 
 
 def _remedy(failure: Failure) -> str:
-    wanted = schema_wanted(failure.message)
-    if wanted is not None:
-        return _STATUS_REMEDIES[wanted]
+    form = schema_wanted(failure.message)
+    if form is not None:
+        return _STATUS_REMEDIES[form]
     for words, remedy in _MISSING.items():
         if words in failure.message:
             return remedy
@@ -256,9 +259,9 @@ def _from_container(response: Mapping[str, Any], message: str) -> LlmError:
 
 
 def _from_stream(
-    response: Mapping[str, Any], said: Mapping[str, Any], message: str
+    response: Mapping[str, Any], details: Mapping[str, Any], message: str
 ) -> LlmError:
-    if _TOO_LATE in (response.get("ErrorCode"), said.get("ErrorCode")):
+    if _TOO_LATE in (response.get("ErrorCode"), details.get("ErrorCode")):
         return AnswerTimeoutError(f"the model took too long: {message}")
     return ConnectionCutError(f"the container's stream broke: {message}")
 
@@ -278,8 +281,8 @@ def _refused(code: str, message: str, status: int) -> LlmError:
     if words.startswith("inference component ") and "not found" in words:
         return ComponentNameError(message.rstrip("."))
     remedy = "shorten the prompt" if status == _TOO_LARGE else ""
-    told = f"SageMaker refuses the request ({code}): {message.rstrip('.')}"
-    return RefusedError(told, code=code, remedy=remedy)
+    text = f"SageMaker refuses the request ({code}): {message.rstrip('.')}"
+    return RefusedError(text, code=code, remedy=remedy)
 
 
 def _compiled(saying: str) -> re.Pattern[str]:

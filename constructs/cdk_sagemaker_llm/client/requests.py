@@ -209,12 +209,12 @@ def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
             f"unknown option {unknown[0]!r}; what only the container knows goes into "
             "parameters={...}"
         )
-    said: Any = {name: value for name, value in options.items() if value is not None}
-    for name, value in said.items():
+    kept: Any = {name: value for name, value in options.items() if value is not None}
+    for name, value in kept.items():
         _hold(name, value)
-    if "stop" in said:
-        said["stop"] = as_list("stop", said["stop"], check_text, _STOP)
-    found: _AnyOptions = said
+    if "stop" in kept:
+        kept["stop"] = as_list("stop", kept["stop"], check_text, _STOP)
+    found: _AnyOptions = kept
     return found
 
 
@@ -290,11 +290,11 @@ def _prompt_as_chat(
     prompt: str, options: Options, *, stream: bool, begun: str
 ) -> bytes:
     messages: list[Message] = [{"role": "user", "content": prompt}]
-    said: Any = dict(held(options, Options))
+    kept: Any = dict(held(options, Options))
     if begun:
         messages.append({"role": "assistant", "content": begun})
-        said["parameters"] = {**_GO_ON, **said.get("parameters", {})}
-    return chat_body(messages, said, stream=stream)
+        kept["parameters"] = {**_GO_ON, **kept.get("parameters", {})}
+    return chat_body(messages, kept, stream=stream)
 
 
 def _openai(options: Options, *, stream: bool) -> dict[str, Any]:

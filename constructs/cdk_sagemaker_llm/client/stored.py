@@ -73,10 +73,10 @@ def reached(connection: str, options: ClientOptions) -> Reached:
     """
     check_text("connection", connection, _WRITTEN)
     try:
-        told = json.loads(connection)
+        entry = json.loads(connection)
     except (ValueError, RecursionError):
-        told = None
-    names_one = isinstance(told, dict) and isinstance(told.get("endpoint_name"), str)
+        entry = None
+    names_one = isinstance(entry, dict) and isinstance(entry.get("endpoint_name"), str)
     if not names_one:
         raise ValueError(
             "the connection must be JSON with an endpoint_name, as store_connection() "
@@ -84,8 +84,8 @@ def reached(connection: str, options: ClientOptions) -> Reached:
         )
     found: Reached = {}
     for name, argument in _NAMES.items():
-        if told.get(name) is not None:
-            found[argument] = told[name]  # type: ignore[literal-required] # one of four
+        if entry.get(name) is not None:
+            found[argument] = entry[name]  # type: ignore[literal-required] # one of four
     return {**found, **options}
 
 
@@ -124,8 +124,8 @@ def _refusal(error: Exception, parameter_name: str) -> Exception:
 
     if not isinstance(error, ClientError):
         return from_boto(error)
-    said = error.response.get("Error", {})
-    code, message = said.get("Code", ""), said.get("Message", "")
+    details = error.response.get("Error", {})
+    code, message = details.get("Code", ""), details.get("Message", "")
     return RefusedError(
         f"Systems Manager refuses to read {parameter_name!r} ({code}): "
         f"{message.rstrip('.')}",

@@ -93,14 +93,16 @@ class Transport:
         silence, began = 0.0, time.monotonic()
         for event in response["Body"]:
             part = event.get("PayloadPart", {}).get("Bytes", b"")
-            said = part.strip()
-            if said and said[:1] != b":":
+            content = part.strip()
+            if content and content[:1] != b":":
                 silence = 0.0
             else:
                 silence += time.monotonic() - began
                 if silence > patience:
-                    told = f"nothing but blank lines and keep-alives for {patience:g} s"
-                    raise AnswerTimeoutError(told)
+                    message = (
+                        f"nothing but blank lines and keep-alives for {patience:g} s"
+                    )
+                    raise AnswerTimeoutError(message)
             yield part
             # What the reader of the tokens does with them is no silence.
             began = time.monotonic()
@@ -191,13 +193,13 @@ class _Wait:
         self._look = min(self._look * 1.5, _LONGEST_LOOK)
 
     def _say(self, waited: float, left: float) -> None:
-        told = (
+        message = (
             f"no copy of the model is there yet: waiting for one since {waited:.0f} s, "
             f"for {left:.0f} s at most"
         )
-        _LOGGER.warning("%s", told)
+        _LOGGER.warning("%s", message)
         if self._settings.on_wait is not None:
-            self._settings.on_wait(told)
+            self._settings.on_wait(message)
 
 
 def _pause(tries: int) -> float:
@@ -257,15 +259,15 @@ def _runtime(settings: Settings, session: boto3.Session | None) -> Any:  # noqa:
         max_pool_connections=settings.max_connections,
         tcp_keepalive=True,
     )
-    given = config() if settings.config is None else settings.config
-    if not isinstance(given, config):
-        refuse("config", "a botocore.config.Config", given)
+    chosen = config() if settings.config is None else settings.config
+    if not isinstance(chosen, config):
+        refuse("config", "a botocore.config.Config", chosen)
     return make_client(
         "sagemaker-runtime",
         session,
         region=settings.region,
         endpoint_url=settings.endpoint_url,
-        config=given.merge(ours),
+        config=chosen.merge(ours),
     )
 
 

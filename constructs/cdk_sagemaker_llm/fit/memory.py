@@ -199,9 +199,9 @@ def _scores(setting: Setting) -> int:
 
 
 def _cuda_graphs(setting: Setting, case: Case) -> int:
-    given = setting.assumptions.cuda_graphs_gib
-    if given is not None:
-        return int(given * GIB)
+    fixed = setting.assumptions.cuda_graphs_gib
+    if fixed is not None:
+        return int(fixed * GIB)
     model, release = setting.architecture, setting.release
     layers = model.num_hidden_layers
     layers = _UNKNOWN_LAYERS if model.model_type == "custom" else layers

@@ -359,15 +359,15 @@ def _unusable(best: Packing, among: Sequence[Limit]) -> list[str]:
     Name the first resource of which the sizes of copies leave too much unused.
     """
     for limit in among:
-        asked = sum(
+        requested = sum(
             needs.copies * needs.units[limit.axis] for needs in best.needs.values()
         )
-        if asked > limit.most * len(best.instances):
+        if requested > limit.most * len(best.instances):
             has = best.capacity.units[limit.axis]
             why = (
                 f"copies of these sizes can use at most {plain(limit.most)} of "
                 f"the {plain(has)} {_RESOURCES[limit.axis]} of an instance, "
-                f"and need {plain(asked)} in all"
+                f"and need {plain(requested)} in all"
             )
             return [f"{_nowhere(best)}: {why}"]
     return []
@@ -417,9 +417,9 @@ def _place(
 
 
 def _nowhere(best: Packing) -> str:
-    asked = shortened(best.needs)
+    needs = shortened(best.needs)
     count = len(best.instances)
-    return f"{asked} cannot be placed on {count} instances in any way"
+    return f"{needs} cannot be placed on {count} instances in any way"
 
 
 def _short(packing: Packing) -> str:
@@ -427,10 +427,10 @@ def _short(packing: Packing) -> str:
     Name the resources of which no instance, or not every one, has enough free.
     """
     frees = [packing.free(index).units for index in range(len(packing.instances))]
-    wanted = [packing.needs[name].units for name in packing.left_over]
+    amounts = [packing.needs[name].units for name in packing.left_over]
     *others, last = (
         name
         for axis, name in enumerate(_RESOURCES)
-        if any(want[axis] > free[axis] for want in wanted for free in frees)
+        if any(want[axis] > free[axis] for want in amounts for free in frees)
     )
     return f"{', '.join(others)} and {last}" if others else last

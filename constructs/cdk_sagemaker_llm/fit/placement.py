@@ -240,14 +240,14 @@ def _overflow_alone(
 def _overflow_together(
     models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
 ) -> list[str]:
-    asked = shortened(models)
+    names = shortened(models)
     found = []
     for axis, unit in enumerate(("accelerators", "CPU cores", "MiB of memory")):
         need = sum(needs.copies * needs.units[axis] for needs in models.values())
         have = capacity.units[axis] * instances
         if need > have:
             held = f"{_fleet(instances)} {plain(have)}"
-            found.append(f"{asked} need {plain(need)} {unit}, {held}")
+            found.append(f"{names} need {plain(need)} {unit}, {held}")
     return found
 
 

@@ -128,13 +128,15 @@ def _check_type(
         )
 
 
-def _bits(wanted: int | None, hardware: InstanceType, engine: EngineName) -> int | None:
+def _bits(
+    requested: int | None, hardware: InstanceType, engine: EngineName
+) -> int | None:
     """
     Return the bits that are asked for, or else what the engine makes of the weights:
     TEI loads them in float16 on GPUs, and in float32 on a CPU (its --dtype).
     """
-    if wanted is not None or engine != "tei":
-        return wanted
+    if requested is not None or engine != "tei":
+        return requested
     return _HALF if hardware.accelerators else _FULL
 
 
@@ -165,13 +167,15 @@ def _plan(setting: Setting, engine: EngineName, version: str | None) -> Plan:
 def _degrees(
     model: ModelArchitecture,
     hardware: InstanceType,
-    wanted: int | None,
+    requested: int | None,
     release: Release,
 ) -> list[int]:
-    if wanted is not None:
-        if wanted < 1:
-            raise ValueError(f"tensor_parallel_degree must be at least 1, got {wanted}")
-        return [wanted]
+    if requested is not None:
+        if requested < 1:
+            raise ValueError(
+                f"tensor_parallel_degree must be at least 1, got {requested}"
+            )
+        return [requested]
     if not release.keeps_cache:
         return [1]
     most = max(hardware.accelerators, 1)
@@ -202,15 +206,15 @@ def _obstacle(setting: Setting, engine: EngineName) -> str:
     return ""
 
 
-def _context(model: ModelArchitecture, wanted: int | None) -> int:
-    if wanted is None:
+def _context(model: ModelArchitecture, requested: int | None) -> int:
+    if requested is None:
         return min(DEFAULT_CONTEXT_LENGTH, model.context_length)
-    if not 1 <= wanted <= model.context_length:
+    if not 1 <= requested <= model.context_length:
         raise ValueError(
             f"context_length must be 1 to the model's {model.context_length}, "
-            f"got {wanted}"
+            f"got {requested}"
         )
-    return wanted
+    return requested
 
 
 def _model(architecture: ModelArchitecture | str) -> ModelArchitecture:

@@ -275,8 +275,8 @@ def table(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
     unit = "GiB of the host" if setting.is_on_host else "GiB per accelerator"
     lines = [_row(unit, *[case.value for case in Case])]
     lines += [
-        _row(f"  {shown}", *[each[name] for each in terms]) + f"  {_how(setting, name)}"
-        for name, shown in _names(setting).items()
+        _row(f"  {label}", *[each[name] for each in terms]) + f"  {_how(setting, name)}"
+        for name, label in _names(setting).items()
     ]
     capacity = [visible_bytes(setting.hardware)] * len(outcomes)
     lines.append(_row("  total", *[each.terms.total for each in outcomes]))
@@ -311,11 +311,11 @@ def _hardware(setting: Setting) -> str:
     hardware = setting.hardware
     if setting.is_on_host:
         return f"{hardware}: {hardware.vcpus} vCPUs with {hardware.memory_gib:g} GiB"
-    shown = f"{hardware}: {hardware.accelerators} x {hardware.accelerator_model} with "
-    shown += f"{hardware.accelerator_memory_gib:g} GiB"
+    text = f"{hardware}: {hardware.accelerators} x {hardware.accelerator_model} with "
+    text += f"{hardware.accelerator_memory_gib:g} GiB"
     if setting.release.splits_layers or not setting.release.keeps_cache:
-        return shown if setting.degree == 1 else f"{shown}, split over {setting.degree}"
-    return f"{shown}, tensor parallel degree {setting.degree}"
+        return text if setting.degree == 1 else f"{text}, split over {setting.degree}"
+    return f"{text}, tensor parallel degree {setting.degree}"
 
 
 def _row(name: str, *figures: int | str) -> str:
@@ -351,7 +351,7 @@ def _names(setting: Setting) -> Mapping[str, str]:
     gone = set() if setting.keeps_cache else {"kv_cache"}
     if setting.release.allocates_context or not setting.release.keeps_cache:
         gone.add("cuda_graphs")
-    names = {name: shown for name, shown in _NAMES.items() if name not in gone}
+    names = {name: label for name, label in _NAMES.items() if name not in gone}
     if setting.release.allocates_context:
         names["kv_cache"] = "KV cache of the context"
     return names

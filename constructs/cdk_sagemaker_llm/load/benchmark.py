@@ -63,8 +63,8 @@ class Benchmark:
         """
         Write the table, and above it what was asked.
         """
-        asked = asked_of([row.facts for row in self.rows])
-        return f"{asked}\n\n{table_of(HEADS, self.table())}"
+        request = asked_of([row.facts for row in self.rows])
+        return f"{request}\n\n{table_of(HEADS, self.table())}"
 
     def remarks(self) -> list[str]:
         """
@@ -237,10 +237,10 @@ class Row:
         """
         Say that its time was cut short, if it was.
         """
-        wanted = self.facts["settings"]["run_time"]
-        if self.seconds >= wanted * _WHOLE:
+        run_time = self.facts["settings"]["run_time"]
+        if self.seconds >= run_time * _WHOLE:
             return []
-        return [f"ended after {self.seconds:.0f} s of {wanted:g} s"]
+        return [f"ended after {self.seconds:.0f} s of {run_time:g} s"]
 
 
 class Counting:

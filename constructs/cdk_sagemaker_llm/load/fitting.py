@@ -64,21 +64,21 @@ def fit_service_times(
         ValueError: If the rows have too little in them.
     """
     points = _points(rows, copies)
-    said = Notes()
-    single = single_of(_points(alone, 1), points, said)
-    single = bounded(single, points, said)
-    most = most_at_once(points, single, max_sequences, said)
+    notes = Notes()
+    single = single_of(_points(alone, 1), points, notes)
+    single = bounded(single, points, notes)
+    most = most_at_once(points, single, max_sequences, notes)
     decode = _whole(_paces(points, single, most), most)
     if decode[0][0] > 1:
-        said.warnings.append(
+        notes.warnings.append(
             f"decode: fewer than {decode[0][0]} at once were not measured, and are "
             "taken to be as slow; sweep with fewer users too, or ask alone with --probe"
         )
-    said.found.append(
+    notes.found.append(
         f"decode: from {', '.join(str(count) for count, _ in decode)} at once, by "
         "Little's law from the requests under way, less the time that prompts take"
     )
-    said.warnings += [
+    notes.warnings += [
         f"at {one.users} users the load generator was the bottleneck, and its delay is "
         "in the figures"
         for one in points
@@ -92,8 +92,8 @@ def fit_service_times(
             prompt_seconds_per_token=single.prompt,
             source=source,
         ),
-        found=tuple(said.found),
-        warnings=tuple(said.warnings),
+        found=tuple(notes.found),
+        warnings=tuple(notes.warnings),
         prompt_tokens=statistics.fmean(one.prompt for one in points),
         output_tokens=statistics.fmean(one.answer for one in points),
         requests=sum(row.requests for row in rows),
@@ -128,20 +128,20 @@ class Fitted:
 
 
 def most_at_once(
-    points: Sequence[Observed], single: Single, given: int | None, said: Notes
+    points: Sequence[Observed], single: Single, fixed: int | None, notes: Notes
 ) -> int:
     """
     Tell how many sequences are written at once.
     """
-    if given is not None:
-        said.found.append(f"max_sequences: {given}, as it was given")
-        return given
+    if fixed is not None:
+        notes.found.append(f"max_sequences: {fixed}, as it was given")
+        return fixed
     counts = [held_by(one, single) for one in points]
     grown = rises(points)
     if not grown:
         most = max(1, round(max(counts)))
-        said.found.append(f"max_sequences: {most}, the most that one copy had at once")
-        said.warnings.append(
+        notes.found.append(f"max_sequences: {most}, the most that one copy had at once")
+        notes.warnings.append(
             f"max_sequences: nobody waited in line, so that a copy may write more than "
             f"{most} at once; sweep with more users, or give --max-sequences"
         )
@@ -151,12 +151,12 @@ def most_at_once(
     least = counts[first - 2] if first > 1 else 1.0
     written, is_sure = _written([points[number] for number in grown], points, single)
     if not is_sure:
-        said.warnings.append(
+        notes.warnings.append(
             "max_sequences: with all numbers of users requests wait in line, which "
             "tells it roughly; sweep with fewer users too, or give --max-sequences"
         )
     most = max(1, round(min(max(written, least), *(counts[n] for n in grown))))
-    said.found.append(
+    notes.found.append(
         f"max_sequences: {most}; with {points[first].users} users and more, requests "
         "wait in line, and by Little's law so many are written at once"
     )
@@ -171,7 +171,7 @@ def held_by(one: Observed, single: Single) -> float:
 
 
 def single_of(
-    alone: Sequence[Observed], points: Sequence[Observed], said: Notes
+    alone: Sequence[Observed], points: Sequence[Observed], notes: Notes
 ) -> Single:
     """
     Tell what a request takes alone: of a user alone, or from the sweep.
@@ -179,13 +179,13 @@ def single_of(
     if len(alone) > 1:
         short, long = sorted(alone, key=lambda one: one.prompt)[:: len(alone) - 1]
         if long.prompt >= 2 * short.prompt:
-            return _by_lengths(short, long, said)
-        said.warnings.append(
+            return _by_lengths(short, long, notes)
+        notes.warnings.append(
             "prompt_seconds_per_token: the prompts of a user alone do not differ "
             "enough in length; give longer ones"
         )
-    cost = _by_rows(points, said)
-    said.warnings.append(
+    cost = _by_rows(points, notes)
+    notes.warnings.append(
         "overhead_seconds: counted with the prompt, since nobody asked alone"
     )
     return Single(0.0, cost, None)
@@ -221,14 +221,14 @@ def held_up(one: Observed, count: float, overhead: float = 0.0) -> float:
     return max(0.0, one.latency - overhead - tokens) / count
 
 
-def bounded(single: Single, points: Sequence[Observed], said: Notes) -> Single:
+def bounded(single: Single, points: Sequence[Observed], notes: Notes) -> Single:
     """
     Hold what prompts cost to what leaves time for the answers that were written.
     """
     most = min(_BUSIEST / (one.rate * one.prompt) for one in points)
     if single.prompt <= most:
         return single
-    said.warnings.append(
+    notes.warnings.append(
         f"prompt_seconds_per_token: {most * _MILLI:.4f} ms is what the throughput "
         "leaves for prompts, less than one takes alone: the engine works on several "
         "at once"
@@ -349,11 +349,11 @@ def _written(
     return found, bool(calm)
 
 
-def _by_lengths(short: Observed, long: Observed, said: Notes) -> Single:
+def _by_lengths(short: Observed, long: Observed, notes: Notes) -> Single:
     slope = (long.first_token - short.first_token) / (long.prompt - short.prompt)
     token = statistics.fmean((short.mean_between, long.mean_between))
     overhead = short.first_token - slope * short.prompt - token
-    said.found += [
+    notes.found += [
         (
             f"overhead_seconds: {max(overhead, 0) * _MILLI:.1f} ms, of a user alone: "
             "the time to the first token, less what prompt and token take"
@@ -365,14 +365,14 @@ def _by_lengths(short: Observed, long: Observed, said: Notes) -> Single:
         ),
     ]
     if slope < 0:
-        said.warnings.append(
+        notes.warnings.append(
             "prompt_seconds_per_token: long prompts were no slower than short ones; "
             "ask alone for longer with --probe"
         )
     return Single(max(overhead, 0.0), max(slope, 0.0), token)
 
 
-def _by_rows(points: Sequence[Observed], said: Notes) -> float:
+def _by_rows(points: Sequence[Observed], notes: Notes) -> float:
     """
     Compute what a prompt's token costs from how prompts hold up what others write.
     """
@@ -390,8 +390,8 @@ def _by_rows(points: Sequence[Observed], said: Notes) -> float:
             for one in points
         )
         how = "how much longer the mean time between tokens is than the median"
-    said.found.append(f"prompt_seconds_per_token: {cost * _MILLI:.4f} ms, from {how}")
-    said.warnings.append(
+    notes.found.append(f"prompt_seconds_per_token: {cost * _MILLI:.4f} ms, from {how}")
+    notes.warnings.append(
         "prompt_seconds_per_token: nobody asked alone with prompts of two lengths, "
         "which tells it better"
     )

@@ -80,11 +80,11 @@ def _follow(
     process: subprocess.Popen[str], on_told: Callable[[str], object] | None
 ) -> str:
     for line in process.stdout or ():
-        told = json.loads(line)
-        if told["kind"] == "over":
-            return str(told["message"])
+        record = json.loads(line)
+        if record["kind"] == "over":
+            return str(record["message"])
         if on_told is not None:
-            on_told(told["message"])
+            on_told(record["message"])
     return "a process of this machine ended before the load test was over"
 
 

@@ -128,27 +128,27 @@ class Knee:
         """
         within, above = self.within, self.above
         if within is None:
-            said = "None of the numbers of users tried is within the objective"
+            sentence = "None of the numbers of users tried is within the objective"
             rest = (
                 ""
                 if above is None
                 else f": {above.users} are above it, {above.summary}"
             )
         elif above is None:
-            said = "All numbers of users tried are within the objective"
+            sentence = "All numbers of users tried are within the objective"
             rest = (
                 f": up to {within.users}, {within.summary}. Where that ends was not "
                 "measured; try more users"
             )
         else:
-            said = "Within the objective"
+            sentence = "Within the objective"
             rest = (
                 f": at most {within.users} of the users tried, {within.summary}; "
                 f"{above.users} are above it, {above.summary}"
             )
         again = ", ".join(map(str, self.again))
         chance = f". That {again} are within it again is left out" if again else ""
-        return f"{said} ({self.objective}){rest}{chance}."
+        return f"{sentence} ({self.objective}){rest}{chance}."
 
     def to_facts(self) -> dict[str, Any]:
         """
@@ -206,15 +206,17 @@ def _held(row: Row, name: str, most: float, percentile: str) -> tuple[bool, str]
     begun = figures["requests"] + figures["unfinished"]
     good = 0 if figures[name] is None else figures[name]["count"]
     failed = f"{begun - good} of {begun} requests were not answered"
-    wanted = PERCENTS[percentile]
+    percent = PERCENTS[percentile]
     # Where some failed, more of the others have to be in time.
-    enough = [each for each in _percentiles(row, name) if each * good >= wanted * begun]
+    enough = [
+        each for each in _percentiles(row, name) if each * good >= percent * begun
+    ]
     if not good or not enough:
         return False, failed if begun else "no request ended"
-    asked = min(enough)
-    seconds = _percentiles(row, name)[asked]
-    summary = f"{_NAMES[name]} {_percent_name(asked)} {seconds:.2f} s"
-    if asked != wanted:
+    nearest = min(enough)
+    seconds = _percentiles(row, name)[nearest]
+    summary = f"{_NAMES[name]} {_percent_name(nearest)} {seconds:.2f} s"
+    if nearest != percent:
         summary += f", as {failed}"
     return seconds <= most, summary
 

@@ -90,12 +90,12 @@ class Prompts:
 
     def __init__(
         self,
-        given: Sequence[str],
+        texts: Sequence[str],
         words: str,
         seed: int,
         write: Callable[[random.Random, int], str] | None = None,
     ) -> None:
-        self._given = given
+        self._given = texts
         self._length = lengths_of(words)
         self._write = write or _write
         self._chance = random.Random(seed)  # noqa: S311 - no secret

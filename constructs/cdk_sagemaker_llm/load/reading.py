@@ -41,15 +41,17 @@ class Reading:
         """
         Say it.
         """
-        told = [str(one) for one in (self.knee, self.saturation) if one is not None]
+        sentences = [
+            str(one) for one in (self.knee, self.saturation) if one is not None
+        ]
         if self.saturation is None:
-            told.append(
+            sentences.append(
                 "One number of users, or none answered, does not tell where throughput "
                 "is saturated."
             )
         if self.target is None:
-            return [*told, f"No scaling target: {self.untold}."]
-        return [*told, *self.target.sentences()]
+            return [*sentences, f"No scaling target: {self.untold}."]
+        return [*sentences, *self.target.sentences()]
 
     def to_facts(self) -> dict[str, Any]:
         """

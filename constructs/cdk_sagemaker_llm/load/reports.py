@@ -41,9 +41,9 @@ def draw_benchmark(benchmark: Benchmark, path: Path) -> None:
     Draw a benchmark into a file, likewise.
     """
     # A sentence a line, as the picture is no wider.
-    asked = asked_in(benchmark).replace(". ", ".\n")
+    request = asked_in(benchmark).replace(". ", ".\n")
     draw_panels(
-        f"{title_of(benchmark)}\n{asked}", panels_of_benchmark(benchmark.rows), path
+        f"{title_of(benchmark)}\n{request}", panels_of_benchmark(benchmark.rows), path
     )
 
 

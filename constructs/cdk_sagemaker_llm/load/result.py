@@ -93,43 +93,43 @@ class LoadResult:
             f"{delay.p99 * 1000:.1f} ms, the latest by {delay.longest * 1000:.1f} ms; "
             f"its busiest process took {delay.cpu:.0%} of a core"
         )
-        said = [own]
+        sentences = [own]
         if slower := self._slowed():
-            said.insert(0, slower)
-        said[:0] = [
+            sentences.insert(0, slower)
+        sentences[:0] = [
             f"worker {number} was lost, last heard of {heard - self.begin:.0f} s after "
             "measuring began: its users asked no more, and what it had under way then "
             "is missing; run the test again"
             for number, heard in sorted(self.measured.lost.items())
         ]
         if figures.unfinished:
-            said.append(
+            sentences.append(
                 f"{figures.unfinished} requests were still under way after "
                 f"{self.settings.drain:g} s and count neither as good nor as failed"
             )
-        said += [
+        sentences += [
             f"{count} x {kind}: {self.measured.messages.get(kind, '')}"
             for kind, count in sorted(figures.failures.items())
         ]
-        return said
+        return sentences
 
     def _slowed(self) -> str:
         """
         Say what the generator itself made slower; nothing if that is not to be seen.
         """
         delay = self.measured.delay
-        shown = {
+        slowed = {
             name: found
             for name, one in self.distributions()
             if (found := delay.shown_in(one.p50, one.p99))
         }
         # What a request takes in all decides how many there are.
-        if delay.is_exhausted or LATENCY in shown:
+        if delay.is_exhausted or LATENCY in slowed:
             return (
                 "the generator itself was the bottleneck: the endpoint is faster than "
                 f"these figures; {_REMEDY}, or fewer users"
             )
-        parts = [f"{' and '.join(found)} of {name}" for name, found in shown.items()]
+        parts = [f"{' and '.join(found)} of {name}" for name, found in slowed.items()]
         if not parts:
             return ""
         return (
@@ -276,7 +276,7 @@ def _counted(rows: Sequence[Mapping[str, Any]]) -> str:
     """
     Say how many tokens there were in truth, on average.
     """
-    told = []
+    counts = []
     for name, what in _COUNTED.items():
         known = [
             (row["figures"]["requests"], row["figures"][name])
@@ -285,5 +285,5 @@ def _counted(rows: Sequence[Mapping[str, Any]]) -> str:
         ]
         if count := sum(number for number, _ in known):
             mean = sum(number * tokens for number, tokens in known) / count
-            told.append(f"{mean:.0f} {what}")
-    return f" Tokens counted: {', '.join(told)}." if told else ""
+            counts.append(f"{mean:.0f} {what}")
+    return f" Tokens counted: {', '.join(counts)}." if counts else ""

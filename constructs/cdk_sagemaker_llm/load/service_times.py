@@ -191,9 +191,9 @@ def _engine(container: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _accelerators(needs: Mapping[str, Any], instance_type: str) -> int:
-    given = needs.get("NumberOfAcceleratorDevicesRequired")
-    if given:
-        return max(int(given), 1)
+    count = needs.get("NumberOfAcceleratorDevicesRequired")
+    if count:
+        return max(int(count), 1)
     try:
         return find_instance_type(instance_type).accelerators or 1
     except ValueError:

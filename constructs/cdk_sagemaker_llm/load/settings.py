@@ -147,10 +147,10 @@ class LoadSettings:
             return self.workers
         if self.processes is not None:
             return self.processes
-        wanted = math.ceil(
+        needed = math.ceil(
             max(self.user_count, self.arrival_rate or 1) / _USERS_A_PROCESS
         )
-        return max(1, min(wanted, os.cpu_count() or 1))
+        return max(1, min(needed, os.cpu_count() or 1))
 
     @property
     def users_a_second(self) -> float:

@@ -86,8 +86,8 @@ class AlarmRule:
         """
         How many points must breach.
         """
-        given = self.datapoints_to_alarm
-        return self.evaluation_periods if given is None else given
+        datapoints = self.datapoints_to_alarm
+        return self.evaluation_periods if datapoints is None else datapoints
 
     @property
     def span(self) -> float:

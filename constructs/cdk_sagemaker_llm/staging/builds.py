@@ -160,8 +160,10 @@ def _stop_jobs(place: StagedPrefix) -> None:
 
 
 def _reason(build: Mapping[str, Any]) -> str:
-    told = "; ".join(_troubles(build)) or "no phase says why"
-    return f"build {build['id']} ended as {build['buildStatus']}: {told}; {_log(build)}"
+    cause = "; ".join(_troubles(build)) or "no phase says why"
+    return (
+        f"build {build['id']} ended as {build['buildStatus']}: {cause}; {_log(build)}"
+    )
 
 
 def _handles(build: dict[str, Any]) -> list[str]:

@@ -213,15 +213,15 @@ class OpenLogin:
         """
         Return the header, as the registry's challenge says where to get it.
         """
-        said = dict(_PART.findall(challenge))
-        if not challenge.lower().startswith("bearer ") or "realm" not in said:
+        parts = dict(_PART.findall(challenge))
+        if not challenge.lower().startswith("bearer ") or "realm" not in parts:
             return ""
-        realm = said.pop("realm")
+        realm = parts.pop("realm")
         if not realm.startswith(("https://", "http://")):
             raise StagingError(f"a registry hands out tokens at no address: {realm!r}")
-        asked = f"{realm}?{urllib.parse.urlencode(said)}"
+        address = f"{realm}?{urllib.parse.urlencode(parts)}"
         try:
-            with urllib.request.urlopen(asked, timeout=_SECONDS) as answer:  # noqa: S310 - held just above
+            with urllib.request.urlopen(address, timeout=_SECONDS) as answer:  # noqa: S310 - held just above
                 found = json.loads(answer.read())
         except (OSError, HTTPException, ValueError) as fault:
             raise BusyError(f"no token from {realm}: {fault}") from fault
@@ -370,8 +370,8 @@ def _tell_of_tag(order: ImageOrder, source: Registry) -> None:
         return
     now = source.digest_at(order.source_tag)
     if now != order.digest:
-        said = now or "nothing"
-        say(f"{order.source_tag} of {source.title} stands for {said} now")
+        state = now or "nothing"
+        say(f"{order.source_tag} of {source.title} stands for {state} now")
 
 
 def _blobs(manifests: Sequence[Manifest]) -> list[Blob]:
@@ -449,8 +449,8 @@ def _next_of(stream: object) -> bytes:
     return piece
 
 
-def _platform(said: dict[str, str]) -> str:
-    return f"{said.get('os', 'unknown')}/{said.get('architecture', 'unknown')}"
+def _platform(platform: dict[str, str]) -> str:
+    return f"{platform.get('os', 'unknown')}/{platform.get('architecture', 'unknown')}"
 
 
 if __name__ == "__main__":

@@ -49,10 +49,10 @@ class Storage:
             return False
         key = {"Bucket": self._order.bucket, "Key": self._order.manifest}
         try:
-            said = json.loads(self._s3.get_object(**key)["Body"].read())
+            manifest = json.loads(self._s3.get_object(**key)["Body"].read())
         except ClientError as fault:
             return self._gone(fault)
-        return bool(said["revision"] == self._order.revision)
+        return bool(manifest["revision"] == self._order.revision)
 
     def has(self, file: HubFile) -> bool:
         """

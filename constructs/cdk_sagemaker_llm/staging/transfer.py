@@ -180,8 +180,9 @@ def _without_safetensors(files: Sequence[HubFile]) -> list[HubFile]:
 
 def _some(paths: Iterable[str]) -> str:
     names = sorted(paths)
-    shown = ", ".join(names[:3])
-    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown or "none"  # noqa: PLR2004 - enough to tell
+    examples = ", ".join(names[:3])
+    more = len(names) - 3
+    return f"{examples} and {more} more" if more > 0 else examples or "none"
 
 
 def _is_weights(path: str) -> bool:

@@ -63,9 +63,9 @@ def failed_midway(record: Record, details: Record) -> Failure | None:
     if not isinstance(details, dict) or details.get("finish_reason") != "error":
         return None
     token = record.get("token")
-    told = token.get("error_msg") if isinstance(token, dict) else None
+    message = token.get("error_msg") if isinstance(token, dict) else None
     return Failure(
-        _words(told or record.get("error") or ""), as_count(record.get("code"))
+        _words(message or record.get("error") or ""), as_count(record.get("code"))
     )
 
 
@@ -81,14 +81,14 @@ def read_failure(body: str) -> Failure:
 
 
 def _of(error: dict[str, Record]) -> Failure:
-    told = error.get("message")
-    if told is None:
-        told = error.get("error")
+    message = error.get("message")
+    if message is None:
+        message = error.get("error")
     status = as_count(error.get("code"))
     if status is None:
         status = as_count(error.get("http_status_code"))
     return Failure(
-        _words(told),
+        _words(message),
         status,
         as_text(error.get("type")) or as_text(error.get("error_type")),
         as_count(error.get("n_ctx")),
@@ -96,7 +96,9 @@ def _of(error: dict[str, Record]) -> Failure:
     )
 
 
-def _words(told: Record) -> str:
-    if told is None:
+def _words(message: Record) -> str:
+    if message is None:
         return ""
-    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+    return (
+        message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
+    )

@@ -93,14 +93,14 @@ class WireFormat(StrEnum):
 
 
 def finish_reason(
-    said: Record, otherwise: FinishReason = FinishReason.OTHER
+    word: Record, otherwise: FinishReason = FinishReason.OTHER
 ) -> FinishReason | None:
     """
     Name a container's reason; ``None`` if it gave none.
     """
-    if said is None:
+    if word is None:
         return None
-    return _REASONS.get(said, otherwise) if isinstance(said, str) else otherwise
+    return _REASONS.get(word, otherwise) if isinstance(word, str) else otherwise
 
 
 def as_text(value: Record) -> str:

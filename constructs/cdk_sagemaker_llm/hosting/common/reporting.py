@@ -95,10 +95,10 @@ class _Late:
         return [str(error) for error in errors_of(found)]
 
 
-def _report(faults: list[Fault], given: Mapping[str, object]) -> None:
-    scope = given.get("scope", given.get("self"))
+def _report(faults: list[Fault], arguments: Mapping[str, object]) -> None:
+    scope = arguments.get("scope", arguments.get("self"))
     if isinstance(scope, Construct):
         found = [WRONG_KIND.finding(each.message, each.remedy) for each in faults]
-        report(scope, str(given.get("id", "")), found)
+        report(scope, str(arguments.get("id", "")), found)
     # What is no construct has no path that could be told.
     raise_faults(faults)

@@ -76,12 +76,12 @@ class Statement:
         return f"{self.sid} ({', '.join(self.actions)})"
 
 
-def covers(statements: Iterable[Statement], wanted: Statement) -> bool:
+def covers(statements: Iterable[Statement], statement: Statement) -> bool:
     """
     Return whether a statement is among others already.
     """
     found = list(statements)
-    return document_json(united([*found, wanted])) == document_json(united(found))
+    return document_json(united([*found, statement])) == document_json(united(found))
 
 
 def united(statements: Iterable[Statement]) -> list[Statement]:

@@ -337,9 +337,11 @@ class HostedCopyCount(ScalableCopyCount):
         for name, copies in bounds.items():
             # A target whose own maximum is past the room has been told of.
             if copies is not None and copies != contents_of(self).most:
-                told = self._host.room_findings(f"{name} of {action.name!r}", copies)
-                annotate(self, told)
-                if told:
+                warnings = self._host.room_findings(
+                    f"{name} of {action.name!r}", copies
+                )
+                annotate(self, warnings)
+                if warnings:
                     break
 
 

@@ -297,9 +297,9 @@ def action_bounds_findings(
                 "neither"
             )
         ]
-    given = {"min_capacity": least, "max_capacity": most}
+    bounds = {"min_capacity": least, "max_capacity": most}
     found = []
-    for parameter, value in given.items():
+    for parameter, value in bounds.items():
         if value is not None:
             found += least_capacity_findings(parameter, value, may_be_zero=may_be_zero)
     if found or least is None or most is None:
@@ -365,8 +365,8 @@ def hours_of(opens: str, closes: str, days: str) -> tuple[Hours, list[Finding]]:
         ]
     times = {"opens": _TIME.match(opens), "closes": _TIME.match(closes)}
     found = [
-        WRONG_SCHEDULE.finding(f"{name} must be a time such as 08:00, got {given!r}")
-        for (name, read), given in zip(times.items(), (opens, closes), strict=True)
+        WRONG_SCHEDULE.finding(f"{name} must be a time such as 08:00, got {text!r}")
+        for (name, read), text in zip(times.items(), (opens, closes), strict=True)
         if read is None
     ]
     numbers = _numbers(days)

@@ -379,8 +379,8 @@ def _asked_for(host: Model | EndpointConfig) -> list[Permission]:
     """
     if isinstance(host, EndpointConfig):
         return []
-    asked = host._statements(host.definition.model)  # noqa: SLF001 - what its role is given
-    return permissions_of(asked, stack_of(host))
+    needed = host._statements(host.definition.model)  # noqa: SLF001 - what its role is given
+    return permissions_of(needed, stack_of(host))
 
 
 def _callers_permissions(

@@ -183,7 +183,7 @@ class PrivateAccess(Construct):
         Make the endpoints, now that all is defined.
         """
         callers = self._callers()
-        wanted = [
+        services = [
             service_named(name)
             for name in self.needed_services()
             if name not in self._without
@@ -191,13 +191,15 @@ class PrivateAccess(Construct):
         if not callers and not self._services:
             self._findings.append(NOBODY_THERE.finding(*_nobody()))
             return
-        self._findings += taken_findings(self, self.vpc, wanted, self._defined())
-        if _S3 in wanted:
+        self._findings += taken_findings(self, self.vpc, services, self._defined())
+        if _S3 in services:
             self._findings += route_findings(self._routed(callers))
         if errors_of(self._findings):
             return
         self._let_in(callers)
-        made = [(service, self._make_endpoint(service, callers)) for service in wanted]
+        made = [
+            (service, self._make_endpoint(service, callers)) for service in services
+        ]
         awaited = [endpoint for service, endpoint in made if service.is_awaited]
         self._let_wait([*awaited, *self._rules()] if awaited else [])
 
@@ -309,13 +311,13 @@ class PrivateAccess(Construct):
             for caller in callers
             for group in caller.connections.security_groups
         }
-        port, said = ec2.Port.tcp(_HTTPS), "calls of AWS by private access"
+        port, description = ec2.Port.tcp(_HTTPS), "calls of AWS by private access"
         for group in groups.values():
             theirs = Stack.of(group)
             # In the stack that depends on the other one anyway, or may.
             is_remote = theirs is not stack_of(self) and not self._needs(theirs)
-            self.security_group.add_ingress_rule(group, port, said, is_remote)
-            group.add_egress_rule(self.security_group, port, said, not is_remote)
+            self.security_group.add_ingress_rule(group, port, description, is_remote)
+            group.add_egress_rule(self.security_group, port, description, not is_remote)
 
     def _needs(self, theirs: Stack) -> bool:
         """

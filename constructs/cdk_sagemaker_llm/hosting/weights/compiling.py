@@ -405,9 +405,9 @@ def volume_gib_of(hardware: InstanceType, weight_bytes: int | None) -> int:
     A job on a type with local storage is refused if it asks for more than that has
     (SageMaker API reference, ProcessingClusterConfig and ResourceConfig).
     """
-    wanted = _needed_gib(weight_bytes)
+    needed = _needed_gib(weight_bytes)
     local = local_storage_gb(hardware)
-    return min(wanted, local) if local else wanted
+    return min(needed, local) if local else needed
 
 
 def disk_findings(hardware: InstanceType, weight_bytes: int | None) -> list[Finding]:

@@ -280,12 +280,12 @@ class StagedModel(RunsBuild, Construct):
     ) -> cloudwatch.Metric:
         from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - slow to load
 
-        said: BuildMetricOptions = {"statistic": statistic, **options}
+        merged: BuildMetricOptions = {"statistic": statistic, **options}
         return cloudwatch.Metric(
             namespace="AWS/CodeBuild",
             metric_name=name,
             dimensions_map={"ProjectName": self.project_name},
-            **said,
+            **merged,
         )
 
     def _write(

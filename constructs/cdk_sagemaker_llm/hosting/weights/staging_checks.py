@@ -309,15 +309,15 @@ def _timeout_findings(
         yield from refused
         return
     most = LONGEST_SECONDS - MARGIN_SECONDS
-    asked = None if timeout is None else seconds(timeout)
+    requested = None if timeout is None else seconds(timeout)
     minutes = minutes_of(weight_bytes_of(model))
     if minutes is None:
         return
-    given = most if asked is None else asked
-    if minutes * 60 > given:
+    limit = most if requested is None else requested
+    if minutes * 60 > limit:
         yield SHORT_TIMEOUT.finding(
             f"{model.model_id} may take {minutes} minutes to download, and its build "
-            f"is given {given / 60:g}",
+            f"is given {limit / 60:g}",
             "raise timeout, or choose fewer files with include; what was brought "
             "stays, and a second deployment goes on from there",
         )
@@ -328,19 +328,19 @@ def build_time_findings(timeout: Duration | None) -> list[Finding]:
     Check that a build may take so long, and that CloudFormation waits as long.
     """
     most = LONGEST_SECONDS - MARGIN_SECONDS
-    asked = None if timeout is None else seconds(timeout)
-    if timeout is not None and asked is None:
+    requested = None if timeout is None else seconds(timeout)
+    if timeout is not None and requested is None:
         return [
             NO_TIMEOUT.finding(
                 "timeout is known only at deployment", "write Duration.minutes(90)"
             )
         ]
-    if asked is None or _SHORTEST_SECONDS <= asked <= most:
+    if requested is None or _SHORTEST_SECONDS <= requested <= most:
         return []
     return [
         NO_TIMEOUT.finding(
             f"timeout must be from {_SHORTEST_SECONDS // 60} to {most // 60} minutes, "
-            f"got {asked / 60:g}"
+            f"got {requested / 60:g}"
         )
     ]
 

@@ -38,8 +38,8 @@ class Consolidation:
         self._journal = journal
         self._racks = racks
         self._copies = copies
-        wanted = policy is not None and policy.strategy == "CONSOLIDATION"
-        self._policy = policy if wanted else None
+        consolidates = policy is not None and policy.strategy == "CONSOLIDATION"
+        self._policy = policy if consolidates else None
         self._planned: Planned | None = None
         # Instances whose copies are on their way to others.
         self._emptying: list[Instance] = []

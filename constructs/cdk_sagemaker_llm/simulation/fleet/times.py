@@ -115,12 +115,12 @@ class FleetTimes:
         """
         for own in fields(self):
             value = getattr(self, own.name)
-            given = (
+            times = (
                 [value.otherwise, *value.types.values()]
                 if isinstance(value, ByType)
                 else [value]
             )
-            for one in given:
+            for one in times:
                 if not one >= 0:
                     raise ValueError(f"{own.name} must be at least 0, got {one}")
 

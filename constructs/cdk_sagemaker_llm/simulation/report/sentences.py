@@ -71,7 +71,7 @@ def report(
             (f"What held scaling up{of}", _held_up(outcome, workload)),
             (f"Waking and sleeping{of}", to_zero_and_back(scenario, outcome, workload)),
         )
-        sections += [Section(title, tuple(said)) for title, said in parts]
+        sections += [Section(title, tuple(sentences)) for title, sentences in parts]
     sections.append(Section("Instances", tuple(_instances(outcome))))
     assumed = outcome.notes if notes is None else notes
     sections.append(Section("Assumed or estimated", tuple(assumed)))
@@ -157,8 +157,8 @@ def count(number: float, what: str, several: str = "") -> str:
     """
     Write how many there are of something, whose plural ends in s or is given.
     """
-    shown = f"{number:,.0f}"
-    return f"{shown} {what}" if shown == "1" else f"{shown} {several or what + 's'}"
+    text = f"{number:,.0f}"
+    return f"{text} {what}" if text == "1" else f"{text} {several or what + 's'}"
 
 
 def share(part: float, whole: float) -> str:
@@ -242,8 +242,8 @@ def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
         found = [one for one in activities if one.not_scaled == code]
         if found:
             since = found[0].time - begin
-            said = words.format(when=moment(since), count=found[0].after)
-            yield said + _of_which(outcome, workload, found[0], since)
+            sentence = words.format(when=moment(since), count=found[0].after)
+            yield sentence + _of_which(outcome, workload, found[0], since)
     if workload.suspended:
         yield f"of its scaling, {' and '.join(workload.suspended)} is suspended"
     yield from _cooldowns(outcome, workload)

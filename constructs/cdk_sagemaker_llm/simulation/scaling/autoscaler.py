@@ -224,13 +224,13 @@ class Autoscaler:
             self._open.completed = self._timeline.now
             self._open = None
 
-    def _activity(self, policy: Policy, alarm: Alarm, wanted: int) -> Activity:
+    def _activity(self, policy: Policy, alarm: Alarm, target: int) -> Activity:
         rule = alarm.rule
         late = self._delays.of(rule.query)
         return Activity(
             time=self._timeline.now,
             before=self._scalable.desired,
-            after=self.bounds.clamp(wanted),
+            after=self.bounds.clamp(target),
             policy=policy.name,
             cause=f"monitor alarm {rule.name} in state ALARM triggered policy "
             f"{policy.name}",

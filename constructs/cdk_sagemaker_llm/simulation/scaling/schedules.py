@@ -81,9 +81,9 @@ def of_month(part: str) -> DayRule | None:
     if part == "LW":
         return lambda day: day.day == _nearest(day, _end(day))
     found = _NEAREST.fullmatch(part)
-    if found is None or not 1 <= (wanted := int(found[1])) <= _LONGEST:
+    if found is None or not 1 <= (target := int(found[1])) <= _LONGEST:
         return None
-    return lambda day: wanted <= _end(day) and day.day == _nearest(day, wanted)
+    return lambda day: target <= _end(day) and day.day == _nearest(day, target)
 
 
 def of_week(part: str, names: Mapping[str, int]) -> DayRule | None:
@@ -100,11 +100,11 @@ def of_week(part: str, names: Mapping[str, int]) -> DayRule | None:
     found = _LAST.fullmatch(part) or _NTH.fullmatch(part)
     if found is None or not (found[1] in names or found[1].isdecimal()):
         return None
-    wanted = names.get(found[1]) or int(found[1])
+    target = names.get(found[1]) or int(found[1])
     if part.endswith("L"):
-        return lambda day: weekday(day) == wanted and day.day > _end(day) - _WEEK
+        return lambda day: weekday(day) == target and day.day > _end(day) - _WEEK
     nth = int(found[2])
-    return lambda day: weekday(day) == wanted and (day.day - 1) // _WEEK == nth - 1
+    return lambda day: weekday(day) == target and (day.day - 1) // _WEEK == nth - 1
 
 
 def weekday(day: date) -> int:
@@ -199,14 +199,14 @@ def _end(day: date) -> int:
     return calendar.monthrange(day.year, day.month)[1]
 
 
-def _nearest(day: date, wanted: int) -> int:
+def _nearest(day: date, target: int) -> int:
     # The nearest day from Monday to Friday, never in another month.
-    on = day.replace(day=wanted).weekday()
+    on = day.replace(day=target).weekday()
     if on == _SATURDAY:
-        return wanted - 1 if wanted > 1 else wanted + 2
+        return target - 1 if target > 1 else target + 2
     if on == _SUNDAY:
-        return wanted + 1 if wanted < _end(day) else wanted - 2
-    return wanted
+        return target + 1 if target < _end(day) else target - 2
+    return target
 
 
 @dataclass(frozen=True, slots=True)
