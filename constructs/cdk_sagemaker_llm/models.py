@@ -250,7 +250,7 @@ def architecture_of(model: ModelSource | None) -> ModelArchitecture | None:
 
 def kind_of(model: ModelSource | None) -> ModelArchitecture | str | None:
     """
-    Return what is known of a model: what was said of it, or else the catalogue's.
+    Return the architecture of a model: the one passed, or else the catalogue's.
     """
     if model is None:
         return None
@@ -288,7 +288,7 @@ def looked_up(
 
 def _uri_fault(uri: str) -> str | None:
     """
-    Say what the address of a prefix must be and is not; ``None`` if it is one.
+    Return the rule that the address of a prefix breaks; ``None`` if it is one.
     """
     bucket, slash, prefix = uri.removeprefix("s3://").partition("/")
     if not uri.startswith("s3://") or not bucket or not slash:

@@ -1,6 +1,6 @@
 """
-Text in messages: lists such as ``a, b or c``, the known name that was likely meant,
-credentials that must not be repeated, and names that S3 takes.
+How messages name things: ``a, b or c``, the known name that was likely meant, what
+looks like a credential and must not be repeated, and the names that S3 takes.
 
 What belongs here is text alone; it knows nothing of the field. The forms of credentials
 are those that issuers publish, and what only looks like one.
@@ -137,7 +137,7 @@ def without_references(text: str) -> str:
 
 def bucket_fault(name: str) -> str | None:
     """
-    Say what a bucket's name must be and is not; ``None`` if S3 takes it.
+    Return the rule that a bucket's name breaks; ``None`` if S3 takes it.
     """
     if is_unresolved(name):
         return None

@@ -185,7 +185,7 @@ def defaults_of(family: str, *, nested: bool) -> Mapping[str, Any]:
 
         nested: Whether the configuration is a part of another.
     """
-    known = DEFAULTS.get(family, {})
+    known = TRANSFORMERS_DEFAULTS.get(family, {})
     return {k: v for k, v in known.items() if nested or k not in REQUIRED}
 
 
@@ -212,7 +212,7 @@ def _sizes(
     }
 
 
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+TRANSFORMERS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "deepseek_v2": {
         **_sizes(102400, 4096, 11008, 32, 32),
         **_LATENT,

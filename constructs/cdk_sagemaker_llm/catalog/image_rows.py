@@ -37,7 +37,7 @@ _CUDA = re.compile(r"-cu(\d+)(\d)(?:-|$)")
 
 def family_row(name: str) -> Mapping[str, Any]:
     """
-    Return what is listed of a container family.
+    Return the row of a container family.
 
     Raises:
         ValueError: If there is no such family; names the nearest ones.

@@ -70,7 +70,7 @@ class Call:
 
     def give_up(self) -> None:
         """
-        End it, wherever it is.
+        End the call, wherever it is.
         """
         with _LOCK:
             self._given_up.set()
@@ -153,7 +153,7 @@ class _Connections:
 
 def make_known(runtime: Any) -> None:  # noqa: ANN401 - boto3's clients have no class
     """
-    Have a boto3 client's connections tell who uses them.
+    Make a boto3 client's connections tell the call that uses them.
 
     There is no public way to them. Where botocore is built otherwise nothing changes,
     but that a request that is given up ends with its next byte or its time-out.

@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.client.errors import (
 from cdk_sagemaker_llm.client.wire.failures import failure_in
 from cdk_sagemaker_llm.client.wire.step import Record
 
-DONE = object()
+STREAM_END = object()
 """Stands for ``data: [DONE]``."""
 
 _DONE = b"[DONE]"
@@ -171,7 +171,7 @@ class Framing:
             self._say_nothing(line)
             return
         if payload == _DONE:
-            yield DONE
+            yield STREAM_END
             return
         if payload[0] not in _OPENING:
             raise UnreadableAnswerError(
@@ -276,7 +276,7 @@ class Framing:
 
 def mended(text: str) -> Record:
     """
-    Return the record that broken JSON stands for; ``None`` if that cannot be told.
+    Return the record that broken JSON stands for; ``None`` if that is unclear.
 
     An error that was appended comes with the text before it as ``generated_text``.
     """
@@ -308,7 +308,7 @@ def begun(text: str) -> str:
 
 def is_cut(text: str) -> bool:
     """
-    Tell whether JSON ends before its end, rather than being none.
+    Return whether text is JSON that is cut off, rather than no JSON.
     """
     opened: list[str] = []
     for found in _MARKS.finditer(text):

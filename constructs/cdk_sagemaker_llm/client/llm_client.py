@@ -231,7 +231,7 @@ class LlmClient(BaseClient):
 
     def close(self) -> None:
         """
-        Close the connections that are open. Who uses it again opens new ones.
+        Close the connections that are open. Using the client again opens new ones.
         """
         self._asker.close()
 

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.client.errors import (
     LlmError,
     UnreadableAnswerError,
 )
-from cdk_sagemaker_llm.client.framing import DONE, Framing
+from cdk_sagemaker_llm.client.framing import STREAM_END, Framing
 from cdk_sagemaker_llm.client.refusals import error_of
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
@@ -192,7 +192,7 @@ class Reader:
     def _take(self, record: Record) -> Iterator[Token]:
         if self._done:
             return
-        if record is DONE:
+        if record is STREAM_END:
             self._done = True
             yield from self._last()
             return

@@ -109,7 +109,8 @@ def chat_body(
 
 class Options(TypedDict, total=False):
     """
-    What may be said of an answer; what is left out or ``None`` is the container's.
+    The options of an answer; the container's default holds for each that is omitted or
+    ``None``.
 
     Args:
         max_new_tokens: How many tokens to write at most.
@@ -145,7 +146,7 @@ _AnyOptions = TypeVar("_AnyOptions", bound=Options)
 
 class ChatOptions(Options, total=False):
     """
-    What may be said of an answer in a chat.
+    The options of an answer in a chat.
 
     Args:
         tools: The tools that the model may call, in OpenAI's form.
@@ -328,7 +329,7 @@ def _parameters(schema: Schema, options: Options) -> dict[str, Any]:
 
 def _dump(body: Mapping[str, Any]) -> bytes:
     """
-    Write JSON, or say what of it is none.
+    Write JSON, or raise an error that names the value that JSON does not have.
     """
     try:
         text = json.dumps(body, ensure_ascii=False, allow_nan=False)

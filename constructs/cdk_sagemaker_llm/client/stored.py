@@ -97,7 +97,7 @@ def stored(
     ssm_endpoint_url: str | None,
 ) -> str:
     """
-    Return what an SSM parameter holds.
+    Return the value of an SSM parameter.
 
     Raises:
         LlmError: If it cannot be read.

@@ -115,7 +115,7 @@ def plan_of(
 
 def _missing(demand: Demand | None, hardware: InstanceType | None) -> NoPlan | None:
     """
-    Say what there is no plan without; ``None`` if all of it is known.
+    Return what a plan still needs to know; ``None`` if everything is known.
     """
     if hardware is None:
         return _UNKNOWN_TYPE
@@ -145,7 +145,7 @@ def _merged(overrides: Assumptions | None, assumptions: Assumptions) -> Assumpti
 
 def _wrong_counts(demand: Demand) -> str:
     """
-    Say what no plan can be made with; empty where there is nothing of the kind.
+    Return which count makes a plan impossible; empty if none does.
     """
     context, degree = demand.context_length, demand.tensor_parallel_degree
     if not _is_count(context):

@@ -121,7 +121,7 @@ def _share_of(weights: int, setting: Setting) -> int:
 
 def _padding(setting: Setting) -> int:
     """
-    Return what padding adds to gpt-oss, whose experts are as wide as the model.
+    Return the bytes that padding adds to gpt-oss: its experts are as wide as it is.
     """
     model, published = setting.architecture, setting.architecture.weight_format
     is_padded = setting.release.pads_experts and model.model_type == "gpt_oss"

@@ -97,7 +97,7 @@ class Packing:
 
     def free(self, index: int) -> Capacity:
         """
-        Return what is left of an instance.
+        Return the resources that are left of an instance.
         """
         left = self.capacity
         for name, copies in self.instances[index].items():

@@ -172,7 +172,7 @@ class Capacity:
 
     def minus(self, needs: ResourceRequirements, copies: int = 1) -> Capacity:
         """
-        Return what is left beside that many copies.
+        Return the resources that are left beside that many copies.
         """
         left = [h - copies * n for h, n in _pairs(self.units, needs.units)]
         return Capacity(

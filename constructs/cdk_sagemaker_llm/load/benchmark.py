@@ -17,15 +17,21 @@ from cdk_sagemaker_llm.load.running import Progress, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
 
-HEADS = ("concurrent users", "requests", "requests/s", "median latency s", "success")
+BENCHMARK_HEADS = (
+    "concurrent users",
+    "requests",
+    "requests/s",
+    "median latency s",
+    "success",
+)
 # Nobody asks it of fewer than half of the requests.
 LEAST_PERCENT = 50
 _WHOLE = 0.99
 # What files of this version may lack.
 _LATER = ("copies", "copies_untold")
 
-FORMAT = "cdk-sagemaker-llm/benchmark"
-VERSION = 1
+BENCHMARK_FORMAT = "cdk-sagemaker-llm/benchmark"
+BENCHMARK_VERSION = 1
 _WANTED = "name a file that sagemaker-llm benchmark --save wrote"
 
 
@@ -64,7 +70,7 @@ class Benchmark:
         Write the table, and above it what was asked.
         """
         request = asked_of([row.facts for row in self.rows])
-        return f"{request}\n\n{table_of(HEADS, self.table())}"
+        return f"{request}\n\n{table_of(BENCHMARK_HEADS, self.table())}"
 
     def remarks(self) -> list[str]:
         """
@@ -80,7 +86,11 @@ class Benchmark:
         """
         Return all of it, as JSON has it.
         """
-        return {"format": FORMAT, "version": VERSION, **asdict(self)}
+        return {
+            "format": BENCHMARK_FORMAT,
+            "version": BENCHMARK_VERSION,
+            **asdict(self),
+        }
 
     def to_json(self) -> str:
         """
@@ -323,14 +333,14 @@ def facts_of(text: str) -> Mapping[str, Any]:
     except ValueError as fault:
         raise ValueError(f"this is no JSON; {_WANTED}") from fault
     written = facts.get("format") if isinstance(facts, dict) else None
-    if written != FORMAT:
+    if written != BENCHMARK_FORMAT:
         what = "" if written is None else f", but {written}"
         raise ValueError(f"this is no saved benchmark{what}; {_WANTED}")
-    if facts.get("version") != VERSION:
+    if facts.get("version") != BENCHMARK_VERSION:
         raise ValueError(
             f"this is a benchmark in version {facts.get('version')} of the format, and "
-            f"this release reads version {VERSION}; measure again with --save, or use "
-            "the release of cdk-sagemaker-llm that wrote it"
+            f"this release reads version {BENCHMARK_VERSION}; measure again with "
+            "--save, or use the release of cdk-sagemaker-llm that wrote it"
         )
     return dict(facts)
 
@@ -390,7 +400,7 @@ def _row(facts: Mapping[str, Any]) -> Row:
 
 def _percents(seconds: Sequence[float]) -> list[float]:
     """
-    Return what so many in a hundred took at most, from the median to the longest.
+    Return the percentiles from the median to the longest, by percent.
     """
     found = sorted(seconds)
     if not found:

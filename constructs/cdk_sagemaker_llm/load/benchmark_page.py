@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from cdk_sagemaker_llm.load.benchmark import HEADS, Benchmark, Row
+from cdk_sagemaker_llm.load.benchmark import BENCHMARK_HEADS, Benchmark, Row
 from cdk_sagemaker_llm.load.reading import Reading
 from cdk_sagemaker_llm.load.result import asked_of
 from cdk_sagemaker_llm.pages.chart import Curve, Panel, chart, numbers
@@ -37,7 +37,7 @@ def page_of_benchmark(benchmark: Benchmark, reading: Reading) -> str:
     sentences = [sentence.replace("`", "") for sentence in reading.sentences()]
     body = (
         f"<p>{escape(introduction(benchmark))}</p>\n"
-        f"{table('benchmark', HEADS, benchmark.table())}"
+        f"{table('benchmark', BENCHMARK_HEADS, benchmark.table())}"
         f"<h2>What it says</h2>\n{bullets(sentences)}"
         f"<h2>Over users</h2>\n{charts}"
         + (f"<h2>To know</h2>\n{bullets(remarks)}" if remarks else "")

@@ -29,14 +29,14 @@ class Fault:
 
     def text(self, named: Callable[[str], str]) -> str:
         """
-        Say it, each setting by the name that it has for the caller.
+        Return the message, with each setting by the name that the caller knows.
         """
         return self.words.format(*map(named, self.settings), *self.values)
 
 
 class SettingsError(ValueError):
     """
-    What is asked for is no load.
+    The settings of a load test are wrong.
 
     Args:
         faults: What is wrong with it.

@@ -174,7 +174,7 @@ def single_of(
     alone: Sequence[Observed], points: Sequence[Observed], notes: Notes
 ) -> Single:
     """
-    Tell what a request takes alone: of a user alone, or from the sweep.
+    Return what a request takes alone: measured by a user alone, or from the sweep.
     """
     if len(alone) > 1:
         short, long = sorted(alone, key=lambda one: one.prompt)[:: len(alone) - 1]
@@ -223,7 +223,7 @@ def held_up(one: Observed, count: float, overhead: float = 0.0) -> float:
 
 def bounded(single: Single, points: Sequence[Observed], notes: Notes) -> Single:
     """
-    Hold what prompts cost to what leaves time for the answers that were written.
+    Bound the cost of prompts, so that time is left for the answers that were written.
     """
     most = min(_BUSIEST / (one.rate * one.prompt) for one in points)
     if single.prompt <= most:
@@ -239,7 +239,7 @@ def bounded(single: Single, points: Sequence[Observed], notes: Notes) -> Single:
 @dataclass(slots=True)
 class Notes:
     """
-    What is told of figures: how they were found, and what could not be told.
+    Notes on the figures: how they were found, and what remains open.
     """
 
     found: list[str] = field(default_factory=list)

@@ -79,7 +79,7 @@ class Objective:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judged:
     """
-    A row, held against an objective.
+    A row, and whether it is within an objective.
 
     Args:
         users: How many asked.
@@ -229,7 +229,7 @@ def _percent_name(percent: int) -> str:
 
 def _percentiles(row: Row, name: str) -> Mapping[int, float]:
     """
-    Return what so many in a hundred answers took at most.
+    Return the percentiles of the answers, by percent.
     """
     found = row.facts["figures"][name] or {}
     known = {percent: found[one] for one, percent in PERCENTS.items() if one in found}

@@ -17,7 +17,7 @@ from pathlib import Path
 from cdk_sagemaker_llm.load.benchmark import Benchmark
 from cdk_sagemaker_llm.load.benchmark_page import introduction as asked_in
 from cdk_sagemaker_llm.load.benchmark_page import panels_of_benchmark, title_of
-from cdk_sagemaker_llm.load.result import HEADS, LoadResult
+from cdk_sagemaker_llm.load.result import RUN_HEADS, LoadResult
 from cdk_sagemaker_llm.pages.chart import Curve, Panel, chart, numbers
 from cdk_sagemaker_llm.pages.shell import bullets, page, table
 
@@ -80,7 +80,7 @@ def page_of(result: LoadResult) -> str:
         f"<p>{escape(introduction(result))}</p>\n"
         f"{table('figures', ('figure', 'value'), result.rows())}"
         "<h2>How long it takes</h2>\n"
-        f"{table('how long it takes', HEADS, result.distribution_rows())}"
+        f"{table('how long it takes', RUN_HEADS, result.distribution_rows())}"
         f"<h2>To know</h2>\n{bullets(result.remarks())}"
         f"<h2>Its course</h2>\n{charts}"
     )

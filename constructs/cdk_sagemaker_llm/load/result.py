@@ -23,10 +23,10 @@ from cdk_sagemaker_llm.load.figures import (
 from cdk_sagemaker_llm.load.measured import Measured
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
-FORMAT = "cdk-sagemaker-llm/load-test"
-VERSION = 1
+RUN_FORMAT = "cdk-sagemaker-llm/load-test"
+RUN_VERSION = 1
 _PERCENTILES = ("p50", "p90", "p95", "p99", "longest")
-HEADS = ("seconds", *_PERCENTILES)
+RUN_HEADS = ("seconds", *_PERCENTILES)
 LATENCY = "latency"
 _REMEDY = "use more processes, or a machine with nothing else to do"
 _COLUMNS = (
@@ -140,7 +140,7 @@ class LoadResult:
 
     def rows(self) -> list[tuple[str, str]]:
         """
-        Name the figures that are no distributions.
+        Return the figures that are single numbers, by name.
         """
         figures = self.figures
         rate = figures.success_rate
@@ -180,7 +180,7 @@ class LoadResult:
         Write the figures as tables.
         """
         figures = table_of(("figure", "value"), self.rows())
-        times = table_of(HEADS, self.distribution_rows())
+        times = table_of(RUN_HEADS, self.distribution_rows())
         remarks = "".join(f"- {each}\n" for each in self.remarks())
         return f"{figures}\n{times}\n{remarks}"
 
@@ -224,7 +224,7 @@ class LoadResult:
         """
         Write all but the single requests as JSON.
         """
-        facts = {"format": FORMAT, "version": VERSION, **self.to_facts()}
+        facts = {"format": RUN_FORMAT, "version": RUN_VERSION, **self.to_facts()}
         return json.dumps(facts, indent=2) + "\n"
 
 

@@ -19,7 +19,7 @@ _RAMP = 5.0
 _USERS_A_PROCESS = 100
 _POSITIVE = ("arrival_rate", "spawn_rate", "run_time", "join_within", "timeout")
 
-PORT = 5557
+JOIN_PORT = 5557
 """The port where none is named: Locust's own."""
 
 _MOST = 65_535
@@ -234,7 +234,7 @@ def address_of(text: str) -> tuple[str, int]:
     """
     host, sign, number = text.partition(":")
     is_number = number.isascii() and number.isdigit()
-    port = int(number) if is_number else -1 if sign else PORT
+    port = int(number) if is_number else -1 if sign else JOIN_PORT
     if not host or host != host.strip() or "/" in host or not 0 < port <= _MOST:
         raise ValueError(f"must be HOST or HOST:PORT, such as 10.0.0.5, got {text!r}")
     return host, port

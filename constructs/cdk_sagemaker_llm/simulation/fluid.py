@@ -112,7 +112,7 @@ class Fluid:
 
     def equilibrium(self, prompt: float, answer: float) -> Equilibrium:
         """
-        Return what batches settle to with requests of such lengths.
+        Return the steady state of batches with requests of such lengths.
         """
         key = round(prompt, _DIGITS), round(answer, _DIGITS)
         found = self._known.get(key)
@@ -130,7 +130,7 @@ class Fluid:
 
     def settled(self, rate: float, kind: Equilibrium) -> Steady | None:
         """
-        Return what each copy settles to; ``None`` if they cannot keep up.
+        Return the steady state of each copy; ``None`` if the copies cannot keep up.
 
         Args:
             rate: Requests a second at all of them, of which there is one at least.

@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.simulation.scaling import Activity
 Refusal = Literal["no capacity", "queue full", "too long", "copy gone"]
 
 SHARES = (0.5, 0.95, 0.99)
-REASONS: tuple[Refusal, ...] = get_args(Refusal)
+REFUSAL_REASONS: tuple[Refusal, ...] = get_args(Refusal)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,7 +72,7 @@ class Minutes:
 
     def __init__(self, latencies: Histogram | None = None) -> None:
         self.minute = Minute()
-        self._refused: dict[str, list[float]] = {why: [] for why in REASONS}
+        self._refused: dict[str, list[float]] = {why: [] for why in REFUSAL_REASONS}
         self._latencies: tuple[list[float | None], ...] = ([], [], [], [])
         self._series = Series(
             arrived=[],

@@ -294,7 +294,7 @@ def _values(
     instance: Instance, copies: Sequence[tuple[Workload, Copy, float]]
 ) -> Mapping[str, float]:
     """
-    Return what one instance says.
+    Return the values that one instance publishes.
     """
     whole = nameplate(instance.instance_type)
     if whole is None or not whole.accelerators:

@@ -62,7 +62,7 @@ def is_new(event: Mapping[str, Any]) -> bool:
 
 def token_of(event: Mapping[str, Any]) -> str:
     """
-    Return what stands for an event, which may come twice.
+    Return a token for an event, the same if the event comes twice.
     """
     return hashlib.sha256(event["RequestId"].encode()).hexdigest()[:_TOKEN_LENGTH]
 

@@ -19,7 +19,7 @@ _PAUSE = float(os.environ.get("STAGING_RETRY_SECONDS", "2"))
 
 def bucket_failure(fault: ClientError, bucket: str) -> StagingError:
     """
-    Return what is the matter with a bucket.
+    Return an error that says what is wrong with a bucket.
 
     Args:
         fault: What S3 answered.

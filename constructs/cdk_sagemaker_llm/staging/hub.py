@@ -54,7 +54,7 @@ class HubFile:
 
 def list_files(order: Order) -> list[HubFile]:
     """
-    Return what the revision holds, in the order of the paths.
+    Return the files of the revision, in the order of their paths.
 
     Raises:
         StagingError: If the Hub does not have it, or does not show it.

@@ -15,7 +15,13 @@ from typing import Any
 import boto3
 from boto3.s3.transfer import TransferConfig
 
-from cdk_sagemaker_llm.staging.prefix import JOBS, MANIFEST, NOTE, StagedPrefix, objects
+from cdk_sagemaker_llm.staging.prefix import (
+    JOBS,
+    MANIFEST_ENDING,
+    NOTE,
+    StagedPrefix,
+    objects,
+)
 from cdk_sagemaker_llm.staging.signalling import say, signal
 
 _PROCESSING, _TRAINING = "processing", "training"
@@ -64,7 +70,7 @@ def processing_request(
     order: Mapping[str, Any], name: str, place: str
 ) -> dict[str, Any]:
     """
-    Return what CreateProcessingJob is asked.
+    Return the request of CreateProcessingJob.
 
     Args:
         order: The order.
@@ -242,7 +248,7 @@ class Made:
         Whether engines are in place already: the same event may come twice, and two
         stacks may have compiled at once. What endpoints read is not written over.
         """
-        manifest = self._base + MANIFEST
+        manifest = self._base + MANIFEST_ENDING
         return any(key == "" for key, _ in self._sizes(manifest))
 
     def _place(self, note: Mapping[str, Any]) -> str:
@@ -270,7 +276,7 @@ class Made:
         }
         self._s3.put_object(
             Bucket=self._bucket,
-            Key=self._base + MANIFEST,
+            Key=self._base + MANIFEST_ENDING,
             Body=json.dumps(manifest, indent=1, sort_keys=True).encode(),
             ContentType="application/json",
         )

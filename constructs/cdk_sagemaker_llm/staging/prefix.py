@@ -16,7 +16,7 @@ from typing import Any
 import boto3
 from botocore.exceptions import ClientError
 
-MANIFEST = ".json"
+MANIFEST_ENDING = ".json"
 OWNERS = ".owners/"
 JOBS = ".jobs/"
 # Of a job, beside its folder: who waits for it, and for what.
@@ -92,7 +92,7 @@ class StagedPrefix:
         """
         The key of the list that is written last.
         """
-        return self.base + MANIFEST
+        return self.base + MANIFEST_ENDING
 
     @property
     def mark(self) -> str:
@@ -163,7 +163,7 @@ class Ownership:
 
     def _leftovers(self) -> Iterator[str]:
         """
-        Return what jobs read and wrote, where jobs made it.
+        Return the keys of what jobs read and wrote; none if a build staged the prefix.
         """
         return iter(()) if self._place.project else self._keys(self._place.jobs)
 

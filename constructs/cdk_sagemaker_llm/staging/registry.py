@@ -166,7 +166,7 @@ class Registry:
 
     def open_blob(self, digest: str, start: int = 0) -> http.client.HTTPResponse:
         """
-        Return what reads a layer, from a byte on.
+        Return a reader of a layer, from a byte on.
 
         Raises:
             StagingError: If it is not given.
@@ -346,7 +346,7 @@ class Registry:
 
 class _ChallengedError(Exception):
     """
-    A registry wants to know who asks.
+    A registry asks for a login.
     """
 
     def __init__(self, status: str, challenge: str) -> None:

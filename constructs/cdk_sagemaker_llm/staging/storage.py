@@ -123,7 +123,7 @@ class Storage:
 
     def _gone(self, fault: ClientError) -> bool:
         """
-        Return that it is not there, or say what else is the matter.
+        Return that the object is not there, or raise the other error.
         """
         if fault.response["Error"]["Code"] in _GONE:
             return False

@@ -36,7 +36,7 @@ class Failure:
 
 def failure_in(record: Record) -> Failure | None:
     """
-    Return the error that a record is; ``None`` if it is none.
+    Return the error in a record; ``None`` if the record is no error.
 
     It may be an object of its own (vLLM, llama.cpp, TGI's chats), or flat: a text and
     its type (TGI, TEI), a code and a text (LMI), OpenAI's fields (SGLang), a detail
@@ -58,7 +58,7 @@ def failure_in(record: Record) -> Failure | None:
 
 def failed_midway(record: Record, details: Record) -> Failure | None:
     """
-    Return the error of a stream whose finish reason is one (LMI from 0.28 on).
+    Return the error of a stream whose finish reason says so (LMI from 0.28 on).
     """
     if not isinstance(details, dict) or details.get("finish_reason") != "error":
         return None

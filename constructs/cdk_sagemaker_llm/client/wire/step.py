@@ -105,14 +105,14 @@ def finish_reason(
 
 def as_text(value: Record) -> str:
     """
-    Return a text, which is empty for what is none.
+    Return a text; empty for any other kind of value.
     """
     return value if isinstance(value, str) else ""
 
 
 def as_number(value: Record) -> float | None:
     """
-    Return a number; ``None`` for what is none.
+    Return a number; ``None`` for any other kind of value.
     """
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
@@ -124,7 +124,7 @@ def as_number(value: Record) -> float | None:
 
 def counted(prompt: Record, completion: Record) -> Usage | None:
     """
-    Return what was counted; ``None`` if nothing was.
+    Return the counts of tokens; ``None`` if nothing was counted.
     """
     usage = Usage(as_count(prompt), as_count(completion))
     return None if usage == Usage() else usage
@@ -132,7 +132,7 @@ def counted(prompt: Record, completion: Record) -> Usage | None:
 
 def as_count(value: Record) -> int | None:
     """
-    Return a whole number; ``None`` for what is none.
+    Return a whole number; ``None`` for any other kind of value.
 
     LMI 0.27 writes ids as lists of one.
     """

@@ -148,7 +148,7 @@ class Evaluation:
 @dataclass(frozen=True, slots=True)
 class Watch:
     """
-    What one threshold is held against.
+    A metric, and how it is compared with a threshold.
 
     Args:
         metric: The service's metric.

@@ -288,7 +288,7 @@ def way_out_findings(
 
 def kind_without_a_way(network: Network) -> str | None:
     """
-    Return of which kind all subnets are that lead nowhere; ``None`` if some may.
+    Return the kind of subnets that lead nowhere; ``None`` if some may have a way out.
     """
     vpc = network.vpc
     if vpc is None:

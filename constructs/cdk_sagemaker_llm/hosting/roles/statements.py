@@ -162,7 +162,7 @@ def hosting_statements() -> list[Statement]:
 
 def login_statement() -> Statement:
     """
-    Return what a role needs to pull an image, whichever it is.
+    Return the statement that lets a role log in to registries, to pull any image.
     """
     return Statement(
         sid="LogInToRegistries",

@@ -106,7 +106,7 @@ class Stat:
 @dataclass(frozen=True, slots=True)
 class Measure:
     """
-    What is followed: one metric, or a formula of several.
+    The metric that a policy follows, or a formula of several.
 
     Args:
         parts: The metrics, and the expressions, by their ids; what counts is the last.
@@ -120,7 +120,7 @@ class Measure:
     @property
     def single(self) -> Stat | None:
         """
-        The metric, where it is one and no formula.
+        The metric; ``None`` for a formula.
         """
         (*others, last) = self.parts.values()
         return last if isinstance(last, Stat) and not others else None

@@ -446,7 +446,7 @@ def _cron(minutes: int, days: frozenset[int]) -> str:
 
 def _certain(expression: str) -> str:
     """
-    Leave out of a cron expression what is not documented to be refused.
+    Keep those parts of a cron expression that the service is documented to refuse.
 
     Quartz, whose language it is, reads ranges around the end, such as FRI-MON, and
     days before the last.

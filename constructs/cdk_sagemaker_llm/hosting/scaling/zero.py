@@ -95,7 +95,7 @@ def never_sleeps_findings(target: ScalableTargetBase) -> list[Finding]:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CopyHost:
     """
-    What is known of where copies run, and of what they run.
+    The instances on which copies run, and the model that they run.
 
     Args:
         hosts: The instances; ``None`` if they are not known.

@@ -164,7 +164,7 @@ _TIMED = {"first_chunk_latency": "FirstChunkLatency", "model_latency": "ModelLat
 
 def thresholds(alarms: RollbackAlarms) -> Iterator[Threshold]:
     """
-    Return what is watched.
+    Return the thresholds that are watched.
     """
     for name, (id_, metric, statistic) in _COUNTED.items():
         value = getattr(alarms, name)

@@ -50,7 +50,7 @@ class Batch:
     @property
     def sizes(self) -> dict[str, int]:
         """
-        What was said of its size, by the caller's words.
+        The sizes that the caller named, by their parameters.
         """
         sizes = {
             "percent": self.percent,
@@ -146,7 +146,7 @@ class Rollout:
 
 def wait_seconds(wait: Duration | None) -> float:
     """
-    Return how long a wait is; five minutes where nothing was said.
+    Return how long a wait is; five minutes if omitted.
     """
     chosen = seconds(wait)
     return _WAIT_SECONDS if chosen is None else chosen

@@ -145,7 +145,7 @@ def callers_in(
     vpc: ec2.IVpc, constructs: Sequence[IConstruct], clients: Iterable[ec2.IConnectable]
 ) -> list[Caller]:
     """
-    Find who calls AWS from inside a VPC, in the order of definition.
+    Find the callers of AWS inside a VPC, in the order of definition.
 
     Args:
         vpc: The VPC.
@@ -204,7 +204,7 @@ def permissions_of(statements: Iterable[Statement], stack: Stack) -> list[Permis
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
     """
-    One who calls AWS from inside a VPC.
+    A construct that calls AWS from inside a VPC.
 
     Args:
         construct: The construct that calls.

@@ -224,7 +224,7 @@ class PrivateAccess(Construct):
         self, service: Service, callers: Iterable[Caller]
     ) -> list[dict[str, Any]]:
         """
-        Return what lets the layers of images through, where they are and are pulled.
+        Return the statements that let image layers through, where images are pulled.
         """
         if service is not _S3:
             return []
@@ -329,7 +329,7 @@ class PrivateAccess(Construct):
 
     def _rules(self) -> list[CfnResource]:
         """
-        Return what lets those in whose group is of another stack, or given.
+        Return the rules for callers whose group another stack or the user owns.
         """
         found = self.security_group.node.find_all()
         return [

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 _PYTHON = "3.12"
 
-REQUIREMENTS = "requirements.txt"
+REQUIREMENTS_FILE = "requirements.txt"
 _INSTALL = (
     "python3 -m pip install --quiet --require-hashes --only-binary :all: "
-    f"--requirement {REQUIREMENTS}"
+    f"--requirement {REQUIREMENTS_FILE}"
 )
 # CodeBuild user guide, build-env-ref-compute-types. Those of Lambda stop after 15
 # minutes, and have 10 GB of disk.
@@ -189,7 +189,7 @@ class Build:
 
 def model_work(plan: BuildPlan) -> BuildWork:
     """
-    Return what brings a model.
+    Return the commands that bring a model.
     """
     return BuildWork(
         title="Brings one revision of a model into a bucket",
@@ -340,7 +340,7 @@ def worker_files() -> Mapping[str, bytes]:
     return {
         # Without it another copy of the library, where there is one, would be taken.
         f"{_PACKAGE}/__init__.py": b"",
-        REQUIREMENTS: (source / REQUIREMENTS).read_bytes(),
+        REQUIREMENTS_FILE: (source / REQUIREMENTS_FILE).read_bytes(),
         **modules,
     }
 
@@ -380,7 +380,7 @@ def _build_spec(work: BuildWork) -> dict[str, object]:
 
 def _puller(image: codebuild.IBuildImage) -> str:
     """
-    Return whose credentials pull an image: the role's, but for AWS's own images.
+    Return which credentials pull an image: the role's, except for AWS's own images.
     """
     own = image.image_pull_principal_type is codebuild.ImagePullPrincipalType.CODEBUILD
     return "CODEBUILD" if own else "SERVICE_ROLE"

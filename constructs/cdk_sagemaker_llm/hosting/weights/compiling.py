@@ -79,7 +79,7 @@ Compilable = TensorRtLlm | NeuronX
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CompilePlan:
     """
-    What is compiled, on what.
+    What a job compiles, and on which instance type.
 
     Args:
         serving: The configuration, with its degree in numbers.
@@ -256,7 +256,7 @@ class CompileJob:
 
     def order(self, seconds: int, weight_bytes: int | None) -> dict[str, Any]:
         """
-        Return what the function is told to start.
+        Return the order with which the function starts the job.
         """
         plan = self.plan
         return {

@@ -36,7 +36,7 @@ from cdk_sagemaker_llm.hosting.roles.statements import (
     united,
 )
 from cdk_sagemaker_llm.hosting.weights.staged_place import short_hash
-from cdk_sagemaker_llm.staging.prefix import MANIFEST, OWNERS
+from cdk_sagemaker_llm.staging.prefix import MANIFEST_ENDING, OWNERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,7 @@ _UNTOLD = ["FAILED", "FAULT", "STOPPED", "TIMED_OUT"]
 
 # CloudFormation user guide, AWS::CloudFormation::WaitCondition: 43200 at most. What is
 # left of it is for a build to be provisioned and to tell.
-LONGEST_SECONDS = 43_200
+LONGEST_WAIT_SECONDS = 43_200
 MARGIN_SECONDS = 1_800
 # CodeBuild API reference, StartBuild: a build waits in its queue for 8 hours at most. A
 # new account runs one build of a kind at a time (CodeBuild user guide, limits).
@@ -195,7 +195,7 @@ def owner_statements(
         Statement(
             sid="ReadManifest",
             actions=["s3:GetObject"],
-            resources=[f"{objects}/{place.home}*{MANIFEST}"],
+            resources=[f"{objects}/{place.home}*{MANIFEST_ENDING}"],
             wildcard_reason="the revision before is released when this one is there",
         ),
         Statement(
@@ -344,7 +344,7 @@ def queued_minutes_of(build_seconds: int) -> int:
     Return the minutes that a build may wait for others: what CloudFormation's wait
     leaves beside the build itself and its telling.
     """
-    left = (LONGEST_SECONDS - build_seconds) // 60 - _TELLING_MINUTES
+    left = (LONGEST_WAIT_SECONDS - build_seconds) // 60 - _TELLING_MINUTES
     return min(left, _LONGEST_QUEUE_MINUTES)
 
 

@@ -199,7 +199,7 @@ def failure_of(error: Exception) -> str:
 
 class HopelessError(Exception):
     """
-    No load could ever be: what is wrong does not pass.
+    The load cannot begin, and waiting does not help.
     """
 
 

@@ -27,7 +27,7 @@ class Crew(Protocol):
     @property
     def phase(self) -> str:
         """
-        Who is waited for before it can begin.
+        The workers that are awaited before the load begins.
         """
 
     @property

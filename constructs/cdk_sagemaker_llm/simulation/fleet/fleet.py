@@ -392,13 +392,13 @@ class Fleet:
 
     def scalable_copies(self, name: str) -> ScalableCopies:
         """
-        Return what scales the copies of a model.
+        Return the scalable target of a model's copies.
         """
         return ScalableCopies(self, name)
 
     def scalable_instances(self) -> ScalableInstances:
         """
-        Return what scales the instances.
+        Return the scalable target of the instances.
         """
         return ScalableInstances(self)
 

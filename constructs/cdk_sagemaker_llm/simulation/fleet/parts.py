@@ -100,7 +100,7 @@ def unlimited(instance_type: str, time: float) -> float:  # noqa: ARG001 - an Av
 
 def needs_on(needs: Needs, instance_type: str) -> ResourceRequirements | None:
     """
-    Return what a copy reserves on a type; ``None`` for a whole instance.
+    Return the resources that a copy reserves on a type; ``None`` for a whole instance.
 
     Of several specifications the first one stands for a type that none is for.
     """
@@ -266,7 +266,7 @@ class Copy:
 @functools.cache
 def nameplate(instance_type: str) -> Capacity | None:
     """
-    Return what a new instance has; ``None`` for types outside the catalogue.
+    Return the resources of a new instance; ``None`` for types outside the catalogue.
     """
     # The catalogue holds accelerated types; a fleet of others is not measured.
     try:

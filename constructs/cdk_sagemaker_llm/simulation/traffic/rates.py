@@ -86,7 +86,7 @@ class Rated(Traffic):
 
     def expected(self, edges: Numbers) -> Expected:
         """
-        Return what comes between each two of some moments, on average.
+        Return the average number of requests between each two consecutive moments.
         """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 

@@ -98,7 +98,7 @@ class Replay(Traffic):
 
     def expected(self, edges: Numbers) -> Expected:
         """
-        Return what came between each two of some moments.
+        Return the number of requests between each two consecutive moments.
         """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
