@@ -1,5 +1,6 @@
 """
-The service's rules for what users may choose: names, counts, ranges and time-outs.
+The service's rules for what users choose: names, counts, ranges, time-outs, how far
+back an alarm looks, and how often an endpoint publishes metrics.
 """
 
 from __future__ import annotations
@@ -81,21 +82,6 @@ def prefix_findings(parameter: str, prefix: str) -> list[Finding]:
     ]
 
 
-def range_findings(
-    parameter: str, value: float | None, least: float, most: float, unit: str = ""
-) -> list[Finding]:
-    """
-    Check that a number is within what the API accepts.
-    """
-    if value is None or is_unresolved(value) or least <= value <= most:
-        return []
-    return [
-        OUTSIDE_RANGE.finding(
-            f"{parameter} must be {least:g} to {most:g}{unit}, got {value:g}",
-        )
-    ]
-
-
 def least_findings(parameter: str, value: float | None, least: float) -> list[Finding]:
     """
     Check that a number is not below what the API accepts.
@@ -134,13 +120,19 @@ def timeout_findings(
     )
 
 
-def time_findings(parameter: str, time: Duration | None) -> list[Finding]:
+def range_findings(
+    parameter: str, value: float | None, least: float, most: float, unit: str = ""
+) -> list[Finding]:
     """
-    Check that the service can count a time: in whole seconds.
+    Check that a number is within what the API accepts.
     """
-    if time is None:
+    if value is None or is_unresolved(value) or least <= value <= most:
         return []
-    return _unit_findings(parameter, seconds(time), "seconds", "Duration.seconds")
+    return [
+        OUTSIDE_RANGE.finding(
+            f"{parameter} must be {least:g} to {most:g}{unit}, got {value:g}",
+        )
+    ]
 
 
 def minute_findings(parameter: str, time: Duration | None) -> list[Finding]:
@@ -188,17 +180,6 @@ def bounds_findings(
     ]
 
 
-def seconds(timeout: Duration | None) -> float | None:
-    """
-    Return a duration in seconds, as the API counts.
-
-    ``None`` for none, and for a placeholder in another unit.
-    """
-    if timeout is None:
-        return None
-    return _count(timeout, lambda: timeout.to_seconds(integral=False))
-
-
 def minutes(time: Duration | None) -> float | None:
     """
     Return a duration in minutes, as the API counts some.
@@ -225,21 +206,46 @@ def gibibytes(size: Size | None) -> float | None:
     return _count(size, lambda: _unrounded(size))
 
 
-def _unrounded(size: Size) -> float:
-    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415 - who has a size has it
+def together_findings(period: float | None, evaluation_periods: int) -> list[Finding]:
+    """
+    Check an alarm's periods together (CloudWatch API reference, PutMetricAlarm).
 
-    return size.to_gibibytes(rounding=SizeRoundingBehavior.NONE)
+    Args:
+        period: Seconds; ``None`` if it is not known.
+
+        evaluation_periods: How many of them the alarm looks at.
+    """
+    if period is None or is_unresolved((period, evaluation_periods)):
+        return []
+    most, words = (_DAY, "day") if period < _HOUR else (_WEEK, "week")
+    if period * evaluation_periods <= most:
+        return []
+    return [
+        OUTSIDE_RANGE.finding(
+            f"evaluation_periods of {period:g} seconds must be at most a {words} "
+            f"together, got {evaluation_periods}"
+        )
+    ]
 
 
-def _count(amount: Duration | Size, convert: Callable[[], float]) -> float | None:
-    if amount not in _counted:
-        try:
-            # A call into Node (ADR 2), and several checks ask the same.
-            _counted[amount] = convert()
-        except RuntimeError:
-            # What deployment alone knows cannot be converted.
-            _counted[amount] = None
-    return _counted[amount]
+def time_findings(parameter: str, time: Duration | None) -> list[Finding]:
+    """
+    Check that the service can count a time: in whole seconds.
+    """
+    if time is None:
+        return []
+    return _unit_findings(parameter, seconds(time), "seconds", "Duration.seconds")
+
+
+def seconds(timeout: Duration | None) -> float | None:
+    """
+    Return a duration in seconds, as the API counts.
+
+    ``None`` for none, and for a placeholder in another unit.
+    """
+    if timeout is None:
+        return None
+    return _count(timeout, lambda: timeout.to_seconds(integral=False))
 
 
 def _unit_findings(
@@ -262,23 +268,18 @@ def _unit_findings(
     ]
 
 
-def together_findings(period: float | None, evaluation_periods: int) -> list[Finding]:
-    """
-    Check an alarm's periods together (CloudWatch API reference, PutMetricAlarm).
+def _count(amount: Duration | Size, convert: Callable[[], float]) -> float | None:
+    if amount not in _counted:
+        try:
+            # A call into Node (ADR 2), and several checks ask the same.
+            _counted[amount] = convert()
+        except RuntimeError:
+            # What deployment alone knows cannot be converted.
+            _counted[amount] = None
+    return _counted[amount]
 
-    Args:
-        period: Seconds; ``None`` if it is not known.
 
-        evaluation_periods: How many of them the alarm looks at.
-    """
-    if period is None or is_unresolved((period, evaluation_periods)):
-        return []
-    most, words = (_DAY, "day") if period < _HOUR else (_WEEK, "week")
-    if period * evaluation_periods <= most:
-        return []
-    return [
-        OUTSIDE_RANGE.finding(
-            f"evaluation_periods of {period:g} seconds must be at most a {words} "
-            f"together, got {evaluation_periods}"
-        )
-    ]
+def _unrounded(size: Size) -> float:
+    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415 - who has a size has it
+
+    return size.to_gibibytes(rounding=SizeRoundingBehavior.NONE)
