@@ -23,10 +23,10 @@ from cdk_sagemaker_llm.simulation.metrics import (
 )
 from cdk_sagemaker_llm.simulation.metrics import MathQuery as Formula
 from cdk_sagemaker_llm.simulation.publishing import (
+    COMPONENT_METRICS,
     COMPONENTS,
     ENDPOINTS,
-    OF_COMPONENTS,
-    OF_HOSTS,
+    HOST_METRICS,
 )
 
 _MINUTE = 60
@@ -66,10 +66,10 @@ RECORDED: Mapping[tuple[str, frozenset[str]], frozenset[str]] = {
     (SAGEMAKER, frozenset({"EndpointName"})): _OF_QUEUE,
     (SAGEMAKER, _VARIANT): _OF_EACH | _OF_VARIANT,
     (SAGEMAKER, _COMPONENT): _OF_EACH | _OF_COMPONENT,
-    (ENDPOINTS, _VARIANT): OF_HOSTS,
-    (ENDPOINTS, _VARIANT | _TYPE): OF_HOSTS,
-    (COMPONENTS, _COMPONENT): OF_COMPONENTS,
-    (COMPONENTS, _COMPONENT | _TYPE): OF_COMPONENTS,
+    (ENDPOINTS, _VARIANT): HOST_METRICS,
+    (ENDPOINTS, _VARIANT | _TYPE): HOST_METRICS,
+    (COMPONENTS, _COMPONENT): COMPONENT_METRICS,
+    (COMPONENTS, _COMPONENT | _TYPE): COMPONENT_METRICS,
 }
 
 
