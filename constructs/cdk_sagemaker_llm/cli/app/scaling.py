@@ -11,13 +11,13 @@ from cdk_sagemaker_llm.cli.app.hosting import App, Resource, Target
 from cdk_sagemaker_llm.simulation import from_api
 from cdk_sagemaker_llm.simulation.api_values import map_of, maps_of, shown
 from cdk_sagemaker_llm.simulation.from_api import UnplayableError
-from cdk_sagemaker_llm.simulation.metrics import SAGEMAKER, Metric
-from cdk_sagemaker_llm.simulation.publishing import (
-    COMPONENTS,
-    ENDPOINTS,
-    OF_COMPONENTS,
-    OF_HOSTS,
+from cdk_sagemaker_llm.simulation.metrics import (
+    COMPONENT_METRICS,
+    HOST_METRICS,
+    SAGEMAKER,
+    Metric,
 )
+from cdk_sagemaker_llm.simulation.publishing import COMPONENTS, ENDPOINTS
 from cdk_sagemaker_llm.simulation.scaling import (
     Bounds,
     Policy,
@@ -68,10 +68,10 @@ RECORDED: Mapping[tuple[str, frozenset[str]], frozenset[str]] = {
     (SAGEMAKER, frozenset({"EndpointName"})): _OF_QUEUE,
     (SAGEMAKER, _VARIANT): _OF_EACH | _OF_VARIANT,
     (SAGEMAKER, _COMPONENT): _OF_EACH | _OF_COMPONENT,
-    (ENDPOINTS, _VARIANT): OF_HOSTS,
-    (ENDPOINTS, _VARIANT | _TYPE): OF_HOSTS,
-    (COMPONENTS, _COMPONENT): OF_COMPONENTS,
-    (COMPONENTS, _COMPONENT | _TYPE): OF_COMPONENTS,
+    (ENDPOINTS, _VARIANT): HOST_METRICS,
+    (ENDPOINTS, _VARIANT | _TYPE): HOST_METRICS,
+    (COMPONENTS, _COMPONENT): COMPONENT_METRICS,
+    (COMPONENTS, _COMPONENT | _TYPE): COMPONENT_METRICS,
 }
 
 
