@@ -34,7 +34,7 @@ from cdk_sagemaker_llm.hosting.components.inference_component import (
 )
 from cdk_sagemaker_llm.hosting.components.per_type import (
     by_type_findings,
-    define_sized,
+    define_sized_models,
     distinct_findings,
     make_models,
 )
@@ -505,7 +505,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             region=region_of(self),
             start_up=start_up,
         )
-        sizes = define_sized(types, request, resources, assumptions)
+        sizes = define_sized_models(types, request, resources, assumptions)
         models = [one.definition for one in sizes]
         placements = self.endpoint.placements
         needs, faults = with_same_copies(

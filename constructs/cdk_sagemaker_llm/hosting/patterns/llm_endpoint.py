@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.hosting.common.names import own_name_findings
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
 from cdk_sagemaker_llm.hosting.components.per_type import (
-    define_filling,
+    define_models_by_type,
     look_up_types,
     make_models,
 )
@@ -215,7 +215,7 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
             region=region_of(scope),
             start_up=container_startup_health_check_timeout,
         )
-        filling = define_filling(variant.instance_types, request, assumptions)
+        filling = define_models_by_type(variant.instance_types, request, assumptions)
         first, *further = filling.models
         variant = replace(
             variant,
