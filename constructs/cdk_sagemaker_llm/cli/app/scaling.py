@@ -12,12 +12,15 @@ from cdk_sagemaker_llm.simulation import from_api
 from cdk_sagemaker_llm.simulation.api_values import map_of, maps_of, shown
 from cdk_sagemaker_llm.simulation.from_api import UnplayableError
 from cdk_sagemaker_llm.simulation.metrics import (
-    COMPONENT_METRICS,
-    HOST_METRICS,
     SAGEMAKER,
     Metric,
 )
-from cdk_sagemaker_llm.simulation.publishing import COMPONENTS, ENDPOINTS
+from cdk_sagemaker_llm.simulation.publishing import (
+    COMPONENT_METRICS,
+    COMPONENTS,
+    ENDPOINTS,
+    HOST_METRICS,
+)
 from cdk_sagemaker_llm.simulation.scaling import (
     Bounds,
     Policy,

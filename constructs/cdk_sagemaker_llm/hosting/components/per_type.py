@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.hosting.models.definitions import (
     define_model,
 )
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
-from cdk_sagemaker_llm.hosting.variants.capacity import Capacity
+from cdk_sagemaker_llm.hosting.variants.capacity import InstanceCapacity
 from cdk_sagemaker_llm.hosting.variants.variant_definition import known_hardware
 from cdk_sagemaker_llm.serving.parameters import API
 
@@ -58,8 +58,8 @@ class ModelsByType:
 
 
 def look_up_types(
-    instance_type: str | InstanceType | None, capacity: Capacity | None
-) -> tuple[str | InstanceType | None, Capacity | None]:
+    instance_type: str | InstanceType | None, capacity: InstanceCapacity | None
+) -> tuple[str | InstanceType | None, InstanceCapacity | None]:
     """
     Look the instance types up once, for all that follows.
     """
