@@ -15,9 +15,8 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from cdk_sagemaker_llm.arguments.classes import ALIASES, CLASSES
 from cdk_sagemaker_llm.arguments.kinds import (
-    ALIASES,
-    CLASSES,
     CONTENTS,
     JSON,
     NONE,
@@ -64,7 +63,7 @@ def kind_of(annotation: str) -> Kind:
     Return the kind that an annotation declares.
 
     Raises:
-        UnknownKindError: If it names a class without an entry in ``kinds``.
+        UnknownKindError: If it names a class without an entry in ``classes``.
     """
     return _read(ast.parse(annotation, mode="eval").body)
 

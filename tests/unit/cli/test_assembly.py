@@ -10,12 +10,8 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli.app.assembly import (
-    Stack,
-    artifact_files,
-    image_of,
-    read_stacks,
-)
+from cdk_sagemaker_llm.cli.app.assembly import Stack, read_stacks
+from cdk_sagemaker_llm.cli.app.hosting import artifact_files, image_of
 from cdk_sagemaker_llm.cli.app.intrinsics import resolve
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     AssemblyError,

@@ -13,7 +13,7 @@ import pytest
 from cdk_sagemaker_llm.cli.app.fleets import VariantPlan, quotas, variant_plans
 from cdk_sagemaker_llm.cli.app.hosting import App
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
-from cdk_sagemaker_llm.cli.output import fleets
+from cdk_sagemaker_llm.cli.output import plans
 from cdk_sagemaker_llm.fit import ResourceRequirements, search
 
 Resources = dict[str, dict[str, Any]]
@@ -164,7 +164,7 @@ def test_nothing_is_said_of_an_instance_that_is_not_known(
     """
     resources = host(ModelName={"Ref": "Model"}, InstanceType={"Ref": "Type"})
     variants = read(tmp_path, resources)
-    fleets.show(variants)
+    plans.show_app(variants)
 
     assert (variants[0].fleet, variants[0].accelerators_used) == (None, None)
     assert capsys.readouterr().out == (
@@ -253,7 +253,7 @@ def test_an_endpoint_that_hosts_nothing_yet_has_empty_instances(
     """
     All of it is free.
     """
-    fleets.show(read(tmp_path, host(InitialInstanceCount=2)))
+    plans.show_app(read(tmp_path, host(InitialInstanceCount=2)))
 
     assert capsys.readouterr().out.splitlines()[1:4] == [
         "  accelerators: 0 used, 16 free",
@@ -268,7 +268,7 @@ def test_an_app_without_endpoints_says_so(
     """
     Not an empty table.
     """
-    fleets.show(read(tmp_path, {}))
+    plans.show_app(read(tmp_path, {}))
 
     assert capsys.readouterr().out == "the app defines no endpoint\n"
 
@@ -366,7 +366,7 @@ def test_places_are_shown_and_what_has_none(
             NumberOfAcceleratorDevicesRequired=accelerators,
             MinMemoryRequiredInMb=128,
         )
-    fleets.show(read(tmp_path, resources))
+    plans.show_app(read(tmp_path, resources))
     shown = capsys.readouterr().out.splitlines()
     begin = 2 + len(copies)
 
@@ -395,14 +395,14 @@ def test_what_is_open_is_said_to_be(
         2, NumberOfAcceleratorDevicesRequired=6, MinMemoryRequiredInMb=128
     )
     variants = read(tmp_path, resources)
-    fleets.show(variants)
+    plans.show_app(variants)
 
     assert capsys.readouterr().out.splitlines()[7:10] == [
         "  no place: 1 x Four",
         "  not decided: all copies may have a place in a packing that was not found",
         "  fewest instances for all copies: 3 to 4",
     ]
-    assert fleets.facts(variants)["endpoints"][0]["reasons"] == ()
+    assert plans.app_facts(variants)["endpoints"][0]["reasons"] == ()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from cdk_sagemaker_llm.cli.app.findings import hosted_reports
 from cdk_sagemaker_llm.cli.app.fleets import VariantPlan, quotas
 from cdk_sagemaker_llm.cli.app.playing import service_of
 from cdk_sagemaker_llm.cli.app.simulated import HostedModel
-from cdk_sagemaker_llm.cli.output import fleets
+from cdk_sagemaker_llm.cli.output import plans
 from cdk_sagemaker_llm.fit import ResourceRequirements
 from cdk_sagemaker_llm.models import HuggingFaceModel, architecture_of
 from cdk_sagemaker_llm.simulation.traffic.lengths import Lengths
@@ -159,7 +159,7 @@ def test_what_runs_without_capacity_is_shown(
     Below what is tried first.
     """
     found = read(tmp_path, {**pooled(), "Llama": by_type(2, large=2, small=1)})
-    fleets.show(found)
+    plans.show_app(found)
 
     assert capsys.readouterr().out.splitlines()[:9] == [
         "Prod/Chat (Blue): 1 x ml.g6e.12xlarge, at most 1",
@@ -172,7 +172,7 @@ def test_what_runs_without_capacity_is_shown(
         "    instance 1: 1 x Llama; free 0 accelerators, 8 CPU cores, 31 GiB",
         "    no place: 1 x Llama",
     ]
-    (facts,) = fleets.facts(found)["endpoints"]
+    (facts,) = plans.app_facts(found)["endpoints"]
     (other,) = facts["fallbacks"]
     assert (facts["instance_type"], other["instance_type"]) == (LARGE, SMALL)
     assert other["left_over"] == {"Llama": 1}

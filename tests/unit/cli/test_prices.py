@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from cdk_sagemaker_llm.cli.commands._prices import PriceError, read_prices
+from cdk_sagemaker_llm.cli.commands._options import PriceError, read_prices
 
 
 class PriceList:

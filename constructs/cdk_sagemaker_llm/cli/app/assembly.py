@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.catalog.known_images import image_at
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     MANIFEST,
     AssemblyError,
@@ -23,7 +21,6 @@ from cdk_sagemaker_llm.cli.app.template_shapes import (
     text_in,
     text_of,
 )
-from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, tarball_files
 
 NESTED = "AWS::CloudFormation::Stack"
 # The form that this was written for; only of newer ones the installed CDK is asked,
@@ -83,6 +80,14 @@ class Stack:
         for name, resource in self.resources.items():
             if resource.get("Type") == f"AWS::{service}::{kind}":
                 yield name, resource.get("Properties", {})
+
+    def asset(self, address: object) -> Path | None:
+        """
+        Find the asset that an address in the template stands for; ``None`` if it did
+        not travel with the assembly.
+        """
+        match = _HASH.search(text_of(address))
+        return _asset(self.folder, match[1]) if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,26 +203,6 @@ def _schema_version() -> str:
 def _major(version: str) -> int:
     first = version.split(".", maxsplit=1)[0]
     return int(first) if first.isdecimal() else 0
-
-
-def image_of(container: Mapping[str, Any]) -> ImageRelease | None:
-    """
-    Recognise the image of a container definition; ``None`` for one of the user's.
-    """
-    return image_at(text_of(container.get("Image", "")))
-
-
-def artifact_files(stack: Stack, container: Mapping[str, Any]) -> Artifact:
-    """
-    Read the model tarball that travels with the assembly; empty without one.
-
-    Raises:
-        ArtifactError: If it cannot be read to its end.
-        OSError: If it cannot be read.
-    """
-    match = _HASH.search(text_of(container.get("ModelDataUrl", "")))
-    path = _asset(stack.folder, match[1]) if match else None
-    return Artifact({}, {}) if path is None else tarball_files(path)
 
 
 def _asset(folder: Path, name: str) -> Path | None:

@@ -18,8 +18,7 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
 )
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.lmi import LmiVersion
-from cdk_sagemaker_llm.cli.app.assembly import artifact_files, image_of
-from cdk_sagemaker_llm.cli.app.hosting import App, Resource
+from cdk_sagemaker_llm.cli.app.hosting import App, Resource, artifact_files, image_of
 from cdk_sagemaker_llm.demand import Assumptions, EngineName, weight_bits_of
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan

@@ -15,13 +15,8 @@ from cdk_sagemaker_llm.catalog.instances import (
     find_instance_type,
     instance_type_names,
 )
-from cdk_sagemaker_llm.cli.app.assembly import (
-    Stack,
-    artifact_files,
-    image_of,
-    unknown_version,
-)
-from cdk_sagemaker_llm.cli.app.hosting import App
+from cdk_sagemaker_llm.cli.app.assembly import Stack, unknown_version
+from cdk_sagemaker_llm.cli.app.hosting import App, artifact_files, image_of
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     is_assembly,
     is_intrinsic,
@@ -41,11 +36,6 @@ from cdk_sagemaker_llm.serving.families import (
 )
 from cdk_sagemaker_llm.serving.images import host_findings, image_findings
 from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, ArtifactError
-from cdk_sagemaker_llm.serving.lmi.folder import (
-    artifact_findings,
-    properties_path,
-    read_findings,
-)
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 from cdk_sagemaker_llm.serving.parameters import credential_findings
 from cdk_sagemaker_llm.simulation.api_values import (
@@ -246,16 +236,22 @@ def _unknown_image(container: Shape) -> str:
 
 def _read_findings(name: str, artifact: Artifact) -> list[Finding]:
     # Variables alone may say how the model is served.
-    if properties_path(artifact.sizes) is None:
+    if not artifact.sizes:
         return list(artifact.findings)
-    return read_findings(name, artifact)
+    from cdk_sagemaker_llm.serving.lmi import folder  # noqa: PLC0415 - many apps have none
+
+    if folder.properties_path(artifact.sizes) is None:
+        return list(artifact.findings)
+    return folder.read_findings(name, artifact)
 
 
 def _findings(subject: _Subject) -> list[Finding]:
     image, files = subject.image, subject.files
     found = []
     if image.family in LMI and files:
-        found += artifact_findings(
+        from cdk_sagemaker_llm.serving.lmi import folder  # noqa: PLC0415 - as above
+
+        found += folder.artifact_findings(
             files,
             container=image.family,
             version=image.version,

@@ -7,6 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from cdk_sagemaker_llm.cli.app.playing import Told, play
 from cdk_sagemaker_llm.cli.app.scaling import Scaling
@@ -35,6 +38,45 @@ _KNOWN: Mapping[str, str] = {
     "copies": "2",
     "max-instances": "8",
 }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparingOptions:
+    """
+    Other settings, and what is set beside the app.
+    """
+
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Another setting than the app's, as target=8, max=6, scale-out-"
+            "cooldown=30s; left out, the app's.",
+        ),
+    ] = None
+    compare: Annotated[
+        Path | None,
+        typer.Option(help="Another app, to set beside this one; left out, none."),
+    ] = None
+    compare_with: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The same app with other settings beside it, as target=8; "
+            "several go together; left out, none."
+        ),
+    ] = None
+
+    def subject(self, app: Path, endpoint: str | None) -> Subject:
+        """
+        Return what is played out, and what is set beside it.
+        """
+        return Subject(
+            app,
+            endpoint,
+            self.setting or (),
+            self.compare,
+            self.compare_with or (),
+        )
 
 
 @dataclass(frozen=True, slots=True)

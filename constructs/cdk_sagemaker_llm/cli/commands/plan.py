@@ -15,12 +15,19 @@ import typer
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import accelerated_type_names
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError, is_assembly
-from cdk_sagemaker_llm.cli.commands._options import AsJson, grouped, is_given
-from cdk_sagemaker_llm.cli.commands._prices import PriceError, PriceOptions
+from cdk_sagemaker_llm.cli.commands._options import (
+    AsJson,
+    PriceError,
+    PriceOptions,
+    grouped,
+    is_given,
+)
 from cdk_sagemaker_llm.cli.output.plans import (
     Choice,
+    app_facts,
     draw_memory,
     facts_of,
+    show_app,
     show_plan,
     show_ranking,
 )
@@ -141,7 +148,6 @@ def _plan_app(path: Path, *, as_json: bool) -> None:
     # Reading an app loads what judges containers, which a model's plan needs none of.
     from cdk_sagemaker_llm.cli.app.fleets import variant_plans  # noqa: PLC0415
     from cdk_sagemaker_llm.cli.app.hosting import App  # noqa: PLC0415
-    from cdk_sagemaker_llm.cli.output import fleets  # noqa: PLC0415
 
     app = App.read(path)
     variants = variant_plans(app)
@@ -152,9 +158,9 @@ def _plan_app(path: Path, *, as_json: bool) -> None:
             err=True,
         )
     if as_json:
-        typer.echo(json.dumps(fleets.facts(variants), indent=2))
+        typer.echo(json.dumps(app_facts(variants), indent=2))
     else:
-        fleets.show(variants)
+        show_app(variants)
 
 
 def _refuse_options(command: typer.Context) -> None:

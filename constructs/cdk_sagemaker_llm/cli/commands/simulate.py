@@ -17,6 +17,8 @@ from cdk_sagemaker_llm.cli.app.playing import Told
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
 from cdk_sagemaker_llm.cli.app.traffic import SHAPES, Wanted, whole_minute
 from cdk_sagemaker_llm.cli.commands._options import (
+    PriceError,
+    PriceOptions,
     grouped,
     moment,
     rate,
@@ -24,8 +26,7 @@ from cdk_sagemaker_llm.cli.commands._options import (
     seconds,
     whole,
 )
-from cdk_sagemaker_llm.cli.commands._prices import PriceError, PriceOptions
-from cdk_sagemaker_llm.cli.commands._variations import Subject
+from cdk_sagemaker_llm.cli.commands._variations import ComparingOptions
 from cdk_sagemaker_llm.cli.output import files
 from cdk_sagemaker_llm.cli.output.runs import Prices, Run
 from cdk_sagemaker_llm.pages.shell import check_ending
@@ -348,33 +349,6 @@ class TimeOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ComparingOptions:
-    """
-    Other settings, and what is set beside the app.
-    """
-
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="Another setting than the app's, as target=8, max=6, scale-out-"
-            "cooldown=30s; left out, the app's.",
-        ),
-    ] = None
-    compare: Annotated[
-        Path | None,
-        typer.Option(help="Another app, to set beside this one; left out, none."),
-    ] = None
-    compare_with: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The same app with other settings beside it, as target=8; "
-            "several go together; left out, none."
-        ),
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class FileOptions:
     """
     The files that are written.
@@ -402,13 +376,9 @@ class FileOptions:
         Write them.
         """
         if self.png is not None:
-            from cdk_sagemaker_llm.cli.output.picture import draw  # noqa: PLC0415 - matplotlib
-
-            draw(runs, self.png)
+            files.draw(runs, self.png)
         if self.html is not None:
-            from cdk_sagemaker_llm.cli.output.page import page_of  # noqa: PLC0415 - where it is asked for
-
-            self.html.write_text(page_of(runs, prices), encoding="utf-8")
+            self.html.write_text(files.page_of(runs, prices), encoding="utf-8")
         if self.csv is not None:
             self.csv.write_text(files.csv_of(runs), encoding="utf-8")
 
@@ -460,13 +430,7 @@ def simulate(
             ),
         )
         prices = _prices(costs)
-        subject = Subject(
-            app,
-            endpoint,
-            comparing.setting or (),
-            comparing.compare,
-            comparing.compare_with or (),
-        )
+        subject = comparing.subject(app, endpoint)
         runs = [subject.run(told), *subject.others(told)]
         output.write(runs, prices)
     except (ValueError, AssemblyError, PriceError, OSError) as fault:
