@@ -294,7 +294,7 @@ def wrongly(definition: Callable[..., object], **given: object) -> Callable[[], 
             wrongly(
                 ProductionVariant, capacity=fit.Capacity.of(find_instance_type(G5))
             ),
-            "capacity must be a InstanceCapacity, got ",
+            "capacity must be an InstanceCapacity, got ",
         ),
         (
             wrongly(ScaleInPolicy, strategy="consolidation"),
