@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from cdk_sagemaker_llm.local.runtime.engines.bodies import RefusedError
-from cdk_sagemaker_llm.local.runtime.engines.lora_adapters import load
-from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.engines.bodies import RefusedError
+from cdk_sagemaker_llm.local.engines.engine import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.engines.vllm_limits import load
 from tests.unit.local.engine_requests import nested, refused, said, started
 
 MODEL = {"SM_VLLM_MODEL": "Qwen/Qwen3-0.6B"}

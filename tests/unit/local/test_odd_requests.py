@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.runtime.engines.bodies import RefusedError
-from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
-from cdk_sagemaker_llm.local.runtime.exchanges import Asked
-from cdk_sagemaker_llm.local.runtime.model_server import answer_of_engine
+from cdk_sagemaker_llm.local.engines.bodies import RefusedError
+from cdk_sagemaker_llm.local.engines.containers import Asked
+from cdk_sagemaker_llm.local.engines.engine import StartedEngine
+from cdk_sagemaker_llm.local.engines.model_server import answer_of_engine
 from tests.unit.local.engine_requests import QUESTION, refused, started
 
 ENGINES = {

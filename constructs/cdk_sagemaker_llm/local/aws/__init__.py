@@ -1,3 +1,3 @@
 """
-The ground that every service stands on: requests, protocols, the clock, faults.
+What every service of the embedded AWS stands on: protocols, the clock, faults, settings.
 """

@@ -17,12 +17,12 @@ from xml.parsers.expat import ExpatError
 
 import cbor2
 from markupsafe import escape
+from moto.core.eventstream import EventStreamEncoder
 from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.hosting.service import TAG_OPERATIONS
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -33,6 +33,10 @@ JSON = "application/x-amz-json-1.1"
 _REST_XML = frozenset({"", "s3", "route53", "cloudfront"})
 # Services that are signed for under another name than their model's.
 _MODELS = {"monitoring": "cloudwatch", "elasticloadbalancing": "elbv2", "email": "ses"}
+
+EVENT_STREAM = "application/vnd.amazon.eventstream"
+
+_ENCODER = EventStreamEncoder()
 
 
 def cbor_service(request: Request) -> str:
@@ -189,7 +193,7 @@ def _refuse_request(environ: WSGIEnvironment, service: str, body: bytes) -> None
     if _has_model(service):
         shapes.refuse_wrong_types(service, operation, asked)
         shapes.check(service, operation, asked)
-    if service == "sagemaker" and operation in TAG_OPERATIONS:
+    if service == "sagemaker" and operation in shapes.TAG_OPERATIONS:
         # moto looks for tags on what is not there.
         raise validation(f'Could not find resource "{asked["ResourceArn"]}".')
 
@@ -228,3 +232,36 @@ def _refuse_constant(name: str) -> None:
 
 # One for all: json.loads makes one for each text that it is told anything about.
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def payload_part(payload: bytes) -> bytes:
+    """
+    Frame one part of a response body.
+    """
+    return _ENCODER.encode_message(
+        {
+            ":message-type": "event",
+            ":event-type": "PayloadPart",
+            ":content-type": "application/octet-stream",
+        },
+        payload,
+    )
+
+
+def broken_off() -> bytes:
+    """
+    Frame the exception that ends a stream before its time.
+    """
+    why = {
+        "Message": "The stream from the model container was interrupted.",
+        # API reference, ModelStreamError.
+        "ErrorCode": "StreamBroken",
+    }
+    return _ENCODER.encode_message(
+        {
+            ":message-type": "exception",
+            ":exception-type": "ModelStreamError",
+            ":content-type": "application/json",
+        },
+        json.dumps(why).encode(),
+    )

@@ -18,6 +18,9 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
 if TYPE_CHECKING:
     from botocore.model import ServiceModel, Shape
 
+TAG_OPERATIONS = frozenset({"AddTags", "ListTags", "DeleteTags"})
+"""Those of SageMaker on tags, whatever has them."""
+
 _NUMBERS = {"integer", "long", "float", "double"}
 
 

@@ -15,11 +15,11 @@ from moto.iam.models import iam_backends
 from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.clock import now
 from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.aws.surroundings import InRegions, Surroundings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.builds import build_records
 from cdk_sagemaker_llm.local.builds.build_records import Build, Project
 from cdk_sagemaker_llm.local.builds.build_runs import Run
-from cdk_sagemaker_llm.local.hosting.surroundings import Surroundings
 
 SERVICE = "codebuild"
 _PRINCIPAL = "codebuild.amazonaws.com"
@@ -250,6 +250,10 @@ class CodeBuild:
 
     def _build_id(self, told: str) -> str:
         return told.removeprefix(f"{self._prefix}:build/")
+
+
+CODEBUILD = InRegions[CodeBuild]()
+"""The CodeBuild of every account and region."""
 
 
 def _overridden(project: Project, request: Answer) -> Answer:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm.local.aws import turn
+from cdk_sagemaker_llm.local.aws import clock
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.builds import cdk_functions
 from cdk_sagemaker_llm.local.builds.functions import (
@@ -129,7 +129,7 @@ def _ask(event: dict[str, Any], scope: Scope) -> Response:
     function = find_function(token, scope.account, scope.region)
     if _ON_EVENT in function.environment:
         return _answer(lambda: _provided(function, event, scope), event)
-    with turn.passed_on():
+    with clock.passed_on():
         return _protocol(function, event)
 
 
@@ -153,7 +153,7 @@ def _protocol(function: Function, event: dict[str, Any]) -> Response:
 def _answer(call: Callable[[], Untyped], event: dict[str, Any]) -> Response:
     # In the simpler protocol, a function returns what it has to say, or raises.
     try:
-        with turn.passed_on():
+        with clock.passed_on():
             returned = call() or {}
     except NotRunnableError:
         raise

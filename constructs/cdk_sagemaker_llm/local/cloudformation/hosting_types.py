@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.catalog import resource_types
-from cdk_sagemaker_llm.local.aws import regions, shapes
-from cdk_sagemaker_llm.local.aws.background import wait_until
+from cdk_sagemaker_llm.local.aws import shapes
+from cdk_sagemaker_llm.local.aws.clock import wait_until
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.resource import (
@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     changed,
     physical_name,
 )
-from cdk_sagemaker_llm.local.hosting.service import SageMaker
+from cdk_sagemaker_llm.local.hosting.service import SAGEMAKER, SageMaker
 from cdk_sagemaker_llm.local.hosting.states import is_busy
 from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
 
@@ -180,7 +180,7 @@ def _member(value: Untyped, name: str) -> Untyped:
 
 
 def _service(scope: Scope) -> SageMaker:
-    return regions.sagemaker(scope.account, scope.region)
+    return SAGEMAKER.at(scope.account, scope.region)
 
 
 def _request(operation: str, properties: Properties) -> dict[str, Any]:

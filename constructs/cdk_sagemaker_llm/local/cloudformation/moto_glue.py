@@ -27,7 +27,7 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeBucket
 
-from cdk_sagemaker_llm.local.aws.background import begin
+from cdk_sagemaker_llm.local.aws.clock import begin
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation import nested, requests
 from cdk_sagemaker_llm.local.cloudformation.changes import (

@@ -17,10 +17,10 @@ from moto.secretsmanager.models import SecretsManagerBackend, secretsmanager_bac
 from moto.sns.models import SNSBackend, sns_backends
 from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.aws import regions, shapes
+from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.builds.codebuild import SERVICE
+from cdk_sagemaker_llm.local.builds.codebuild import CODEBUILD, SERVICE
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -290,7 +290,7 @@ class ProjectType:
         """
         Delete the project.
         """
-        service = regions.codebuild(scope.account, scope.region)
+        service = CODEBUILD.at(scope.account, scope.region)
         service.call("DeleteProject", {"name": resource.physical_resource_id})
 
 
@@ -304,7 +304,7 @@ def _call_codebuild(
     if unknown:
         raise ResourceError(f"Properties validation failed: {'; '.join(unknown)}")
     try:
-        return regions.codebuild(scope.account, scope.region).call(operation, request)
+        return CODEBUILD.at(scope.account, scope.region).call(operation, request)
     except AwsError as error:
         raise ResourceError(
             f'Resource handler returned message: "{error.message}" (HandlerErrorCode: '

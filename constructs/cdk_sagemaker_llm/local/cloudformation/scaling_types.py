@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     attributes,
     physical_name,
 )
-from cdk_sagemaker_llm.local.scaling.metric_queries import queries_of
+from cdk_sagemaker_llm.local.scaling.scaling_policies import queries_of
 
 _TARGET_KEY = ("ResourceId", "ScalableDimension", "ServiceNamespace")
 

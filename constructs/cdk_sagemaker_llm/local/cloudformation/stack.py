@@ -17,8 +17,7 @@ from moto.cloudformation.models import Event, Stack, cloudformation_backends
 from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.aws.background import wait_for_others
-from cdk_sagemaker_llm.local.aws.clock import current
+from cdk_sagemaker_llm.local.aws.clock import current, wait_for_others
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation import requests as stack_parameters
 from cdk_sagemaker_llm.local.cloudformation.drift import Drift

@@ -12,8 +12,7 @@ from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
-from cdk_sagemaker_llm.local.aws.background import begin
-from cdk_sagemaker_llm.local.aws.clock import current
+from cdk_sagemaker_llm.local.aws.clock import begin, current
 from cdk_sagemaker_llm.local.cloudformation import nested, requests, template
 from cdk_sagemaker_llm.local.cloudformation.drift import DRIFTED, detect
 from cdk_sagemaker_llm.local.cloudformation.requests import page

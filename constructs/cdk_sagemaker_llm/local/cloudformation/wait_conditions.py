@@ -21,8 +21,7 @@ from urllib.parse import quote, urlencode
 from moto.cloudformation.models import cloudformation_backends
 from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.aws.background import wait_for_others
-from cdk_sagemaker_llm.local.aws.clock import CLOCK
+from cdk_sagemaker_llm.local.aws.clock import CLOCK, wait_for_others
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,

@@ -10,14 +10,13 @@ from functools import partial
 from typing import Any, TextIO
 
 from cdk_sagemaker_llm.local.aws import faults
+from cdk_sagemaker_llm.local.aws.artifacts import ModelData
 from cdk_sagemaker_llm.local.aws.faults import Fault
-from cdk_sagemaker_llm.local.builds import compiled_engines, compiled_graphs
-from cdk_sagemaker_llm.local.hosting.artifacts import ModelData
-from cdk_sagemaker_llm.local.hosting.definitions import containers_of
-from cdk_sagemaker_llm.local.hosting.pools import model_on
+from cdk_sagemaker_llm.local.engines import compiled_engines, compiled_graphs
+from cdk_sagemaker_llm.local.engines.engine import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.engines.starting import engine_release, start
+from cdk_sagemaker_llm.local.hosting.definitions import containers_of, model_on
 from cdk_sagemaker_llm.local.hosting.world import World, plain_name
-from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
-from cdk_sagemaker_llm.local.runtime.engines.starting import engine_release, start
 from cdk_sagemaker_llm.simulation.api_values import specification_on
 from cdk_sagemaker_llm.simulation.fleet import Copy, Trouble, seconds
 
@@ -138,8 +137,8 @@ def trouble_of(
     said, starts = start_log(world, container)
     # What was compiled for something else keeps LMI from loading its model.
     unloadable = compiled_engines.engine_refusal(
-        world, container, kind, _reserved(copy)
-    ) or compiled_graphs.graph_refusal(world, container, kind)
+        world.artifacts, container, kind, _reserved(copy)
+    ) or compiled_graphs.graph_refusal(world.artifacts, container, kind)
     if unloadable:
         said, starts = unloadable, False
     if said:

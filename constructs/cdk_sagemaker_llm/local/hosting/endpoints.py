@@ -8,7 +8,12 @@ from functools import partial
 from typing import Any
 
 from cdk_sagemaker_llm.local.aws.errors import validation
-from cdk_sagemaker_llm.local.hosting.definitions import containers_of, variants_of
+from cdk_sagemaker_llm.local.hosting.definitions import (
+    containers_of,
+    instances_by_type,
+    models_of,
+    variants_of,
+)
 from cdk_sagemaker_llm.local.hosting.deployments import (
     deploy,
     make_fleets,
@@ -17,7 +22,6 @@ from cdk_sagemaker_llm.local.hosting.deployments import (
 )
 from cdk_sagemaker_llm.local.hosting.fleet import Watch, trial_fleet
 from cdk_sagemaker_llm.local.hosting.placement import refuse_overflow_of_all
-from cdk_sagemaker_llm.local.hosting.pools import instances_by_type, models_of
 from cdk_sagemaker_llm.local.hosting.records import page, tags_of
 from cdk_sagemaker_llm.local.hosting.states import (
     enter,

@@ -8,7 +8,8 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import validation
-from cdk_sagemaker_llm.local.builds import jobs
+from cdk_sagemaker_llm.local.aws.surroundings import InRegions
+from cdk_sagemaker_llm.local.hosting import jobs
 from cdk_sagemaker_llm.local.hosting.components import Components
 from cdk_sagemaker_llm.local.hosting.definitions import Definitions
 from cdk_sagemaker_llm.local.hosting.endpoints import Endpoints
@@ -16,8 +17,6 @@ from cdk_sagemaker_llm.local.hosting.fleet import report
 from cdk_sagemaker_llm.local.hosting.queueing import work_everywhere
 from cdk_sagemaker_llm.local.hosting.records import Record, tags_of
 from cdk_sagemaker_llm.local.hosting.world import Operation, World
-
-TAG_OPERATIONS = frozenset({"AddTags", "ListTags", "DeleteTags"})
 
 
 class SageMaker:
@@ -41,7 +40,7 @@ class SageMaker:
         """
         Tell whether an operation is one of hosting's.
         """
-        if operation in TAG_OPERATIONS:
+        if operation in shapes.TAG_OPERATIONS:
             return not self._is_other_kind(str(request.get("ResourceArn") or ""))
         return operation in self._operations
 
@@ -111,6 +110,10 @@ class SageMaker:
         for key in request["TagKeys"]:
             record.tags.pop(key, None)
         return {}
+
+
+SAGEMAKER = InRegions[SageMaker]()
+"""The SageMaker of every account and region."""
 
 
 def _as_list(tags: dict[str, str]) -> list[dict[str, str]]:

@@ -4,25 +4,30 @@ A request of the runtime, from its headers to the last byte of its answer.
 
 from __future__ import annotations
 
+import base64
 import json
 import time
+import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from werkzeug.datastructures import Headers
 from werkzeug.wrappers import Request, Response
 
-from cdk_sagemaker_llm.local.aws import faults
+from cdk_sagemaker_llm.local.aws import faults, protocols
+from cdk_sagemaker_llm.local.aws.clock import passed_on
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.forwards import Forward
 from cdk_sagemaker_llm.local.aws.protocols import JSON, json_error
-from cdk_sagemaker_llm.local.aws.turn import passed_on
+from cdk_sagemaker_llm.local.aws.surroundings import Location
+from cdk_sagemaker_llm.local.engines.containers import Asked
+from cdk_sagemaker_llm.local.engines.model_server import ContainerError
 from cdk_sagemaker_llm.local.hosting.traffic import Visit
 from cdk_sagemaker_llm.local.hosting.world import World
-from cdk_sagemaker_llm.local.runtime import eventstream, forwarding
-from cdk_sagemaker_llm.local.runtime.capturing import Sent, capture
-from cdk_sagemaker_llm.local.runtime.exchanges import Asked
+from cdk_sagemaker_llm.local.runtime import forwarding
 from cdk_sagemaker_llm.local.runtime.forwarding import Reply
 from cdk_sagemaker_llm.local.runtime.invocations import (
     Invocation,
@@ -35,7 +40,6 @@ from cdk_sagemaker_llm.local.runtime.invocations import (
     shadow_route,
     timed_out,
 )
-from cdk_sagemaker_llm.local.runtime.model_server import ContainerError
 from cdk_sagemaker_llm.local.runtime.processing import ask
 
 _LARGEST_BODY = 6_291_456  # botocore 1.44.5: BodyBlob of the runtime.
@@ -44,6 +48,8 @@ _PATIENCE = 60.0
 _SLOW = 10.0
 _OK = 200
 _BROKE_OFF = "the model server broke off in the middle of its answer"
+
+_BOTH = "InputAndOutput"
 
 
 def answer(world: World, request: Request, endpoint: str, *, stream: bool) -> Response:
@@ -123,7 +129,7 @@ class _Answering:
             headers["X-Amzn-SageMaker-Content-Type"] = kind
             self._is_cut = instead == faults.CUT
             frames = self._frames(result, seconds)
-            streamed = Response(content_type=eventstream.CONTENT_TYPE, headers=headers)
+            streamed = Response(content_type=protocols.EVENT_STREAM, headers=headers)
             return self._fill(streamed, frames, _OK)
         if seconds > _PATIENCE:
             late = _refusal(timed_out(self._world, self._route))
@@ -161,7 +167,7 @@ class _Answering:
         headers = {"x-Amzn-Invoked-Production-Variant": self._route.variant}
         if stream:
             headers["X-Amzn-SageMaker-Content-Type"] = reply.kind
-            streamed = Response(content_type=eventstream.CONTENT_TYPE, headers=headers)
+            streamed = Response(content_type=protocols.EVENT_STREAM, headers=headers)
             streamed.response = self._passed_on(reply)
             streamed.call_on_close(partial(self._end, _OK))
             return streamed
@@ -174,7 +180,7 @@ class _Answering:
         try:
             for piece in pieces:
                 self._visit.first_chunk()
-                yield eventstream.payload_part(piece)
+                yield protocols.payload_part(piece)
                 if self._is_cut:
                     break
         except (forwarding.LateError, forwarding.BrokenOffError):
@@ -183,7 +189,7 @@ class _Answering:
             # Also where the client has gone.
             reply.close()
         if self._is_cut:
-            yield eventstream.broken_off()
+            yield protocols.broken_off()
 
     def _fill(self, response: Response, body: Iterator[bytes], status: int) -> Response:
         if self._clock.speed or self._fault:
@@ -216,9 +222,9 @@ class _Answering:
         for index, part in enumerate(parts):
             self._sleep(each if index else first)
             self._visit.first_chunk()
-            yield eventstream.payload_part(part)
+            yield protocols.payload_part(part)
         if self._is_cut:
-            yield eventstream.broken_off()
+            yield protocols.broken_off()
 
     def _sleep(self, seconds: float) -> None:
         # Where nothing takes time, what was asked to be slow takes the wall's.
@@ -267,3 +273,92 @@ def copy_to_shadow(world: World, route: Route, sent: Sent) -> None:
     if not found.failure:
         capture(world, shadow, sent, found.body, found.kind)
     world.clock.after(found.seconds, partial(visit.end, found.status))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sent:
+    """
+    What a client sent.
+
+    Args:
+        body: The request.
+
+        kind: Its content type.
+
+        inference: The identifier that the client gave it; empty for none.
+
+        headers: Its other headers.
+    """
+
+    body: bytes
+    kind: str = JSON
+    inference: str = ""
+    headers: Headers = field(default_factory=Headers)
+
+
+def capture(
+    world: World, route: Route, sent: Sent, answer: bytes, answer_kind: str
+) -> None:
+    """
+    Keep a request and its answer, if they are among those that are kept.
+
+    Args:
+        world: Where.
+
+        route: Who answered.
+
+        sent: The request.
+
+        answer: The whole answer.
+
+        answer_kind: Its content type.
+    """
+    config = route.endpoint.config.get("DataCaptureConfig")
+    if not config or not config.get("EnableCapture", True):
+        return
+    if not route.endpoint.is_due(
+        f"capture {route.variant}", config["InitialSamplingPercentage"] / 100
+    ):
+        return
+    modes = {option["CaptureMode"] for option in config["CaptureOptions"]}
+    captured = {}
+    if modes & {"Input", _BOTH}:
+        captured["endpointInput"] = _written(config, sent.body, sent.kind, "INPUT")
+    if modes & {"Output", _BOTH}:
+        captured["endpointOutput"] = _written(config, answer, answer_kind, "OUTPUT")
+    now = datetime.fromtimestamp(world.clock.moment, UTC)
+    event = {"eventId": str(uuid.uuid4()), "inferenceTime": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
+    if sent.inference:
+        event["inferenceId"] = sent.inference
+    line = {"captureData": captured, "eventMetadata": event, "eventVersion": "0"}
+    place = Location.of("/".join(_path(config, route, now)))
+    if place is not None:
+        world.surroundings.write_object(place, f"{json.dumps(line)}\n".encode())
+
+
+def _path(config: dict[str, Any], route: Route, now: datetime) -> Iterator[str]:
+    # The guide: "s3://{destination-bucket-prefix}/{endpoint-name}/{variant-name}/
+    # yyyy/mm/dd/hh/filename.jsonl".
+    yield str(config["DestinationS3Uri"]).rstrip("/")
+    yield route.endpoint.name
+    yield route.variant
+    yield f"{now:%Y/%m/%d/%H}"
+    yield f"{now:%M-%S}-{now.microsecond // 1000:03}-{uuid.uuid4()}.jsonl"
+
+
+def _written(
+    config: dict[str, Any], body: bytes, kind: str, mode: str
+) -> dict[str, Any]:
+    types = config.get("CaptureContentTypeHeader", {})
+    plain = kind.partition(";")[0].strip()
+    encodings = {"JSON": "JsonContentTypes", "CSV": "CsvContentTypes"}
+    as_text = (key for key, name in encodings.items() if plain in types.get(name, ()))
+    encoding = next(as_text, "BASE64")
+    is_text = encoding != "BASE64"
+    data = body.decode(errors="replace") if is_text else base64.b64encode(body).decode()
+    return {
+        "observedContentType": kind,
+        "mode": mode,
+        "data": data,
+        "encoding": encoding,
+    }

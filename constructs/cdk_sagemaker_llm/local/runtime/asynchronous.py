@@ -20,9 +20,9 @@ from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.protocols import JSON, json_error
+from cdk_sagemaker_llm.local.aws.surroundings import Location
 from cdk_sagemaker_llm.local.hosting import queueing
-from cdk_sagemaker_llm.local.hosting.backlog import Processed
-from cdk_sagemaker_llm.local.hosting.surroundings import Location
+from cdk_sagemaker_llm.local.hosting.traffic import Processed
 from cdk_sagemaker_llm.local.hosting.world import Endpoint, World
 from cdk_sagemaker_llm.local.runtime.processing import Outcome, lost, process
 

@@ -15,7 +15,7 @@ from werkzeug.datastructures import Headers
 
 from cdk_sagemaker_llm.local.aws.forwards import Forward
 from cdk_sagemaker_llm.local.aws.protocols import JSON
-from cdk_sagemaker_llm.local.runtime.model_server import ContainerError
+from cdk_sagemaker_llm.local.engines.model_server import ContainerError
 
 # As long as a container has to answer, and as long as a stream may be silent.
 PATIENCE = 60.0

@@ -8,22 +8,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cdk_sagemaker_llm.local.aws.artifacts import ModelData
 from cdk_sagemaker_llm.local.aws.errors import AwsError
-from cdk_sagemaker_llm.local.hosting.artifacts import ModelData
-from cdk_sagemaker_llm.local.hosting.component_adapters import base_of
-from cdk_sagemaker_llm.local.hosting.components import keys_of, serving_copies
-from cdk_sagemaker_llm.local.hosting.container_starts import started_engine
-from cdk_sagemaker_llm.local.hosting.definitions import containers_of, missing_data
-from cdk_sagemaker_llm.local.hosting.pools import model_on, serving_type
-from cdk_sagemaker_llm.local.hosting.traffic import Where
-from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
-from cdk_sagemaker_llm.local.runtime.containers import (
+from cdk_sagemaker_llm.local.engines.containers import (
+    Answer,
+    Asked,
     ServingContainer,
     serving_container,
 )
-from cdk_sagemaker_llm.local.runtime.engines.started import EngineError
-from cdk_sagemaker_llm.local.runtime.exchanges import Answer, Asked
-from cdk_sagemaker_llm.local.runtime.model_server import ContainerError, generate
+from cdk_sagemaker_llm.local.engines.engine import EngineError
+from cdk_sagemaker_llm.local.engines.model_server import ContainerError, generate
+from cdk_sagemaker_llm.local.hosting.component_adapters import base_of
+from cdk_sagemaker_llm.local.hosting.components import keys_of, serving_copies
+from cdk_sagemaker_llm.local.hosting.container_starts import started_engine
+from cdk_sagemaker_llm.local.hosting.definitions import (
+    containers_of,
+    missing_data,
+    model_on,
+    serving_type,
+)
+from cdk_sagemaker_llm.local.hosting.traffic import Where
+from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
 from cdk_sagemaker_llm.simulation.api_values import specification_on
 from cdk_sagemaker_llm.simulation.fleet import Fleet
 

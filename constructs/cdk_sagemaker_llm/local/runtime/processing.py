@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from cdk_sagemaker_llm.local.aws import faults
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.protocols import JSON
+from cdk_sagemaker_llm.local.engines.containers import Asked
 from cdk_sagemaker_llm.local.hosting.world import World
-from cdk_sagemaker_llm.local.runtime.exchanges import Asked
 from cdk_sagemaker_llm.local.runtime.invocations import (
     Invocation,
     Result,

@@ -21,10 +21,10 @@ from moto.cloudwatch.models import (
     Statistics,
 )
 
-from cdk_sagemaker_llm.local.aws import regions
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.scaling.alarms import go_on, moment, spelled_metric, start
 from cdk_sagemaker_llm.local.scaling.meter import period_of, unit_of
+from cdk_sagemaker_llm.local.scaling.watching import WATCHING
 from cdk_sagemaker_llm.simulation.from_api import metric_of
 from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
 
@@ -291,7 +291,7 @@ class WatchedCloudWatch(CloudWatchBackend):
 
     @property
     def _watching(self) -> Untyped:
-        return regions.watching(self.account_id, self.region_name)
+        return WATCHING.at(self.account_id, self.region_name)
 
 
 def _rounded(start: datetime, period: int) -> datetime:

@@ -22,10 +22,11 @@ from moto.cloudwatch.models import Alarm
 from moto.cloudwatch.responses import CloudWatchResponse
 from moto.core.responses import ActionResult
 
-from cdk_sagemaker_llm.local.aws import regions, shapes
+from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.scaling.cloudwatch import WatchedCloudWatch
+from cdk_sagemaker_llm.local.scaling.watching import WATCHING
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local.scaling.alarms import Change
@@ -201,7 +202,7 @@ def _describe_scaling_activities(response: Untyped) -> str:
 
 def _describe_alarm_history(response: Untyped) -> ActionResult:
     request = response._get_params()  # noqa: SLF001 - as moto's own answers do
-    watching = regions.watching(response.current_account, response.region)
+    watching = WATCHING.at(response.current_account, response.region)
     changes = list(watching.alarms.history) if watching.alarms else []
     found = [change for change in changes if _is_wanted(change, request)]
     if request.get("ScanBy") != "TimestampAscending":
