@@ -60,12 +60,12 @@ class EmbeddedAws:
     Args:
         region: The region of requests that name none.
 
-        port: The port on the loopback interface. If left out, any free one is taken.
+        port: The port on the loopback interface. If omitted, any free one is taken.
 
         account: The account that everything is in.
 
         custom_resources: Python callables that stand for custom resources, as
-            ``{"Custom::Name": "module:function"}``. If left out, the functions that
+            ``{"Custom::Name": "module:function"}``. If omitted, the functions that
             are deployed with them are run.
 
         clock: ``"by hand"`` has time stand still until ``advance``, so that a test of
@@ -73,25 +73,25 @@ class EmbeddedAws:
             If omitted, time passes by the speed.
 
         speed: How many seconds pass there in one: 1 for real time, 60 for a minute a
-            second, at most 86,400. If left out, nothing takes any time.
+            second, at most 86,400. If omitted, nothing takes any time.
 
         times: How long instances and copies take, with a speed or by hand.
-            If left out, the defaults of ``FleetTimes``.
+            If omitted, they are the defaults of ``FleetTimes``.
 
         latency: How long answers take, with a speed.
-            If left out, the defaults of ``Latency``.
+            If omitted, it is the default ``Latency``.
 
-        faults: What goes wrong from the beginning. If left out, nothing does.
+        faults: What goes wrong from the beginning. If omitted, nothing does.
 
         forward: Model servers on this machine that answer for endpoints and inference
             components, by name: ``{"chat": "http://127.0.0.1:8000"}``.
-            If left out, the stand-in answers.
+            If omitted, the stand-in answers.
 
         forward_anywhere: Whether they may be on other machines, or use TLS.
 
         reports_to: The descriptor of an open file, such as 2 for standard error, that
-            is told at once what containers say that do not start.
-            If left out, their log groups alone have it.
+            gets the log of containers that do not start, at once.
+            If omitted, only their log groups have it.
 
     Raises:
         ValueError: If the account is no account's number, clock or speed is none, or
@@ -280,7 +280,7 @@ class EmbeddedAws:
         Args:
             kind: What; see ``Fault``.
 
-            target: Whom it befalls. If left out, all.
+            target: Whom it befalls. If omitted, it befalls all.
 
             settings: The other settings of ``Fault``.
 
@@ -376,16 +376,16 @@ class EmbeddedAws:
         for name, place in self.custom_resources.items():
             arguments += ["--custom-resource", f"{name}={place}"]
         if self._reports_to is None:
-            return self._started(arguments, [descriptor])
+            return self._run(arguments, [descriptor])
         # Of its own: the server's standard streams are others.
         reports = os.dup(self._reports_to)
         try:
             arguments += ["--reports", str(reports)]
-            return self._started(arguments, [descriptor, reports])
+            return self._run(arguments, [descriptor, reports])
         finally:
             os.close(reports)
 
-    def _started(
+    def _run(
         self, arguments: list[str], descriptors: list[int]
     ) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -448,8 +448,8 @@ def _direct() -> str:
     """
     Return what is reached without a proxy: what the caller says, and this machine.
     """
-    said = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    names = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     # All that there is, and nothing if something stands beside it.
-    if said.strip() == "*":
-        return said
-    return ",".join(filter(None, ("localhost", said)))
+    if names.strip() == "*":
+        return names
+    return ",".join(filter(None, ("localhost", names)))

@@ -88,9 +88,9 @@ class Gateway:
         if aside := _aside(request):
             return aside(environ, start_response)
         if service == "s3" and (
-            refused := object_keys.refusal(environ, self._account, region)
+            refusal := object_keys.refusal(environ, self._account, region)
         ):
-            return error_response(refused, environ, service)(environ, start_response)
+            return error_response(refusal, environ, service)(environ, start_response)
         own = request.path.startswith(_OWN_PAGES)
         if not own and (service == "s3" or request.method not in {"GET", "POST"}):
             return self._ask_moto(environ, start_response, service)
@@ -253,9 +253,9 @@ def _refuse(request: Request, prefix: str, operation: str) -> Response | None:
     # Some of moto's services take a body they cannot read for one without members.
     if (request.content_type or "").startswith("application/x-amz-json"):
         try:
-            asked = read_json(request.get_data(cache=True))
+            document = read_json(request.get_data(cache=True))
             if prefix == _SCALING:
-                application_auto_scaling.refuse_request(operation, asked)
+                application_auto_scaling.refuse_request(operation, document)
         except AwsError as error:
             return json_error(error, __type=error.code, message=error.message)
     return None
@@ -282,22 +282,22 @@ def _control(hosting: SageMaker, request: Request, operation: str) -> Response |
 def _answer(hosting: SageMaker, operation: str, body: bytes) -> Response | None:
     if not shapes.has_operation("sagemaker", operation):
         raise AwsError("UnknownOperationException", f"unknown operation {operation}")
-    asked = read_json(body)
-    if not hosting.answers(operation, asked):
+    request = read_json(body)
+    if not hosting.answers(operation, request):
         return None
-    shapes.refuse_wrong_types("sagemaker", operation, asked)
-    return _json(hosting.call(operation, asked))
+    shapes.refuse_wrong_types("sagemaker", operation, request)
+    return _json(hosting.call(operation, request))
 
 
 def _build(codebuild: CodeBuild, request: Request, operation: str) -> Response:
     body = request.get_data(cache=True)
     in_cbor = protocols.cbor_operation(request)
     try:
-        asked = protocols.read_cbor(body) if in_cbor else read_json(body)
-        answered = codebuild.call(in_cbor or operation, asked)
+        document = protocols.read_cbor(body) if in_cbor else read_json(body)
+        answer = codebuild.call(in_cbor or operation, document)
     except AwsError as error:
         return error_response(error, request.environ, "codebuild")
-    return protocols.cbor_answer(answered) if in_cbor else _json(answered)
+    return protocols.cbor_answer(answer) if in_cbor else _json(answer)
 
 
 def _json(body: dict[str, Any]) -> Response:
@@ -340,11 +340,11 @@ def _clock(request: Request) -> Response:
 
 
 def _seconds(body: bytes) -> float:
-    asked = json.loads(body)
-    seconds = asked.get("advance") if isinstance(asked, dict) else None
+    document = json.loads(body)
+    seconds = document.get("advance") if isinstance(document, dict) else None
     if not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise ValueError(
-            f'seconds come as {{"advance": 600}}, 0 or more of them, got {asked!r}'
+            f'seconds come as {{"advance": 600}}, 0 or more of them, got {document!r}'
         )
     return float(seconds)
 
@@ -381,14 +381,14 @@ def _faults(hosting: SageMaker, request: Request) -> Response:
 
 def _read(body: bytes) -> list[Fault]:
     try:
-        given = json.loads(body)
+        document = json.loads(body)
     except ValueError as error:
         raise ValueError(f"faults come as a JSON list: {error}") from error
-    if not isinstance(given, list):
+    if not isinstance(document, list):
         raise ValueError(  # noqa: TRY004 - what a client sent
-            f"faults come as a JSON list, got {given!r}"
+            f"faults come as a JSON list, got {document!r}"
         )
-    return [Fault.of(one) for one in given]
+    return [Fault.of(one) for one in document]
 
 
 def _control_json(body: dict[str, Any]) -> Response:

@@ -1,3 +1,3 @@
 """
-What every service of the embedded AWS stands on: protocols, the clock, faults, settings.
+The ground of the embedded AWS: protocols, the clock, faults and errors, settings.
 """

@@ -1,5 +1,6 @@
 """
-The server's time: at once, as on the wall, faster, or by hand.
+The server's time: at once, as on the wall, faster, or by hand; and the work that a
+request begins and that goes on after its answer.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Clock:
     Without a speed nothing takes any time, and its time is the wall's.
 
     Args:
-        wall: The time on the wall. If left out, it is the machine's.
+        wall: The time on the wall. If omitted, it is the machine's.
     """
 
     def __init__(self, wall: Callable[[], float] = time.time) -> None:

@@ -77,8 +77,8 @@ def refuse_wrong_types(service: str, operation: str, request: dict[str, Any]) ->
     Raises:
         AwsError: A ``SerializationException``, which comes before any other check.
     """
-    for told in _wrong_types(input_shape(service, operation), request):
-        raise AwsError("SerializationException", told)
+    for fault in _wrong_types(input_shape(service, operation), request):
+        raise AwsError("SerializationException", fault)
 
 
 def coerce(shape: Untyped, value: Untyped) -> Untyped:
@@ -246,8 +246,8 @@ def _bounds(
 
 
 def _fault(value: Untyped, path: str, rule: str) -> str:
-    shown = "null" if value is None else f"'{value}'"
-    return f"Value {shown} at '{path}' failed to satisfy constraint: {rule}"
+    text = "null" if value is None else f"'{value}'"
+    return f"Value {text} at '{path}' failed to satisfy constraint: {rule}"
 
 
 def _join(path: str, name: str) -> str:

@@ -162,10 +162,10 @@ def find_function(token: str, account: str, region: str) -> Function:
         found = lambda_backends[account][region].get_function(token)
     except Exception as error:
         raise NotRunnableError(f"no Lambda function has the ARN {token}") from error
-    return _described(found)
+    return _function_of(found)
 
 
-def _described(found: LambdaFunction) -> Function:
+def _function_of(found: LambdaFunction) -> Function:
     variables = found.environment_vars or {}
     return Function(
         arn=found.function_arn,
@@ -240,7 +240,7 @@ def _process(
     command: list[str], function: Function, event: dict[str, Any], root: Path
 ) -> str:
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             input=json.dumps(event, default=str),
             stdout=subprocess.PIPE,
@@ -255,10 +255,10 @@ def _process(
         raise FunctionError(
             f"{function.name} timed out after {function.timeout:.0f} seconds"
         ) from error
-    last = (done.stdout.strip().splitlines() or ["it printed nothing"])[-1]
-    if done.returncode == python_runner.NOT_RUNNABLE:
+    last = (process.stdout.strip().splitlines() or ["it printed nothing"])[-1]
+    if process.returncode == python_runner.NOT_RUNNABLE:
         raise NotRunnableError(last)
-    if done.returncode:
+    if process.returncode:
         raise FunctionError(last)
     return last
 

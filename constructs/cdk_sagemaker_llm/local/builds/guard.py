@@ -74,8 +74,10 @@ def _from_proc() -> list[tuple[int, int, str]]:
 
 def _from_ps() -> list[tuple[int, int, str]]:
     command = ["ps", "-A", "-o", "pid=,pgid=,state="]
-    shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    lines = (line.split() for line in shown.splitlines())
+    listing = subprocess.run(
+        command, capture_output=True, text=True, check=False
+    ).stdout
+    lines = (line.split() for line in listing.splitlines())
     return [(int(process), int(group), state[0]) for process, group, state, *_ in lines]
 
 

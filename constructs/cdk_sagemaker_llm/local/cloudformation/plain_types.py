@@ -54,7 +54,7 @@ class PlainType:
             If omitted, CloudFormation does.
 
         arn: What ``Fn::GetAtt`` of ``Arn`` gives, with the name in place of ``{}``.
-            If left out, the physical id.
+            If omitted, it is the physical id.
     """
 
     put: Put
@@ -224,18 +224,18 @@ def _put_secret(name: str, properties: Properties, scope: Scope) -> str:
 
 
 def _generated_secret(backend: SecretsManagerBackend, wish: dict[str, Any]) -> str:
-    def told(name: str, default: str = "false") -> bool:
+    def wished(name: str, default: str = "false") -> bool:
         return str(wish.get(name, default)).lower() == "true"
 
     answer = backend.get_random_password(
         password_length=int(wish.get("PasswordLength", _PASSWORD_LENGTH)),
         exclude_characters=wish.get("ExcludeCharacters", ""),
-        exclude_numbers=told("ExcludeNumbers"),
-        exclude_punctuation=told("ExcludePunctuation"),
-        exclude_uppercase=told("ExcludeUppercase"),
-        exclude_lowercase=told("ExcludeLowercase"),
-        include_space=told("IncludeSpace"),
-        require_each_included_type=told("RequireEachIncludedType", "true"),
+        exclude_numbers=wished("ExcludeNumbers"),
+        exclude_punctuation=wished("ExcludePunctuation"),
+        exclude_uppercase=wished("ExcludeUppercase"),
+        exclude_lowercase=wished("ExcludeLowercase"),
+        include_space=wished("IncludeSpace"),
+        require_each_included_type=wished("RequireEachIncludedType", "true"),
     )
     password = str(json.loads(answer)["RandomPassword"])
     if "SecretStringTemplate" not in wish:
@@ -298,8 +298,8 @@ def _call_codebuild(
     operation: str, name: str, properties: Properties, scope: Scope
 ) -> dict[str, Any]:
     shape = shapes.input_shape(SERVICE, operation)
-    given = {key: value for key, value in properties.items() if key not in _APART}
-    request = shapes.coerce(shape, {**_in_other_letters(given), "name": name})
+    settings = {key: value for key, value in properties.items() if key not in _APART}
+    request = shapes.coerce(shape, {**_in_other_letters(settings), "name": name})
     unknown = list(shapes.unknown_members(shape, request))
     if unknown:
         raise ResourceError(f"Properties validation failed: {'; '.join(unknown)}")

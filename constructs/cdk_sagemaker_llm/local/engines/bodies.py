@@ -97,10 +97,10 @@ def relevance(query: str, document: str) -> float:
     """
     Return how much a document has to do with a query: the words that both have.
     """
-    asked, there = set(query.lower().split()), set(document.lower().split())
-    if not asked:
+    words, there = set(query.lower().split()), set(document.lower().split())
+    if not words:
         return 0.0
-    share = len(asked & there) / len(asked)
+    share = len(words & there) / len(words)
     return round(0.01 + 0.98 * share, 6)
 
 
@@ -137,7 +137,7 @@ def nested(
 
         status: The HTTP status.
 
-        kind: The type. If left out, it is the one that vLLM has for the status.
+        kind: The type. If omitted, it is the one that vLLM has for the status.
     """
     error = {
         "message": message,
@@ -145,7 +145,7 @@ def nested(
         "param": parameter,
         "code": status,
     }
-    return _refused(status, {"error": error})
+    return _refusal(status, {"error": error})
 
 
 def raised(message: str, *, status: int = 400) -> RefusedError:
@@ -159,7 +159,7 @@ def plain(status: int) -> RefusedError:
     """
     Make the refusal of a path that is not there, or not for POST: Starlette's own.
     """
-    return _refused(status, {"detail": HTTPStatus(status).phrase})
+    return _refusal(status, {"detail": HTTPStatus(status).phrase})
 
 
 def flat(message: str, *, kind: str = "BadRequest") -> RefusedError:
@@ -167,20 +167,20 @@ def flat(message: str, *, kind: str = "BadRequest") -> RefusedError:
     Make SGLang's refusal of a request, which is a 400 always.
     """
     error = {"object": "error", "message": message, "type": kind}
-    return _refused(400, {**error, "param": None, "code": 400})
+    return _refusal(400, {**error, "param": None, "code": 400})
 
 
-def counted(
+def llama_refusal(
     message: str, *, status: int = 400, kind: str = "invalid_request_error", **more: int
 ) -> RefusedError:
     """
     Make llama.cpp's refusal of a request.
     """
     error = {"code": status, "message": message, "type": kind, **more}
-    return _refused(status, {"error": error})
+    return _refusal(status, {"error": error})
 
 
-def _refused(status: int, body: dict[str, Any]) -> RefusedError:
+def _refusal(status: int, body: dict[str, Any]) -> RefusedError:
     return RefusedError(status, dump(body).decode())
 
 
@@ -247,14 +247,14 @@ def prompts_of(body: Body) -> list[str] | None:
     """
     Return the prompts of a completion, tokens as words; ``None`` if there is none.
     """
-    given = body.get("prompt")
-    if isinstance(given, str):
-        return [given] if given else None
-    if not isinstance(given, list) or not given:
+    prompt = body.get("prompt")
+    if isinstance(prompt, str):
+        return [prompt] if prompt else None
+    if not isinstance(prompt, list) or not prompt:
         return None
-    if all(_is_whole(one) for one in given):
-        return [_as_words(given)]
-    read = [_as_words(one) if isinstance(one, list) else one for one in given]
+    if all(_is_whole(one) for one in prompt):
+        return [_as_words(prompt)]
+    read = [_as_words(one) if isinstance(one, list) else one for one in prompt]
     return read if all(isinstance(one, str) for one in read) else None
 
 
@@ -293,8 +293,8 @@ def _choice_faults(body: Body) -> Iterator[Fault]:
         yield "When using `tool_choice`, `tools` must be set.", "tool_choice"
     elif isinstance(choice, dict):
         function = choice.get("function")
-        named = function.get("name") if isinstance(function, dict) else None
-        if named not in _tool_names(body):
+        name = function.get("name") if isinstance(function, dict) else None
+        if name not in _tool_names(body):
             yield (
                 (
                     "The tool specified in `tool_choice` does not match any of the "
@@ -321,8 +321,8 @@ def _tool_names(body: Body) -> list[Untyped]:
 
 
 def _fits(body: Body, fields: Mapping[str, Callable[[Untyped], bool]]) -> bool:
-    given = {name: body[name] for name in fields if body.get(name) is not None}
-    return all(fields[name](value) for name, value in given.items())
+    values = {name: body[name] for name in fields if body.get(name) is not None}
+    return all(fields[name](value) for name, value in values.items())
 
 
 def _is_message(message: Untyped) -> bool:

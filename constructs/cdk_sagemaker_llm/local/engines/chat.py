@@ -108,8 +108,8 @@ class _Chat:
             yield self._chunk({"role": "assistant", "content": ""}, None)
         tokens = self._generation.all_tokens
         for index, token in enumerate(tokens):
-            named = self._is_tgi or (index == 0 and not self._is_vllm)
-            role = {"role": "assistant"} if named else {}
+            has_role = self._is_tgi or (index == 0 and not self._is_vllm)
+            role = {"role": "assistant"} if has_role else {}
             ends = index == len(tokens) - 1
             delta = {**role, "content": token.text}
             yield self._chunk(delta, self._reason if ends else None)
@@ -155,8 +155,8 @@ class _Chat:
         }
         if self._is_vllm:
             # An adapter's own name replaces what the request says (VLLMHandler).
-            given = self._request.get("model", "lmi")
-            head["model"] = self._container.adapter or given
+            model = self._request.get("model", "lmi")
+            head["model"] = self._container.adapter or model
         if self._is_tgi:
             version = ".".join(map(str, self._container.version))
             head["model"] = self._container.model

@@ -95,7 +95,8 @@ def engine_refusal(
 
         instance_type: What it runs on.
 
-        reserved: How many accelerators it has. If left out, all of the instance.
+        reserved: How many accelerators it has. If omitted, it has all of the
+            instance.
     """
     tag = lmi_tag(str(container.get("Image", "")), "tensorrtllm")
     data = next(ModelData.of(container), None)
@@ -106,8 +107,8 @@ def engine_refusal(
     if not compiled:
         return ()
     device, number = device_of(instance_type)
-    wanted = _degree(options, container, number if reserved is None else reserved)
-    return tuple(_faults(compiled, tag, device, wanted))
+    degree = _degree(options, container, number if reserved is None else reserved)
+    return tuple(_faults(compiled, tag, device, degree))
 
 
 def _faults(
@@ -162,10 +163,12 @@ def data_of(data: ModelData | None, options: Mapping[str, str]) -> ModelData | N
     Return the model data that a container of LMI loads: its model_id's, where that is
     on S3.
     """
-    named = options.get("model_id", "")
-    if not named.startswith("s3://"):
+    model_id = options.get("model_id", "")
+    if not model_id.startswith("s3://"):
         return data
-    return ModelData(named if named.endswith("/") else f"{named}/", prefix=True)
+    return ModelData(
+        model_id if model_id.endswith("/") else f"{model_id}/", prefix=True
+    )
 
 
 def _engines(artifacts: Artifacts, data: ModelData | None) -> Iterator[Engine]:
@@ -182,13 +185,13 @@ def _degree(
     options: Mapping[str, str], container: Mapping[str, Any], accelerators: int
 ) -> int:
     variables = container.get("Environment", {})
-    told = options.get("tensor_parallel_degree") or variables.get(
+    degree = options.get("tensor_parallel_degree") or variables.get(
         "TENSOR_PARALLEL_DEGREE", "max"
     )
-    return int(told) if str(told).isdecimal() else accelerators
+    return int(degree) if str(degree).isdecimal() else accelerators
 
 
-def _parsed(version: tuple[int, ...], arguments: Sequence[str]) -> argparse.Namespace:
+def _parse(version: tuple[int, ...], arguments: Sequence[str]) -> argparse.Namespace:
     parser = Parser(prog="trt_llm_partition.py")
     parser.add_argument("--properties_dir", required=True)
     parser.add_argument("--trt_llm_model_repo", required=True)
@@ -203,15 +206,15 @@ def compile_engines(container: Container, arguments: Sequence[str]) -> None:
     """
     Compile, as the script does with its arguments.
     """
-    asked = _parsed(container.version, arguments)
-    pipeline = getattr(asked, "pipeline_parallel_degree", 1)
-    options = _options(container, asked.properties_dir)
+    flags = _parse(container.version, arguments)
+    pipeline = getattr(flags, "pipeline_parallel_degree", 1)
+    options = _options(container, flags.properties_dir)
     by_llm = container.version >= _LLM_API_SINCE
-    named = asked.model_path if by_llm else asked.model_path or options.get("model_id")
-    if named is None:
+    model = flags.model_path if by_llm else flags.model_path or options.get("model_id")
+    if model is None:
         raise trace("KeyError: 'model_id'" if not by_llm else "ValueError: model=None")
-    tokenizer = _model(container, named)
-    degree = asked.tensor_parallel_degree
+    tokenizer = _model(container, model)
+    degree = flags.tensor_parallel_degree
     device, number = device_of(container.instance_type)
     if degree < 1 or pipeline < 1 or degree * pipeline > number:
         raise trace(
@@ -230,33 +233,33 @@ def compile_engines(container: Container, arguments: Sequence[str]) -> None:
         for rank in range(degree * pipeline)
     ]
     write = _write_flat if by_llm else _write_repository
-    write(container, asked.trt_llm_model_repo, engines, tokenizer)
+    write(container, flags.trt_llm_model_repo, engines, tokenizer)
     if by_llm:
-        _copy_properties(container, asked.properties_dir, asked.trt_llm_model_repo)
-    container.log.append(f"Model Compiled successfully: {asked.trt_llm_model_repo}")
+        _copy_properties(container, flags.properties_dir, flags.trt_llm_model_repo)
+    container.log.append(f"Model Compiled successfully: {flags.trt_llm_model_repo}")
 
 
 def _options(container: Container, folder: str) -> dict[str, str]:
-    written = properties_in(container, folder)
-    return {key.removeprefix("option."): value for key, value in written.items()}
+    properties = properties_in(container, folder)
+    return {key.removeprefix("option."): value for key, value in properties.items()}
 
 
-def _model(container: Container, named: str) -> dict[str, bytes]:
+def _model(container: Container, model: str) -> dict[str, bytes]:
     """
     Return what is copied from a model beside its engines.
     """
-    if not named.startswith("/"):
-        raise ExitError(1, f"not emulated: the download of {named} into a job")
+    if not model.startswith("/"):
+        raise ExitError(1, f"not emulated: the download of {model} into a job")
     files = container.files
-    names = files.names(named)
+    names = files.names(model)
     if "config.json" not in names or not any(n.endswith(_MODEL_FILES) for n in names):
         raise trace(
-            f"OSError: {named} does not appear to have a file named config.json and "
+            f"OSError: {model} does not appear to have a file named config.json and "
             "weights beside it"
         )
-    found = {n: files.read(f"{named}/{n}") or b"" for n in names if n in _COPIED}
+    found = {n: files.read(f"{model}/{n}") or b"" for n in names if n in _COPIED}
     if "tokenizer_config.json" not in found:
-        raise trace(f"OSError: Can't load tokenizer for '{named}'")
+        raise trace(f"OSError: Can't load tokenizer for '{model}'")
     return found
 
 
@@ -272,7 +275,7 @@ def _write_repository(
     container.files.write(f"{model}/config.pbtxt", text.encode())
     for name, contents in beside.items():
         container.files.write(f"{model}/{name}", contents)
-    container.files.write(f"{model}/1/config.json", _built(engines[0]))
+    container.files.write(f"{model}/1/config.json", _config_of(engines[0]))
     for engine in engines:
         container.files.write(f"{model}/1/rank{engine.rank}.engine", engine.written())
 
@@ -286,12 +289,12 @@ def _write_flat(
     # The same from 0.33 on: a config.json with a build_config.
     for name, contents in beside.items():
         container.files.write(f"{folder}/{name}", contents)
-    container.files.write(f"{folder}/config.json", _built(engines[0]))
+    container.files.write(f"{folder}/config.json", _config_of(engines[0]))
     for engine in engines:
         container.files.write(f"{folder}/rank{engine.rank}.engine", engine.written())
 
 
-def _built(engine: Engine) -> bytes:
+def _config_of(engine: Engine) -> bytes:
     mapping = {
         "tp_size": engine.tensor_parallel_degree,
         "pp_size": engine.pipeline_parallel_degree,
@@ -312,9 +315,9 @@ def _copy_properties(container: Container, source: str, target: str) -> None:
             "FileNotFoundError: [Errno 2] No such file or directory: "
             f"'{source}/serving.properties'"
         )
-    kept = [
+    lines = [
         line
         for line in text.decode(errors="replace").splitlines(keepends=True)
         if "option.model_id" not in line
     ]
-    container.files.write(f"{target}/serving.properties", "".join(kept).encode())
+    container.files.write(f"{target}/serving.properties", "".join(lines).encode())

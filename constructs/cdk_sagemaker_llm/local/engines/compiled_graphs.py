@@ -125,14 +125,14 @@ def graph_refusal(
         return ()
     degree = options.get("tensor_parallel_degree", "")
     device, chips = device_of(instance_type)
-    wanted = Graph(
+    graph = Graph(
         image=tag,
         device=device,
         cores=int(degree) if degree.isdecimal() else cores_of(device, chips),
         shape=shape_of(options),
     )
     there = artifacts.files(data)
-    return () if f"compiled/{wanted.name}" in there else (_NO_GRAPH,)
+    return () if f"compiled/{graph.name}" in there else (_NO_GRAPH,)
 
 
 def _is_compiled(config: bytes | None) -> bool:
@@ -148,8 +148,8 @@ def compile_graphs(container: Container, arguments: Sequence[str]) -> None:
     Compile, as the script does with its arguments.
     """
     parser = _parser(container.version)
-    asked = parser.read(arguments)
-    properties = _properties(container, asked)
+    options = parser.read(arguments)
+    properties = _properties(container, options)
     fault = _fault(properties)
     if fault:
         # It prints how it is used, and ends well all the same.
@@ -161,10 +161,10 @@ def compile_graphs(container: Container, arguments: Sequence[str]) -> None:
     graph = _graph(container, properties)
     target = properties["option.save_mp_checkpoint_path"]
     _write(container, target, graph, config, files)
-    kept = {k: v for k, v in properties.items() if k not in _UNWRITTEN}
-    text = "".join(f"{key}={value}\n" for key, value in kept.items())
+    options_to_write = {k: v for k, v in properties.items() if k not in _UNWRITTEN}
+    text = "".join(f"{key}={value}\n" for key, value in options_to_write.items())
     container.files.write(f"{target}/serving.properties", text.encode())
-    if not asked.skip_copy:
+    if not options.skip_copy:
         # Over what says that it was compiled, too.
         for name, contents in files.items():
             container.files.write(f"{target}/{name}", contents)
@@ -188,17 +188,17 @@ def _parser(version: tuple[int, ...]) -> Parser:
     return parser
 
 
-def _properties(container: Container, asked: argparse.Namespace) -> dict[str, str]:
-    found = properties_in(container, asked.properties_dir)
-    told = {
-        "engine": asked.engine,
-        "option.model_id": asked.model_id,
-        "option.save_mp_checkpoint_path": asked.save_mp_checkpoint_path,
-        "option.tensor_parallel_degree": asked.tensor_parallel_degree,
-        "option.quantize": getattr(asked, "quantize", None),
+def _properties(container: Container, options: argparse.Namespace) -> dict[str, str]:
+    found = properties_in(container, options.properties_dir)
+    own = {
+        "engine": options.engine,
+        "option.model_id": options.model_id,
+        "option.save_mp_checkpoint_path": options.save_mp_checkpoint_path,
+        "option.tensor_parallel_degree": options.tensor_parallel_degree,
+        "option.quantize": getattr(options, "quantize", None),
     }
-    found |= {key: value for key, value in told.items() if value}
-    found.setdefault("option.model_id", asked.properties_dir)
+    found |= {key: value for key, value in own.items() if value}
+    found.setdefault("option.model_id", options.properties_dir)
     return found
 
 
@@ -212,23 +212,23 @@ def _fault(properties: Mapping[str, str]) -> str | None:
 
 
 def _model(
-    container: Container, named: str
+    container: Container, model: str
 ) -> tuple[dict[str, bytes], dict[str, object]]:
     """
     Return what lies beside a model's weights, and its config.json.
     """
-    if not named.startswith("/"):
-        raise ExitError(1, f"not emulated: the download of {named} into a job")
+    if not model.startswith("/"):
+        raise ExitError(1, f"not emulated: the download of {model} into a job")
     files = container.files
-    names = files.names(named)
+    names = files.names(model)
     beside = {
-        name: files.read(f"{named}/{name}") or b""
+        name: files.read(f"{model}/{name}") or b""
         for name in names
         if name.endswith(_COPIED)
     }
     if "config.json" not in beside:
         raise trace(
-            f"OSError: {named} does not appear to have a file named config.json"
+            f"OSError: {model} does not appear to have a file named config.json"
         )
     config = json.loads(beside["config.json"])
     if config.get("model_type") not in _TYPES:
@@ -237,9 +237,9 @@ def _model(
             f'architectures: {list(_TYPES)}"'
         )
     if _WANTED_TOKENIZER not in beside:
-        raise trace(f"OSError: Can't load tokenizer for '{named}'")
+        raise trace(f"OSError: Can't load tokenizer for '{model}'")
     if not any(name.endswith((".safetensors", ".bin")) for name in names):
-        raise trace(f"OSError: no file named model.safetensors found in {named}")
+        raise trace(f"OSError: no file named model.safetensors found in {model}")
     return beside, config
 
 
@@ -290,8 +290,8 @@ def _write(
     weights = "compiled" if container.version >= _SHARDED_SINCE else "checkpoint"
     files.write(f"{target}/{weights}/model.safetensors", b"weights")
     neuron = {"num_cores": graph.cores, **graph.shape}
-    written = json.dumps({**config, "neuron": neuron})
-    files.write(f"{target}/config.json", written.encode())
+    contents = json.dumps({**config, "neuron": neuron})
+    files.write(f"{target}/config.json", contents.encode())
     for name in (_WANTED_TOKENIZER, *_TOKENIZER):
         if name in beside:
             files.write(f"{target}/{name}", beside[name])

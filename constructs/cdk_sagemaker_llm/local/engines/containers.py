@@ -1,5 +1,5 @@
 """
-Which serving container a model runs in, and how it was configured.
+The serving container that a model runs in: its settings, a request, and an answer.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class ContainerRequest:
     """
     A request, with what SageMaker passes on of it.
 

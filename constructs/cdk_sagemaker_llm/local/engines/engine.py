@@ -72,8 +72,8 @@ class StartedEngine:
 
         ``None`` where neither is known. llama.cpp's is in the GGUF.
         """
-        told = (self.settings.get(name) for name in _LENGTHS)
-        for found in told:
+        lengths = (self.settings.get(name) for name in _LENGTHS)
+        for found in lengths:
             if isinstance(found, int) and found > 0:
                 return found
         own = self.model.architecture
@@ -98,8 +98,8 @@ class StartedEngine:
         """
         The names of the LoRA adapters that it starts with.
         """
-        told = self.settings.get("lora_modules") or self.settings.get("lora_paths")
-        every = [told] if isinstance(told, str | dict) else told or ()
+        modules = self.settings.get("lora_modules") or self.settings.get("lora_paths")
+        every = [modules] if isinstance(modules, str | dict) else modules or ()
         return tuple(name for one in every for name in _adapter_names(one))
 
     @property
@@ -156,22 +156,22 @@ class EngineError(Exception):
         self.lines = lines
 
 
-def _adapter_names(told: Untyped) -> Iterator[str]:
+def _adapter_names(modules: Untyped) -> Iterator[str]:
     """
     Walk through the names in ``name=path``, in a path, or in JSON of both engines.
     """
-    if isinstance(told, str) and told.startswith("{"):
+    if isinstance(modules, str) and modules.startswith("{"):
         try:
-            told = json.loads(told)
+            modules = json.loads(modules)
         except ValueError:
             return
-    if isinstance(told, dict):
-        name = told.get("name") or told.get("lora_name")
-        yield from [str(name)] if name else map(str, told)
-    elif isinstance(told, str):
-        yield told.partition("=")[0]
-    elif getattr(told, "name", None):
-        yield str(told.name)
+    if isinstance(modules, dict):
+        name = modules.get("name") or modules.get("lora_name")
+        yield from [str(name)] if name else map(str, modules)
+    elif isinstance(modules, str):
+        yield modules.partition("=")[0]
+    elif getattr(modules, "name", None):
+        yield str(modules.name)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -224,11 +224,11 @@ def read_model(name: str, config: str | None = None) -> Model:
             name=name, architecture=find_architecture(name), labels=_labels(keys or {})
         )
     try:
-        parsed = json.loads(config)
+        document = json.loads(config)
         found = ModelArchitecture.from_config(config)
     except (ValueError, RecursionError):
         return Model(name=name)
-    return Model(name=name, architecture=found, labels=_labels(parsed))
+    return Model(name=name, architecture=found, labels=_labels(document))
 
 
 def kind_of_use(settings: Mapping[str, Any], model: Model) -> Kind | None:

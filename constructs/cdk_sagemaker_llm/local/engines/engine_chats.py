@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.local.engines.bodies import (
     token_count,
 )
 from cdk_sagemaker_llm.local.engines.containers import JSON, Answer
-from cdk_sagemaker_llm.local.engines.story import Said, Token, chosen_call, say
+from cdk_sagemaker_llm.local.engines.story import Speech, Token, chosen_call, say
 
 # Pull requests 27752 and 33402 of vLLM.
 _REASONING_SINCE = "0.12.0"
@@ -58,8 +58,8 @@ class Chat:
     ) -> None:
         self._words = words
         self._body = body
-        self._told = token_count(prompt)
-        self._said = say(
+        self._prompt_tokens = token_count(prompt)
+        self._speech = say(
             prompt,
             count,
             stops=stops_of(body),
@@ -72,47 +72,49 @@ class Chat:
         """
         Write it.
         """
-        written = self._said.count * self._number
-        usage = self._words.usage(self._told, written)
+        answer_tokens = self._speech.count * self._number
+        usage = self._words.usage(self._prompt_tokens, answer_tokens)
         if self._body.get("stream"):
             pieces = [*map(event, self._chunks(usage)), DONE]
-            return Answer(SSE, pieces, written)
+            return Answer(SSE, pieces, answer_tokens)
         choices = [
             {
                 "index": index,
-                "message": self._words.message(self._said),
-                "logprobs": self._log_probs(self._said.shown),
-                **self._words.ending(self._said),
+                "message": self._words.message(self._speech),
+                "logprobs": self._log_probs(self._speech.shown),
+                **self._words.ending(self._speech),
             }
             for index in range(self._number)
         ]
-        return Answer(JSON, [dump(self._words.whole(choices, usage))], written)
+        return Answer(JSON, [dump(self._words.whole(choices, usage))], answer_tokens)
 
     def _chunks(self, usage: dict[str, Any]) -> Iterator[dict[str, Any]]:
         first = {"role": "assistant", "content": self._words.first_content}
         for index in range(self._number):
             yield self._chunk(index, self._words.delta(**first))
         for index in range(self._number):
-            for delta, tokens in self._deltas(self._said):
+            for delta, tokens in self._deltas(self._speech):
                 yield self._chunk(index, delta, tokens)
             last = self._chunk(index, self._words.delta())
-            last["choices"][0].update(self._words.ending(self._said))
+            last["choices"][0].update(self._words.ending(self._speech))
             yield last
         options = self._body.get("stream_options") or {}
         if options.get("include_usage"):
             yield {**self._words.chunk([]), "usage": usage}
 
-    def _deltas(self, said: Said) -> Iterator[tuple[dict[str, Any], tuple[Token, ...]]]:
-        for token in said.thoughts:
+    def _deltas(
+        self, speech: Speech
+    ) -> Iterator[tuple[dict[str, Any], tuple[Token, ...]]]:
+        for token in speech.thoughts:
             yield self._words.thought(token.text), (token,)
-        for token in said.tokens:
+        for token in speech.tokens:
             yield self._words.delta(content=token.text), (token,)
-        if said.call is not None:
-            whole = {**said.call.shown(), "index": 0}
-            begun = {**whole, "function": {"name": said.call.name, "arguments": ""}}
+        if speech.call is not None:
+            whole = {**speech.call.shown(), "index": 0}
+            begun = {**whole, "function": {"name": speech.call.name, "arguments": ""}}
             yield self._words.delta(tool_calls=[begun]), ()
-            written = {"index": 0, "function": {"arguments": said.call.arguments}}
-            yield self._words.delta(tool_calls=[written]), ()
+            call_delta = {"index": 0, "function": {"arguments": speech.call.arguments}}
+            yield self._words.delta(tool_calls=[call_delta]), ()
 
     def _chunk(
         self, index: int, delta: dict[str, Any], tokens: tuple[Token, ...] = ()
@@ -135,8 +137,8 @@ def stops_of(body: Mapping[str, Any]) -> tuple[str, ...]:
     """
     Return the strings that are to end an answer.
     """
-    given = body.get("stop") or ()
-    stops = (given,) if isinstance(given, str) else given
+    value = body.get("stop") or ()
+    stops = (value,) if isinstance(value, str) else value
     return tuple(stop for stop in stops if isinstance(stop, str) and stop)
 
 
@@ -149,8 +151,11 @@ def choice_count(body: Mapping[str, Any]) -> int:
 
 
 def _may_think(body: Mapping[str, Any]) -> bool:
-    asked = body.get("chat_template_kwargs")
-    return not isinstance(asked, dict) or asked.get("enable_thinking") is not False
+    template_options = body.get("chat_template_kwargs")
+    return (
+        not isinstance(template_options, dict)
+        or template_options.get("enable_thinking") is not False
+    )
 
 
 class Words(ABC):
@@ -172,19 +177,19 @@ class Words(ABC):
         self._id = self._new_id()
 
     @abstractmethod
-    def message(self, said: Said) -> dict[str, Any]:
+    def message(self, speech: Speech) -> dict[str, Any]:
         """
         Return the message of an answer at once.
         """
 
     @abstractmethod
-    def ending(self, said: Said | None) -> dict[str, Any]:
+    def ending(self, speech: Speech | None) -> dict[str, Any]:
         """
         Return why a choice ends; of a part in the middle of a stream, that it does not.
         """
 
     @abstractmethod
-    def usage(self, told: int, written: int) -> dict[str, Any]:
+    def usage(self, prompt_tokens: int, answer_tokens: int) -> dict[str, Any]:
         """
         Count tokens.
         """
@@ -245,36 +250,36 @@ class VllmWords(Words):
         super().__init__(model, created)
         self._release = release
 
-    def message(self, said: Said) -> dict[str, Any]:
+    def message(self, speech: Speech) -> dict[str, Any]:
         """
         Return the message of an answer at once.
         """
-        calls = [said.call.shown()] if said.call else []
+        calls = [speech.call.shown()] if speech.call else []
         keeps_empty = not is_release_between(self._release, _NO_EMPTY_CALLS_SINCE)
         return {
             "role": "assistant",
-            "content": _content(said),
+            "content": _content(speech),
             "refusal": None,
             "annotations": None,
             "audio": None,
             "function_call": None,
             **({"tool_calls": calls} if calls or keeps_empty else {}),
-            **self._reasoning(said.thought or None),
+            **self._reasoning(speech.thought or None),
         }
 
-    def ending(self, said: Said | None) -> dict[str, Any]:
+    def ending(self, speech: Speech | None) -> dict[str, Any]:
         """
         Return why a choice ends, and the string that ended it.
         """
-        if said is None:
+        if speech is None:
             return {"finish_reason": None}
-        return {"finish_reason": said.reason, "stop_reason": said.stop}
+        return {"finish_reason": speech.reason, "stop_reason": speech.stop}
 
-    def usage(self, told: int, written: int) -> dict[str, Any]:
+    def usage(self, prompt_tokens: int, answer_tokens: int) -> dict[str, Any]:
         """
         Count tokens.
         """
-        return vllm_usage(told, written)
+        return vllm_usage(prompt_tokens, answer_tokens)
 
     def whole(
         self, choices: list[dict[str, Any]], usage: dict[str, Any]
@@ -313,35 +318,35 @@ class SglangWords(Words):
     Those of SGLang, which leaves little out.
     """
 
-    def message(self, said: Said) -> dict[str, Any]:
+    def message(self, speech: Speech) -> dict[str, Any]:
         """
         Return the message of an answer at once.
         """
-        calls = {"tool_calls": [_numbered(said)]} if said.call else {}
+        calls = {"tool_calls": [_numbered(speech)]} if speech.call else {}
         return {
             "role": "assistant",
-            "content": _content(said),
-            "reasoning_content": said.thought or None,
+            "content": _content(speech),
+            "reasoning_content": speech.thought or None,
             **calls,
         }
 
-    def ending(self, said: Said | None) -> dict[str, Any]:
+    def ending(self, speech: Speech | None) -> dict[str, Any]:
         """
         Return why a choice ends, and the string or the token that ended it.
         """
-        if said is None:
+        if speech is None:
             return {"finish_reason": None, "matched_stop": None}
-        matched: str | int | None = said.end.id if said.end else said.stop
-        return {"finish_reason": said.reason, "matched_stop": matched}
+        matched: str | int | None = speech.end.id if speech.end else speech.stop
+        return {"finish_reason": speech.reason, "matched_stop": matched}
 
-    def usage(self, told: int, written: int) -> dict[str, Any]:
+    def usage(self, prompt_tokens: int, answer_tokens: int) -> dict[str, Any]:
         """
         Count tokens.
         """
         return {
-            "prompt_tokens": told,
-            "total_tokens": told + written,
-            "completion_tokens": written,
+            "prompt_tokens": prompt_tokens,
+            "total_tokens": prompt_tokens + answer_tokens,
+            "completion_tokens": answer_tokens,
             "prompt_tokens_details": None,
             "reasoning_tokens": 0,
         }
@@ -391,52 +396,52 @@ class LlamaCppWords(Words):
         super().__init__(model, created)
         self._build = build
 
-    def message(self, said: Said) -> dict[str, Any]:
+    def message(self, speech: Speech) -> dict[str, Any]:
         """
         Return the message of an answer at once.
         """
-        thought = {"reasoning_content": said.thought} if said.thought else {}
-        calls = {"tool_calls": [said.call.shown()]} if said.call else {}
-        text = "" if said.call else said.text
+        thought = {"reasoning_content": speech.thought} if speech.thought else {}
+        calls = {"tool_calls": [speech.call.shown()]} if speech.call else {}
+        text = "" if speech.call else speech.text
         return {"role": "assistant", "content": text, **thought, **calls}
 
-    def ending(self, said: Said | None) -> dict[str, Any]:
+    def ending(self, speech: Speech | None) -> dict[str, Any]:
         """
         Return why a choice ends.
         """
-        return {"finish_reason": said.reason if said else None}
+        return {"finish_reason": speech.reason if speech else None}
 
-    def usage(self, told: int, written: int) -> dict[str, Any]:
+    def usage(self, prompt_tokens: int, answer_tokens: int) -> dict[str, Any]:
         """
         Count tokens.
         """
         return {
-            "completion_tokens": written,
-            "prompt_tokens": told,
-            "total_tokens": told + written,
+            "completion_tokens": answer_tokens,
+            "prompt_tokens": prompt_tokens,
+            "total_tokens": prompt_tokens + answer_tokens,
         }
 
     def _head(self, kind: str) -> dict[str, Any]:
         return {**super()._head(kind), "system_fingerprint": self._build}
 
 
-def vllm_usage(told: int, written: int) -> dict[str, Any]:
+def vllm_usage(prompt_tokens: int, answer_tokens: int) -> dict[str, Any]:
     """
     Count tokens as vLLM does, whatever the request was.
     """
     return {
-        "prompt_tokens": told,
-        "total_tokens": told + written,
-        "completion_tokens": written,
+        "prompt_tokens": prompt_tokens,
+        "total_tokens": prompt_tokens + answer_tokens,
+        "completion_tokens": answer_tokens,
         "prompt_tokens_details": None,
     }
 
 
-def _content(said: Said) -> str | None:
-    if said.call is not None or (said.thoughts and not said.tokens):
+def _content(speech: Speech) -> str | None:
+    if speech.call is not None or (speech.thoughts and not speech.tokens):
         return None
-    return said.text
+    return speech.text
 
 
-def _numbered(said: Said) -> dict[str, Any]:
-    return {**(said.call.shown() if said.call else {}), "index": 0}
+def _numbered(speech: Speech) -> dict[str, Any]:
+    return {**(speech.call.shown() if speech.call else {}), "index": 0}

@@ -88,8 +88,8 @@ class Parser(argparse.ArgumentParser):
         """
         End as argparse does.
         """
-        told = [*self.format_usage().splitlines(), f"{self.prog}: error: {message}"]
-        raise ExitError(2, *told)
+        lines = [*self.format_usage().splitlines(), f"{self.prog}: error: {message}"]
+        raise ExitError(2, *lines)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """

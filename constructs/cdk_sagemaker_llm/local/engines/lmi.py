@@ -34,9 +34,9 @@ def answer(
 
 
 def _formatter(container: ServingContainer, *, stream: bool, tgi: bool) -> str:
-    chosen = container.options.get("output_formatter")
-    if chosen in _FORMATTED_CONTENT:
-        return chosen
+    formatter = container.options.get("output_formatter")
+    if formatter in _FORMATTED_CONTENT:
+        return formatter
     # 0.26 does not look at the request's `stream`: only the option decides there.
     if not stream or container.version < (0, 27):
         return "json"
@@ -98,10 +98,10 @@ class RollingBatch:
         log_prob = "logprob" if self._tgi else "log_prob"
         # 0.27 alone writes the id as a list; up to 0.27 whatever is falsy is left out.
         token_id = [token.id] if self._version[:2] == (0, 27) else token.id
-        shown = {"id": token_id, "text": token.text, log_prob: token.log_prob}
+        fields = {"id": token_id, "text": token.text, log_prob: token.log_prob}
         if self._version >= (0, 28):
-            return shown
-        return {key: value for key, value in shown.items() if value}
+            return fields
+        return {key: value for key, value in fields.items() if value}
 
     def _details(self, generation: Generation) -> dict[str, Any]:
         reason = "eos_token" if generation.end else "length"

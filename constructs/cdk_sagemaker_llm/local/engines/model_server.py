@@ -11,11 +11,15 @@ from typing import Any
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.engines import chat, llama_cpp, lmi, sglang, tei, tgi, vllm
 from cdk_sagemaker_llm.local.engines.bodies import RefusedError
-from cdk_sagemaker_llm.local.engines.containers import Answer, Asked, ServingContainer
+from cdk_sagemaker_llm.local.engines.containers import (
+    Answer,
+    ContainerRequest,
+    ServingContainer,
+)
 from cdk_sagemaker_llm.local.engines.engine import StartedEngine
 from cdk_sagemaker_llm.local.engines.story import continue_prompt
 
-_ENGINES: Mapping[str, Callable[[StartedEngine, Asked], Answer]] = {
+_ENGINES: Mapping[str, Callable[[StartedEngine, ContainerRequest], Answer]] = {
     "vllm": vllm.answer,
     "vllm-neuron": vllm.answer,
     "vllm-omni": vllm.answer,
@@ -36,21 +40,21 @@ class ContainerError(Exception):
         self.body = body
 
 
-def generate(container: ServingContainer, asked: Asked) -> Answer:
+def generate(container: ServingContainer, incoming: ContainerRequest) -> Answer:
     """
     Answer a request as the container does.
 
     Args:
         container: The container.
 
-        asked: The request.
+        incoming: The request.
 
     Raises:
         ContainerError: If the container refuses it.
     """
     if container.engine is not None:
-        return _by_engine(container.engine, asked)
-    request = _request(container, asked.body)
+        return _by_engine(container.engine, incoming)
+    request = _request(container, incoming.body)
     if container.adapter is not None and not container.has_adapter:
         # VLLMHandler's words: what was not registered is not there.
         raise _unreadable(
@@ -81,9 +85,9 @@ def generate(container: ServingContainer, asked: Asked) -> Answer:
     return Answer(content_type, pieces, len(generation.tokens))
 
 
-def _by_engine(engine: StartedEngine, asked: Asked) -> Answer:
+def _by_engine(engine: StartedEngine, request: ContainerRequest) -> Answer:
     try:
-        return answer_of_engine(engine, asked)
+        return answer_of_engine(engine, request)
     except RefusedError as fault:
         raise ContainerError(fault.status, fault.body) from fault
 
@@ -123,13 +127,13 @@ def _new_tokens(container: ServingContainer, parameters: Mapping[str, Any]) -> i
 
 def _checked(container: ServingContainer, name: str, count: Untyped) -> int:
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise _refused(container, f"`{name}` must be strictly positive")
+        raise _refusal(container, f"`{name}` must be strictly positive")
     return count
 
 
 def _full_text(container: ServingContainer, parameters: Mapping[str, Any]) -> bool:
-    known = container.server == "tgi" or container.version >= (0, 27)
-    return known and bool(parameters.get("return_full_text"))
+    knows_details = container.server == "tgi" or container.version >= (0, 27)
+    return knows_details and bool(parameters.get("return_full_text"))
 
 
 def _unreadable(container: ServingContainer, why: str) -> ContainerError:
@@ -141,23 +145,23 @@ def _unreadable(container: ServingContainer, why: str) -> ContainerError:
     return ContainerError(status, json.dumps({"code": status, "error": why}))
 
 
-def _refused(container: ServingContainer, why: str) -> ContainerError:
+def _refusal(container: ServingContainer, why: str) -> ContainerError:
     if container.server == "tgi":
         error = {"error": f"Input validation error: {why}", "error_type": "validation"}
         return ContainerError(422, json.dumps(error, separators=(",", ":")))
     return _unreadable(container, why)
 
 
-def answer_of_engine(engine: StartedEngine, asked: Asked) -> Answer:
+def answer_of_engine(engine: StartedEngine, request: ContainerRequest) -> Answer:
     """
     Answer a request as an engine does.
 
     Args:
         engine: The engine.
 
-        asked: The request.
+        request: The request.
 
     Raises:
         RefusedError: If the engine refuses it.
     """
-    return _ENGINES[engine.release.engine](engine, asked)
+    return _ENGINES[engine.release.engine](engine, request)

@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.local.engines.chat import prompt_of
 from cdk_sagemaker_llm.local.engines.containers import JSON, Answer
 from cdk_sagemaker_llm.local.engines.engine import StartedEngine
 from cdk_sagemaker_llm.local.engines.engine_chats import vllm_usage
-from cdk_sagemaker_llm.local.engines.vllm_limits import hold_input
+from cdk_sagemaker_llm.local.engines.vllm_refusals import hold_input
 
 # Wider than any model of the catalogue.
 _LARGEST = 32_768
@@ -107,8 +107,8 @@ def classify(engine: StartedEngine, body: dict[str, Any], model: str) -> Answer:
     for index, text in enumerate(texts):
         shares = class_shares(text, engine.label_count)
         best = max(range(len(shares)), key=shares.__getitem__)
-        counted = {"probs": shares, "num_classes": len(shares)}
-        data.append({"index": index, "label": f"LABEL_{best}", **counted})
+        row = {"probs": shares, "num_classes": len(shares)}
+        data.append({"index": index, "label": f"LABEL_{best}", **row})
     return _listed("classify", model, data, texts)
 
 
@@ -151,11 +151,11 @@ def rerank(engine: StartedEngine, body: dict[str, Any], model: str) -> Answer:
         for index, text in enumerate(documents)
     ]
     results.sort(key=_relevance)
-    told = sum(map(token_count, [query, *documents]))
+    tokens = sum(map(token_count, [query, *documents]))
     whole = {
         "id": f"rerank-{uuid.uuid4().hex}",
         "model": model,
-        "usage": {"prompt_tokens": told, "total_tokens": told},
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
         "results": results[: body.get("top_n") or len(results)],
     }
     return Answer(JSON, [dump(whole)])
@@ -247,17 +247,17 @@ def _pairs(body: Mapping[str, Any]) -> tuple[list[str], list[str]] | None:
     return None
 
 
-def _many(given: Untyped) -> list[str]:
+def _many(value: Untyped) -> list[str]:
     """
     Return one text or many, tokens as words; none for what is neither.
     """
-    if isinstance(given, str):
-        return [given]
-    if not isinstance(given, list) or not given:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list) or not value:
         return []
-    if all(isinstance(one, int) for one in given):
-        return [" ".join(map(str, given))]
-    read = [" ".join(map(str, one)) if isinstance(one, list) else one for one in given]
+    if all(isinstance(one, int) for one in value):
+        return [" ".join(map(str, value))]
+    read = [" ".join(map(str, one)) if isinstance(one, list) else one for one in value]
     return read if all(isinstance(one, str) for one in read) else []
 
 

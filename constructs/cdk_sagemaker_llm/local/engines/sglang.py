@@ -13,7 +13,7 @@ from typing import Any
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.engines.bodies import dump, flat, is_chat, token_count
 from cdk_sagemaker_llm.local.engines.chat import prompt_of
-from cdk_sagemaker_llm.local.engines.containers import Answer, Asked
+from cdk_sagemaker_llm.local.engines.containers import Answer, ContainerRequest
 from cdk_sagemaker_llm.local.engines.engine import StartedEngine
 from cdk_sagemaker_llm.local.engines.engine_chats import Chat, SglangWords
 
@@ -22,14 +22,14 @@ _PLENTY = 100_000
 _NO_MODEL = "default"
 
 
-def answer(engine: StartedEngine, asked: Asked) -> Answer:
+def answer(engine: StartedEngine, request: ContainerRequest) -> Answer:
     """
     Answer a chat as SGLang does.
 
     Raises:
         RefusedError: If it refuses it.
     """
-    body = _request(asked)
+    body = _request(request)
     model = str(body.get("model") or _NO_MODEL)
     _hold_adapter(engine, body, model)
     prompt, count = _fitted(engine, body, prompt_of(body))
@@ -41,9 +41,9 @@ def answer(engine: StartedEngine, asked: Asked) -> Answer:
     return Chat(words, body, prompt=prompt, count=count, thinks=thinks).answer()
 
 
-def _request(asked: Asked) -> dict[str, Any]:
+def _request(request: ContainerRequest) -> dict[str, Any]:
     try:
-        body: Untyped = json.loads(asked.body)
+        body: Untyped = json.loads(request.body)
         # Half of a pair of surrogates is no text, though Python reads it.
         dump(body)
     except (ValueError, RecursionError) as fault:
@@ -55,8 +55,8 @@ def _request(asked: Asked) -> dict[str, Any]:
     if body["messages"] == []:
         raise flat("Messages cannot be empty.", kind="BadRequestError")
     if not is_chat(body):
-        told = _invalid("value_error", "a field has a value of another type")
-        raise flat(told, kind="Bad Request")
+        refusal = _invalid("value_error", "a field has a value of another type")
+        raise flat(refusal, kind="Bad Request")
     return body
 
 
@@ -96,28 +96,29 @@ def _fitted(
     """
     Return the prompt, cut where the engine was told to, and room for its answer.
     """
-    asked = body.get("max_completion_tokens") or body.get("max_tokens")
-    room, told = engine.context_length, token_count(prompt)
-    if asked is not None and asked < 1:
-        raise flat(f"max_new_tokens must be at least 0, got {asked}.")
+    limit = body.get("max_completion_tokens") or body.get("max_tokens")
+    room, prompt_tokens = engine.context_length, token_count(prompt)
+    if limit is not None and limit < 1:
+        raise flat(f"max_new_tokens must be at least 0, got {limit}.")
     if room is None:
-        return prompt, asked or _PLENTY
+        return prompt, limit or _PLENTY
     cuts = bool(engine.settings.get("allow_auto_truncate"))
-    if told >= room:
+    if prompt_tokens >= room:
         if not cuts:
             raise flat(
-                f"The input ({told} tokens) is longer than the model's context length "
-                f"({room} tokens)."
+                f"The input ({prompt_tokens} tokens) is longer than the model's "
+                f"context length ({room} tokens)."
             )
         # It leaves one token for the answer.
         prompt = " ".join(prompt.split()[: room - 1])
-        told = token_count(prompt)
-    if asked is not None and told + asked > room and not cuts:
+        prompt_tokens = token_count(prompt)
+    if limit is not None and prompt_tokens + limit > room and not cuts:
         raise flat(
             "Requested token count exceeds the model's maximum context length of "
-            f"{room} tokens. You requested a total of {told + asked} tokens: {told} "
-            f"tokens from the input messages and {asked} tokens for the completion. "
+            f"{room} tokens. You requested a total of {prompt_tokens + limit} tokens: "
+            f"{prompt_tokens} tokens from the input messages and {limit} tokens for "
+            "the completion. "
             "Please reduce the number of tokens in the input messages or the "
             "completion to fit within the limit."
         )
-    return prompt, min(asked or _PLENTY, room - told)
+    return prompt, min(limit or _PLENTY, room - prompt_tokens)

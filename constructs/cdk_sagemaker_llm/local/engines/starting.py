@@ -88,11 +88,11 @@ def start(
         EngineError: If it does not come to answer.
     """
     variables = tuple(sorted(environment.items()))
-    return _started(release, variables, tuple(model_data), config)
+    return _start(release, variables, tuple(model_data), config)
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _started(
+def _start(
     release: EngineRelease,
     variables: tuple[tuple[str, str], ...],
     files: tuple[str, ...],
@@ -101,15 +101,15 @@ def _started(
     environment = dict(variables)
     if release.engine == "tei":
         return _started_by_name(release, environment, config)
-    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     if release.family == _HUGGING_FACE and release.rule != _WITHOUT_DEFAULTS:
-        said = hugging_face_log(environment)
+        warnings = hugging_face_log(environment)
         environment = with_hugging_face_defaults(environment)
     settings = _settings(release, environment, files)
-    named = (settings.get(field) for field in _MODEL_FIELDS)
-    model = str(next((name for name in named if name), MODEL_DIR))
+    names = (settings.get(field) for field in _MODEL_FIELDS)
+    model = str(next((name for name in names if name), MODEL_DIR))
     is_local = model.rstrip("/") == MODEL_DIR
-    log = (*said, *start_log_lines(release, settings, environment))
+    log = (*warnings, *start_log_lines(release, settings, environment))
     engine = StartedEngine(
         release=release,
         settings=settings,
@@ -131,10 +131,10 @@ def _settings(
         arguments = translate(environment, rule, model_data=files)
     except StartError as fault:
         raise EngineError(f"[ERROR] standard-supervisor: {fault}") from fault
-    return _parsed(release, rule, environment, arguments)
+    return _parse(release, rule, environment, arguments)
 
 
-def _parsed(
+def _parse(
     release: EngineRelease,
     rule: EntryPoint,
     environment: Mapping[str, str],
@@ -172,9 +172,9 @@ def _started_by_name(
     model = environment.get("HF_MODEL_ID")
     if not model:
         raise EngineError("HF_MODEL_ID must be set")
-    refused = _refused_by_tei(release, environment)
-    if refused:
-        raise EngineError(*refused)
+    refusals = _refused_by_tei(release, environment)
+    if refusals:
+        raise EngineError(*refusals)
     is_local = model.rstrip("/") == MODEL_DIR
     return StartedEngine(
         release=release,
@@ -194,8 +194,8 @@ def _refused_by_tei(
     found = engine_findings(
         environment, family=release.family, version=release.version, accelerators=None
     )
-    refused = [finding for finding in found if finding.code == REFUSED_BY_TEI.code]
-    return [f"error: {finding.message}" for finding in refused]
+    refusals = [finding for finding in found if finding.code == REFUSED_BY_TEI.code]
+    return [f"error: {finding.message}" for finding in refusals]
 
 
 def _refusal(message: str, *, is_restarted: bool) -> list[str]:
@@ -204,8 +204,8 @@ def _refusal(message: str, *, is_restarted: bool) -> list[str]:
     if not is_restarted:
         return lines
     # supervisord tries again for ever: what exits after a second has started well.
-    ended = "INFO exited: app (exit status 2; not expected)"
-    return [*lines, ended, "INFO spawned: 'app'", *lines, ended]
+    end = "INFO exited: app (exit status 2; not expected)"
+    return [*lines, end, "INFO spawned: 'app'", *lines, end]
 
 
 def start_log_lines(
@@ -216,17 +216,17 @@ def start_log_lines(
     """
     Return what the log of a start says, as each engine shows its arguments.
     """
-    shown = {name: _shown(name, value) for name, value in settings.items()}
+    texts = {name: _redact(name, value) for name, value in settings.items()}
     if release.engine == "sglang":
-        told = ", ".join(f"{name}={value!r}" for name, value in shown.items())
+        settings_text = ", ".join(f"{name}={value!r}" for name, value in texts.items())
         return (
-            f"server_args=ServerArgs({told})",
+            f"server_args=ServerArgs({settings_text})",
             "The server is fired up and ready to roll!",
         )
     if release.engine == "llama.cpp":
-        return tuple(_of_llama_cpp(release, shown, environment))
+        return tuple(_of_llama_cpp(release, texts, environment))
     return (
-        f"INFO [utils.py] non-default args: {shown}",
+        f"INFO [utils.py] non-default args: {texts}",
         "INFO:     Application startup complete.",
     )
 
@@ -248,23 +248,23 @@ def hold_answering(engine: StartedEngine, files: tuple[str, ...]) -> None:
 
 def _of_llama_cpp(
     release: EngineRelease,
-    shown: Mapping[str, Any],
+    texts: Mapping[str, Any],
     environment: Mapping[str, str],
 ) -> Iterator[str]:
-    told = " ".join(f"--{name.replace('_', '-')} {shown[name]}" for name in shown)
+    flags = " ".join(f"--{name.replace('_', '-')} {texts[name]}" for name in texts)
     if release.rule == "llama-cpp":
         if not environment.get("SM_LLAMA_CPP_MODEL"):
-            yield _found_gguf(shown, environment)
+            yield _found_gguf(texts, environment)
         yield "Starting llama-server on 127.0.0.1:8081"
         port = environment.get("SM_LLAMA_CPP_PORT") or PORT
         yield f"Starting nginx SageMaker proxy on 0.0.0.0:{port}"
-    yield f"llama-server {told}"
+    yield f"llama-server {flags}"
     yield "main: server is listening"
 
 
-def _found_gguf(shown: Mapping[str, Any], environment: Mapping[str, str]) -> str:
-    if shown.get("model"):
-        return f"INFO: auto-detected GGUF model {shown['model']}"
+def _found_gguf(texts: Mapping[str, Any], environment: Mapping[str, str]) -> str:
+    if texts.get("model"):
+        return f"INFO: auto-detected GGUF model {texts['model']}"
     folder = environment.get("SM_LLAMA_CPP_MODEL_DIR") or MODEL_DIR
     return (
         f"WARNING: no *.gguf found under {folder}; set SM_LLAMA_CPP_MODEL or mount a "
@@ -318,11 +318,11 @@ def _missing(engine: StartedEngine, files: tuple[str, ...]) -> str | None:
         path.endswith("/config.json") for path in own
     )
     is_there = own and not is_wrapped
-    told = f"OSError: {name} does not appear to have a file named config.json."
-    return None if is_there else told
+    lines = f"OSError: {name} does not appear to have a file named config.json."
+    return None if is_there else lines
 
 
-def _shown(name: str, value: object) -> object:
+def _redact(name: str, value: object) -> object:
     return "[redacted]" if any(secret in name for secret in _SECRETS) else value
 
 
@@ -330,8 +330,8 @@ def with_hugging_face_defaults(environment: Mapping[str, str]) -> dict[str, str]
     """
     Return the variables that the entry point goes on with.
     """
-    given = {name: value for name, value in environment.items() if value}
-    return {**environment, **dict(_defaults(environment)), **given}
+    values = {name: value for name, value in environment.items() if value}
+    return {**environment, **dict(_defaults(environment)), **values}
 
 
 def hugging_face_log(environment: Mapping[str, str]) -> tuple[str, ...]:

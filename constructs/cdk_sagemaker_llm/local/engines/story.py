@@ -91,8 +91,8 @@ class Generation:
         """
         The generated text.
         """
-        written = "".join(token.text for token in self.tokens)
-        return self.prompt + written if self.full_text else written
+        text = "".join(token.text for token in self.tokens)
+        return self.prompt + text if self.full_text else text
 
     @property
     def all_tokens(self) -> tuple[Token, ...]:
@@ -111,13 +111,16 @@ def continue_prompt(
     A prompt that ends in the beginning of its story is continued there, so that asking
     again with the text so far comes to the end.
     """
-    pieces, told = _story(prompt)
-    rest = [_token(piece, told + i) for i, piece in enumerate(pieces[told:])]
-    written = tuple(rest[:max_new_tokens])
+    pieces, prompt_tokens = _story(prompt)
+    rest = [
+        _token(piece, prompt_tokens + i)
+        for i, piece in enumerate(pieces[prompt_tokens:])
+    ]
+    tokens = tuple(rest[:max_new_tokens])
     finished = len(rest) < max_new_tokens
     return Generation(
         prompt=prompt,
-        tokens=written,
+        tokens=tokens,
         end=Token(_END_ID, "", _log_prob("", len(pieces))) if finished else None,
         full_text=full_text,
     )
@@ -125,14 +128,14 @@ def continue_prompt(
 
 def _story(prompt: str) -> tuple[tuple[str, ...], int]:
     # The story that the prompt is in the middle of, or one that its text chooses.
-    told = [_told(prompt, beginnings) for beginnings in _BEGINNINGS]
-    if any(told):
-        index = told.index(max(told))
-        return _TOLD[index], told[index]
+    endings = [_length_of_beginning(prompt, beginnings) for beginnings in _BEGINNINGS]
+    if any(endings):
+        index = endings.index(max(endings))
+        return _TOLD[index], endings[index]
     return _TOLD[zlib.crc32(prompt.encode()) % len(_TOLD)], 0
 
 
-def _told(prompt: str, beginnings: tuple[str, ...]) -> int:
+def _length_of_beginning(prompt: str, beginnings: tuple[str, ...]) -> int:
     for count in range(len(beginnings) - 1, 0, -1):
         if prompt.endswith(beginnings[count]):
             return count
@@ -149,7 +152,7 @@ def _log_prob(text: str, index: int) -> float:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class Speech:
     """
     What a model wrote.
 
@@ -197,8 +200,8 @@ class Said:
         """
         How many tokens it wrote.
         """
-        called = len(self.call.arguments.split()) + 1 if self.call else 0
-        return len(self.thoughts) + len(self.shown) + called
+        call_tokens = len(self.call.arguments.split()) + 1 if self.call else 0
+        return len(self.thoughts) + len(self.shown) + call_tokens
 
     @property
     def reason(self) -> str:
@@ -217,7 +220,7 @@ def say(
     stops: tuple[str, ...] = (),
     thinks: bool = False,
     call: Call | None = None,
-) -> Said:
+) -> Speech:
     """
     Have the model go on with a prompt.
 
@@ -232,16 +235,16 @@ def say(
 
         call: The tool that it calls in place of an answer.
     """
-    written = continue_prompt(prompt, count)
-    first = _sentence(written.tokens) if thinks else 0
-    said = Said(
-        tokens=written.tokens[first:],
-        thoughts=written.tokens[:first],
-        end=written.end,
+    generation = continue_prompt(prompt, count)
+    first = _sentence(generation.tokens) if thinks else 0
+    speech = Speech(
+        tokens=generation.tokens[first:],
+        thoughts=generation.tokens[:first],
+        end=generation.end,
     )
     if call is not None:
-        return replace(said, tokens=(), end=None, call=call)
-    return _stopped(said, stops)
+        return replace(speech, tokens=(), end=None, call=call)
+    return _stopped(speech, stops)
 
 
 def _sentence(tokens: tuple[Token, ...]) -> int:
@@ -251,18 +254,18 @@ def _sentence(tokens: tuple[Token, ...]) -> int:
     return len(tokens)
 
 
-def _stopped(said: Said, stops: tuple[str, ...]) -> Said:
-    found = [(said.text.find(stop), stop) for stop in stops if stop in said.text]
+def _stopped(speech: Speech, stops: tuple[str, ...]) -> Speech:
+    found = [(speech.text.find(stop), stop) for stop in stops if stop in speech.text]
     if not found:
-        return said
+        return speech
     at, stop = min(found)
-    kept: list[Token] = []
-    for token in said.tokens:
-        left = at - sum(len(one.text) for one in kept)
-        if left <= 0:
+    tokens: list[Token] = []
+    for token in speech.tokens:
+        rest = at - sum(len(one.text) for one in tokens)
+        if rest <= 0:
             break
-        kept.append(replace(token, text=token.text[:left]))
-    return replace(said, tokens=tuple(kept), end=None, stop=stop)
+        tokens.append(replace(token, text=token.text[:rest]))
+    return replace(speech, tokens=tuple(tokens), end=None, stop=stop)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -306,9 +309,11 @@ def chosen_call(body: Mapping[str, Any], prefix: str) -> Call | None:
     functions = list(_functions(body))
     if not functions or choice == "none":
         return None
-    named = choice.get("function", {}).get("name") if isinstance(choice, dict) else None
-    if named is not None:
-        functions = [one for one in functions if one["name"] == named]
+    function_name = (
+        choice.get("function", {}).get("name") if isinstance(choice, dict) else None
+    )
+    if function_name is not None:
+        functions = [one for one in functions if one["name"] == function_name]
     elif choice != "required" and _is_answered(body):
         return None
     if not functions:
@@ -324,10 +329,10 @@ def sample(schema: Untyped, depth: int = 0) -> Untyped:
     """
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return {}
-    told = (schema.get("const"), schema.get("default"), *(schema.get("enum") or ()))
-    chosen = next((one for one in told if one is not None), None)
-    if chosen is not None:
-        return chosen
+    values = (schema.get("const"), schema.get("default"), *(schema.get("enum") or ()))
+    value = next((one for one in values if one is not None), None)
+    if value is not None:
+        return value
     kind = schema.get("type", "object")
     if isinstance(kind, list):
         kind = next((one for one in kind if one != "null"), "null")

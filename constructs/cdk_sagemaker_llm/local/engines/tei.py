@@ -20,7 +20,7 @@ from cdk_sagemaker_llm.local.engines.bodies import (
     token_count,
     vector,
 )
-from cdk_sagemaker_llm.local.engines.containers import JSON, Answer, Asked
+from cdk_sagemaker_llm.local.engines.containers import JSON, Answer, ContainerRequest
 from cdk_sagemaker_llm.local.engines.engine import StartedEngine
 from cdk_sagemaker_llm.local.engines.pooling import class_shares
 
@@ -34,14 +34,14 @@ _LARGEST = 32_768  # Wider than any model of the catalogue.
 _TERMS = 30_522  # BERT's vocabulary, where that of the model is not known.
 
 
-def answer(engine: StartedEngine, asked: Asked) -> Answer:
+def answer(engine: StartedEngine, request: ContainerRequest) -> Answer:
     """
     Answer a request as TEI does.
 
     Raises:
         RefusedError: If it refuses it.
     """
-    body = _request(asked)
+    body = _request(request)
     variables = engine.environment
     if engine.kind == "rank":
         return _ranked(engine, body)
@@ -56,8 +56,8 @@ def answer(engine: StartedEngine, asked: Asked) -> Answer:
 
 
 def _embedded(engine: StartedEngine, body: dict[str, Any]) -> Answer:
-    given = body.get("inputs")
-    texts = _texts(engine, "inputs", [given] if isinstance(given, str) else given)
+    inputs = body.get("inputs")
+    texts = _texts(engine, "inputs", [inputs] if isinstance(inputs, str) else inputs)
     read = [_read(engine, body, text) for text in texts]
     if engine.environment.get("POOLING", "").lower() == "splade":
         return Answer(JSON, [dump([_sparse(engine, text) for text in read])])
@@ -77,38 +77,40 @@ def _ranked(engine: StartedEngine, body: dict[str, Any]) -> Answer:
     ranked: list[dict[str, Any]] = []
     for index, text in enumerate(_texts(engine, "texts", texts)):
         _read(engine, body, f"{query} {text}")
-        told = {"text": text} if body.get("return_text") else {}
+        row = {"text": text} if body.get("return_text") else {}
         score = _score(relevance(query, text), body)
-        ranked.append({"index": index, **told, "score": score})
+        ranked.append({"index": index, **row, "score": score})
     ranked.sort(key=_by_score)
     return Answer(JSON, [dump(ranked)])
 
 
 def _predicted(engine: StartedEngine, body: dict[str, Any]) -> Answer:
-    given: Untyped = body.get("inputs")
+    inputs: Untyped = body.get("inputs")
     # A text; a pair of texts; or many, each in a list of its own.
-    is_batch = isinstance(given, list) and any(isinstance(one, list) for one in given)
-    texts = given if is_batch else [given]
-    if given is None:
+    is_batch = isinstance(inputs, list) and any(isinstance(one, list) for one in inputs)
+    texts = inputs if is_batch else [inputs]
+    if inputs is None:
         raise _unreadable("missing field `inputs`")
     joined = [_joined(one) if isinstance(one, list) else one for one in texts]
     found = []
     for text in _texts(engine, "inputs", joined):
         shares = class_shares(_read(engine, body, text), engine.label_count)
-        shown: list[dict[str, Any]] = [
+        rows: list[dict[str, Any]] = [
             {"score": _score(share, body), "label": f"LABEL_{index}"}
             for index, share in enumerate(shares)
         ]
-        found.append(sorted(shown, key=_by_score))
+        found.append(sorted(rows, key=_by_score))
     return Answer(JSON, [dump(found if is_batch else found[0])])
 
 
 def _compared(engine: StartedEngine, body: dict[str, Any]) -> Answer:
-    given = body.get("inputs")
-    if not isinstance(given, dict) or not isinstance(given.get("source_sentence"), str):
+    inputs = body.get("inputs")
+    if not isinstance(inputs, dict) or not isinstance(
+        inputs.get("source_sentence"), str
+    ):
         raise _unreadable("missing field `source_sentence`")
-    source = given["source_sentence"]
-    sentences = _texts(engine, "inputs.sentences", given.get("sentences"), beside=1)
+    source = inputs["source_sentence"]
+    sentences = _texts(engine, "inputs.sentences", inputs.get("sentences"), beside=1)
     scores = [relevance(source, _read(engine, body, one)) for one in sentences]
     return Answer(JSON, [dump(scores)])
 
@@ -127,21 +129,21 @@ def _read(engine: StartedEngine, body: Mapping[str, Any], text: str) -> str:
     Return a text as far as the model reads it.
     """
     if not text:
-        raise _refused(
+        raise _refusal(
             engine, "empty", "Input validation error: `inputs` cannot be empty"
         )
-    longest, given = engine.context_length, token_count(text)
-    if longest is None or given <= longest:
+    longest, tokens = engine.context_length, token_count(text)
+    if longest is None or tokens <= longest:
         return text
     cuts = body.get("truncate")
     if cuts is None:
         cuts = engine.environment.get("AUTO_TRUNCATE", "").lower() == "true"
     if not cuts:
-        raise _refused(
+        raise _refusal(
             engine,
             "validation",
             f"Input validation error: `inputs` must have less than {longest} tokens. "
-            f"Given: {given}",
+            f"Given: {tokens}",
         )
     words = text.split()
     is_left = str(body.get("truncation_direction", "")).lower() == "left"
@@ -163,21 +165,21 @@ def _texts(
     if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
         raise _unreadable("data did not match any variant of untagged enum Input")
     if not texts:
-        raise _refused(engine, "empty", f"`{field}` cannot be empty")
+        raise _refusal(engine, "empty", f"`{field}` cannot be empty")
     most, count = engine.number("MAX_CLIENT_BATCH_SIZE", _BATCH), len(texts) + beside
     if count > most:
-        raise _refused(
+        raise _refusal(
             engine,
             "validation",
             f"batch size {count} > maximum allowed batch size {most}",
         )
     # Each text takes a place of its own.
     if count > engine.number("MAX_CONCURRENT_REQUESTS", _REQUESTS):
-        raise _refused(engine, "overloaded", "Model is overloaded")
+        raise _refusal(engine, "overloaded", "Model is overloaded")
     return texts
 
 
-def _refused(engine: StartedEngine, kind: str, message: str) -> RefusedError:
+def _refusal(engine: StartedEngine, kind: str, message: str) -> RefusedError:
     release = engine.release.engine_version or _VALIDATION_422_SINCE
     if kind == "empty" and not is_release_between(release, _EMPTY_SINCE):
         kind = "validation"
@@ -195,16 +197,16 @@ def _unreadable(why: str) -> RefusedError:
     )
 
 
-def _request(asked: Asked) -> dict[str, Any]:
-    if not asked.is_json:
-        said = "Expected request with `Content-Type: application/json`"
-        raise RefusedError(415, said)
+def _request(request: ContainerRequest) -> dict[str, Any]:
+    if not request.is_json:
+        message = "Expected request with `Content-Type: application/json`"
+        raise RefusedError(415, message)
     try:
-        body: Untyped = json.loads(asked.body)
+        body: Untyped = json.loads(request.body)
         dump(body)
     except (ValueError, RecursionError) as fault:
-        said = f"Failed to parse the request body as JSON: {fault}"
-        raise RefusedError(400, said) from fault
+        message = f"Failed to parse the request body as JSON: {fault}"
+        raise RefusedError(400, message) from fault
     if not isinstance(body, dict):
         raise _unreadable("invalid type, expected a map")
     return body

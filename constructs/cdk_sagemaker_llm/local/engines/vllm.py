@@ -34,7 +34,7 @@ from cdk_sagemaker_llm.local.engines.bodies import (
     token_count,
 )
 from cdk_sagemaker_llm.local.engines.chat import prompt_of
-from cdk_sagemaker_llm.local.engines.containers import JSON, Answer, Asked
+from cdk_sagemaker_llm.local.engines.containers import JSON, Answer, ContainerRequest
 from cdk_sagemaker_llm.local.engines.engine import StartedEngine
 from cdk_sagemaker_llm.local.engines.engine_chats import (
     Chat,
@@ -51,8 +51,12 @@ from cdk_sagemaker_llm.local.engines.pooling import (
     SCORE,
     Handler,
 )
-from cdk_sagemaker_llm.local.engines.story import Said, Token, say
-from cdk_sagemaker_llm.local.engines.vllm_limits import allowed_tokens, faulty, renders
+from cdk_sagemaker_llm.local.engines.story import Speech, Token, say
+from cdk_sagemaker_llm.local.engines.vllm_refusals import (
+    allowed_tokens,
+    faulty,
+    renders,
+)
 
 # A completion has so many if nothing is said; a chat fills the context.
 _COMPLETION_TOKENS = 16
@@ -120,10 +124,10 @@ def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
     """
     _hold_number(engine, body)
     prompts = prompts_of(body) or [""]
-    said = [_continued(engine, body, prompt) for prompt in prompts]
+    speeches = [_continued(engine, body, prompt) for prompt in prompts]
     number = choice_count(body)
-    written = sum(one.count for one in said) * number
-    usage = vllm_usage(sum(map(token_count, prompts)), written)
+    answer_tokens = sum(one.count for one in speeches) * number
+    usage = vllm_usage(sum(map(token_count, prompts)), answer_tokens)
     head = {
         "id": f"cmpl-{uuid.uuid4().hex}",
         "object": "text_completion",
@@ -132,15 +136,15 @@ def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
     }
     every = [
         (prompt if body.get("echo") else "", one)
-        for prompt, one in zip(prompts, said, strict=True)
+        for prompt, one in zip(prompts, speeches, strict=True)
         for _ in range(number)
     ]
     if body.get("stream"):
         chunks = _chunks(head, every)
         options = body.get("stream_options") or {}
         last = [{**head, "choices": [], "usage": usage}]
-        told = last if options.get("include_usage") else []
-        return Answer(SSE, [*map(event, [*chunks, *told]), DONE], written)
+        usage_chunks = last if options.get("include_usage") else []
+        return Answer(SSE, [*map(event, [*chunks, *usage_chunks]), DONE], answer_tokens)
     choices = [
         _choice(index, prompt, one, body) for index, (prompt, one) in enumerate(every)
     ]
@@ -152,23 +156,23 @@ def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
         "usage": usage,
         "kv_transfer_params": None,
     }
-    return Answer(JSON, [dump(whole)], written)
+    return Answer(JSON, [dump(whole)], answer_tokens)
 
 
-def _continued(engine: StartedEngine, body: dict[str, Any], prompt: str) -> Said:
+def _continued(engine: StartedEngine, body: dict[str, Any], prompt: str) -> Speech:
     count = allowed_tokens(engine, body, prompt, _COMPLETION_TOKENS)
     return say(prompt, count, stops=stops_of(body))
 
 
 def _choice(
-    index: int, prompt: str, said: Said, body: dict[str, Any]
+    index: int, prompt: str, speech: Speech, body: dict[str, Any]
 ) -> dict[str, Any]:
     return {
         "index": index,
-        "text": prompt + said.text,
-        "logprobs": _log_probs(said.shown, body.get("logprobs")),
-        "finish_reason": said.reason,
-        "stop_reason": said.stop,
+        "text": prompt + speech.text,
+        "logprobs": _log_probs(speech.shown, body.get("logprobs")),
+        "finish_reason": speech.reason,
+        "stop_reason": speech.stop,
         "token_ids": None,
         "prompt_logprobs": None,
         "prompt_token_ids": None,
@@ -176,18 +180,18 @@ def _choice(
 
 
 def _chunks(
-    head: dict[str, Any], every: list[tuple[str, Said]]
+    head: dict[str, Any], every: list[tuple[str, Speech]]
 ) -> Iterator[dict[str, Any]]:
     def chunk(index: int, text: str, **ending: str | None) -> dict[str, Any]:
         choice: dict[str, Any] = {"index": index, "text": text, "logprobs": None}
         return {**head, "choices": [{**choice, "finish_reason": None, **ending}]}
 
-    for index, (prompt, said) in enumerate(every):
+    for index, (prompt, speech) in enumerate(every):
         if prompt:
             yield chunk(index, prompt)
-        for token in said.tokens:
+        for token in speech.tokens:
             yield chunk(index, token.text)
-        yield chunk(index, "", finish_reason=said.reason, stop_reason=said.stop)
+        yield chunk(index, "", finish_reason=speech.reason, stop_reason=speech.stop)
 
 
 def _log_probs(tokens: tuple[Token, ...], top: Untyped) -> Untyped:
@@ -234,9 +238,9 @@ def _hold_tools(engine: StartedEngine, body: dict[str, Any]) -> None:
 
 
 def _no_parser(choice: Untyped) -> RefusedError:
-    named = choice["function"]["name"] if isinstance(choice, dict) else None
-    said = f'"{choice}"' if named is None else f'function "{named}"'
-    return nested(f"tool_choice={said} requires --tool-call-parser to be set")
+    name = choice["function"]["name"] if isinstance(choice, dict) else None
+    wording = f'"{choice}"' if name is None else f'function "{name}"'
+    return nested(f"tool_choice={wording} requires --tool-call-parser to be set")
 
 
 CHAT = Handler(("ChatCompletionRequest",), is_chat, chat)
@@ -256,52 +260,52 @@ _ROUTES = {
 }
 
 
-def answer(engine: StartedEngine, asked: Asked) -> Answer:
+def answer(engine: StartedEngine, incoming: ContainerRequest) -> Answer:
     """
     Answer a request as vLLM does.
 
     Raises:
         RefusedError: If it refuses it.
     """
-    path = route_of(engine, asked)
+    path = route_of(engine, incoming)
     if path == _PING:
         return Answer("", [])
     if path not in {None, _INVOCATIONS}:
-        return _routed(engine, asked, str(path))
-    request = read_request(asked)
+        return _routed(engine, incoming, str(path))
+    request = read_request(incoming)
     if not _has_standards(engine):
         _hold_name(engine, request)
         return _by_shape(engine, request, request.get("model"))
-    if asked.session is not None or _OF_SESSIONS in request:
+    if incoming.session is not None or _OF_SESSIONS in request:
         raise nested("The embedded AWS does not emulate sessions.", status=501)
     # What the body calls the model does not count here: the adapter does.
     if not engine.takes_adapters:
-        _hold_name(engine, {"model": asked.adapter})
-    return _by_shape(engine, request, asked.adapter)
+        _hold_name(engine, {"model": incoming.adapter})
+    return _by_shape(engine, request, incoming.adapter)
 
 
-def route_of(engine: StartedEngine, asked: Asked) -> str | None:
+def route_of(engine: StartedEngine, request: ContainerRequest) -> str | None:
     """
     Return the path that a request names, where the image looks for one.
     """
-    found = _ROUTE.search(asked.attributes) if engine.release.routes else None
+    found = _ROUTE.search(request.attributes) if engine.release.routes else None
     return found[1] if found else None
 
 
-def read_request(asked: Asked) -> dict[str, Any]:
+def read_request(incoming: ContainerRequest) -> dict[str, Any]:
     """
     Read a body.
 
     Raises:
         RefusedError: If it is no JSON object, or does not say that it is JSON.
     """
-    if not asked.is_json:
+    if not incoming.is_json:
         raise raised(
             "1 validation error:\n"
             "  Unsupported Media Type: Only 'application/json' is allowed"
         )
     try:
-        request: Untyped = json.loads(asked.body)
+        request: Untyped = json.loads(incoming.body)
         # Half of a pair of surrogates is no text, though Python reads it.
         dump(request)
     except (ValueError, RecursionError) as fault:
@@ -348,7 +352,7 @@ def _is_faulty(handler: Handler, request: dict[str, Any]) -> bool:
     return handler is CHAT and any(True for _ in chat_faults(request))
 
 
-def _routed(engine: StartedEngine, asked: Asked, path: str) -> Answer:
+def _routed(engine: StartedEngine, incoming: ContainerRequest, path: str) -> Answer:
     if path in _GET_ONLY:
         raise plain(405)
     if path in _NOT_EMULATED:
@@ -360,7 +364,7 @@ def _routed(engine: StartedEngine, asked: Asked, path: str) -> Answer:
         if renders(engine):
             raise plain(404)
         raise nested(f"The model does not support {path}")
-    request = read_request(asked)
+    request = read_request(incoming)
     if handler is None:
         return _tokens(engine, request)
     if handler is CHAT:
@@ -369,8 +373,8 @@ def _routed(engine: StartedEngine, asked: Asked, path: str) -> Answer:
     if not handler.takes(request):
         raise _missing(engine, handler)
     _hold_name(engine, request)
-    named = request.get("model") or engine.served_names[0]
-    return handler.answer(engine, request, named)
+    model = request.get("model") or engine.served_names[0]
+    return handler.answer(engine, request, model)
 
 
 def _missing(engine: StartedEngine, handler: Handler) -> Exception:

@@ -1,5 +1,6 @@
 """
-Inference components: copies of a model, placed on the instances of an endpoint.
+Inference components: copies of a model on the instances of an endpoint, and their
+update, in which new copies come and old ones go.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from cdk_sagemaker_llm.local.hosting.placement import (
     refuse_contents,
     refuse_overflow,
     refuse_overflow_of_all,
-    updated,
+    request_after,
 )
 from cdk_sagemaker_llm.local.hosting.records import page, tags_of
 from cdk_sagemaker_llm.local.hosting.states import (
@@ -119,19 +120,21 @@ class Components:
             component.request.get(key) for key in ("Specification", "Specifications")
         )
         specified = {
-            **({"Specification": self._shown(one)} if one else {}),
+            **({"Specification": self._description_of(one)} if one else {}),
             **(
-                {"Specifications": [self._shown(s) for s in several]} if several else {}
+                {"Specifications": [self._description_of(s) for s in several]}
+                if several
+                else {}
             ),
         }
-        placed = _placed(self._world, component)
+        placements = _placements(self._world, component)
         return {
             **self._summary(component),
             **specified,
             "RuntimeConfig": {
                 "DesiredCopyCount": _desired(base_of(self._world, component)),
                 "CurrentCopyCount": serving_copies(self._world, component),
-                **({"PlacementStatus": placed} if placed else {}),
+                **({"PlacementStatus": placements} if placements else {}),
             },
             **({"FailureReason": component.failure} if component.failure else {}),
         }
@@ -149,7 +152,7 @@ class Components:
         """
         component = self._world.components.get(request["InferenceComponentName"])
         endpoint = self._world.endpoints.get(component.endpoint_name)
-        merged = updated(component.request, request)
+        merged = request_after(component.request, request)
         if "DeploymentConfig" not in request:
             # It is of one update, not of the component.
             merged.pop("DeploymentConfig", None)
@@ -164,7 +167,7 @@ class Components:
         refuse_wrong_guardrails(guardrails, [copies], "copies")
         fleet = endpoint.fleets[component.variant_name]
         self._refuse_version(endpoint, component, merged, copies)
-        replace(self._world, component, fleet, merged, copies)
+        _replace(self._world, component, fleet, merged, copies)
         return {"InferenceComponentArn": component.arn}
 
     def update_copies(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -199,11 +202,11 @@ class Components:
         Return the variant that a request names, or else that of an adapter's base.
         """
         base = self._world.components.find(base_name(request) or "")
-        named: str | None = request.get("VariantName")
-        return named or (base.variant_name if base else None)
+        variant: str | None = request.get("VariantName")
+        return variant or (base.variant_name if base else None)
 
-    def _variant(self, endpoint: Endpoint, wanted: str | None) -> str:
-        name = wanted or next(iter(endpoint.fleets))
+    def _variant(self, endpoint: Endpoint, variant: str | None) -> str:
+        name = variant or next(iter(endpoint.fleets))
         if name not in endpoint.fleets:
             raise validation(
                 f'Could not find variant "{name}" of endpoint "{endpoint.arn}".'
@@ -222,14 +225,14 @@ class Components:
         variant = next(
             v for v in variants_of(endpoint.config) if v["VariantName"] == name
         )
-        wanted = [
+        sizes = [
             (c.name, c.request, c.copies)
             for c in self._world.components_on(endpoint)
             if c.variant_name == name and c is not component
         ]
         refuse_overflow_of_all(
             variant,
-            [*wanted, (component.name, request, copies)],
+            [*sizes, (component.name, request, copies)],
             fleet.wanted_instances,
         )
 
@@ -258,7 +261,10 @@ class Components:
         pairs = {
             "execution role": (_role(model.request), _role(endpoint.config)),
             "VPC configuration": (_vpc(model.request), _vpc(endpoint.config)),
-            "network isolation": (_isolated(model.request), _isolated(endpoint.config)),
+            "network isolation": (
+                _is_isolated(model.request),
+                _is_isolated(endpoint.config),
+            ),
         }
         wrong = [what for what, (one, other) in pairs.items() if one != other]
         if wrong:
@@ -267,15 +273,15 @@ class Components:
                 f"same {' and '.join(wrong)} to deploy an inference component."
             )
 
-    def _shown(self, specification: dict[str, Any]) -> dict[str, Any]:
+    def _description_of(self, specification: dict[str, Any]) -> dict[str, Any]:
         container = specification.get("Container")
         # An adapter's container has no image: its base's runs.
         if not container or "Image" not in container:
             return specification
         image = container["Image"]
         deployed = {"SpecifiedImage": image, "ResolvedImage": image}
-        kept = {k: v for k, v in container.items() if k != "Image"}
-        return {**specification, "Container": {**kept, "DeployedImage": deployed}}
+        settings = {k: v for k, v in container.items() if k != "Image"}
+        return {**specification, "Container": {**settings, "DeployedImage": deployed}}
 
     def _summary(self, component: Component) -> dict[str, Any]:
         return {
@@ -334,7 +340,7 @@ def keys_of(component: Component) -> set[str]:
     return {component.key, key_of(component.name, component.update.version)}
 
 
-def _placed(world: World, component: Component) -> list[dict[str, Any]]:
+def _placements(world: World, component: Component) -> list[dict[str, Any]]:
     fleet = world.endpoints.get(component.endpoint_name).fleets[component.variant_name]
     if len(fleet.instance_types) == 1:
         return []
@@ -355,11 +361,11 @@ def _vpc(request: dict[str, Any]) -> tuple[list[str], list[str]]:
     return sorted(vpc.get("Subnets", ())), sorted(vpc.get("SecurityGroupIds", ()))
 
 
-def _isolated(request: dict[str, Any]) -> bool:
+def _is_isolated(request: dict[str, Any]) -> bool:
     return bool(request.get("EnableNetworkIsolation", False))
 
 
-def replace(
+def _replace(
     world: World,
     component: Component,
     fleet: Fleet,
@@ -380,14 +386,14 @@ def replace(
     update.rollout = Rollout(
         world.clock.after,
         stages,
-        _Versions(world, component, update, fleet),
+        _VersionsOfCopies(world, component, update, fleet),
         limit=(policy or {}).get("MaximumExecutionTimeoutInSeconds"),
         alarm=rollback_alarm(world, guardrails),
     )
     update.rollout.start()
 
 
-class _Versions:
+class _VersionsOfCopies:
     """
     The copies that serve and those that replace them.
     """

@@ -1,5 +1,5 @@
 """
-Models and endpoint configurations: what is written once and then used.
+Models and endpoint configurations, and the model that each instance of a variant runs.
 """
 
 from __future__ import annotations
@@ -270,12 +270,12 @@ def _refuse_instances(name: str, variant: dict[str, Any]) -> None:
 def _refuse_routing(name: str, routing: dict[str, Any]) -> None:
     # botocore 1.44.5, ProductionVariantRoutingConfig and PrefixAwareRoutingConfig.
     by_prefix = routing.get("RoutingStrategy") == "PREFIX_AWARE"
-    given = routing.get("PrefixAwareRoutingConfig")
-    if not by_prefix and given is not None:
+    prefixes = routing.get("PrefixAwareRoutingConfig")
+    if not by_prefix and prefixes is not None:
         raise validation(
             f"Variant {name}: PrefixAwareRoutingConfig is for PREFIX_AWARE only."
         )
-    missing = [key for key in _BY_PREFIX if key not in (given or {})]
+    missing = [key for key in _BY_PREFIX if key not in (prefixes or {})]
     if by_prefix and missing:
         raise validation(f"Variant {name}: PREFIX_AWARE needs {' and '.join(missing)}.")
 

@@ -96,7 +96,7 @@ class Jobs:
         return {f"{self._kind.word}JobArn": arn}
 
     def _describe(self, request: Request) -> Request:
-        return self._shown(self._found(request))
+        return self._description(self._found(request))
 
     def _list(self, request: Request) -> Request:
         word = self._kind.word
@@ -105,7 +105,7 @@ class Jobs:
         found, token = page(
             self._jobs,
             request,
-            lambda job: {k: v for k, v in self._shown(job).items() if k in keys},
+            lambda job: {k: v for k, v in self._description(job).items() if k in keys},
         )
         return {f"{word}JobSummaries": found, **token}
 
@@ -211,13 +211,13 @@ class Jobs:
         self._world.surroundings.notify(
             "aws.sagemaker",
             f"SageMaker {self._kind.word} Job State Change",
-            _in_milliseconds(self._shown(job)),
+            _in_milliseconds(self._description(job)),
             job.arn,
         )
 
-    def _shown(self, job: Job) -> Request:
+    def _description(self, job: Job) -> Request:
         word = self._kind.word
-        told = {
+        answer = {
             **{k: v for k, v in job.request.items() if k != "Tags"},
             **job.described,
             f"{word}JobArn": job.arn,
@@ -226,15 +226,15 @@ class Jobs:
             "LastModifiedTime": job.modified,
         }
         if job.started is not None:
-            told[f"{word}StartTime"] = job.started
+            answer[f"{word}StartTime"] = job.started
         if job.ended is not None:
-            told[f"{word}EndTime"] = job.ended
+            answer[f"{word}EndTime"] = job.ended
         if job.failure is not None:
-            told["FailureReason"] = job.failure
+            answer["FailureReason"] = job.failure
         if word == "Training":
-            told["SecondaryStatus"] = job.secondary
-            told["SecondaryStatusTransitions"] = copy.deepcopy(job.steps)
-        return told
+            answer["SecondaryStatus"] = job.secondary
+            answer["SecondaryStatusTransitions"] = copy.deepcopy(job.steps)
+        return answer
 
     def _missing(self, url: str, role: str) -> str:
         bucket = url.partition("://")[2].partition("/")[0]
@@ -266,17 +266,17 @@ def operations(world: World) -> dict[str, Operation]:
     return found
 
 
-def _in_milliseconds(shown: Any) -> Any:  # noqa: ANN401 - as deep as a description is
-    if isinstance(shown, dict):
+def _in_milliseconds(tree: Any) -> Any:  # noqa: ANN401 - as deep as a description is
+    if isinstance(tree, dict):
         return {
             key: int(value * 1000)
             if key.endswith("Time") and isinstance(value, float)
             else _in_milliseconds(value)
-            for key, value in shown.items()
+            for key, value in tree.items()
         }
-    if isinstance(shown, list):
-        return [_in_milliseconds(one) for one in shown]
-    return shown
+    if isinstance(tree, list):
+        return [_in_milliseconds(one) for one in tree]
+    return tree
 
 
 class Kind(Protocol):
@@ -343,9 +343,13 @@ class Processing:
         """
         Return the image, its entrypoint and its arguments.
         """
-        told = request["AppSpecification"]
-        entrypoint = told.get("ContainerEntrypoint", [])
-        return told["ImageUri"], entrypoint, told.get("ContainerArguments", [])
+        specification = request["AppSpecification"]
+        entrypoint = specification.get("ContainerEntrypoint", [])
+        return (
+            specification["ImageUri"],
+            entrypoint,
+            specification.get("ContainerArguments", []),
+        )
 
     def instance_type(self, request: Request) -> str:
         """
@@ -394,18 +398,22 @@ class Training:
         """
         if "TrainingImage" not in request.get("AlgorithmSpecification", {}):
             raise validation("not emulated: training jobs without a TrainingImage")
-        for needed in ("ResourceConfig", "StoppingCondition"):
-            if needed not in request:
-                raise validation(f"{needed} is required")
+        for member in ("ResourceConfig", "StoppingCondition"):
+            if member not in request:
+                raise validation(f"{member} is required")
 
     def program(self, request: Request) -> tuple[str, list[str], list[str]]:
         """
         Return the image, its entrypoint and its arguments, which SageMaker has for it.
         """
-        told = request["AlgorithmSpecification"]
-        entrypoint = told.get("ContainerEntrypoint", [])
+        specification = request["AlgorithmSpecification"]
+        entrypoint = specification.get("ContainerEntrypoint", [])
         own = [] if entrypoint else ["train"]
-        return told["TrainingImage"], entrypoint, told.get("ContainerArguments", own)
+        return (
+            specification["TrainingImage"],
+            entrypoint,
+            specification.get("ContainerArguments", own),
+        )
 
     def instance_type(self, request: Request) -> str:
         """

@@ -1,5 +1,6 @@
 """
-Components in fleets: what is placed, and whether it fits.
+The specification of a component: what it may say, what a copy of it reserves, and
+where the copies fit.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def refuse_overflow(fleet: Fleet, request: dict[str, Any], copies: int) -> None:
 
 def refuse_overflow_of_all(
     variant: dict[str, Any],
-    wanted: Iterable[tuple[str, dict[str, Any], int]],
+    demands: Iterable[tuple[str, dict[str, Any], int]],
     instances: int | None = None,
 ) -> None:
     """
@@ -74,15 +75,16 @@ def refuse_overflow_of_all(
     Args:
         variant: The variant as it is configured.
 
-        wanted: The name, request and copies of each.
+        demands: The name, request and copies of each.
 
-        instances: How many there are. If left out, as many as it starts with.
+        instances: How many there are. If omitted, there are as
+            many as it starts with.
 
     Raises:
         AwsError: With what is short.
     """
     trial = trial_fleet(variant, instances)
-    for name, request, copies in wanted:
+    for name, request, copies in demands:
         refuse_overflow(trial, request, copies)
         host(None, trial, name, request, copies)
 
@@ -119,23 +121,23 @@ def needs_of(request: dict[str, Any], instance_types: Iterable[str]) -> Needs:
     found = {
         kind: _requirements(specification_on(request, kind)) for kind in instance_types
     }
-    known = {kind: needs for kind, needs in found.items() if needs is not None}
-    return known or None
+    needs_by_type = {kind: needs for kind, needs in found.items() if needs is not None}
+    return needs_by_type or None
 
 
 def _requirements(specification: Shape) -> ResourceRequirements | None:
-    wanted = specification.get("ComputeResourceRequirements")
-    if wanted is None:
+    requirements = specification.get("ComputeResourceRequirements")
+    if requirements is None:
         return None
-    accelerators = wanted.get("NumberOfAcceleratorDevicesRequired")
+    accelerators = requirements.get("NumberOfAcceleratorDevicesRequired")
     return ResourceRequirements(
         accelerators=None if accelerators is None else int(accelerators),
-        cpus=wanted.get("NumberOfCpuCoresRequired"),
-        memory_mib=wanted["MinMemoryRequiredInMb"],
+        cpus=requirements.get("NumberOfCpuCoresRequired"),
+        memory_mib=requirements["MinMemoryRequiredInMb"],
     )
 
 
-def updated(before: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
+def request_after(before: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
     """
     Return a component's request after an update.
 
@@ -151,6 +153,8 @@ def updated(before: dict[str, Any], update: dict[str, Any]) -> dict[str, Any]:
     )
     if specification:
         silent = not any(key in specification for key in _SERVED)
-        kept = {key: old[key] for key in (_SERVED if silent else stays) if key in old}
-        after["Specification"] = {**kept, **specification}
+        old_members = {
+            key: old[key] for key in (_SERVED if silent else stays) if key in old
+        }
+        after["Specification"] = {**old_members, **specification}
     return after

@@ -90,7 +90,7 @@ class SageMaker:
         prefixes = tuple(shelf.arn_prefix for shelf in self.world.shelves())
         return arn.startswith(mine) and not arn.startswith(prefixes)
 
-    def _tagged(self, arn: str) -> Record:
+    def _record_at(self, arn: str) -> Record:
         for shelf in self.world.shelves():
             if arn.startswith(shelf.arn_prefix):
                 record: Record = shelf.get(arn.removeprefix(shelf.arn_prefix))
@@ -98,15 +98,15 @@ class SageMaker:
         raise validation(f'Could not find resource "{arn}".')
 
     def _add_tags(self, request: dict[str, Any]) -> dict[str, Any]:
-        record = self._tagged(request["ResourceArn"])
+        record = self._record_at(request["ResourceArn"])
         record.tags.update(tags_of(request))
         return {"Tags": _as_list(record.tags)}
 
     def _list_tags(self, request: dict[str, Any]) -> dict[str, Any]:
-        return {"Tags": _as_list(self._tagged(request["ResourceArn"]).tags)}
+        return {"Tags": _as_list(self._record_at(request["ResourceArn"]).tags)}
 
     def _delete_tags(self, request: dict[str, Any]) -> dict[str, Any]:
-        record = self._tagged(request["ResourceArn"])
+        record = self._record_at(request["ResourceArn"])
         for key in request["TagKeys"]:
             record.tags.pop(key, None)
         return {}

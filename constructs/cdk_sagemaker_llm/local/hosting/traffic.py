@@ -1,5 +1,5 @@
 """
-The requests that are under way, and those that have ended.
+The requests of endpoints: under way, in a queue, and ended.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Visit:
         Args:
             status: What the container answered.
 
-            is_cut: Whether its stream broke off. If left out, it did not.
+            is_cut: Whether its stream broke off. If omitted, it did not.
         """
         flight = self._traffic.in_flight
         flight[self._where] -= 1

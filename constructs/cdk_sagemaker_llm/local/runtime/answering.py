@@ -1,5 +1,6 @@
 """
-A request of the runtime, from its headers to the last byte of its answer.
+A request of the runtime, from its headers to the last byte of its answer, and what
+is captured of both.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.forwards import Forward
 from cdk_sagemaker_llm.local.aws.protocols import JSON, json_error
 from cdk_sagemaker_llm.local.aws.surroundings import Location
-from cdk_sagemaker_llm.local.engines.containers import Asked
+from cdk_sagemaker_llm.local.engines.containers import ContainerRequest
 from cdk_sagemaker_llm.local.engines.model_server import ContainerError
 from cdk_sagemaker_llm.local.hosting.traffic import Visit
 from cdk_sagemaker_llm.local.hosting.world import World
@@ -59,8 +60,8 @@ def answer(world: World, request: Request, endpoint: str, *, stream: bool) -> Re
     headers, body = request.headers, request.get_data()
     if len(body) > _LARGEST_BODY:
         # Without a code: the SDKs show the status in its place.
-        told = f"HTTP content length exceeded {_LARGEST_BODY} bytes."
-        return Response(json.dumps({"message": told}), 413, content_type=JSON)
+        message = f"HTTP content length exceeded {_LARGEST_BODY} bytes."
+        return Response(json.dumps({"message": message}), 413, content_type=JSON)
     invocation = Invocation(
         endpoint=endpoint,
         component=headers.get("X-Amzn-SageMaker-Inference-Component"),
@@ -75,15 +76,15 @@ def answer(world: World, request: Request, endpoint: str, *, stream: bool) -> Re
     except AwsError as error:
         return _refusal(error)
     visit = world.traffic.begin(route.where)
-    sent = Sent(
+    request_parts = RuntimeRequest(
         body=body,
         kind=request.content_type or JSON,
         inference=headers.get("X-Amzn-SageMaker-Inference-Id", ""),
         headers=Headers(headers),
     )
-    copy_to_shadow(world, route, sent)
+    copy_to_shadow(world, route, request_parts)
     try:
-        return _Answering(world, route, visit).answer(sent, stream=stream)
+        return _Answering(world, route, visit).answer(request_parts, stream=stream)
     except AwsError as error:
         visit.end(int(error.fields.get("OriginalStatusCode", error.status)))
         return _refusal(error)
@@ -105,7 +106,7 @@ class _Answering:
         self._fault = world.faults.find(faults.SLOW, route.names)
         self._is_cut = False
 
-    def answer(self, sent: Sent, *, stream: bool) -> Response:
+    def answer(self, sent: RuntimeRequest, *, stream: bool) -> Response:
         """
         Have the container answer, in the time that it takes.
         """
@@ -120,7 +121,7 @@ class _Answering:
         if forward is not None:
             self._is_cut = instead == faults.CUT
             return self._forwarded(forward, sent, stream=stream)
-        result = invoke(self._world, self._route, _asked(sent))
+        result = invoke(self._world, self._route, _container_request(sent))
         seconds = self._seconds(result)
         kind = result.answer.content_type
         variant = {"x-Amzn-Invoked-Production-Variant": result.variant}
@@ -141,7 +142,9 @@ class _Answering:
         plain = Response(content_type=kind, headers=headers)
         return self._fill(plain, self._whole(whole, seconds), _OK)
 
-    def _forwarded(self, forward: Forward, sent: Sent, *, stream: bool) -> Response:
+    def _forwarded(
+        self, forward: Forward, sent: RuntimeRequest, *, stream: bool
+    ) -> Response:
         """
         Have a model server answer, in the time that it takes on the wall.
         """
@@ -160,8 +163,8 @@ class _Answering:
         except forwarding.BrokenOffError as error:
             raise broken(self._world, self._route, "502", _BROKE_OFF) from error
         except ContainerError as error:
-            status, said = str(error.status), error.body
-            raise broken(self._world, self._route, status, said) from error
+            status, message = str(error.status), error.body
+            raise broken(self._world, self._route, status, message) from error
         finally:
             self._clock.catch_up()
         headers = {"x-Amzn-Invoked-Production-Variant": self._route.variant}
@@ -238,8 +241,8 @@ class _Answering:
             self._visit.end(status, is_cut=self._is_cut)
 
 
-def _asked(sent: Sent) -> Asked:
-    return Asked(
+def _container_request(sent: RuntimeRequest) -> ContainerRequest:
+    return ContainerRequest(
         body=sent.body,
         content_type=sent.kind,
         attributes=sent.headers.get("X-Amzn-SageMaker-Custom-Attributes", ""),
@@ -249,12 +252,12 @@ def _asked(sent: Sent) -> Asked:
 
 def _refusal(error: AwsError) -> Response:
     name = error.code.replace("ValidationException", "ValidationError")
-    named = AwsError(name, error.message, error.status, **error.fields)
+    refusal = AwsError(name, error.message, error.status, **error.fields)
     fields: dict[str, Any] = {"Message": error.message, **error.fields}
-    return json_error(named, **fields)
+    return json_error(refusal, **fields)
 
 
-def copy_to_shadow(world: World, route: Route, sent: Sent) -> None:
+def copy_to_shadow(world: World, route: Route, sent: RuntimeRequest) -> None:
     """
     Send a copy of a request to the shadow of its endpoint, if it is its turn.
 
@@ -276,7 +279,7 @@ def copy_to_shadow(world: World, route: Route, sent: Sent) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sent:
+class RuntimeRequest:
     """
     What a client sent.
 
@@ -297,7 +300,7 @@ class Sent:
 
 
 def capture(
-    world: World, route: Route, sent: Sent, answer: bytes, answer_kind: str
+    world: World, route: Route, sent: RuntimeRequest, answer: bytes, answer_kind: str
 ) -> None:
     """
     Keep a request and its answer, if they are among those that are kept.
@@ -323,9 +326,13 @@ def capture(
     modes = {option["CaptureMode"] for option in config["CaptureOptions"]}
     captured = {}
     if modes & {"Input", _BOTH}:
-        captured["endpointInput"] = _written(config, sent.body, sent.kind, "INPUT")
+        captured["endpointInput"] = _captured_body(
+            config, sent.body, sent.kind, "INPUT"
+        )
     if modes & {"Output", _BOTH}:
-        captured["endpointOutput"] = _written(config, answer, answer_kind, "OUTPUT")
+        captured["endpointOutput"] = _captured_body(
+            config, answer, answer_kind, "OUTPUT"
+        )
     now = datetime.fromtimestamp(world.clock.moment, UTC)
     event = {"eventId": str(uuid.uuid4()), "inferenceTime": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
     if sent.inference:
@@ -346,7 +353,7 @@ def _path(config: dict[str, Any], route: Route, now: datetime) -> Iterator[str]:
     yield f"{now:%M-%S}-{now.microsecond // 1000:03}-{uuid.uuid4()}.jsonl"
 
 
-def _written(
+def _captured_body(
     config: dict[str, Any], body: bytes, kind: str, mode: str
 ) -> dict[str, Any]:
     types = config.get("CaptureContentTypeHeader", {})

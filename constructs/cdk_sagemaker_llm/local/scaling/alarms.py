@@ -1,5 +1,5 @@
 """
-The alarms of a region: watched while time runs, their states kept where clients look.
+The alarms of a region: watched while time runs, each with its state and the reason.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ class Alarms:
         self.drop(kept.name)
         self._kept[kept.name] = kept
         if kept.rule is not None:
-            told = f"{kept.alarm_arn} was created and its alarm rule was evaluated"
-            self._judge(kept, told)
+            why = f"{kept.alarm_arn} was created and its alarm rule was evaluated"
+            self._judge(kept, why)
             return
         rule = rule_of(kept)
         if rule is None:
@@ -162,13 +162,13 @@ class Alarms:
         )
         self._join(f"{kept.alarm_arn} transitioned to {kept.state_value}")
 
-    def _join(self, told: str) -> None:
+    def _join(self, news: str) -> None:
         # One that changes has those that are made of it looked at in turn.
         when = f"{moment(self._timeline.now):%A %d %B, %Y %H:%M:%S} UTC"
         for kept in [one for one in self._kept.values() if one.rule is not None]:
             if kept.name not in self._joining:
                 self._joining.add(kept.name)
-                self._judge(kept, f"{told} at {when}")
+                self._judge(kept, f"{news} at {when}")
                 self._joining.discard(kept.name)
 
     def _judge(self, kept: KeptAlarm, why: str) -> None:
@@ -198,12 +198,12 @@ def rule_of(alarm: KeptAlarm) -> AlarmRule | None:
     if alarm.threshold is None or alarm.rule is not None:
         return None
     try:
-        return alarm_rule(_spelled(alarm), alarm.name)
+        return alarm_rule(_spell(alarm), alarm.name)
     except ValueError:
         return None
 
 
-def spelled_metric(
+def spell_metric(
     namespace: str | None, name: str | None, dimensions: Iterable[Dimension]
 ) -> dict[str, Any]:
     """
@@ -216,12 +216,12 @@ def spelled_metric(
     }
 
 
-def _spelled(alarm: KeptAlarm) -> dict[str, Any]:
+def _spell(alarm: KeptAlarm) -> dict[str, Any]:
     return {
-        **spelled_metric(alarm.namespace, alarm.metric_name, alarm.dimensions or ()),
+        **spell_metric(alarm.namespace, alarm.metric_name, alarm.dimensions or ()),
         "Statistic": alarm.extended_statistic or alarm.statistic,
         "Period": alarm.period,
-        "Metrics": [_spelled_query(one) for one in alarm.metric_data_queries or ()],
+        "Metrics": [_spell_query(one) for one in alarm.metric_data_queries or ()],
         "Threshold": alarm.threshold,
         "ComparisonOperator": alarm.comparison_operator,
         "EvaluationPeriods": alarm.evaluation_periods,
@@ -230,15 +230,15 @@ def _spelled(alarm: KeptAlarm) -> dict[str, Any]:
     }
 
 
-def _spelled_query(query: MetricDataQuery) -> dict[str, Any]:
+def _spell_query(query: MetricDataQuery) -> dict[str, Any]:
     watched = {"Id": query.id, "Period": query.period, "ReturnData": query.return_data}
     stat = query.metric_stat
     if stat is None:
         return {**watched, "Expression": query.expression}
     one = stat.metric
-    metric = spelled_metric(one.namespace, one.metric_name, one.dimensions)
-    given = {"Metric": metric, "Period": stat.period, "Stat": stat.stat}
-    return {**watched, "MetricStat": given}
+    metric = spell_metric(one.namespace, one.metric_name, one.dimensions)
+    settings = {"Metric": metric, "Period": stat.period, "Stat": stat.stat}
+    return {**watched, "MetricStat": settings}
 
 
 def start(alarm: KeptAlarm, now: float) -> None:
@@ -282,19 +282,19 @@ def reason(alarm: Alarm) -> str:
     count = rule.evaluation_periods
     if alarm.state == INSUFFICIENT_DATA:
         return f"Insufficient Data: {_points(count)} {_were(count)} unknown."
-    told = [
+    points = [
         point
         for point in _real(alarm)
         if rule.is_breached(point[1]) == (alarm.state == ALARM)
     ]
-    if not told:
+    if not points:
         periods = "1 period" if count == 1 else f"{count} periods"
         return (
             f"Threshold Crossed: no datapoints were received for {periods} and {count} "
             f"missing {_points(count).split()[1]} {_were(count)} treated as "
             f"[{_TREATED.get(rule.treat_missing, rule.treat_missing)}]."
         )
-    return f"Threshold Crossed: {_crossed(alarm, told)}"
+    return f"Threshold Crossed: {_crossed(alarm, points)}"
 
 
 def reason_data(alarm: Alarm, now: float) -> str:
@@ -303,13 +303,13 @@ def reason_data(alarm: Alarm, now: float) -> str:
     """
     rule = alarm.rule
     real = _real(alarm)
-    started = real[-1][0] if real else alarm.evaluated - rule.query.period
+    start_time = real[-1][0] if real else alarm.evaluated - rule.query.period
     query = rule.query
     statistic = {"statistic": query.statistic} if hasattr(query, "statistic") else {}
     data: dict[str, object] = {
         "version": "1.0",
         "queryDate": _stamp(now),
-        "startDate": _stamp(started),
+        "startDate": _stamp(start_time),
         **statistic,
         "period": rule.query.period,
         "recentDatapoints": [value for _, value in reversed(real)],
@@ -333,14 +333,14 @@ def _real(alarm: Alarm) -> list[Point]:
     return dated[: alarm.rule.evaluation_periods]
 
 
-def _crossed(alarm: Alarm, told: list[Point]) -> str:
+def _crossed(alarm: Alarm, points: list[Point]) -> str:
     rule = alarm.rule
     negated = "" if alarm.state == ALARM else "not "
     compared = f"{negated}{_COMPARED[rule.comparison]} the threshold ({rule.threshold})"
-    number = len(told)
+    number = len(points)
     listed = ", ".join(
         f"{value} ({datetime.fromtimestamp(start, UTC):%d/%m/%y %H:%M:%S})"
-        for start, value in told[:_LISTED]
+        for start, value in points[:_LISTED]
     )
     if number >= _LISTED:
         return (

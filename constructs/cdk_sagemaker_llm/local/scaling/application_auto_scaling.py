@@ -32,7 +32,11 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.hosting.service import SAGEMAKER
 from cdk_sagemaker_llm.local.hosting.world import World
 from cdk_sagemaker_llm.local.scaling import monitoring
-from cdk_sagemaker_llm.local.scaling.scalable_targets import NAMESPACE, Targets, Told
+from cdk_sagemaker_llm.local.scaling.scalable_targets import (
+    NAMESPACE,
+    ScalingEntry,
+    Targets,
+)
 from cdk_sagemaker_llm.local.scaling.scaling_policies import put_alarms
 from cdk_sagemaker_llm.local.scaling.scaling_rules import (
     COMPONENT_DIMENSION,
@@ -252,9 +256,9 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
                     "Schedule and ScalableTargetAction are required for a new "
                     "scheduled action"
                 )
-            wanted: Untyped = scalable_target_action or None
+            bounds: Untyped = scalable_target_action or None
             window = start_time, end_time
-            refuse_action(schedule or None, timezone, window, wanted)
+            refuse_action(schedule or None, timezone, window, bounds)
         super().put_scheduled_action(
             service_namespace,
             schedule,
@@ -293,7 +297,9 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             key = resource_id, scalable_dimension
             self._acting.unschedule(key, scheduled_action_name)
 
-    def describe_scaling_activities(self, request: dict[str, Any]) -> list[Told]:
+    def describe_scaling_activities(
+        self, request: dict[str, Any]
+    ) -> list[ScalingEntry]:
         """
         Return what was done, the newest first.
         """
@@ -303,11 +309,11 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         dimension = request.get("ScalableDimension")
         refused_too = request.get("IncludeNotScaledActivities")
         return [
-            told
-            for told in self._acting.told()
-            if resource_id in {None, told.resource_id}
-            and dimension in {None, told.dimension}
-            and (refused_too or not told.activity.not_scaled)
+            entry
+            for entry in self._acting.entries()
+            if resource_id in {None, entry.resource_id}
+            and dimension in {None, entry.dimension}
+            and (refused_too or not entry.activity.not_scaled)
         ]
 
     @property
@@ -353,11 +359,11 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             raise AWSValidationException(
                 f"SageMaker has no resource with resource ID: {r_id}"
             )
-        known = self.targets.get(dimension, {}).get(r_id)
+        target = self.targets.get(dimension, {}).get(r_id)
         least, most = settings.get("min_capacity"), settings.get("max_capacity")
-        if known is not None:
-            least = known.min_capacity if least is None else least
-            most = known.max_capacity if most is None else most
+        if target is not None:
+            least = target.min_capacity if least is None else least
+            most = target.max_capacity if most is None else most
         refuse_capacity(dimension, least, most, to_zero=_is_async(world, r_id))
 
 

@@ -115,8 +115,10 @@ def _faults(settings: dict[str, Untyped]) -> Iterator[str]:
         "threshold_metric_id"
     )
     # An alarm of CloudFormation with metrics does not show here which they are.
-    shown = settings.get("metric_name") or settings.get("metric_data_queries") is None
-    if shown and not has_threshold:
+    has_metric = (
+        settings.get("metric_name") or settings.get("metric_data_queries") is None
+    )
+    if has_metric and not has_threshold:
         yield "The parameter Threshold is required."
     points = settings.get("datapoints_to_alarm")
     if points is not None and points > settings["evaluation_periods"]:
@@ -195,7 +197,7 @@ def _describe_scaling_activities(response: Untyped) -> str:
     if start is None:
         raise AWSValidationException("NextToken is not valid")
     found = response.applicationautoscaling_backend.describe_scaling_activities(request)
-    page = [told.as_answer() for told in found[start : start + most]]
+    page = [entry.as_answer() for entry in found[start : start + most]]
     token = {"NextToken": str(start + most)} if start + most < len(found) else {}
     return json.dumps({"ScalingActivities": page, **token})
 

@@ -49,10 +49,12 @@ def put_alarms(
     if not tracking.get("DisableScaleIn"):
         sides["Low"] = low_side(target, period)
     action = f"{policy.policy_arn}:createdBy/{uuid.uuid4()}"
-    kept = {name.rpartition("-Alarm")[2].partition("-")[0]: name for name in names}
+    names_by_kind = {
+        name.rpartition("-Alarm")[2].partition("-")[0]: name for name in names
+    }
     return [
         cloudwatch.put_metric_alarm(
-            name=kept.get(kind)
+            name=names_by_kind.get(kind)
             or f"TargetTracking-{policy.resource_id}-Alarm{kind}-{uuid.uuid4()}",
             comparison_operator=side.comparison,
             evaluation_periods=side.points,

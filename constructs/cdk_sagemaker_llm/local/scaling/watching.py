@@ -40,7 +40,7 @@ class Watching:
 
         now: What time it is.
 
-        timeline: The time it lives in. If left out, nothing happens by itself, and
+        timeline: The time it lives in. If omitted, nothing happens by itself, and
             what is counted is published when it is read.
     """
 

@@ -1,7 +1,10 @@
 """
-How many tokens vLLM lets an answer have, and what it says to a prompt that is too long.
+What vLLM refuses: prompts and answers that are too long, and adapters.
 
-Read in vLLM 0.13.0 (serving_engine.py) and 0.30.0 (renderers/params.py).
+Read in vLLM 0.13.0 (serving_engine.py) and 0.30.0 (renderers/params.py); adapters,
+which SageMaker loads by POST and DELETE ``/adapters``, in
+model-hosting-container-standards 0.1.16 and in vLLM's
+entrypoints/openai/models/serving.py and lora/peft_helper.py.
 """
 
 from __future__ import annotations
@@ -24,8 +27,11 @@ from cdk_sagemaker_llm.local.engines.engine import StartedEngine
 RENDERERS_SINCE = "0.17.0"
 _SHORTEN = "Please reduce the length of the input"
 
-CONFIG = "adapter_config.json"
+ADAPTER_CONFIG = "adapter_config.json"
 _DEFAULT_RANK = 16
+
+
+_COMPLETION = "max_completion_tokens"
 
 
 def renders(engine: StartedEngine) -> bool:
@@ -44,8 +50,8 @@ def faulty(
     """
     if not renders(engine):
         return nested(message)
-    said = "" if value is None else f", value={value}"
-    return nested(f"{message} (parameter={parameter}{said})", parameter)
+    suffix = "" if value is None else f", value={value}"
+    return nested(f"{message} (parameter={parameter}{suffix})", parameter)
 
 
 def allowed_tokens(
@@ -67,21 +73,21 @@ def allowed_tokens(
         RefusedError: If they do not fit.
     """
     name = "max_tokens" if body.get("max_completion_tokens") is None else _COMPLETION
-    asked = body.get(name)
-    if asked is not None and asked < 1:
-        message = f"max_tokens must be at least 1, got {asked}."
-        raise faulty(message, "max_tokens", asked, engine=engine)
-    room, told = engine.context_length, token_count(prompt)
+    limit = body.get(name)
+    if limit is not None and limit < 1:
+        message = f"max_tokens must be at least 1, got {limit}."
+        raise faulty(message, "max_tokens", limit, engine=engine)
+    room, prompt_tokens = engine.context_length, token_count(prompt)
     if room is None:
-        return default if asked is None else int(asked)
+        return default if limit is None else int(limit)
     if renders(engine):
-        _hold_new(engine, room, told, asked or 0, name)
-        if told == room:
+        _hold_new(engine, room, prompt_tokens, limit or 0, name)
+        if prompt_tokens == room:
             message = "max_tokens must be at least 1, got 0."
             raise faulty(message, "max_tokens", 0, engine=engine)
     else:
-        _hold_old(room, told, asked)
-    return min(default, room - told) if asked is None else int(asked)
+        _hold_old(room, prompt_tokens, limit)
+    return min(default, room - prompt_tokens) if limit is None else int(limit)
 
 
 def hold_input(engine: StartedEngine, texts: list[str], task: str) -> None:
@@ -103,46 +109,43 @@ def hold_input(engine: StartedEngine, texts: list[str], task: str) -> None:
     )
 
 
-_COMPLETION = "max_completion_tokens"
-
-
 def _hold_new(
-    engine: StartedEngine, room: int, told: int, asked: int, name: str
+    engine: StartedEngine, room: int, prompt_tokens: int, limit: int, name: str
 ) -> None:
-    if asked > room:
+    if limit > room:
         message = (
-            f"{name}={asked} cannot be greater than max_model_len=max_total_tokens="
+            f"{name}={limit} cannot be greater than max_model_len=max_total_tokens="
             f"{room}. Please request fewer output tokens."
         )
-        raise faulty(message, name, asked, engine=engine)
-    if told + asked <= room:
+        raise faulty(message, name, limit, engine=engine)
+    if prompt_tokens + limit <= room:
         return
     # The tokenizer stops at one token more than there is room for.
-    read = room - asked + 1
+    read = room - limit + 1
     message = (
         f"This model's maximum context length is {room} tokens. However, you "
-        f"requested {asked} output tokens and your prompt contains at least {read} "
+        f"requested {limit} output tokens and your prompt contains at least {read} "
         f"input tokens, for a total of at least {room + 1} tokens. {_SHORTEN} prompt "
         "or the number of requested output tokens."
     )
     raise faulty(message, "input_tokens", read, engine=engine)
 
 
-def _hold_old(room: int, told: int, asked: int | None) -> None:
-    if told >= room:
+def _hold_old(room: int, prompt_tokens: int, limit: int | None) -> None:
+    if prompt_tokens >= room:
         raise nested(
             f"This model's maximum context length is {room} tokens. However, your "
-            f"request has {told} input tokens. {_SHORTEN} messages."
+            f"request has {prompt_tokens} input tokens. {_SHORTEN} messages."
         )
-    if asked is not None and told + asked > room:
+    if limit is not None and prompt_tokens + limit > room:
         raise nested(
-            f"'max_tokens' or 'max_completion_tokens' is too large: {asked}. This "
+            f"'max_tokens' or 'max_completion_tokens' is too large: {limit}. This "
             f"model's maximum context length is {room} tokens and your request has "
-            f"{told} input tokens ({asked} > {room} - {told})."
+            f"{prompt_tokens} input tokens ({limit} > {room} - {prompt_tokens})."
         )
 
 
-def load(engine: StartedEngine, name: str, config: bytes | None) -> None:
+def load_adapter(engine: StartedEngine, name: str, config: bytes | None) -> None:
     """
     Load an adapter.
 
@@ -160,10 +163,10 @@ def load(engine: StartedEngine, name: str, config: bytes | None) -> None:
         # Nothing is at that path.
         raise plain(404)
     if name in engine.adapters:
-        told = " If you want to load the adapter in place, set 'load_inplace' to True."
+        hint = " If you want to load the adapter in place, set 'load_inplace' to True."
         raise nested(
             f"The lora adapter '{name}' has already been loaded."
-            + (told if renders(engine) else ""),
+            + (hint if renders(engine) else ""),
             kind="InvalidUserInput",
         )
     if config is None:
@@ -171,12 +174,12 @@ def load(engine: StartedEngine, name: str, config: bytes | None) -> None:
         raise nested(
             f"Loading lora {name} failed: No adapter found for <path>", status=404
         )
-    faults = " ".join(_faults(engine, _read(config)))
+    faults = " ".join(_adapter_faults(engine, _read_config(config)))
     if faults:
         raise nested(faults, status=500)
 
 
-def _read(config: bytes) -> Mapping[str, Any]:
+def _read_config(config: bytes) -> Mapping[str, Any]:
     try:
         found: Untyped = json.loads(config)
     except (ValueError, RecursionError) as fault:
@@ -184,7 +187,7 @@ def _read(config: bytes) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _faults(engine: StartedEngine, config: Mapping[str, Any]) -> Iterator[str]:
+def _adapter_faults(engine: StartedEngine, config: Mapping[str, Any]) -> Iterator[str]:
     if config.get("modules_to_save"):
         yield "vLLM only supports modules_to_save being None."
     if config.get("use_dora"):
