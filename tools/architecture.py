@@ -40,7 +40,7 @@ FLOORS = (
     "local",
     "cli",
 )
-# Likewise inside the rooms that have rooms of their own.
+# Likewise inside the rooms that have rooms of their own, and files that compose them.
 INNER_FLOORS = {
     "hosting": (
         "common",
@@ -56,6 +56,19 @@ INNER_FLOORS = {
         "vpc",
         "components",
         "patterns",
+    ),
+    "local": (
+        "aws",
+        "engines",
+        "hosting",
+        "runtime",
+        "builds",
+        "scaling",
+        "cloudformation",
+        "embedded",
+        "regions",
+        "gateway",
+        "server",
     ),
 }
 # From here on rooms may load the CDK, boto3 or moto.
