@@ -30,7 +30,10 @@ def nested() -> tuple[Stack, Stack]:
             "Bad": "text",
         },
         parent=outer,
-        given={"Given": {"Ref": "Mine"}, "Round": {"Fn::GetAtt": "Child.Outputs.Loop"}},
+        parameters={
+            "Given": {"Ref": "Mine"},
+            "Round": {"Fn::GetAtt": "Child.Outputs.Loop"},
+        },
     )
     inner.outputs["Loop"] = {"Value": {"Ref": "Round"}}  # type: ignore[index] # ours
     outer.nested["Child"] = inner

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.cli.commands._asking import Asked, read_prompt
+from cdk_sagemaker_llm.cli.commands._asking import QuestionOptions, read_prompt
 from cdk_sagemaker_llm.cli.commands._options import MisuseError
 from cdk_sagemaker_llm.cli.commands.chat import Conversation
 from cdk_sagemaker_llm.cli.output import answers
@@ -37,7 +37,7 @@ def options(*parameter: str) -> Options:
     """
     Read parameters.
     """
-    return Asked(parameter=list(parameter)).options()
+    return QuestionOptions(parameter=list(parameter)).options()
 
 
 class TestOptions:
@@ -55,7 +55,7 @@ class TestOptions:
         """
         Zero is a temperature.
         """
-        assert Asked(
+        assert QuestionOptions(
             max_new_tokens=1,
             temperature=0.0,
             stop=["a", "b"],

@@ -111,7 +111,10 @@ def test_values_come_through_nested_stacks_and_exports() -> None:
         {},
         outputs={"Size": {"Value": {"Ref": "Given"}}},
         parent=outer,
-        given={"Given": {"Ref": "Model"}, "Round": {"Fn::GetAtt": "Child.Outputs.R"}},
+        parameters={
+            "Given": {"Ref": "Model"},
+            "Round": {"Fn::GetAtt": "Child.Outputs.R"},
+        },
     )
     inner.outputs["R"] = {"Value": {"Ref": "Round"}}  # type: ignore[index] # ours
     outer.nested["Child"] = inner
