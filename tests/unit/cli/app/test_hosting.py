@@ -18,9 +18,9 @@ from cdk_sagemaker_llm.cli.output import plans
 from cdk_sagemaker_llm.fit import ResourceRequirements
 from cdk_sagemaker_llm.models import HuggingFaceModel, architecture_of
 from cdk_sagemaker_llm.simulation.traffic.lengths import Lengths
-from tests.unit.cli.test_fleets import Resources, component, host, read, resource
-from tests.unit.cli.test_foreign_apps import LMI, MODEL
-from tests.unit.cli.test_subjects import assembly, template
+from tests.unit.cli.app.test_fleets import Resources, component, host, read, resource
+from tests.unit.cli.app.test_foreign_apps import LMI, MODEL
+from tests.unit.cli.commands.test_check_subjects import assembly, template
 
 LARGE, SMALL = "ml.g6e.12xlarge", "ml.g5.2xlarge"
 POOLS = [

@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
 from cdk_sagemaker_llm.fit import ResourceRequirements
 from cdk_sagemaker_llm.simulation.fleet import Pool, ScaleIn
 from cdk_sagemaker_llm.simulation.scaling import StepScaling, TargetTracking
-from tests.unit.cli.simulating.templates import (
+from tests.unit.cli.app.templates import (
     Resources,
     components,
     name_of,

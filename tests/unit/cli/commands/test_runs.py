@@ -11,7 +11,7 @@ import pytest
 from cdk_sagemaker_llm.cli.app.simulated import HostedVariant, read_hosted
 from cdk_sagemaker_llm.cli.commands._runs import with_changes
 from cdk_sagemaker_llm.simulation.scaling import Bounds, TargetTracking
-from tests.unit.cli.simulating.templates import (
+from tests.unit.cli.app.templates import (
     COPIES,
     components,
     target,
