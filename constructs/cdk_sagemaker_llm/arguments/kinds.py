@@ -190,14 +190,14 @@ def one_of(*choices: object) -> Kind:
 
 def either(*kinds: Kind) -> Kind:
     """
-    Return the kind of what is of any of several kinds; that it may be left out is not
+    Return the kind of what is of any of several kinds; that it may be omitted is not
     said.
     """
-    untold = (NONE, WHOLE_NUMBER) if NUMBER in kinds else (NONE,)
-    told = [kind for kind in kinds if kind not in untold]
+    unnamed = (NONE, WHOLE_NUMBER) if NUMBER in kinds else (NONE,)
+    named = [kind for kind in kinds if kind not in unnamed]
 
     def way_out(value: object) -> str:
-        return next(filter(None, (kind.way_out(value) for kind in told)), "")
+        return next(filter(None, (kind.way_out(value) for kind in named)), "")
 
     def parts(name: str, value: object) -> Iterator[Fault]:
         found = [list(k.parts(name, value)) for k in kinds if k.holds(value)]
@@ -205,7 +205,7 @@ def either(*kinds: Kind) -> Kind:
             yield from found[0]
 
     return Kind(
-        words=any_of(dict.fromkeys(kind.words for kind in told)),
+        words=any_of(dict.fromkeys(kind.words for kind in named)),
         holds=lambda value: any(kind.holds(value) for kind in kinds),
         way_out=way_out,
         parts=parts,

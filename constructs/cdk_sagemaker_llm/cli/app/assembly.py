@@ -51,7 +51,7 @@ class Stack:
 
         parent: The stack around it; ``None`` if it is not nested.
 
-        given: The parameters that the stack around it passes.
+        parameters: The parameters that the stack around it passes.
 
         nested: The stacks in it by logical id.
 
@@ -66,7 +66,7 @@ class Stack:
     template: Path = field(default=Path(), compare=False)
     outputs: Mapping[str, Any] = field(default_factory=dict, compare=False)
     parent: Stack | None = field(default=None, compare=False, repr=False)
-    given: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
     nested: dict[str, Stack] = field(default_factory=dict, compare=False, repr=False)
     exports: Exports = field(default_factory=dict, compare=False, repr=False)
     content: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -260,7 +260,7 @@ def _read_content(found: Assembly, outline: Stack, content: Mapping[str, Any]) -
         outline.template,
         outputs,
         outline.parent,
-        outline.given,
+        outline.parameters,
         exports=found.exports,
         content=content,
     )
@@ -283,12 +283,17 @@ def _read_nested(
     if file is None:
         found.unopened.append(full_name)
         return
-    given = resource.get("Properties", {}).get("Parameters", {})
+    parameters = resource.get("Properties", {}).get("Parameters", {})
     if (stack.folder / file) in _templates_around(stack):
         found.faults.append(f"{stack.template}: {name} must not be nested in itself")
         return
     outline = Stack(
-        full_name, stack.folder, {}, stack.folder / file, parent=stack, given=given
+        full_name,
+        stack.folder,
+        {},
+        stack.folder / file,
+        parent=stack,
+        parameters=parameters,
     )
     try:
         stack.nested[name] = _read_stack(found, outline)

@@ -158,8 +158,8 @@ def _component_report(stack: Stack, name: str, specification: Shape) -> Report:
         return _adapter_report(subject, specification)
     container = {**own, "ModelDataUrl": own.get("ArtifactUrl")}
     report = _container_report(subject, stack, container, _reserved(specification))
-    given = own.get("Environment", {})
-    many = [] if is_intrinsic(given) else variable_findings(given)
+    environment = own.get("Environment", {})
+    many = [] if is_intrinsic(environment) else variable_findings(environment)
     return replace(report, findings=[*many, *report.findings])
 
 
@@ -262,7 +262,7 @@ def _findings(subject: _Subject) -> list[Finding]:
     if is_intrinsic(subject.container.get("Environment", {})):
         return found
     types = {str(hardware) for hardware, _ in subject.hosts}
-    told = container_findings(
+    serving_findings = container_findings(
         Container(
             image=image, files=files, environment=_environment(subject.container)
         ),
@@ -271,8 +271,10 @@ def _findings(subject: _Subject) -> list[Finding]:
         network_isolation=subject.is_isolated,
         instance_type=types.pop() if len(types) == 1 else None,
     )
-    shown = credential_findings("environment", _environment(subject.container))
-    return found + [one for one in [*told, *shown] if one not in found]
+    credentials = credential_findings("environment", _environment(subject.container))
+    return found + [
+        one for one in [*serving_findings, *credentials] if one not in found
+    ]
 
 
 def _left_out(subject: _Subject) -> Iterator[str]:
@@ -280,22 +282,22 @@ def _left_out(subject: _Subject) -> Iterator[str]:
         where = subject.model_data
         if subject.image.family in LMI:
             yield f"what is at {where}: it is not in the assembly"
-    given = subject.container.get("Environment", {})
-    if is_intrinsic(given):
+    environment = subject.container.get("Environment", {})
+    if is_intrinsic(environment):
         yield "its environment: it is known at deployment only"
         return
-    open_ = [name for name, value in given.items() if isinstance(value, Mapping)]
-    secret = [name for name in open_ if "{{resolve:" in text_of(given[name])]
+    open_ = [name for name, value in environment.items() if isinstance(value, Mapping)]
+    secret = [name for name in open_ if "{{resolve:" in text_of(environment[name])]
     named = sorted(set(open_) - set(secret))
     if named:
         yield f"{', '.join(named)}: known at deployment only"
 
 
 def _environment(container: Shape) -> dict[str, str]:
-    given = container.get("Environment", {})
-    if is_intrinsic(given):
+    environment = container.get("Environment", {})
+    if is_intrinsic(environment):
         return {}
-    return {name: _value(value) for name, value in given.items()}
+    return {name: _value(value) for name, value in environment.items()}
 
 
 def _value(value: object) -> str:

@@ -77,7 +77,7 @@ class Choice(NamedTuple):
     Args:
         shape: The instance pool, or the variant itself if it has one type.
 
-        instance_type: What names the type; ``None`` where it is left out.
+        instance_type: What names the type; ``None`` where it is omitted.
 
         model: What names the model that fills its instances; ``None`` if components
             share them.
@@ -334,9 +334,9 @@ class App:
         """
         Note something that is not simulated.
         """
-        told = f"{subject}: {why}"
-        if told not in self.left_out:
-            self.left_out.append(told)
+        reason = f"{subject}: {why}"
+        if reason not in self.left_out:
+            self.left_out.append(reason)
 
     def configs(self) -> list[EndpointConfig]:
         """
@@ -348,8 +348,8 @@ class App:
         """
         Return the configuration of an endpoint; ``None`` if it is not in the app.
         """
-        wanted = self.find(endpoint.properties.get("EndpointConfigName"))
-        found = (one for one in self.configs() if one.resource.key == wanted)
+        key = self.find(endpoint.properties.get("EndpointConfigName"))
+        found = (one for one in self.configs() if one.resource.key == key)
         return next(found, None)
 
     def components(self) -> list[Component]:
@@ -373,8 +373,8 @@ class App:
         """
         Return the model that a value names; ``None`` if it is not in the app.
         """
-        wanted = self.find(name)
-        return next((one for one in self.of_type("Model") if one.key == wanted), None)
+        key = self.find(name)
+        return next((one for one in self.of_type("Model") if one.key == key), None)
 
     def target_of(self, one: Resource) -> Target | None:
         """

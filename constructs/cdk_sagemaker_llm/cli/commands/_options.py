@@ -32,20 +32,20 @@ _PRICE_LIST = "aws"
 Component: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="The inference component's name. If left out, the endpoint has none."
+        help="The inference component's name. If omitted, the endpoint has none."
     ),
 ]
 Variant: TypeAlias = Annotated[
-    str | None, typer.Option(help="The variant. If left out, SageMaker chooses.")
+    str | None, typer.Option(help="The variant. If omitted, SageMaker chooses.")
 ]
 Region: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="The region. If left out, that of the AWS settings."),
+    typer.Option(help="The region. If omitted, that of the AWS settings."),
 ]
 EndpointUrl: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="The runtime's address, such as the embedded AWS's. If left out, "
+        help="The runtime's address, such as the embedded AWS's. If omitted, "
         "AWS_ENDPOINT_URL, else AWS's own."
     ),
 ]
@@ -77,11 +77,11 @@ def grouped(command: Command) -> Command:
     }
 
     @wraps(command)
-    def run(**given: Any) -> None:  # noqa: ANN401 - whatever the options are
+    def run(**arguments: Any) -> None:  # noqa: ANN401 - whatever the options are
         for name, group in groups.items():
-            own = {one.name: given.pop(one.name) for one in options[name]}
-            given[name] = group(**own)  # type: ignore[operator] # a data class
-        command(**given)
+            own = {one.name: arguments.pop(one.name) for one in options[name]}
+            arguments[name] = group(**own)  # type: ignore[operator] # a data class
+        command(**arguments)
 
     parameters = [
         each
@@ -167,7 +167,7 @@ def moment(flag: str, text: str) -> datetime:
 
 
 def named_numbers(
-    flag: str, given: Sequence[str], known: Mapping[str, str]
+    flag: str, arguments: Sequence[str], known: Mapping[str, str]
 ) -> dict[str, str]:
     """
     Read several ``name=value``; the values are left as they are.
@@ -175,12 +175,12 @@ def named_numbers(
     Args:
         flag: Where they are from.
 
-        given: What was written.
+        arguments: What was written.
 
         known: The names there are, each with an example of a value.
     """
     found = {}
-    for text in given:
+    for text in arguments:
         name, sign, value = text.partition("=")
         if not sign or name not in known:
             examples = ", ".join(f"{key}={value}" for key, value in known.items())
@@ -217,12 +217,12 @@ def positive(flag: str, text: str) -> float:
     return found
 
 
-def refuse_unwritable(files: Mapping[str, Path | None]) -> None:
+def check_writable(files: Mapping[str, Path | None]) -> None:
     """
-    Refuse files that cannot be written, by their options.
+    Check that files can be written.
 
     Raises:
-        ValueError: If there are any; one line for each.
+        ValueError: If some cannot; one line for each.
     """
     faults = [
         f"{flag} {path} cannot be written: {why}"
@@ -258,7 +258,7 @@ class PriceOptions:
     prices: Annotated[
         str | None,
         typer.Option(
-            help="A JSON file of US dollars an hour, or aws for its list; left out, "
+            help="A JSON file of US dollars an hour, or aws for its list; if omitted, "
             "no costs are told."
         ),
     ] = None

@@ -65,33 +65,36 @@ def check(
     container: Annotated[
         str | None,
         typer.Option(
-            help=f"The image family: {', '.join(CONTAINERS)}; left out, any that would "
-            "take the file."
+            help=f"The image family: {', '.join(CONTAINERS)}; if omitted, any that "
+            "would take the file."
         ),
     ] = None,
     version: Annotated[
-        str | None, typer.Option(help="The LMI version, such as 0.26.0; left out, any.")
+        str | None,
+        typer.Option(help="The LMI version, such as 0.26.0; if omitted, any."),
     ] = None,
     instance_type: Annotated[
         str | None,
         typer.Option(
-            help="The instance type, for its accelerators; left out, unknown."
+            help="The instance type, for its accelerators; if omitted, unknown."
         ),
     ] = None,
     accelerators: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Devices that each copy has; left out, the instance's."
+            min=1, help="Devices that each copy has; if omitted, the instance's."
         ),
     ] = None,
     architecture: Annotated[
         str | None,
-        typer.Option(help="The model's class: MistralForCausalLM; left out, unknown."),
+        typer.Option(
+            help="The model's class: MistralForCausalLM; if omitted, unknown."
+        ),
     ] = None,
     backend: Annotated[
         str | None,
         typer.Option(
-            help=f"What must run: {', '.join(BACKENDS)}; left out, any of it."
+            help=f"What must run: {', '.join(BACKENDS)}; if omitted, any of it."
         ),
     ] = None,
     as_json: Annotated[

@@ -211,21 +211,21 @@ def memory_figure(plans: Sequence[Plan]) -> Figure:
             "--plot needs matplotlib; install it with: "
             "pip install 'cdk-sagemaker-llm[plot]'"
         ) from fault
-    shown = plans[:_MOST_BARS]
-    if not shown:
+    rows = plans[:_MOST_BARS]
+    if not rows:
         raise ValueError("there is nothing to draw: no instance type fits")
-    figure = Figure(figsize=(9, 1.5 + 0.45 * len(shown)), layout="constrained")
+    figure = Figure(figsize=(9, 1.5 + 0.45 * len(rows)), layout="constrained")
     axes = figure.subplots()
     labels = [
         f"{plan.instance_type.name} (degree {plan.tensor_parallel_degree})"
-        for plan in shown
+        for plan in rows
     ]
-    begun = [0.0] * len(shown)
-    for name in shown[0].terms.items():
-        sizes = [plan.terms.items()[name] / GIB for plan in shown]
+    begun = [0.0] * len(rows)
+    for name in rows[0].terms.items():
+        sizes = [plan.terms.items()[name] / GIB for plan in rows]
         axes.barh(labels, sizes, left=begun, label=name.replace("_", " "))
         begun = [left + size for left, size in zip(begun, sizes, strict=True)]
-    for index, plan in enumerate(shown):
+    for index, plan in enumerate(rows):
         edge = plan.capacity / GIB
         axes.plot([edge, edge], [index - 0.45, index + 0.45], color="black")
         least, most = plan.best.terms.total / GIB, plan.terms.total / GIB

@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from cdk_sagemaker_llm.cli.commands._loading import (
-    Asked,
+    LoadOptions,
     flag_of,
     line_of,
     parameters_of,
@@ -445,7 +445,7 @@ def test_each_option_becomes_its_setting() -> None:
     """
     And what is left out is what the library takes, too.
     """
-    asked = Asked(
+    load = LoadOptions(
         component="llama",
         variant="blue",
         spawn_rate=3.0,
@@ -462,7 +462,7 @@ def test_each_option_becomes_its_setting() -> None:
         endpoint_url="http://localhost:1",
     )
 
-    assert asked.settings("chat", users=5) == LoadSettings(
+    assert load.settings("chat", users=5) == LoadSettings(
         endpoint="chat",
         component="llama",
         variant="blue",
@@ -480,7 +480,7 @@ def test_each_option_becomes_its_setting() -> None:
         region="eu-west-1",
         endpoint_url="http://localhost:1",
     )
-    assert Asked().settings("chat") == LoadSettings(endpoint="chat")
+    assert LoadOptions().settings("chat") == LoadSettings(endpoint="chat")
 
 
 @pytest.mark.parametrize(

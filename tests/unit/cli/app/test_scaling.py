@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.simulation.scaling import (
     StepScaling,
     TargetTracking,
 )
-from tests.unit.cli.simulating.templates import (
+from tests.unit.cli.app.templates import (
     COPIES,
     Resources,
     components,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cdk_sagemaker_llm.cli.app.simulated import read_hosted
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
-from tests.unit.cli.simulating.templates import (
+from tests.unit.cli.app.templates import (
     COPIES,
     Resources,
     components,

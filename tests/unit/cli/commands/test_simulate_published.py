@@ -13,8 +13,7 @@ from aws_cdk import App
 
 from cdk_sagemaker_llm.catalog import find_instance_type
 from stacks.mistral_trtllm import MistralTrtLlmStack
-from tests.unit.cli.simulating.command import facts
-from tests.unit.cli.simulating.templates import (
+from tests.unit.cli.app.templates import (
     COPIES,
     Resources,
     components,
@@ -25,6 +24,7 @@ from tests.unit.cli.simulating.templates import (
     tracking,
     variant,
 )
+from tests.unit.cli.commands.simulations import facts
 
 MINUTE = 60.0
 

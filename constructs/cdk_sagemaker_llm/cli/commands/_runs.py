@@ -1,5 +1,5 @@
 """
-An app as it is, with other settings, and another app beside it.
+What ``simulate`` runs: an app as it is or with other settings, and another beside it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Annotated
 
 import typer
 
-from cdk_sagemaker_llm.cli.app.playing import Told, play
+from cdk_sagemaker_llm.cli.app.playing import RunSettings, play
 from cdk_sagemaker_llm.cli.app.scaling import Scaling
 from cdk_sagemaker_llm.cli.app.simulated import (
-    Hosted,
     HostedApp,
     HostedModel,
+    HostedVariant,
     read_hosted,
 )
 from cdk_sagemaker_llm.cli.commands._options import (
@@ -27,8 +27,14 @@ from cdk_sagemaker_llm.cli.commands._options import (
 )
 from cdk_sagemaker_llm.cli.output.runs import Run
 from cdk_sagemaker_llm.simulation.scaling import Bounds, Policy, TargetTracking
+from cdk_sagemaker_llm.simulation.scenario import Method
+from cdk_sagemaker_llm.simulation.service.measurement import (
+    Measurement,
+    read_service_times,
+)
 
-_KNOWN: Mapping[str, str] = {
+_METHODS: Mapping[str, Method] = {"requests": "requests", "aggregate": "aggregate"}
+_SETTINGS: Mapping[str, str] = {
     "target": "8",
     "scale-out-cooldown": "30s",
     "scale-in-cooldown": "300s",
@@ -38,6 +44,74 @@ _KNOWN: Mapping[str, str] = {
     "copies": "2",
     "max-instances": "8",
 }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServingOptions:
+    """
+    How requests are served, and on what.
+    """
+
+    service_times: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A file of measured service times, one for each model; if "
+            "omitted, they are estimated from the accelerators' bandwidth and "
+            "arithmetic."
+        ),
+    ] = None
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="requests or aggregate; if omitted, whichever suits the rate."
+        ),
+    ] = None
+    available: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How many instances of a type can be had, as ml.g5.xlarge=2; "
+            "if omitted, as many as are asked for."
+        ),
+    ] = None
+
+    def measured(self) -> tuple[Measurement, ...]:
+        """
+        Read the measured service times.
+
+        Raises:
+            ValueError: If a file cannot be read.
+        """
+        return tuple(map(_measured, self.service_times or ()))
+
+    def way(self) -> Method | None:
+        """
+        Read how the run is computed; ``None`` for whichever suits.
+
+        Raises:
+            ValueError: If there is no such way.
+        """
+        if self.method is not None and self.method not in _METHODS:
+            raise ValueError(
+                f"--method must be requests or aggregate, got {self.method!r}"
+            )
+        return _METHODS[self.method] if self.method else None
+
+    def limits(self) -> dict[str, int]:
+        """
+        Read how many instances can be had, by type.
+
+        Raises:
+            ValueError: If one is written otherwise.
+        """
+        found = {}
+        for text in self.available or ():
+            name, sign, number = text.partition("=")
+            if not sign or not name.startswith("ml."):
+                raise ValueError(
+                    f"--available must be such as ml.g5.xlarge=2, got {text!r}"
+                )
+            found[name] = whole(f"--available {name}", number)
+        return found
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,18 +125,18 @@ class ComparingOptions:
         typer.Option(
             "--set",
             help="Another setting than the app's, as target=8, max=6, scale-out-"
-            "cooldown=30s; left out, the app's.",
+            "cooldown=30s; if omitted, the app's.",
         ),
     ] = None
     compare: Annotated[
         Path | None,
-        typer.Option(help="Another app, to set beside this one; left out, none."),
+        typer.Option(help="Another app, to set beside this one; if omitted, none."),
     ] = None
     compare_with: Annotated[
         list[str] | None,
         typer.Option(
             help="The same app with other settings beside it, as target=8; "
-            "several go together; left out, none."
+            "several go together; if omitted, none."
         ),
     ] = None
 
@@ -92,19 +166,19 @@ class Subject:
     other_settings: Sequence[str]
     _apps: dict[Path, HostedApp] = field(default_factory=dict, init=False, repr=False)
 
-    def run(self, told: Told) -> Run:
+    def run(self, run_settings: RunSettings) -> Run:
         """
         Play out the app itself.
         """
-        if told.available:
+        if run_settings.available:
             paths = [self.app, *([self.other] if self.other else [])]
             used = set().union(*(_types(self._read(path)) for path in paths))
-            _refuse_unused(told.available, used)
+            _check_available(run_settings.available, used)
         name = " ".join([str(self.app), *self.settings])
         app = self._read(self.app)
-        return _run(app, "--set", self.settings, told, name, app)
+        return _run(app, "--set", self.settings, run_settings, name, app)
 
-    def others(self, told: Told) -> list[Run]:
+    def others(self, run_settings: RunSettings) -> list[Run]:
         """
         Play out what it is compared with.
         """
@@ -113,18 +187,20 @@ class Subject:
         if self.other is not None:
             name = " ".join([str(self.other), *self.settings])
             app = self._read(self.other)
-            found.append(_run(app, "--set", self.settings, told, name, first))
+            found.append(_run(app, "--set", self.settings, run_settings, name, first))
         if self.other_settings:
             settings = [*self.settings, *self.other_settings]
             name = " ".join(["with", *settings])
-            found.append(_run(first, "--compare-with", settings, told, name, first))
+            found.append(
+                _run(first, "--compare-with", settings, run_settings, name, first)
+            )
         return found
 
     def _read(self, path: Path) -> HostedApp:
         if path not in self._apps:
             self._apps[path] = read_hosted(path)
         app = self._apps[path]
-        found = tuple(one for one in app.variants if self._is_meant(one))
+        found = tuple(one for one in app.variants if self._is_chosen(one))
         if not app.variants:
             reasons = "".join(f"\n{why}" for why in app.left_out)
             raise ValueError(
@@ -138,8 +214,18 @@ class Subject:
             )
         return replace(app, variants=found)
 
-    def _is_meant(self, hosted: Hosted) -> bool:
+    def _is_chosen(self, hosted: HostedVariant) -> bool:
         return (self.endpoint or "").lower() in hosted.endpoint.lower()
+
+
+def _measured(path: Path) -> Measurement:
+    try:
+        return read_service_times(path)
+    except OSError as fault:
+        raise ValueError(
+            f"--service-times {path} cannot be read: {fault.strerror}; leave it out "
+            "to estimate them"
+        ) from fault
 
 
 def _types(app: HostedApp) -> set[str]:
@@ -150,21 +236,21 @@ def _run(  # noqa: PLR0917 - what makes one run of several
     app: HostedApp,
     flag: str,
     settings: Sequence[str],
-    told: Told,
+    run_settings: RunSettings,
     name: str,
     first: HostedApp,
 ) -> Run:
-    variants = changed(app.variants, flag, settings)
-    played = [
+    variants = with_changes(app.variants, flag, settings)
+    results = [
         replace(one, notes=(*one.notes, *app.assumed))
-        for one in play(variants, told, first.variants)
+        for one in play(variants, run_settings, first.variants)
     ]
-    return Run(name=name, played=played, left_out=app.left_out)
+    return Run(name=name, results=results, left_out=app.left_out)
 
 
-def changed(
-    variants: Sequence[Hosted], flag: str, given: Sequence[str]
-) -> tuple[Hosted, ...]:
+def with_changes(
+    variants: Sequence[HostedVariant], flag: str, settings: Sequence[str]
+) -> tuple[HostedVariant, ...]:
     """
     Return the variants with other settings.
 
@@ -173,20 +259,20 @@ def changed(
 
         flag: Where the settings are from, for messages.
 
-        given: The settings, as ``name=value``.
+        settings: The settings, as ``name=value``.
 
     Raises:
         ValueError: If there is no such setting, or nothing that it would change.
     """
-    wanted = named_numbers(flag, given, _KNOWN)
-    found = tuple(_changed(one, flag, wanted) for one in variants)
-    policies = {"target", "scale-out-cooldown", "scale-in-cooldown"} & wanted.keys()
-    if policies and not any(_tracked(one) for one in variants):
+    changes = named_numbers(flag, settings, _SETTINGS)
+    found = tuple(_with_changes(one, flag, changes) for one in variants)
+    policies = {"target", "scale-out-cooldown", "scale-in-cooldown"} & changes.keys()
+    if policies and not any(_tracks_target(one) for one in variants):
         raise ValueError(
             f"{flag} {', '.join(sorted(policies))} changes a target tracking policy, "
             "and the app has none"
         )
-    bounds = {"min", "max"} & wanted.keys()
+    bounds = {"min", "max"} & changes.keys()
     if bounds and not any(m.scaling for one in variants for m in one.models):
         raise ValueError(
             f"{flag} {', '.join(sorted(bounds))} changes the bounds of scaling, and "
@@ -195,7 +281,7 @@ def changed(
     return found
 
 
-def _tracked(hosted: Hosted) -> bool:
+def _tracks_target(hosted: HostedVariant) -> bool:
     return any(
         isinstance(policy, TargetTracking)
         for model in hosted.models
@@ -204,13 +290,15 @@ def _tracked(hosted: Hosted) -> bool:
     )
 
 
-def _changed(hosted: Hosted, flag: str, wanted: Mapping[str, str]) -> Hosted:
-    models = tuple(_model(model, flag, wanted) for model in hosted.models)
+def _with_changes(
+    hosted: HostedVariant, flag: str, changes: Mapping[str, str]
+) -> HostedVariant:
+    models = tuple(_model(model, flag, changes) for model in hosted.models)
     instances, most = hosted.instances, hosted.maximum
-    if "instances" in wanted:
-        instances = whole(f"{flag} instances", wanted["instances"], 1)
-    if "max-instances" in wanted:
-        most = whole(f"{flag} max-instances", wanted["max-instances"], 1)
+    if "instances" in changes:
+        instances = whole(f"{flag} instances", changes["instances"], 1)
+    if "max-instances" in changes:
+        most = whole(f"{flag} max-instances", changes["max-instances"], 1)
     least = hosted.minimum
     fixed = least == hosted.instances == hosted.maximum and not hosted.managed
     scaling = models[0].scaling if models and models[0].needs is None else None
@@ -218,7 +306,7 @@ def _changed(hosted: Hosted, flag: str, wanted: Mapping[str, str]) -> Hosted:
         least, most = scaling.bounds.minimum, scaling.bounds.maximum
     elif fixed:
         least = most = instances
-    if "instances" in wanted and models and models[0].needs is None:
+    if "instances" in changes and models and models[0].needs is None:
         models = (replace(models[0], copies=instances), *models[1:])
     return replace(
         hosted,
@@ -229,54 +317,54 @@ def _changed(hosted: Hosted, flag: str, wanted: Mapping[str, str]) -> Hosted:
     )
 
 
-def _model(model: HostedModel, flag: str, wanted: Mapping[str, str]) -> HostedModel:
+def _model(model: HostedModel, flag: str, changes: Mapping[str, str]) -> HostedModel:
     copies = model.copies
-    if "copies" in wanted and model.needs is not None:
-        copies = whole(f"{flag} copies", wanted["copies"])
+    if "copies" in changes and model.needs is not None:
+        copies = whole(f"{flag} copies", changes["copies"])
     if model.scaling is None:
         return replace(model, copies=copies)
-    return replace(model, copies=copies, scaling=_scaling(model.scaling, flag, wanted))
+    return replace(model, copies=copies, scaling=_scaling(model.scaling, flag, changes))
 
 
-def _scaling(scaling: Scaling, flag: str, wanted: Mapping[str, str]) -> Scaling:
+def _scaling(scaling: Scaling, flag: str, changes: Mapping[str, str]) -> Scaling:
     bounds = scaling.bounds
     least, most = bounds.minimum, bounds.maximum
-    if "min" in wanted:
-        least = whole(f"{flag} min", wanted["min"])
-    if "max" in wanted:
-        most = whole(f"{flag} max", wanted["max"], 1)
+    if "min" in changes:
+        least = whole(f"{flag} min", changes["min"])
+    if "max" in changes:
+        most = whole(f"{flag} max", changes["max"], 1)
     if least > most:
         raise ValueError(f"{flag} must leave min at most max, got {least} and {most}")
     return replace(
         scaling,
         bounds=Bounds(minimum=least, maximum=most),
-        policies=tuple(_policy(each, flag, wanted) for each in scaling.policies),
+        policies=tuple(_policy(each, flag, changes) for each in scaling.policies),
     )
 
 
-def _policy(policy: Policy, flag: str, wanted: Mapping[str, str]) -> Policy:
+def _policy(policy: Policy, flag: str, changes: Mapping[str, str]) -> Policy:
     if not isinstance(policy, TargetTracking):
         return policy
 
-    def given(name: str, read: Callable[[str, str], float], otherwise: float) -> float:
-        return read(f"{flag} {name}", wanted[name]) if name in wanted else otherwise
+    def new(name: str, read: Callable[[str, str], float], otherwise: float) -> float:
+        return read(f"{flag} {name}", changes[name]) if name in changes else otherwise
 
     return replace(
         policy,
-        target=given("target", positive, policy.target),
-        scale_out_cooldown=given(
+        target=new("target", positive, policy.target),
+        scale_out_cooldown=new(
             "scale-out-cooldown", seconds, policy.scale_out_cooldown
         ),
-        scale_in_cooldown=given("scale-in-cooldown", seconds, policy.scale_in_cooldown),
+        scale_in_cooldown=new("scale-in-cooldown", seconds, policy.scale_in_cooldown),
     )
 
 
-def _refuse_unused(available: Collection[str], known: Collection[str]) -> None:
+def _check_available(available: Collection[str], known: Collection[str]) -> None:
     """
-    Refuse instance types that are limited and that nothing uses.
+    Check that the app uses the instance types that are limited.
 
     Raises:
-        ValueError: If there are any.
+        ValueError: If it does not use one.
     """
     for name in available:
         if name not in known:

@@ -13,8 +13,8 @@ from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.cli.app.assembly import Stack
 from cdk_sagemaker_llm.cli.app.findings import hosted_reports
 from cdk_sagemaker_llm.cli.app.hosting import EndpointConfig, Resource, Variant
-from tests.unit.cli.test_foreign_apps import LMI, MODEL
-from tests.unit.cli.test_subjects import assembly, template
+from tests.unit.cli.app.test_foreign_apps import LMI, MODEL
+from tests.unit.cli.commands.test_check_subjects import assembly, template
 
 SERVER = find_image("vllm-server", "2.6").uri("eu-west-1")
 ROLLING = find_image("vllm-server", "2").uri("eu-west-1")

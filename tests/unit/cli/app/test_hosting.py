@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli.app.containers import Served
+from cdk_sagemaker_llm.cli.app.containers import ServedModel
 from cdk_sagemaker_llm.cli.app.findings import hosted_reports
 from cdk_sagemaker_llm.cli.app.fleets import VariantPlan, quotas
 from cdk_sagemaker_llm.cli.app.playing import service_of
@@ -18,9 +18,9 @@ from cdk_sagemaker_llm.cli.output import plans
 from cdk_sagemaker_llm.fit import ResourceRequirements
 from cdk_sagemaker_llm.models import HuggingFaceModel, architecture_of
 from cdk_sagemaker_llm.simulation.traffic.lengths import Lengths
-from tests.unit.cli.test_fleets import Resources, component, host, read, resource
-from tests.unit.cli.test_foreign_apps import LMI, MODEL
-from tests.unit.cli.test_subjects import assembly, template
+from tests.unit.cli.app.test_fleets import Resources, component, host, read, resource
+from tests.unit.cli.app.test_foreign_apps import LMI, MODEL
+from tests.unit.cli.commands.test_check_subjects import assembly, template
 
 LARGE, SMALL = "ml.g6e.12xlarge", "ml.g5.2xlarge"
 POOLS = [
@@ -288,7 +288,7 @@ def test_service_times_follow_what_is_reserved_on_a_type() -> None:
             "ml.g6e.24xlarge": ResourceRequirements(accelerators=2),
         },
         copies=1,
-        served=Served(model=zephyr.model_id, architecture=architecture_of(zephyr)),
+        served=ServedModel(model=zephyr.model_id, architecture=architecture_of(zephyr)),
     )
 
     one, two = (

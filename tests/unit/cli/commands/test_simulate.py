@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cli.simulating.command import facts, simulate
-from tests.unit.cli.simulating.templates import (
+from tests.unit.cli.app.templates import (
     components,
     target,
     template,
     tracking,
     variant,
 )
+from tests.unit.cli.commands.simulations import facts, simulate
 
 BUSY = ("--traffic", "constant", "--rate", "20/min", "--even", "--duration", "30m")
 

@@ -24,7 +24,7 @@ from cdk_sagemaker_llm import (
     ResourceRequirements,
 )
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 MISTRAL = "mistralai/Mistral-7B-v0.1"
 LLAMA_13B = "meta-llama/Llama-2-13b-hf"
 IMAGE = "111111111111.dkr.ecr.us-east-1.amazonaws.com/model:1"

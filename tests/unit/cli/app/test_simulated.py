@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.cli.app.simulated import Hosted, HostedApp, read_hosted
+from cdk_sagemaker_llm.cli.app.simulated import HostedApp, HostedVariant, read_hosted
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
 from cdk_sagemaker_llm.fit import ResourceRequirements
 from cdk_sagemaker_llm.simulation.fleet import Pool, ScaleIn
 from cdk_sagemaker_llm.simulation.scaling import StepScaling, TargetTracking
-from tests.unit.cli.simulating.templates import (
+from tests.unit.cli.app.templates import (
     Resources,
     components,
     name_of,
@@ -37,7 +37,7 @@ def read(folder: Path, resources: Resources, **sections: object) -> HostedApp:
     return read_hosted(template(folder, resources, **sections))
 
 
-def only(folder: Path, resources: Resources) -> Hosted:
+def only(folder: Path, resources: Resources) -> HostedVariant:
     """
     Read the only variant of a template of which nothing is left out.
     """

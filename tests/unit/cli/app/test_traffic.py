@@ -11,7 +11,12 @@ import pytest
 
 from cdk_sagemaker_llm.cli.app.scaling import Scaling
 from cdk_sagemaker_llm.cli.app.simulated import HostedModel
-from cdk_sagemaker_llm.cli.app.traffic import Wanted, carried, shown, traffic_of
+from cdk_sagemaker_llm.cli.app.traffic import (
+    TrafficSettings,
+    rate_at_target,
+    rate_text,
+    traffic_of,
+)
 from cdk_sagemaker_llm.simulation.metrics import Metric, MetricQuery
 from cdk_sagemaker_llm.simulation.scaling import Bounds, TargetTracking
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
@@ -65,7 +70,9 @@ def test_what_a_copy_carries_follows_from_its_target(
     """
     Or from what it can serve.
     """
-    assert carried(one, SERVICE, Wanted().lengths) == pytest.approx(rate)
+    assert rate_at_target(one, SERVICE, TrafficSettings().lengths) == pytest.approx(
+        rate
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +85,7 @@ def test_a_spike_to_four_times_the_target_is_what_there_is(
     From half of it; from nothing where there are no copies.
     """
     one = replace(BY_MINUTE, copies=copies)
-    found = traffic_of(Wanted(), one, SERVICE, 2 * HOUR)
+    found = traffic_of(TrafficSettings(), one, SERVICE, 2 * HOUR)
 
     assert isinstance(found.traffic, Spike)
     assert found.traffic.base == pytest.approx(base / 60)
@@ -90,13 +97,13 @@ def test_what_is_said_is_done() -> None:
     """
     Each shape with its numbers, and in words.
     """
-    said = Wanted(
+    settings = TrafficSettings(
         rate=1.0, peak=3.0, begin=60.0, lasting=120.0, even=True, time_zone="Asia/Tokyo"
     )
-    lengths = said.lengths
+    lengths = settings.lengths
 
     def of(shape: str) -> tuple[object, str]:
-        found = traffic_of(replace(said, shape=shape), BY_MINUTE, SERVICE, HOUR)
+        found = traffic_of(replace(settings, shape=shape), BY_MINUTE, SERVICE, HOUR)
         return found.traffic, found.words
 
     assert of("constant") == (
@@ -132,7 +139,7 @@ def test_constant_traffic_meets_the_target_unless_told() -> None:
     """
     From the start to the end.
     """
-    found = traffic_of(Wanted(shape="constant"), BY_MINUTE, SERVICE, HOUR)
+    found = traffic_of(TrafficSettings(shape="constant"), BY_MINUTE, SERVICE, HOUR)
 
     assert found.words == "5/min from minute 0 on"
 
@@ -141,8 +148,8 @@ def test_a_peak_that_is_not_said_is_four_times_the_rate() -> None:
     """
     And the scale counts for both.
     """
-    wanted = Wanted(rate=2.0, scale=3.0)
-    found = traffic_of(wanted, BY_MINUTE, SERVICE, HOUR)
+    settings = TrafficSettings(rate=2.0, scale=3.0)
+    found = traffic_of(settings, BY_MINUTE, SERVICE, HOUR)
 
     assert found.words == "6/s, and 24/s for 20 minutes from minute 10 on"
 
@@ -151,10 +158,10 @@ def test_users_wait_for_their_answers() -> None:
     """
     As many as are said, times the scale.
     """
-    wanted = Wanted(users=5, scale=2.0)
+    settings = TrafficSettings(users=5, scale=2.0)
 
-    assert traffic_of(wanted, BY_MINUTE, SERVICE, HOUR).traffic == Users(
-        count=10, think=20.0, lengths=wanted.lengths
+    assert traffic_of(settings, BY_MINUTE, SERVICE, HOUR).traffic == Users(
+        count=10, think=20.0, lengths=settings.lengths
     )
 
 
@@ -162,7 +169,7 @@ def test_lengths_may_differ() -> None:
     """
     Around what is said.
     """
-    lengths = Wanted(prompt=100, answer=50, spread=0.5).lengths
+    lengths = TrafficSettings(prompt=100, answer=50, spread=0.5).lengths
 
     assert lengths.prompt == LogNormal(median=100.0, spread=0.5)
     assert lengths.answer == LogNormal(median=50.0, spread=0.5)
@@ -174,21 +181,23 @@ def test_a_csv_file_is_replayed(tmp_path: Path) -> None:
     """
     path = tmp_path / "calls.csv"
     path.write_text("time,prompt_tokens,output_tokens\n0,10,5\n60,20,5\n")
-    found = traffic_of(Wanted(shape=str(path), scale=2.0), BY_MINUTE, SERVICE, HOUR)
+    found = traffic_of(
+        TrafficSettings(shape=str(path), scale=2.0), BY_MINUTE, SERVICE, HOUR
+    )
 
     assert found.traffic == Replay(((0.0, 10, 5), (60.0, 20, 5)), factor=2.0)
     assert found.words == "the requests of calls.csv, 2 times"
     with pytest.raises(ValueError, match="--traffic must be constant, ramp, spike"):
-        traffic_of(Wanted(shape="wave"), BY_MINUTE, SERVICE, HOUR)
+        traffic_of(TrafficSettings(shape="wave"), BY_MINUTE, SERVICE, HOUR)
     with pytest.raises(ValueError, match=r"gone.csv cannot be read: No such file"):
-        traffic_of(Wanted(shape="gone.csv"), BY_MINUTE, SERVICE, HOUR)
+        traffic_of(TrafficSettings(shape="gone.csv"), BY_MINUTE, SERVICE, HOUR)
 
 
 def test_rates_are_written_in_the_unit_that_suits_them() -> None:
     """
     Below one a second by the minute.
     """
-    assert [shown(rate) for rate in (0, 1 / 3, 1, 12.5)] == [
+    assert [rate_text(rate) for rate in (0, 1 / 3, 1, 12.5)] == [
         "0/s",
         "20/min",
         "1/s",

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 GOOD = "engine=MPI\noption.model_id=a/b\noption.rolling_batch=auto\n"
 BAD = f"{GOOD}option.tensor_parallel_degree=all\n"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.cli.commands._asking import Asked, read_prompt
+from cdk_sagemaker_llm.cli.commands._asking import QuestionOptions, read_prompt
 from cdk_sagemaker_llm.cli.commands._options import MisuseError
-from cdk_sagemaker_llm.cli.commands.chat import Conversation
+from cdk_sagemaker_llm.cli.commands.chat import Conversation, cut_off
 from cdk_sagemaker_llm.cli.output import answers
 from cdk_sagemaker_llm.client import (
     AnswerTimeoutError,
@@ -37,7 +37,7 @@ def options(*parameter: str) -> Options:
     """
     Read parameters.
     """
-    return Asked(parameter=list(parameter)).options()
+    return QuestionOptions(parameter=list(parameter)).options()
 
 
 class TestOptions:
@@ -55,7 +55,7 @@ class TestOptions:
         """
         Zero is a temperature.
         """
-        assert Asked(
+        assert QuestionOptions(
             max_new_tokens=1,
             temperature=0.0,
             stop=["a", "b"],
@@ -351,3 +351,30 @@ class TestConversations:
         assert [one["role"] for one in chat.asking("?")] == ["system", "user"]
         assert "/exit" in chat.obey("/help")
         assert chat.obey("/x y") == "/x is no command; /help lists them, //x y sends it"
+
+
+@pytest.mark.parametrize(
+    ("text", "reasoning", "reason", "said"),
+    [
+        ("Yes", "", FinishReason.LENGTH, ", cut off at its length"),
+        ("Yes", "Hm", FinishReason.LENGTH, ", cut off at its length"),
+        ("", "", FinishReason.LENGTH, ", cut off at its length"),
+        (
+            "\n",
+            "Hm",
+            FinishReason.LENGTH,
+            ", cut off at its length while the model thought: raise --max-new-tokens",
+        ),
+        ("", "Hm", FinishReason.STOP_SEQUENCE, ""),
+        ("Yes", "", None, ""),
+    ],
+)
+def test_an_answer_that_is_cut_off_says_so(
+    text: str, reasoning: str, reason: FinishReason | None, said: str
+) -> None:
+    """
+    And why there is none, where all of it was thought.
+    """
+    answer = Generation(text, reasoning=reasoning, finish_reason=reason)
+
+    assert cut_off(answer) == said

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cdk_sagemaker_llm.cli.commands.check import Target, reports_of
-from tests.unit.cli.test_check import run
+from tests.unit.cli.commands.test_check import run
 from tests.unit.serving.lmi.artifacts import GIB, GOOD, packed, sparse
 
 HASH = "ab" * 32

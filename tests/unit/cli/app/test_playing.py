@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.cli.app.containers import Served
+from cdk_sagemaker_llm.cli.app.containers import ServedModel
 from cdk_sagemaker_llm.cli.app.playing import service_of
 from cdk_sagemaker_llm.cli.app.simulated import HostedModel
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
@@ -26,7 +26,7 @@ def model(name: str = MISTRAL, accelerators: int | None = None) -> HostedModel:
     Make a model of the catalogue, on a whole instance unless it reserves something.
     """
     needs = ResourceRequirements(accelerators=accelerators) if accelerators else None
-    served = Served(model=name, architecture=ModelArchitecture.of(name))
+    served = ServedModel(model=name, architecture=ModelArchitecture.of(name))
     return HostedModel(name="blue", needs=needs, copies=1, served=served)
 
 
@@ -72,7 +72,7 @@ def test_a_model_of_the_catalogue_is_estimated_from_its_plan() -> None:
     [
         (
             HostedModel(
-                name="x", needs=None, copies=1, served=Served(unknown="it hides")
+                name="x", needs=None, copies=1, served=ServedModel(unknown="it hides")
             ),
             "ml.g5.xlarge",
             "it hides",

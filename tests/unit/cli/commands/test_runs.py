@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.cli.app.simulated import Hosted, read_hosted
-from cdk_sagemaker_llm.cli.commands._variations import changed
+from cdk_sagemaker_llm.cli.app.simulated import HostedVariant, read_hosted
+from cdk_sagemaker_llm.cli.commands._runs import with_changes
 from cdk_sagemaker_llm.simulation.scaling import Bounds, TargetTracking
-from tests.unit.cli.simulating.templates import (
+from tests.unit.cli.app.templates import (
     COPIES,
     components,
     target,
@@ -21,7 +21,9 @@ from tests.unit.cli.simulating.templates import (
 )
 
 
-def one(folder: Path, *parts: dict[str, dict[str, object]]) -> tuple[Hosted, ...]:
+def one(
+    folder: Path, *parts: dict[str, dict[str, object]]
+) -> tuple[HostedVariant, ...]:
     """
     Read the variant of a template, put together from parts.
     """
@@ -29,7 +31,7 @@ def one(folder: Path, *parts: dict[str, dict[str, object]]) -> tuple[Hosted, ...
     return read_hosted(template(folder, resources)).variants
 
 
-def policy(hosted: Hosted) -> TargetTracking:
+def policy(hosted: HostedVariant) -> TargetTracking:
     """
     Return the only policy of the only model.
     """
@@ -46,7 +48,7 @@ def test_a_policy_has_another_target_and_other_cooldowns(tmp_path: Path) -> None
     """
     before = one(tmp_path, variant(), target(), tracking(ScaleInCooldown=100))
     settings = ["target=8", "scale-out-cooldown=1m"]
-    (after,) = changed(before, "--set", settings)
+    (after,) = with_changes(before, "--set", settings)
 
     found = policy(after)
     assert (found.target, found.scale_out_cooldown) == (8.0, 60.0)
@@ -59,7 +61,7 @@ def test_bounds_and_instances_go_together(tmp_path: Path) -> None:
     A variant that scales has its instances between its bounds.
     """
     before = one(tmp_path, variant(), target(), tracking())
-    (after,) = changed(before, "--set", ["min=2", "max=6", "instances=3"])
+    (after,) = with_changes(before, "--set", ["min=2", "max=6", "instances=3"])
 
     assert (after.instances, after.minimum, after.maximum) == (3, 2, 6)
     assert after.models[0].copies == 3
@@ -71,7 +73,7 @@ def test_what_does_not_scale_keeps_as_many_as_are_set(tmp_path: Path) -> None:
     """
     All of them, all the time.
     """
-    (after,) = changed(one(tmp_path, variant()), "--set", ["instances=3"])
+    (after,) = with_changes(one(tmp_path, variant()), "--set", ["instances=3"])
 
     assert (after.instances, after.minimum, after.maximum) == (3, 3, 3)
 
@@ -86,7 +88,7 @@ def test_components_have_other_copies_and_more_instances(tmp_path: Path) -> None
         components(ManagedInstanceScaling=managed),
         target("inference-component/${Llama.InferenceComponentName}", COPIES),
     )
-    (after,) = changed(before, "--set", ["copies=2", "max-instances=5"])
+    (after,) = with_changes(before, "--set", ["copies=2", "max-instances=5"])
 
     assert (after.instances, after.minimum, after.maximum) == (1, 1, 5)
     assert after.models[0].copies == 2
@@ -110,4 +112,4 @@ def test_fails_if_a_setting_cannot_be(setting: str, why: str, tmp_path: Path) ->
     before = one(tmp_path, variant(), target(), tracking())
 
     with pytest.raises(ValueError, match=why):
-        changed(before, "--set", [setting])
+        with_changes(before, "--set", [setting])

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cdk_sagemaker_llm.cli.app.simulated import read_hosted
-from tests.unit.cli.simulating import policies_app
-from tests.unit.cli.simulating.command import facts, sentences
+from tests.unit.cli.app import policies_app
+from tests.unit.cli.commands.simulations import facts, sentences
 
 # Two requests a second from ten minutes before the offices of Berlin open: more than
 # one copy or instance can serve at the pace that is aimed at.

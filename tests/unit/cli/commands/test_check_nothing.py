@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.cli.app.assembly import _SCHEMA
 from cdk_sagemaker_llm.cli.app.findings import Report
 from cdk_sagemaker_llm.cli.commands._options import MisuseError
 from cdk_sagemaker_llm.cli.commands.check import Target, reports_of
-from tests.unit.cli.test_check import run
+from tests.unit.cli.commands.test_check import run
 
 NO_MODEL = "it holds no model to check"
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.simulating.command import sentences
-from tests.unit.cli.simulating.templates import (
+from tests.unit.cli.app.templates import (
     COPIES,
     components,
     stepping,
@@ -18,6 +17,7 @@ from tests.unit.cli.simulating.templates import (
     tracking,
     variant,
 )
+from tests.unit.cli.commands.simulations import sentences
 
 # Nothing for an hour, then two a minute for another.
 LATE = (

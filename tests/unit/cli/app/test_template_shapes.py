@@ -17,7 +17,14 @@ from cdk_sagemaker_llm.cli.app.findings import hosted_reports
 from cdk_sagemaker_llm.cli.app.fleets import variant_plans
 from cdk_sagemaker_llm.cli.app.hosting import App
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
-from tests.unit.cli.test_foreign_apps import LMI, MODEL, llm, run, stack_of, synthesised
+from tests.unit.cli.app.test_foreign_apps import (
+    LMI,
+    MODEL,
+    llm,
+    run,
+    stack_of,
+    synthesised,
+)
 
 TEMPLATE = "Prod.template.json"
 GOOD = "engine=Python\noption.model_id=a/b\n"
