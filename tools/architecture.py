@@ -70,6 +70,7 @@ INNER_FLOORS = {
         "gateway",
         "server",
     ),
+    "cli": ("app", "output", "commands"),
 }
 # From here on rooms may load the CDK, boto3 or moto.
 FIRST_HEAVY = "staging"
