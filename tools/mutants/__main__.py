@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from tools.mutants.changes import Mutant, Source, draw, mutmut_changes, own_changes
+from tools.mutants.changes import Key, Mutant, Source, draw, mutmut_changes, own_changes
 from tools.mutants.running import Suite, Tree, measure
 
 ROOT = Path(__file__).parents[2]
@@ -22,8 +22,8 @@ OUTCOMES = ("killed", "survived", "no test reaches it", "make test-all", "equiva
 KILLED, SURVIVED, UNTESTED, LEFT, EQUIVALENT = OUTCOMES
 # Run side by side: what is quick, and what starts the CDK CLI, servers and pip.
 PARTS = [["tests/unit"], ["tests", "--ignore=tests/unit"]]
+_WORKERS = 2  # At a time.
 _SHOWN = 8  # Names of tests.
-Key = tuple[str, tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -44,21 +44,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of the draw")
     parser.add_argument("--count", type=int, default=300, help="mutants")
-    parser.add_argument("--workers", type=int, default=2, help="at a time")
     parser.add_argument("--room", default="", help="a folder of the package: it alone")
     options = parser.parse_args()
     files = sorted((ROOT / PACKAGE).rglob("*.py"))
     texts = {it.relative_to(ROOT).as_posix(): it.read_text("utf-8") for it in files}
     sources = {path: Source(path, text) for path, text in texts.items()}
-    room = f"{PACKAGE}/{options.room}"
-    inside = [source for path, source in sources.items() if path.startswith(room)]
+    room = Path(PACKAGE, options.room)
+    inside = [
+        source for path, source in sources.items() if Path(path).is_relative_to(room)
+    ]
     operators = (own_changes, mutmut_changes)
     drawn = draw(inside, options.count, options.seed, operators)
     print(f"{len(drawn)} mutants drawn", flush=True)
     parts = [[f"tests/unit/{options.room}"]] if options.room else PARTS
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         folder = Path(name)
-        trees = [Tree.copy(ROOT, folder / str(it)) for it in range(options.workers)]
+        trees = [Tree.copy(ROOT, folder / str(it)) for it in range(_WORKERS)]
         suite = measure(trees, sources, parts, folder)
         print(f"{len(suite.seconds)} tests measured", flush=True)
         verdicts = judge_all(drawn, suite, read_equivalents(EQUIVALENTS), trees)
@@ -137,9 +138,9 @@ def as_entry(mutant: Mutant, reason: str = "why no test can notice it") -> str:
     """
     Return a mutant in the form of the file of equivalents.
     """
-    removed = [f"- {line}" for line in mutant.removed]
-    added = [f"+ {line}" for line in mutant.added]
-    return "\n".join([f"# {reason}", mutant.path, *removed, *added])
+    path, before, after = mutant.key
+    lines = [f"- {line}" for line in before] + [f"+ {line}" for line in after]
+    return "\n".join([f"# {reason}", path, *lines])
 
 
 def read_equivalents(file: Path) -> dict[Key, str]:

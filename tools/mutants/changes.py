@@ -19,6 +19,7 @@ Span = tuple[int, int]
 Edit = tuple[Span, str]
 # What an operator replaces, its name, and what returns the whole changed module.
 Change = tuple[Span, str, Callable[[], str]]
+Key = tuple[str, tuple[str, ...], tuple[str, ...]]
 Operators = Sequence[Callable[["Source"], Iterator[Change]]]
 Located = ast.expr | ast.stmt | ast.keyword | ast.arg
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -103,13 +104,6 @@ class Source:
         return len(before.rstrip(_BETWEEN)), end
 
 
-def last_line(node: Located) -> int:
-    """
-    Return the line on which a node ends.
-    """
-    return node.end_lineno or node.lineno
-
-
 def _own(
     node: ast.AST, owners: dict[int, tuple[ast.stmt, bool]], *, at_import: bool
 ) -> None:
@@ -118,7 +112,7 @@ def _own(
         if isinstance(child, ast.stmt):
             decorators: list[ast.expr] = getattr(child, "decorator_list", [])
             first = min([child.lineno, *(it.lineno for it in decorators)])
-            for line in range(first, last_line(child) + 1):
+            for line in range(first, (child.end_lineno or 0) + 1):
                 owners[line] = (child, inside)
         _own(child, owners, at_import=inside)
 
@@ -164,25 +158,16 @@ class Mutant:
     Args:
         line: Where it stands.
 
-        removed: The lines that it changes, as they were and without indentation.
-
-        added: The lines that take their place.
+        key: What stays the same when lines elsewhere come and go: the path, the lines
+            that it changes, without indentation, and those that take their place.
     """
 
     path: str
     operator: str
     text: str
     line: int
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
+    key: Key
     diff: str
-
-    @property
-    def key(self) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-        """
-        What stays the same when lines elsewhere come and go.
-        """
-        return self.path, self.removed, self.added
 
 
 def draw(
@@ -238,15 +223,11 @@ def made(source: Source, change: Change) -> Mutant | None:
     old, new = source.text.splitlines(), text.splitlines()
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     edits = [code for code in codes if code[0] != "equal"]
-    return Mutant(
-        source.path,
-        operator,
-        text,
-        edits[0][1] + 1,
-        tuple(it.strip() for _, a, b, _, _ in edits for it in old[a:b]),
-        tuple(it.strip() for _, _, _, a, b in edits for it in new[a:b]),
-        "\n".join(list(unified_diff(old, new, lineterm="", n=2))[2:]),
-    )
+    removed = tuple(it.strip() for _, a, b, _, _ in edits for it in old[a:b])
+    added = tuple(it.strip() for _, _, _, a, b in edits for it in new[a:b])
+    diff = "\n".join(list(unified_diff(old, new, lineterm="", n=2))[2:])
+    key = source.path, removed, added
+    return Mutant(source.path, operator, text, edits[0][1] + 1, key, diff)
 
 
 def _alike(one: bytes, other: bytes) -> int:
@@ -260,9 +241,7 @@ def mutmut_changes(source: Source) -> Iterator[Change]:
     """
     # Installed in an environment of their own.
     import libcst.metadata  # type: ignore[import-not-found]  # noqa: PLC0415
-    from mutmut.mutation.mutators import (  # type: ignore[import-not-found]  # noqa: PLC0415
-        mutation_operators,
-    )
+    from mutmut.mutation import mutators  # type: ignore[import-not-found]  # noqa: PLC0415
 
     def replaced(module: libcst.Module, node: object, changed: object) -> str:
         return str(module.deep_replace(node, changed).code)
@@ -271,7 +250,7 @@ def mutmut_changes(source: Source) -> Iterator[Change]:
     wrapper = libcst.metadata.MetadataWrapper(libcst.parse_module(source.text))
     for node, where in wrapper.resolve(position).items():
         span = (where.start, where.start + where.length)
-        for kind, operator in mutation_operators:
+        for kind, operator in mutators.mutation_operators:
             if isinstance(node, kind):
                 name = operator.__name__.removeprefix("operator_")
                 for changed in operator(node):
@@ -283,7 +262,6 @@ def own_changes(source: Source) -> Iterator[Change]:
     """
     Return every change that the operators below make of a module.
     """
-
     for node in _nodes(source.tree):
         for operator in _OPERATORS:
             for span, text in operator(source, node):
@@ -309,10 +287,9 @@ def _drop_element(source: Source, node: ast.AST) -> Iterator[Edit]:
             spans = [source.span(element) for element in elements]
         case ast.List(elts=elements) | ast.Set(elts=elements):
             spans = [source.span(element) for element in elements]
-        case ast.Dict(keys=keys, values=values):
-            pairs = [(k, v) for k, v in zip(keys, values, strict=True) if k is not None]
-            if len(pairs) == len(keys):
-                spans = [(source.span(k)[0], source.span(v)[1]) for k, v in pairs]
+        case ast.Dict(keys=keys, values=values) if None not in keys:
+            pairs = zip(filter(None, keys), values, strict=True)
+            spans = [(source.span(k)[0], source.span(v)[1]) for k, v in pairs]
         case _:
             pass
     for index, (start, end) in enumerate(spans):
@@ -333,7 +310,6 @@ def _force_condition(source: Source, node: ast.AST) -> Iterator[Edit]:
         if not isinstance(node, ast.While):  # It would run into its time limit.
             yield span, "True"
         yield span, "False"
-        yield span, f"(not ({source.code(test)}))"
 
 
 def _change_default(source: Source, node: ast.AST) -> Iterator[Edit]:
@@ -357,16 +333,9 @@ def _drop_statement(source: Source, node: ast.AST) -> Iterator[Edit]:
 def _empty_result(source: Source, node: ast.AST) -> Iterator[Edit]:
     if isinstance(node, Function) and node.returns is not None:
         empty = _EMPTY.get(_called(node.returns), "None")
-        for inner in _own_nodes(node):
+        for inner in ast.walk(node):
             if isinstance(inner, ast.Return) and inner.value is not None:
                 yield source.span(inner.value), empty
-
-
-def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    for child in ast.iter_child_nodes(function):
-        if not isinstance(child, Function | ast.Lambda):
-            yield child
-            yield from _own_nodes(child)
 
 
 _OPERATORS: tuple[Callable[[Source, ast.AST], Iterator[Edit]], ...] = (

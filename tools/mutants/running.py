@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from tools.mutants.changes import Function, Mutant, Source, last_line
+from tools.mutants.changes import Function, Mutant, Source
 
 _VARIABLE = "MUTANTS_"
 _RECORD = f"{_VARIABLE}RECORD"  # Where to write what each test takes.
@@ -43,10 +43,8 @@ disable_warnings = no-data-collected,module-not-measured
 """
 _WHOLE = " (whole)"  # After the name of a test that only `make test-all` runs.
 _IMPORT = ""  # What coverage.py calls the time when no test runs.
-# It reads the rules of all modules at once, so that no line of its own leads to it.
-_PAGE = "tests/unit/test_codes.py::test_the_page_is_the_one_the_code_makes"
 # What a statement that runs on import defines.
-_DEFINES = re.compile(r"\s*(?:async def |def |class )?(\w+(?:, \w+)*)")
+_DEFINES = re.compile(r"\s*(?:async def |def |class )?(\w+(?:, \w+)*)(?:[:(\[]| =)")
 _LOG = ".pytest.log"
 _ELSEWHERE = 2
 _MEMORY = 4 << 30  # Bytes; a mutant may fill a list for ever.
@@ -111,17 +109,16 @@ class Suite:
         if not at_import and found != {_IMPORT}:
             return found
         # What runs on import is noticed by those that use what it defines.
-        found |= {_PAGE}
         if isinstance(statement, Function):
-            inside = range(statement.body[0].lineno, last_line(statement) + 1)
+            inside = range(statement.body[0].lineno, (statement.end_lineno or 0) + 1)
             found |= self._running(path, inside)
         if named := _DEFINES.match(source.text.splitlines()[statement.lineno - 1]):
             names = named[1].replace(", ", "|")
             found |= self._mentioning(re.compile(rf"\b({names})\b"))
-        if found <= {_IMPORT, _PAGE}:
+        if found <= {_IMPORT}:
             inner = (it for it, (_, on_import) in owners.items() if not on_import)
             found |= self._running(path, inner)
-        if found <= {_IMPORT, _PAGE}:
+        if found <= {_IMPORT}:
             found |= {it for it in self.seconds if _distance(path, it) < _ELSEWHERE}
         return found
 
@@ -196,17 +193,14 @@ class Tree:
         """
         Run pytest; return its exit status, or None if it took too long.
         """
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        paths = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         kept = {k: v for k, v in os.environ.items() if not k.startswith(_VARIABLE)}
-        ours = {
-            "PATH": path,
-            "PYTHONPATH": f"{self.root / 'constructs'}{os.pathsep}{self.root}",
-        }
+        roots = f"{self.root / 'constructs'}{os.pathsep}{self.root}"
         with (self.root / _LOG).open("wb") as output:
             running = subprocess.Popen(
                 [sys.executable, "-m", "pytest", *_PLUGIN, *options],
                 cwd=self.root,
-                env={**kept, **ours, **variables},
+                env={**kept, "PATH": paths, "PYTHONPATH": roots, **variables},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Node and servers end with it.
@@ -262,13 +256,11 @@ def _covered(
     folder: Path, fixtures: Mapping[str, Collection[str]]
 ) -> dict[str, dict[int, set[str]]]:
     # Only in the environment of the mutants.
-    from coverage import (  # type: ignore[import-not-found]  # noqa: PLC0415
-        CoverageData,
-    )
+    import coverage  # type: ignore[import-not-found]  # noqa: PLC0415
 
     covered: dict[str, dict[int, set[str]]] = {}
     for file in folder.glob("coverage.*.*"):
-        data = CoverageData(str(file))
+        data = coverage.CoverageData(str(file))
         data.read()
         for name in data.measured_files():
             lines = covered.setdefault(name[name.rindex("constructs/") :], {})
@@ -341,14 +333,13 @@ class Recorder:
         needing = {_name(it) for it in near if name in getattr(it, "fixturenames", ())}
         self._fixtures[key] = sorted(needing)
         began = time.perf_counter()
-        first = os.environ[_TEST]
         try:
             with self._named(key):
                 return (yield)
         finally:
             seconds = time.perf_counter() - began
             for test in needing:
-                self._seconds[test] += 0.0 if test == first else seconds
+                self._seconds[test] += seconds
 
     @contextmanager
     def _named(self, name: str) -> Iterator[None]:

@@ -33,17 +33,17 @@ def mutants(operator: str, code: str) -> list[Mutant]:
         (
             "force_condition",
             "if a:\n  b",
-            ["if True:\n  b", "if False:\n  b", "if (not (a)):\n  b"],
+            ["if True:\n  b", "if False:\n  b"],
         ),
         (
             "force_condition",
             "while a:\n  b",
-            ["while False:\n  b", "while (not (a)):\n  b"],
+            ["while False:\n  b"],
         ),
         (
             "force_condition",
             "x = [y for y in z if y]",
-            [f"x = [y for y in z if {it}]" for it in ("True", "False", "(not (y))")],
+            [f"x = [y for y in z if {it}]" for it in ("True", "False")],
         ),
         ("change_default", "def f(a, b=1): ...", ["def f(a, b=None): ..."]),
         ("change_default", "def f(*, b=None): ...", ["def f(*, b=...): ..."]),
@@ -109,8 +109,7 @@ def test_a_mutant_tells_what_changed() -> None:
     )
 
     assert mutant.line == 3
-    assert mutant.removed == ("b,",)
-    assert mutant.added == ()
+    assert mutant.key == ("module.py", ("b,",), ())
     assert mutant.diff.startswith("@@ -1,5 +1,4 @@\n")
 
 
