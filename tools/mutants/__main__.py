@@ -8,7 +8,6 @@ import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -24,17 +23,8 @@ KILLED, SURVIVED, UNTESTED, LEFT, EQUIVALENT = OUTCOMES
 PARTS = [["tests/unit"], ["tests", "--ignore=tests/unit"]]
 _WORKERS = 2  # At a time.
 _SHOWN = 8  # Names of tests.
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """
-    What became of a mutant, and the tests that were tried.
-    """
-
-    mutant: Mutant
-    outcome: str
-    tests: Sequence[str]
+# What became of a mutant, and the tests that were tried.
+Verdict = tuple[Mutant, str, Sequence[str]]
 
 
 def main() -> None:
@@ -53,8 +43,7 @@ def main() -> None:
     inside = [
         source for path, source in sources.items() if Path(path).is_relative_to(room)
     ]
-    operators = (own_changes, mutmut_changes)
-    drawn = draw(inside, options.count, options.seed, operators)
+    drawn = draw(inside, options.count, options.seed, [own_changes, mutmut_changes])
     print(f"{len(drawn)} mutants drawn", flush=True)
     parts = [[f"tests/unit/{options.room}"]] if options.room else PARTS
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
@@ -98,7 +87,7 @@ def judge_all(
             is_left = suite.is_left_to_test_all(mutant.path, mutant.line)
             outcome = LEFT if is_left else UNTESTED
         print(f"{outcome:>18} {mutant.path}:{mutant.line}", flush=True)
-        return Verdict(mutant, outcome, tests)
+        return mutant, outcome, tests
 
     with ThreadPoolExecutor(len(trees)) as pool:
         try:
@@ -112,21 +101,22 @@ def report(head: str, verdicts: Sequence[Verdict], failed: Sequence[str]) -> str
     """
     Return the counts, and each mutant that no test of ``make test`` notices.
     """
-    found = [verdict.outcome for verdict in verdicts]
+    found = [outcome for _, outcome, _ in verdicts]
     counts = [f"{outcome}: {found.count(outcome)}" for outcome in OUTCOMES]
     parts = [f"# Mutants\n\n{head}, {len(found)} mutants; {', '.join(counts)}."]
     if failed:
         parts.append(f"Left out, as they fail without a change: {', '.join(failed)}.")
     for outcome in (SURVIVED, UNTESTED, LEFT):
-        alive = [_alive(it) for it in verdicts if it.outcome == outcome]
+        alive = [
+            _alive(mutant, tests) for mutant, it, tests in verdicts if it == outcome
+        ]
         parts += [f"## {outcome.capitalize()}", *alive] if alive else []
     return "\n\n".join(parts) + "\n"
 
 
-def _alive(verdict: Verdict) -> str:
-    mutant = verdict.mutant
-    first = ", ".join(verdict.tests[:_SHOWN])
-    tried = f"{len(verdict.tests)} tests were tried, the first: {first}.\n\n"
+def _alive(mutant: Mutant, tests: Sequence[str]) -> str:
+    first = ", ".join(tests[:_SHOWN])
+    tried = f"{len(tests)} tests were tried, the first: {first}.\n\n"
     return (
         f"### {mutant.path}:{mutant.line} ({mutant.operator})\n\n"
         f"{tried if first else ''}"

@@ -65,12 +65,6 @@ class Source:
         """
         return self.data[slice(*self.span(node))].decode()
 
-    def edited(self, span: Span, text: str) -> str:
-        """
-        Return the module with a part replaced.
-        """
-        return (self.data[: span[0]] + text.encode() + self.data[span[1] :]).decode()
-
     def is_barren(self, span: Span) -> bool:
         """
         Say whether no test could or should see a change there.
@@ -262,11 +256,16 @@ def own_changes(source: Source) -> Iterator[Change]:
     """
     Return every change that the operators below make of a module.
     """
+
+    def replaced(span: Span, text: str) -> str:
+        start, end = span
+        return (source.data[:start] + text.encode() + source.data[end:]).decode()
+
     for node in _nodes(source.tree):
         for operator in _OPERATORS:
             for span, text in operator(source, node):
                 name = operator.__name__.removeprefix("_")
-                yield span, name, partial(source.edited, span, text)
+                yield span, name, partial(replaced, span, text)
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:

@@ -288,10 +288,9 @@ class Recorder:
     """
 
     def __init__(self, target: Path) -> None:
-        # Only in the environment of the mutants; this class is not used elsewhere.
-        from coverage import Coverage  # noqa: PLC0415
+        import coverage  # noqa: PLC0415 - only in the environment of the mutants
 
-        self._measuring = Coverage.current()
+        self._measuring = coverage.Coverage.current()
         self._target = target
         self._items: Sequence[pytest.Item] = ()
         self._seconds: dict[str, float] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutants.__main__ import OUTCOMES, Verdict, as_entry, read_equivalents, report
+from tools.mutants.__main__ import OUTCOMES, as_entry, read_equivalents, report
 from tools.mutants.changes import Mutant, Source, made, own_changes
 
 
@@ -25,7 +25,7 @@ def test_the_report_counts_and_shows_what_no_test_notices(mutant: Mutant) -> Non
     What only ``make test-all`` reaches stands apart.
     """
     tests = [f"tests/test_a.py::test_{number}" for number in range(10)]
-    text = report("Seed 1", [Verdict(mutant, it, tests) for it in OUTCOMES], ["t"])
+    text = report("Seed 1", [(mutant, it, tests) for it in OUTCOMES], ["t"])
 
     assert (
         "Seed 1, 5 mutants; killed: 1, survived: 1, no test reaches it: 1, "
