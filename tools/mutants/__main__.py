@@ -16,7 +16,6 @@ from tools.mutants.running import Suite, Tree, measure
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "constructs/cdk_sagemaker_llm"
-EQUIVALENTS = Path(__file__).parent / "equivalent.txt"
 OUTCOMES = ("killed", "survived", "no test reaches it", "make test-all", "equivalent")
 KILLED, SURVIVED, UNTESTED, LEFT, EQUIVALENT = OUTCOMES
 # Run side by side: what is quick, and what starts the CDK CLI, servers and pip.
@@ -43,6 +42,7 @@ def main() -> None:
     inside = [
         source for path, source in sources.items() if Path(path).is_relative_to(room)
     ]
+    accepted = read_equivalents(Path(__file__).parent / "equivalent.txt")
     drawn = draw(inside, options.count, options.seed, [own_changes, mutmut_changes])
     print(f"{len(drawn)} mutants drawn", flush=True)
     parts = [[f"tests/unit/{options.room}"]] if options.room else PARTS
@@ -51,7 +51,7 @@ def main() -> None:
         trees = [Tree.copy(ROOT, folder / str(it)) for it in range(_WORKERS)]
         suite = measure(trees, sources, parts, folder)
         print(f"{len(suite.seconds)} tests measured", flush=True)
-        verdicts = judge_all(drawn, suite, read_equivalents(EQUIVALENTS), trees)
+        verdicts = judge_all(drawn, suite, accepted, trees)
     text = report(f"Seed {options.seed}", verdicts, suite.failed)
     target = ROOT / "mutants" / "report.md"
     target.parent.mkdir(exist_ok=True)
@@ -107,14 +107,13 @@ def report(head: str, verdicts: Sequence[Verdict], failed: Sequence[str]) -> str
     if failed:
         parts.append(f"Left out, as they fail without a change: {', '.join(failed)}.")
     for outcome in (SURVIVED, UNTESTED, LEFT):
-        alive = [
-            _alive(mutant, tests) for mutant, it, tests in verdicts if it == outcome
-        ]
+        alive = [_alive(it) for it in verdicts if it[1] == outcome]
         parts += [f"## {outcome.capitalize()}", *alive] if alive else []
     return "\n\n".join(parts) + "\n"
 
 
-def _alive(mutant: Mutant, tests: Sequence[str]) -> str:
+def _alive(verdict: Verdict) -> str:
+    mutant, _, tests = verdict
     first = ", ".join(tests[:_SHOWN])
     tried = f"{len(tests)} tests were tried, the first: {first}.\n\n"
     return (

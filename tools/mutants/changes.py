@@ -321,10 +321,8 @@ def _change_default(source: Source, node: ast.AST) -> Iterator[Edit]:
 
 def _drop_statement(source: Source, node: ast.AST) -> Iterator[Edit]:
     match node:
-        case ast.Expr(value=ast.Call()) | ast.Raise():
+        case ast.Expr(value=ast.Call() | ast.Yield() | ast.YieldFrom()) | ast.Raise():
             yield source.span(node), "pass"
-        case ast.Expr(value=ast.Yield() | ast.YieldFrom()):
-            yield source.span(node), "yield from ()"
         case _:
             pass
 

@@ -49,7 +49,11 @@ def mutants(operator: str, code: str) -> list[Mutant]:
         ("change_default", "def f(*, b=None): ...", ["def f(*, b=...): ..."]),
         ("drop_statement", "f(x)", ["pass"]),
         ("drop_statement", "raise ValueError", ["pass"]),
-        ("drop_statement", "def f():\n  yield 1", ["def f():\n  yield from ()"]),
+        (
+            "drop_statement",
+            "def f():\n  yield 1\n  yield 2",
+            ["def f():\n  pass\n  yield 2", "def f():\n  yield 1\n  pass"],
+        ),
         (
             "empty_result",
             "def f() -> list[int]:\n  return g()",
