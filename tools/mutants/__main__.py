@@ -16,8 +16,9 @@ from tools.mutants.running import Suite, Tree, measure
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "constructs/cdk_sagemaker_llm"
-OUTCOMES = ("killed", "survived", "no test reaches it", "make test-all", "equivalent")
-KILLED, SURVIVED, UNTESTED, LEFT, EQUIVALENT = OUTCOMES
+LEFT = "only make test-all reaches it"
+OUTCOMES = ("killed", "survived", "no test reaches it", LEFT, "equivalent")
+KILLED, SURVIVED, UNTESTED, _, EQUIVALENT = OUTCOMES
 # Run side by side: what is quick, and what starts the CDK CLI, servers and pip.
 PARTS = [["tests/unit"], ["tests", "--ignore=tests/unit"]]
 _WORKERS = 2  # At a time.
@@ -86,7 +87,7 @@ def judge_all(
         else:
             is_left = suite.is_left_to_test_all(mutant.path, mutant.line)
             outcome = LEFT if is_left else UNTESTED
-        print(f"{outcome:>18} {mutant.path}:{mutant.line}", flush=True)
+        print(f"{outcome:>29} {mutant.path}:{mutant.line}", flush=True)
         return mutant, outcome, tests
 
     with ThreadPoolExecutor(len(trees)) as pool:

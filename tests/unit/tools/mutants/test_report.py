@@ -29,12 +29,12 @@ def test_the_report_counts_and_shows_what_no_test_notices(mutant: Mutant) -> Non
 
     assert (
         "Seed 1, 5 mutants; killed: 1, survived: 1, no test reaches it: 1, "
-        "make test-all: 1, equivalent: 1."
+        "only make test-all reaches it: 1, equivalent: 1."
     ) in text
     assert [line for line in text.splitlines() if line.startswith("## ")] == [
         "## Survived",
         "## No test reaches it",
-        "## Make test-all",
+        "## Only make test-all reaches it",
     ]
     assert text.count("### room/module.py:2 (drop_element)") == 3
     assert "-    return [a]\n+    return []\n" in text
