@@ -285,6 +285,8 @@ class Accelerator:
         source: The document that states it.
 
         is_derived: Whether the arithmetic is worked out from another figure there.
+
+        compute_capability: Of a GPU, such as ``8.9``; ``None`` for other devices.
     """
 
     model: str
@@ -292,6 +294,7 @@ class Accelerator:
     tflops_16bit: float | None
     source: str
     is_derived: bool = False
+    compute_capability: str | None = None
 
 
 def find_accelerator(model: str) -> Accelerator | None:
@@ -307,4 +310,5 @@ def find_accelerator(model: str) -> Accelerator | None:
         tflops_16bit=row["tflops_16bit"],
         source=row["source"],
         is_derived=row["basis"] == "derived",
+        compute_capability=row.get("compute_capability"),
     )

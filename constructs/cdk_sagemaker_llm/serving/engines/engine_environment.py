@@ -9,7 +9,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from cdk_sagemaker_llm.architectures import find_architecture
-from cdk_sagemaker_llm.catalog.engine_arguments import Engine, engine_releases
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    Engine,
+    engine_releases,
+    find_omni_argument,
+)
 from cdk_sagemaker_llm.catalog.engine_releases import (
     EngineRelease,
     find_engine_release,
@@ -34,7 +38,6 @@ from cdk_sagemaker_llm.serving.engines.checks import (
 from cdk_sagemaker_llm.serving.engines.checks.arrival import MAY_BE_REFUSED, REFUSED
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject, tell
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, EntryPoint
-from cdk_sagemaker_llm.serving.engines.known_names import without_own
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 _Said = TypeVar("_Said", str, int)
@@ -124,7 +127,7 @@ def engine_findings(
     kind = _kind(environment, architecture)
     known = everything = _known(environment, unchecked)
     if image.engine == "vllm-omni":
-        known = dict(without_own(known, image))
+        known = dict(_without_own(known, image))
     hardware = _hardware(instance_type)
     base = EngineSubject(
         environment=known,
@@ -177,6 +180,23 @@ def _known(
         and not is_unresolved(value)
         and not _is_example(name, value)
     }
+
+
+def _without_own(
+    environment: Mapping[str, str], image: EngineRelease
+) -> Iterator[tuple[str, str]]:
+    """
+    Yield the variables that vLLM's table can be asked about.
+    """
+    rule = ENTRY_POINTS[image.rule] if image.rule is not None else None
+    for name, value in environment.items():
+        is_argument = rule is not None and name.startswith(rule.prefix)
+        flag = rule.flag(name).removeprefix("--") if rule is not None else ""
+        own = find_omni_argument(flag, image.engine_version) or find_omni_argument(
+            flag.removeprefix("no-"), image.engine_version
+        )
+        if not is_argument or own is None:
+            yield name, value
 
 
 def _is_example(name: str, value: str) -> bool:

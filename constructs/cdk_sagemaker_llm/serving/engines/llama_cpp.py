@@ -9,6 +9,11 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    LLAMA_CPP_ALIASES,
+    OFF_IN_LLAMA_CPP,
+    ON_IN_LLAMA_CPP,
+)
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.catalog.instances import Processor
 from cdk_sagemaker_llm.demand import Assumptions, Demand, kv_bytes_of_cache_type
@@ -31,11 +36,6 @@ from cdk_sagemaker_llm.serving.engines.base import (
 )
 from cdk_sagemaker_llm.serving.engines.checks.gguf import GGUF_SUFFIX, gguf_type_of
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
-from cdk_sagemaker_llm.serving.engines.known_names import (
-    LLAMA_CPP_ALIASES,
-    OFF_IN_LLAMA_CPP,
-    ON_IN_LLAMA_CPP,
-)
 from cdk_sagemaker_llm.serving.engines.telling import PlainTelling, Told
 from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image

@@ -8,7 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
-from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    TEI_SINCE,
+    is_release_between,
+)
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding
@@ -21,7 +24,6 @@ from cdk_sagemaker_llm.serving.engines.base import (
     release_in,
 )
 from cdk_sagemaker_llm.serving.engines.checks.tei import UNREAD_BY_TEI
-from cdk_sagemaker_llm.serving.engines.known_names import TEI_SINCE
 from cdk_sagemaker_llm.serving.engines.telling import (
     OTHER_RELEASE,
     Told,

@@ -9,7 +9,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
+    OMNI,
     find_argument,
+    find_omni_argument,
     is_release_between,
 )
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
@@ -18,7 +20,6 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.engines.arguments import argument
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
-from cdk_sagemaker_llm.serving.engines.known_names import OMNI, find_omni_argument
 from cdk_sagemaker_llm.serving.engines.telling import (
     OTHER_RELEASE,
     UNTELLABLE,

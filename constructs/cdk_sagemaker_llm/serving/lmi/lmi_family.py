@@ -26,12 +26,12 @@ from cdk_sagemaker_llm.serving.lmi.folder import file_of
 from cdk_sagemaker_llm.serving.lmi.launch import Launch, resolve
 from cdk_sagemaker_llm.serving.lmi.properties import as_bool, as_int
 from cdk_sagemaker_llm.serving.lmi.translation import (
+    LOAD_MODELS,
     Translation,
     in_variables,
     mentions,
     translate,
 )
-from cdk_sagemaker_llm.serving.lmi.variables import LOAD_MODELS
 from cdk_sagemaker_llm.serving.parameters import TOKEN_VARIABLES, gated_findings
 from cdk_sagemaker_llm.tokens import is_unresolved
 

@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.catalog.engine_arguments import argument_names
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    GONE_FROM_LLAMA_CPP,
+    LLAMA_CPP,
+    NEURON,
+    argument_names,
+)
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.checks import gguf
 from cdk_sagemaker_llm.serving.engines.checks.engine_models import HUB
@@ -17,11 +22,6 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
 )
 from cdk_sagemaker_llm.serving.engines.checks.prefixes import OTHER_HOST
 from cdk_sagemaker_llm.serving.engines.entry_points import passed_on
-from cdk_sagemaker_llm.serving.engines.known_names import (
-    GONE_FROM_LLAMA_CPP,
-    LLAMA_CPP,
-    NEURON,
-)
 from cdk_sagemaker_llm.text import nearest
 
 _RECOVERY = "PROCESS_AUTO_RECOVERY"

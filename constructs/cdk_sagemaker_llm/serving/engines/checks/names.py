@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
+    VLLM_PROCESS,
     Engine,
     all_argument_names,
     argument_names,
@@ -23,34 +24,6 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
 from cdk_sagemaker_llm.serving.engines.telling import way_out, when_known
 from cdk_sagemaker_llm.text import any_of, nearest
 
-# Variables that vLLM reads itself (vllm/envs.py): behind the entry point's prefix they
-# become arguments.
-_OF_THE_PROCESS = (
-    "ALLOW_INSECURE_SERIALIZATION",
-    "ALLOW_LONG_MAX_MODEL_LEN",
-    "ALLOW_RUNTIME_LORA_UPDATING",
-    "CACHE_ROOT",
-    "DISABLE_COMPILE_CACHE",
-    "DO_NOT_TRACK",
-    "ENABLE_CUDA_COMPATIBILITY",
-    "ENGINE_READY_TIMEOUT_S",
-    "EXECUTE_MODEL_TIMEOUT_SECONDS",
-    "FLASH_ATTN_VERSION",
-    "HOST_IP",
-    "IMAGE_FETCH_TIMEOUT",
-    "LOGGING_LEVEL",
-    "LORA_RESOLVER_CACHE_DIR",
-    "NO_USAGE_STATS",
-    "PLUGINS",
-    "RPC_TIMEOUT",
-    "SERVER_DEV_MODE",
-    "SKIP_MODEL_NAME_VALIDATION",
-    "USE_DEEP_GEMM",
-    "USE_FLASHINFER_SAMPLER",
-    "USE_MODELSCOPE",
-    "USE_V1",
-    "WORKER_MULTIPROC_METHOD",
-)
 _NO = "--no-"
 
 UNKNOWN_ARGUMENT = Rule(
@@ -169,7 +142,7 @@ def _of_another_release(subject: EngineSubject, told: Told, table: Engine) -> Fi
 def _meant(subject: EngineSubject, told: Told, table: Engine) -> str:
     name = told.option.flag.removeprefix("--")
     tail = told.variable.removeprefix(subject.rule.prefix if subject.rule else "")
-    if table == "vllm" and tail in _OF_THE_PROCESS:
+    if table == "vllm" and tail in VLLM_PROCESS:
         return f"write VLLM_{tail}, which vLLM reads itself"
     known = argument_names(table, subject.release)
     if told.option.flag.startswith(_NO):

@@ -7,13 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
-from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks.engine_models import HUB
-from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
-from cdk_sagemaker_llm.serving.engines.checks.gguf import names_gguf
-from cdk_sagemaker_llm.serving.engines.known_names import (
-    TEI,
+from cdk_sagemaker_llm.catalog.engine_arguments import (
     TEI_CHOICES,
     TEI_LIMITS,
     TEI_MODELS,
@@ -22,7 +16,12 @@ from cdk_sagemaker_llm.serving.engines.known_names import (
     TEI_PAIRS,
     TEI_SINCE,
     TEI_SWITCHES,
+    is_release_between,
 )
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import HUB
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
+from cdk_sagemaker_llm.serving.engines.checks.gguf import names_gguf
 from cdk_sagemaker_llm.serving.parameters import MISSPELT, almost
 from cdk_sagemaker_llm.text import any_of
 
@@ -54,7 +53,7 @@ def check_tei_names(subject: EngineSubject) -> Iterator[Finding]:
     if not _is_tei(subject):
         return
     for name in subject.environment:
-        meant = almost(name, TEI)
+        meant = almost(name, TEI_SINCE)
         since = TEI_SINCE.get(name, "")
         if meant:
             yield MISSPELT.finding(

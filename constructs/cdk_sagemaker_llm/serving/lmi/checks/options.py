@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.catalog.lmi import (
     engine_argument_state,
     engine_arguments,
     is_known,
+    lmi_models,
     option_names,
     option_spans,
     row_versions,
@@ -29,43 +30,7 @@ from cdk_sagemaker_llm.text import any_of, nearest
 # The documentation of 0.26 lists them with the prefix, and the server reads them
 # without it.
 _WITHOUT_PREFIX = ("option.max_batch_delay", "option.max_idle_time")
-# What TensorRtLlmProperties of 0.33 takes out of its extra fields.
-_TENSORRT_LLM_EXTRAS = frozenset(
-    {
-        "attn_backend",
-        "calib_batch_size",
-        "calib_batches",
-        "calib_dataset",
-        "calib_max_seq_length",
-        "clamp_val",
-        "cross_kv_cache_fraction",
-        "device",
-        "enable_block_reuse",
-        "enable_overlap_scheduler",
-        "event_buffer_max_size",
-        "exclude_modules",
-        "free_gpu_memory_fraction",
-        "group_size",
-        "has_zero_point",
-        "host_cache_size",
-        "kv_cache_dtype",
-        "kv_cache_quant_algo",
-        "max_attention_window",
-        "max_tokens",
-        "moe_backend",
-        "onboard_blocks",
-        "pre_quant_scales",
-        "quant_algo",
-        "random_seed",
-        "secondary_offload_min_priority",
-        "sink_token_length",
-        "smoothquant_val",
-        "tokenizer_max_seq_length",
-        "use_cuda_graph",
-        "use_meta_recipe",
-    }
-)
-
+_TENSORRT_LLM_EXTRAS = frozenset(lmi_models()["tensorrt_llm_extras"])
 # Each is compared with hundreds of names, for every image that may read the file.
 _MOST_TOLD = 50
 
