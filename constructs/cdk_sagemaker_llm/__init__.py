@@ -63,10 +63,11 @@ if TYPE_CHECKING:
         DataCapture,
     )
     from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
-    from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import EndpointConfig
-    from cdk_sagemaker_llm.hosting.endpoints.endpoint_config_base import (
+    from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import (
+        EndpointConfig,
         EndpointConfigBase,
     )
+    from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import Observability
     from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant
     from cdk_sagemaker_llm.hosting.mirroring.mirrored_image import MirroredImage
     from cdk_sagemaker_llm.hosting.mirroring.sources import ImageSource
@@ -102,16 +103,17 @@ if TYPE_CHECKING:
     )
     from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
     from cdk_sagemaker_llm.hosting.variants.capacity import (
+        Capacity,
         CapacityReservation,
         InstancePool,
         PrefixAwareRouting,
         RoutingStrategy,
-        ScaleInPolicy,
-        ScaleInStrategy,
     )
     from cdk_sagemaker_llm.hosting.variants.variant import (
         ManagedInstanceScaling,
         ProductionVariant,
+        ScaleInPolicy,
+        ScaleInStrategy,
     )
     from cdk_sagemaker_llm.hosting.vpc.private_access import PrivateAccess
     from cdk_sagemaker_llm.hosting.weights.staged_model import (
@@ -162,6 +164,7 @@ __all__ = [
     "BuildMetricOptions",
     "CacheType",
     "Canary",
+    "Capacity",
     "CapacityReservation",
     "CaptureMode",
     "Case",
@@ -208,6 +211,7 @@ __all__ = [
     "ModelSource",
     "Network",
     "NeuronX",
+    "Observability",
     "Outcome",
     "PlacementStrategy",
     "Plan",
@@ -278,6 +282,7 @@ _HOMES = {
     "BuildMetricOptions": "hosting.weights.staged_model",
     "CacheType": "serving.engines.llama_cpp",
     "Canary": "hosting.updates.rollout",
+    "Capacity": "hosting.variants.capacity",
     "CapacityReservation": "hosting.variants.capacity",
     "CaptureMode": "hosting.endpoints.data_capture",
     "Case": "fit.releases",
@@ -294,7 +299,7 @@ _HOMES = {
     "Endpoint": "hosting.endpoints.endpoint",
     "EndpointBase": "hosting.endpoints.endpoint",
     "EndpointConfig": "hosting.endpoints.endpoint_config",
-    "EndpointConfigBase": "hosting.endpoints.endpoint_config_base",
+    "EndpointConfigBase": "hosting.endpoints.endpoint_config",
     "EngineName": "demand",
     "EnvironmentValue": "serving.tgi.base",
     "Finding": "findings",
@@ -324,6 +329,7 @@ _HOMES = {
     "ModelSource": "models",
     "Network": "hosting.roles.network",
     "NeuronX": "serving.lmi.neuronx",
+    "Observability": "hosting.endpoints.endpoint_definition",
     "Outcome": "fit.outcomes",
     "PlacementStrategy": "hosting.components.sizing",
     "Plan": "fit.plans",
@@ -348,8 +354,8 @@ _HOMES = {
     "ScalableInstanceCount": "hosting.scaling",
     "ScalableTarget": "hosting.scaling",
     "ScalableTargetBase": "hosting.scaling",
-    "ScaleInPolicy": "hosting.variants.capacity",
-    "ScaleInStrategy": "hosting.variants.capacity",
+    "ScaleInPolicy": "hosting.variants.variant",
+    "ScaleInStrategy": "hosting.variants.variant",
     "ScalingStep": "hosting.scaling",
     "Schema": "client.requests",
     "ServingArtifact": "hosting.models.artifact",

@@ -34,31 +34,31 @@ class Assumptions:
         gpu_memory_utilization:
             The share of an accelerator that weights, activations, runtime and cache
             may take together; of SGLang, weights and cache alone.
-            If left out, it is the release's default: 0.9, or 0.92 from vLLM 0.20 on;
+            If omitted, it is the release's default: 0.9, or 0.92 from vLLM 0.20 on;
             SGLang's own sum, by the accelerator's memory.
 
         runtime_gib:
             What the process takes outside of PyTorch, per accelerator: kernels and
             library workspaces.
-            If left out, it is what start-up logs of such releases report.
+            If omitted, it is what start-up logs of such releases report.
 
         collectives_gib:
             Buffers of NCCL and of custom all-reduce kernels, per accelerator of a
             copy that is split.
-            If left out, it is what start-up logs of such GPUs report.
+            If omitted, it is what start-up logs of such GPUs report.
 
         cuda_graphs_gib:
             Recorded CUDA graphs; beyond the share in releases that do not count them.
-            If left out, they grow with the model's layers.
+            If omitted, they grow with the model's layers.
 
         max_num_batched_tokens:
             Prompt tokens of one step, which the largest activations are for; a
             longer prompt is worked off in pieces.
-            If left out, it is the release's default for such a GPU.
+            If omitted, it is the release's default for such a GPU.
 
         max_num_seqs:
             Sequences whose next token is chosen in one step.
-            If left out, it is the release's default for such a GPU.
+            If omitted, it is the release's default for such a GPU.
 
         kv_cache_dtype_bytes:
             Bytes of a number in the cache: 2 for the format that the model computes
@@ -225,19 +225,19 @@ def kv_bytes_of_cache_type(key: str | None = None, value: str | None = None) -> 
     ``kv_bytes_of_cache_type("q8_0", "q4_0")``
 
     Args:
-        key: The type of the keys, ``cache_type_k``. If left out, it is ``f16``.
+        key: The type of the keys, ``cache_type_k``. If omitted, it is ``f16``.
 
-        value: The type of the values, ``cache_type_v``. If left out, it is ``f16``.
+        value: The type of the values, ``cache_type_v``. If omitted, it is ``f16``.
 
     Raises:
         ValueError: If a type is unknown.
     """
     found = []
-    for name, given in (("cache_type_k", key), ("cache_type_v", value)):
-        kind = "f16" if given is None else given.lower()
+    for name, kind_name in (("cache_type_k", key), ("cache_type_v", value)):
+        kind = "f16" if kind_name is None else kind_name.lower()
         if kind not in _CACHE_TYPES:
             known = any_of(_CACHE_TYPES)
-            raise ValueError(f"{name} must be {known}, got {given!r}")
+            raise ValueError(f"{name} must be {known}, got {kind_name!r}")
         found.append(_CACHE_TYPES[kind])
     return sum(found) / 2
 

@@ -67,19 +67,19 @@ class HuggingFaceModel(WeightSource):
 
         revision:
             A commit, branch or tag.
-            If left out, the newest commit of the main branch is taken at every start.
+            If omitted, the newest commit of the main branch is taken at every start.
 
         token:
             The secret that holds a Hub access token, for gated models: a Secrets
             Manager secret, or ``SecretValue.secrets_manager(...)``.
             It reaches the container as a dynamic reference: the value is in no
             template, but whoever may call DescribeModel can read it.
-            If left out, only public models load.
+            If omitted, only public models load.
 
         architecture:
             What the model is: a ``ModelArchitecture``, the name of a catalogued model
             that it is like, or at least its class, such as ``MistralForCausalLM``.
-            If left out, the catalogue is asked for the model id.
+            If omitted, the catalogue is asked for the model id.
 
     Raises:
         ValueError: If the model id is not of that form, or the catalogue does not
@@ -159,26 +159,26 @@ class S3Model(WeightSource):
 
         kms_key:
             The key that encrypts the objects.
-            If left out, the role may not decrypt with any.
+            If omitted, the role may not decrypt with any.
 
         architecture:
             What the model is: a ``ModelArchitecture``, the name of a catalogued model
             that it is like, or at least its class, such as ``MistralForCausalLM``.
-            If left out, its size is not known, and what depends on that not checked.
+            If omitted, its size is not known, and what depends on that not checked.
 
         depends_on:
             The construct that puts the files there, such as a ``BucketDeployment``:
             models that read them are made after it.
-            If left out, they are there already.
+            If omitted, they are there already.
 
         compiled:
             What the files were compiled for, where they are engines: what a
             ``StagedModel`` that compiles says of them.
-            If left out, nothing is held against it.
+            If omitted, nothing is held against it.
 
         accept_eula:
             Whether you accept the licence that gated weights of JumpStart ask for.
-            If left out, nothing is accepted, and SageMaker refuses such weights.
+            If omitted, nothing is accepted, and SageMaker refuses such weights.
 
     Raises:
         ValueError: If the URI is no such prefix, or the catalogue does not have the
@@ -280,12 +280,12 @@ def architecture_of(model: ModelSource | None) -> ModelArchitecture | None:
 
 def kind_of(model: ModelSource | None) -> ModelArchitecture | str | None:
     """
-    Return what is known of a model: what was said of it, or else the catalogue's.
+    Return the architecture of a model: the one passed, or else the catalogue's.
     """
     if model is None:
         return None
-    given = model.architecture
-    return model.known_architecture if given is None else given
+    architecture = model.architecture
+    return model.known_architecture if architecture is None else architecture
 
 
 def looked_up(
@@ -301,24 +301,24 @@ def looked_up(
     """
     if architecture is None or isinstance(architecture, ModelArchitecture):
         return architecture
-    shown = redacted(repr(architecture))
+    text = redacted(repr(architecture))
     if not isinstance(architecture, str):
-        raise TypeError(f"architecture must be {_ARCHITECTURES}, got {shown}")
+        raise TypeError(f"architecture must be {_ARCHITECTURES}, got {text}")
     if "/" in architecture:
         return ModelArchitecture.of(architecture)
     if not architecture.isidentifier():
-        raise ValueError(f"architecture must be {_ARCHITECTURES}, got {shown}")
+        raise ValueError(f"architecture must be {_ARCHITECTURES}, got {text}")
     meant = class_fault(architecture)
     if meant is not None:
         raise ValueError(
-            f"architecture must be {_ARCHITECTURES}, got {shown}; write {meant!r}"
+            f"architecture must be {_ARCHITECTURES}, got {text}; write {meant!r}"
         )
     return architecture
 
 
 def _uri_fault(uri: str) -> str | None:
     """
-    Say what the address of a prefix must be and is not; ``None`` if it is one.
+    Return the rule that the address of a prefix breaks; ``None`` if it is one.
     """
     bucket, slash, prefix = uri.removeprefix("s3://").partition("/")
     if not uri.startswith("s3://") or not bucket or not slash:

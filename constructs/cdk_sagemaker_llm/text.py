@@ -1,7 +1,9 @@
 """
-How messages name things: ``a, b or c``, and the known name that was likely meant.
+How messages name things: ``a, b or c``, the known name that was likely meant, what
+looks like a credential and must not be repeated, and the names that S3 takes.
 
-What belongs here is text alone; it knows nothing of the field.
+What belongs here is text alone; it knows nothing of the field. The forms of credentials
+are those that issuers publish, and what only looks like one.
 """
 
 from __future__ import annotations
@@ -73,30 +75,14 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]|\.(?!\.))*[a-z0-9]\Z|[a-z0-9]\Z")
 _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+\Z")
 
 
-def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
+def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     """
     Return the known names most like the given one, best first.
     """
-    names = tuple(known)
+    names = tuple(names)
     if len(name) > _LONGEST * max(map(len, names), default=0):
         return []
     return list(_nearest(name, names, count))
-
-
-@functools.lru_cache(maxsize=4096)
-def _nearest(name: str, known: tuple[str, ...], count: int) -> tuple[str, ...]:
-    import difflib  # noqa: PLC0415 - few names are wrong
-
-    # The exact measure takes milliseconds for some hundred names: pairs of letters
-    # in common leave it a handful.
-    pairs = _pairs(name)
-    likely = sorted(known, key=lambda other: -len(pairs & _pairs(other)))[:_LIKELY]
-    return tuple(difflib.get_close_matches(name, likely, n=count, cutoff=_LIKENESS))
-
-
-@functools.lru_cache(maxsize=4096)
-def _pairs(name: str) -> frozenset[str]:
-    return frozenset(map("".join, itertools.pairwise(name)))
 
 
 def any_of(names: Iterable[str]) -> str:
@@ -105,28 +91,6 @@ def any_of(names: Iterable[str]) -> str:
     """
     *rest, last = names
     return f"{', '.join(rest)} or {last}" if rest else last
-
-
-def credentials_in(text: str) -> Iterator[tuple[str, int, int]]:
-    """
-    Return what looks like a credential: its kind, where it begins and where it ends.
-    """
-    if not _hinted().search(text):
-        return
-    bare = re.sub(_REFERENCE, lambda found: " " * len(found[0]), text)
-    for kind, (hints, form) in _FORMS.items():
-        if not any(hint in bare for hint in hints):
-            continue
-        for found in re.finditer(form, bare):
-            group = found.lastgroup or 0
-            if not _is_stand_in(found[group], named=bool(found.lastgroup)):
-                yield kind, found.start(group), found.end(group)
-
-
-@functools.cache
-def _hinted() -> re.Pattern[str]:
-    hints = (hint for hints, _ in _FORMS.values() for hint in hints)
-    return re.compile("|".join(map(re.escape, hints)))
 
 
 def kind_of(text: str) -> str | None:
@@ -148,11 +112,58 @@ def redacted(text: str) -> str:
     return kept + text[read:]
 
 
+def credentials_in(text: str) -> Iterator[tuple[str, int, int]]:
+    """
+    Return what looks like a credential: its kind, where it begins and where it ends.
+    """
+    if not _hinted().search(text):
+        return
+    bare = re.sub(_REFERENCE, lambda found: " " * len(found[0]), text)
+    for kind, (hints, form) in _FORMS.items():
+        if not any(hint in bare for hint in hints):
+            continue
+        for found in re.finditer(form, bare):
+            group = found.lastgroup or 0
+            if not _is_stand_in(found[group], named=bool(found.lastgroup)):
+                yield kind, found.start(group), found.end(group)
+
+
 def without_references(text: str) -> str:
     """
     Return a text without CloudFormation's dynamic references.
     """
     return re.sub(_REFERENCE, "", text)
+
+
+def bucket_fault(name: str) -> str | None:
+    """
+    Return the rule that a bucket's name breaks; ``None`` if S3 takes it.
+    """
+    if is_unresolved(name):
+        return None
+    if len(name) <= _LONGEST_NAME and _NAME.match(name) and not _ADDRESS.match(name):
+        return None
+    return (
+        f"at most {_LONGEST_NAME} lower-case letters, digits, hyphens and single dots, "
+        "with a letter or digit at both ends, and no IP address"
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _nearest(name: str, names: tuple[str, ...], count: int) -> tuple[str, ...]:
+    import difflib  # noqa: PLC0415 - few names are wrong
+
+    # The exact measure takes milliseconds for some hundred names: pairs of letters
+    # in common leave it a handful.
+    pairs = _pairs(name)
+    likely = sorted(names, key=lambda other: -len(pairs & _pairs(other)))[:_LIKELY]
+    return tuple(difflib.get_close_matches(name, likely, n=count, cutoff=_LIKENESS))
+
+
+@functools.cache
+def _hinted() -> re.Pattern[str]:
+    hints = (hint for hints, _ in _FORMS.values() for hint in hints)
+    return re.compile("|".join(map(re.escape, hints)))
 
 
 def _is_stand_in(value: str, *, named: bool) -> bool:
@@ -163,15 +174,6 @@ def _is_stand_in(value: str, *, named: bool) -> bool:
     )
 
 
-def bucket_fault(name: str) -> str | None:
-    """
-    Say what a bucket's name must be and is not; ``None`` if S3 takes it.
-    """
-    if is_unresolved(name):
-        return None
-    if len(name) <= _LONGEST_NAME and _NAME.match(name) and not _ADDRESS.match(name):
-        return None
-    return (
-        f"at most {_LONGEST_NAME} lower-case letters, digits, hyphens and single dots, "
-        "with a letter or digit at both ends, and no IP address"
-    )
+@functools.lru_cache(maxsize=4096)
+def _pairs(name: str) -> frozenset[str]:
+    return frozenset(map("".join, itertools.pairwise(name)))

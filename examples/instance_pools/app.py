@@ -9,6 +9,7 @@ from aws_cdk import App, CfnOutput, Duration, Stack
 from constructs import Construct
 
 from cdk_sagemaker_llm import (
+    Capacity,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     InstancePool,
@@ -35,11 +36,13 @@ class WholeInstancesStack(Stack):
             "Chat",
             model=ZEPHYR,
             serving=Tgi("3.3.6"),
-            instance_pools=[
-                InstancePool("ml.g6e.12xlarge", priority=1),
-                InstancePool("ml.g5.48xlarge", priority=2),
-            ],
-            instance_provision_timeout=Duration.minutes(30),
+            capacity=Capacity(
+                pools=[
+                    InstancePool("ml.g6e.12xlarge", priority=1),
+                    InstancePool("ml.g5.48xlarge", priority=2),
+                ],
+                provision_timeout=Duration.minutes(30),
+            ),
         )
         instances = llm.auto_scale_instance_count(min_capacity=1, max_capacity=3)
         instances.scale_on_invocations("Load", per_minute=20)
@@ -56,12 +59,14 @@ class SharedInstancesStack(Stack):
         host = InferenceComponentEndpoint(
             self,
             "Host",
-            instance_pools=[
-                InstancePool("ml.g6e.2xlarge", priority=1),
-                InstancePool("ml.g5.2xlarge", priority=2),
-            ],
+            capacity=Capacity(
+                pools=[
+                    InstancePool("ml.g6e.2xlarge", priority=1),
+                    InstancePool("ml.g5.2xlarge", priority=2),
+                ],
+                provision_timeout=Duration.minutes(30),
+            ),
             max_instance_count=3,
-            instance_provision_timeout=Duration.minutes(30),
             scale_in_policy=ScaleInPolicy(strategy=ScaleInStrategy.CONSOLIDATION),
         )
         chat = host.add_model(

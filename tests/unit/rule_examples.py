@@ -41,6 +41,7 @@ from cdk_sagemaker_llm import (
     Model,
     Network,
     NeuronX,
+    Observability,
     PrivateAccess,
     ProductionVariant,
     ResourceRequirements,
@@ -776,7 +777,9 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     ),
     "LLM360": lambda stack: _endpoint(stack).metric_invocations(statistic="p99"),
     "LLM361": lambda stack: _endpoint(stack).metric_gpu_reservation(),
-    "LLM363": partial(_endpoint, metric_publish_frequency=Duration.seconds(20)),
+    "LLM363": partial(
+        _endpoint, observability=Observability(publish_frequency=Duration.seconds(20))
+    ),
     "LLM345": _shadows("One", "Two", has_model=True),
     "LLM346": _shadows("One", has_model=False),
     "LLM347": partial(_endpoint, async_inference=AsyncInference(output="bucket")),

@@ -105,6 +105,8 @@ def test_a_type_that_is_not_public_is_found() -> None:
     Also one that only type checkers import: the test above is no empty promise.
     """
     assert names_in("Mapping[str, 'Model'] | None") == {"Mapping", "Model", "str"}
-    assert is_of_this_package(f"{PACKAGE}.hosting.endpoint", "EndpointConfigBase")
+    assert is_of_this_package(
+        f"{PACKAGE}.hosting.endpoints.endpoint", "EndpointConfigBase"
+    )
     assert is_of_this_package(f"{PACKAGE}.models", "ModelSource")
     assert not is_of_this_package(f"{PACKAGE}.models", "str")

@@ -158,14 +158,14 @@ class ModelArchitecture:
 
             kv_bytes_per_token: Bytes of the cache for one token in 16 bits.
 
-            active_parameters: Those that a token passes. If left out, it is all of
+            active_parameters: Those that a token passes. If omitted, it is all of
                 them.
 
-            num_attention_heads: If left out, any power of two is taken to divide them.
+            num_attention_heads: If omitted, any power of two is taken to divide them.
 
             num_key_value_heads:
                 Over how many accelerators the cache can be split.
-                If left out, each accelerator is taken to hold all of it.
+                If omitted, each accelerator is taken to hold all of it.
 
             context_length: Tokens that the model was made for.
 
@@ -295,7 +295,7 @@ class ModelArchitecture:
             weight_bits:
                 Bits of a weight: 16 or 32 for all of them; 8 or 4 for the quantized
                 ones, in 4 bits with scales and zero points for groups of 128.
-                If left out, or the same as published, it is the published format.
+                If omitted, or the same as published, it is the published format.
 
         Raises:
             ValueError: If it is none of these.
@@ -340,21 +340,21 @@ def _read(config: Config) -> ModelArchitecture:
     default_name, count = FAMILIES[family]
     defaults = defaults_of(family, nested=nested is not None)
     shape = count(inner.filled(defaults))
-    given = config.mapping("quantization_config") or inner.mapping(
+    quantization = config.mapping("quantization_config") or inner.mapping(
         "quantization_config"
     )
-    weights = read_format(given, shape) if given else None
+    weights = read_format(quantization, shape) if quantization else None
     return _from_shape(shape, name or default_name, family, weights)
 
 
 def _unknown(model_type: str | None, name: str | None) -> str:
-    given = name or model_type
-    if given is None:
+    label = name or model_type
+    if label is None:
         return f"config.json has neither architectures nor model_type; {_WAY_IN}"
     classes = [known for known, _ in FAMILIES.values()]
-    near = nearest(given, [*classes, *FAMILIES], count=1)
+    near = nearest(label, [*classes, *FAMILIES], count=1)
     hint = f" (nearest: {near[0]})" if near else ""
-    return f"architecture {given!r} cannot be counted{hint}; {_WAY_IN}"
+    return f"architecture {label!r} cannot be counted{hint}; {_WAY_IN}"
 
 
 def _from_shape(

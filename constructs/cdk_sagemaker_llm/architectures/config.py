@@ -1,5 +1,11 @@
 """
-Reading a Hugging Face ``config.json``, whatever its keys are called.
+Reading a Hugging Face ``config.json``, whatever its keys are called, with what
+``transformers`` takes for keys that it omits.
+
+Of a model with several modalities the part that reads text names only what differs
+from its class: that of Gemma 3 4B has no attention heads, that of LLaVA no sizes.
+Source: the configuration classes of transformers 5.23.0 (2026-11). Windows are not
+among them: a cache that is taken too large does no harm.
 """
 
 from __future__ import annotations
@@ -14,6 +20,14 @@ from cdk_sagemaker_llm.arguments.kinds import shown
 
 # More than any size of a model, and little enough for their products to be a float.
 _MOST = 10**9
+
+_LATENT = {
+    "q_lora_rank": 1536,
+    "kv_lora_rank": 512,
+    "qk_rope_head_dim": 64,
+    "qk_nope_head_dim": 128,
+    "v_head_dim": 128,
+}
 
 
 class Config:
@@ -36,9 +50,9 @@ class Config:
         Args:
             names: The keys.
 
-            default: What it is if none is there. If left out, one must be.
+            default: What it is if none is there. If omitted, one must be.
 
-            least: The least that it can be. If left out, it is 1, or 0 where that is
+            least: The least that it can be. If omitted, it is 1, or 0 where that is
                 the default.
 
         Raises:
@@ -134,32 +148,45 @@ class Config:
         return first if isinstance(first, str) else None
 
 
-def read_config(given: Mapping[str, Any] | str | Path) -> Config:
+def read_config(source: Mapping[str, Any] | str | Path) -> Config:
     """
     Read a configuration from an object, a text, or a file.
 
     Raises:
         ValueError: If there is no such file, or it holds no JSON object.
     """
-    if isinstance(given, Mapping):
-        return Config(given)
-    if not isinstance(given, str | os.PathLike):
+    if isinstance(source, Mapping):
+        return Config(source)
+    if not isinstance(source, str | os.PathLike):
         raise ValueError(  # noqa: TRY004 - as every value of a wrong kind
             "config must be a mapping, a config.json's text or its path, got "
-            f"{shown(given)}"
+            f"{shown(source)}"
         )
-    is_text = isinstance(given, str) and "{" in given
-    text = str(given) if is_text else _file_text(given)
+    is_text = isinstance(source, str) and "{" in source
+    text = str(source) if is_text else _file_text(source)
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as fault:
-        name = "config.json" if is_text else str(given)
+        name = "config.json" if is_text else str(source)
         raise ValueError(f"{name} is no JSON: {fault}") from fault
     if not isinstance(values, Mapping):
         raise ValueError(  # noqa: TRY004 - the content of the caller's file
             "config.json must hold an object"
         )
     return Config(values)
+
+
+def defaults_of(family: str, *, nested: bool) -> Mapping[str, Any]:
+    """
+    Return the values of keys that may be left out.
+
+    Args:
+        family: The family, such as ``llama``.
+
+        nested: Whether the configuration is a part of another.
+    """
+    known = TRANSFORMERS_DEFAULTS.get(family, {})
+    return {k: v for k, v in known.items() if nested or k not in REQUIRED}
 
 
 def _file_text(path: str | Path) -> str:
@@ -185,14 +212,7 @@ def _sizes(
     }
 
 
-_LATENT = {
-    "q_lora_rank": 1536,
-    "kv_lora_rank": 512,
-    "qk_rope_head_dim": 64,
-    "qk_nope_head_dim": 128,
-    "v_head_dim": 128,
-}
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+TRANSFORMERS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "deepseek_v2": {
         **_sizes(102400, 4096, 11008, 32, 32),
         **_LATENT,
@@ -290,16 +310,3 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 # A whole file always says these: one without them is damaged, and what the class
 # would take for it is some other model.
 REQUIRED = frozenset(_sizes(0, 0, 0, 0, 0))
-
-
-def defaults_of(family: str, *, nested: bool) -> Mapping[str, Any]:
-    """
-    Return the values of keys that may be left out.
-
-    Args:
-        family: The family, such as ``llama``.
-
-        nested: Whether the configuration is a part of another.
-    """
-    known = DEFAULTS.get(family, {})
-    return {k: v for k, v in known.items() if nested or k not in REQUIRED}

@@ -1,5 +1,9 @@
 """
-Which counting belongs to which family of models.
+Which counting belongs to which family of models, and which names of classes are known
+or likely mistaken.
+
+The Hub has classes that nobody here has heard of: only what is certainly no class, or
+a known one with its letters in another order, is a fault.
 """
 
 from __future__ import annotations
@@ -50,6 +54,107 @@ _OTHERS = (
     "T5ForConditionalGeneration",
 )
 _ALIKE = 0.8
+
+# Names that older files and files of several modalities have for one of these.
+_ALIASES = {
+    "gemma3": "gemma3_text",
+    "mistral3": "mistral",
+    "Mistral3ForConditionalGeneration": "mistral",
+    "new": "gte",
+    "RefinedWeb": "falcon",
+    "RefinedWebModel": "falcon",
+    "DeepseekV3ForCausalLM": "deepseek_v3",
+    "Gemma3ForConditionalGeneration": "gemma3_text",
+    "Gemma3TextModel": "gemma3_text",
+    "Llama4ForConditionalGeneration": "llama4_text",
+    "kimi_k2": "deepseek_v3",
+    "llama4": "llama4_text",
+    "NewModel": "gte",
+    "RWForCausalLM": "falcon",
+    "MPTForCausalLM": "mpt",
+}
+
+# What encoders' classes have for a head, where a family's own has none.
+_HEADS = ("ForSequenceClassification", "ForMaskedLM")
+
+
+def family_of(model_type: str | None, architecture: str | None) -> str | None:
+    """
+    Return a family's name by the model's type, or else by its class.
+    """
+    by_class = {name: family for family, (name, _) in FAMILIES.items()}
+    for ending in _HEADS:
+        if architecture is not None and architecture.endswith(ending):
+            architecture = architecture.removesuffix(ending) + "Model"
+    for known in (model_type, architecture):
+        family = _ALIASES.get(known or "", known or "")
+        if family in FAMILIES:
+            return family
+        if family in by_class:
+            return by_class[family]
+    return None
+
+
+def class_fault(name: str) -> str | None:
+    """
+    Return the class that a name certainly stands for, though it is not its name: a
+    family's bare name, or one with its letters in another order; ``None`` otherwise.
+    """
+    if name in known_classes():
+        return None
+    meant = _families().get(name.lower())
+    turned = (one for one in known_classes() if sorted(one) == sorted(name))
+    return meant or next(turned, None)
+
+
+def class_doubt(name: str) -> str | None:
+    """
+    Return the known class that a name is likely meant to be; empty if it has no ending
+    of a class and none is near, ``None`` if there is no doubt.
+    """
+    if name in known_classes():
+        return None
+    ending = next((one for one in _ENDINGS if name.endswith(one)), None)
+    alike = {known: _doubtful(name, known, ending) for known in known_classes()}
+    known = max(alike, key=alike.__getitem__)
+    if alike[known] > _ALIKE:
+        return known
+    return None if ending else ""
+
+
+def known_classes() -> tuple[str, ...]:
+    """
+    Return the names of the classes that are known.
+    """
+    return (*(name for name, _ in FAMILIES.values()), *_OTHERS)
+
+
+@functools.cache
+def _families() -> Mapping[str, str]:
+    return {_stem(name).lower(): name for name in reversed(known_classes())}
+
+
+def _doubtful(name: str, known: str, ending: str | None) -> float:
+    likeness = _likeness(_stem(name), _stem(known))
+    if ending is None:
+        return max(likeness, _likeness(name, known))
+    # Of a name like another but for digits, either may be a later version.
+    return likeness if likeness < 1 else 0
+
+
+def _stem(name: str) -> str:
+    ending = next((one for one in _ENDINGS if name.endswith(one)), "")
+    return name.removesuffix(ending)
+
+
+def _likeness(one: str, other: str) -> float:
+    """
+    Return how alike two names are, 1 for the same; digits are versions, and not seen.
+    """
+    import difflib  # noqa: PLC0415 - few names are wrong
+
+    first, second = (re.sub(r"[\d_]", "", name) for name in (one, other))
+    return difflib.SequenceMatcher(None, first, second).ratio()
 
 
 def _encoder(kind: encoders.Kind) -> Count:
@@ -116,103 +221,3 @@ FAMILIES: Mapping[str, tuple[str, Count]] = {
     "roberta": ("RobertaModel", _encoder(encoders.ROBERTA)),
     "xlm-roberta": ("XLMRobertaModel", _encoder(encoders.ROBERTA)),
 }
-# Names that older files and files of several modalities have for one of these.
-_ALIASES = {
-    "gemma3": "gemma3_text",
-    "mistral3": "mistral",
-    "Mistral3ForConditionalGeneration": "mistral",
-    "new": "gte",
-    "RefinedWeb": "falcon",
-    "RefinedWebModel": "falcon",
-    "DeepseekV3ForCausalLM": "deepseek_v3",
-    "Gemma3ForConditionalGeneration": "gemma3_text",
-    "Gemma3TextModel": "gemma3_text",
-    "Llama4ForConditionalGeneration": "llama4_text",
-    "kimi_k2": "deepseek_v3",
-    "llama4": "llama4_text",
-    "NewModel": "gte",
-    "RWForCausalLM": "falcon",
-    "MPTForCausalLM": "mpt",
-}
-
-# What encoders' classes have for a head, where a family's own has none.
-_HEADS = ("ForSequenceClassification", "ForMaskedLM")
-
-
-def family_of(model_type: str | None, architecture: str | None) -> str | None:
-    """
-    Return a family's name by the model's type, or else by its class.
-    """
-    by_class = {name: family for family, (name, _) in FAMILIES.items()}
-    for ending in _HEADS:
-        if architecture is not None and architecture.endswith(ending):
-            architecture = architecture.removesuffix(ending) + "Model"
-    for known in (model_type, architecture):
-        family = _ALIASES.get(known or "", known or "")
-        if family in FAMILIES:
-            return family
-        if family in by_class:
-            return by_class[family]
-    return None
-
-
-def known_classes() -> tuple[str, ...]:
-    """
-    Return the names of the classes that are known.
-    """
-    return (*(name for name, _ in FAMILIES.values()), *_OTHERS)
-
-
-def class_fault(name: str) -> str | None:
-    """
-    Return the class that a name certainly stands for, though it is not its name: a
-    family's bare name, or one with its letters in another order; ``None`` otherwise.
-    """
-    if name in known_classes():
-        return None
-    meant = _families().get(name.lower())
-    turned = (one for one in known_classes() if sorted(one) == sorted(name))
-    return meant or next(turned, None)
-
-
-def class_doubt(name: str) -> str | None:
-    """
-    Return the known class that a name is likely meant to be; empty if it has no ending
-    of a class and none is near, ``None`` if there is no doubt.
-    """
-    if name in known_classes():
-        return None
-    ending = next((one for one in _ENDINGS if name.endswith(one)), None)
-    alike = {known: _doubtful(name, known, ending) for known in known_classes()}
-    known = max(alike, key=alike.__getitem__)
-    if alike[known] > _ALIKE:
-        return known
-    return None if ending else ""
-
-
-def _doubtful(name: str, known: str, ending: str | None) -> float:
-    likeness = _likeness(_stem(name), _stem(known))
-    if ending is None:
-        return max(likeness, _likeness(name, known))
-    # Of a name like another but for digits, either may be a later version.
-    return likeness if likeness < 1 else 0
-
-
-@functools.cache
-def _families() -> Mapping[str, str]:
-    return {_stem(name).lower(): name for name in reversed(known_classes())}
-
-
-def _stem(name: str) -> str:
-    ending = next((one for one in _ENDINGS if name.endswith(one)), "")
-    return name.removesuffix(ending)
-
-
-def _likeness(one: str, other: str) -> float:
-    """
-    Return how alike two names are, 1 for the same; digits are versions, and not seen.
-    """
-    import difflib  # noqa: PLC0415 - few names are wrong
-
-    first, second = (re.sub(r"[\d_]", "", name) for name in (one, other))
-    return difflib.SequenceMatcher(None, first, second).ratio()

@@ -131,7 +131,7 @@ def shape_of(
 
         windows:
             Tokens that windowed layers look back, and how many layers do.
-            If left out, they are what most families' keys say.
+            If omitted, they are what most families' keys say.
     """
     hidden, layers = config.number("hidden_size"), config.number("num_hidden_layers")
     heads = config.number("num_attention_heads")

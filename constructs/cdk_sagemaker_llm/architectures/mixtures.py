@@ -1,5 +1,6 @@
 """
-Counting Llama's kin with experts, of which a token passes a few.
+Counting mixtures of experts, of which a token passes a few: Llama's kin, DeepSeek with
+latent attention, and Qwen3-Next, whose blocks mostly keep a state of one size.
 """
 
 from __future__ import annotations
@@ -28,32 +29,6 @@ def count_mixtral(config: Config, traits: Traits) -> Shape:
         experts=layers * experts * expert,
         idle=layers * (experts - chosen) * expert,
         mlp=mlp * chosen,
-    )
-
-
-def count_qwen_moe(config: Config, traits: Traits) -> Shape:
-    """
-    Count Qwen's mixtures: small experts, some blocks dense, perhaps a shared expert.
-    """
-    hidden = config.number("hidden_size")
-    layers = config.number("num_hidden_layers")
-    experts = config.number("num_experts", "num_local_experts")
-    chosen = config.number("num_experts_per_tok")
-    expert = 3 * hidden * config.number("moe_intermediate_size")
-    shared = config.number(SHARED, default=0) if SHARED in traits.reads else 0
-    sparse = _sparse_layers(config, layers)
-    dense = (layers - sparse) * 3 * hidden * _dense_width(config, layers - sparse)
-    # The shared expert has a gate of its own, one number wide.
-    others = hidden * experts + (hidden if shared else 0)
-    width = config.number("moe_intermediate_size") * chosen + shared
-    return shape_of(
-        config,
-        traits,
-        mlp_weights=sparse * (experts * expert + 3 * hidden * shared) + dense,
-        mlp_others=sparse * others,
-        experts=sparse * experts * expert,
-        idle=sparse * (experts - chosen) * expert,
-        mlp=width,
     )
 
 
@@ -137,31 +112,26 @@ def count_glm4_moe(config: Config, traits: Traits) -> Shape:
     )
 
 
-def _chunks(config: Config, layers: int) -> tuple[int | None, int]:
+def count_deepseek_sparse(config: Config) -> Shape:
     """
-    Return Llama 4's chunks: a layer with positions looks back within its own alone.
+    Count DeepSeek-V3.2: each block has an indexer, which finds what attention looks at.
+
+    vLLM keeps its keys in fp8 with a scale of 32 bits for each 128, whatever the rest
+    of the cache has: counted is that in 16 bits.
     """
-    chunk = config.number("attention_chunk_size", default=0) or None
-    if chunk is None:
-        return None, 0
-    listed = config.count_of("layer_types", "chunked_attention")
-    if listed is not None:
-        return chunk, min(listed, layers)
-    positions = config.numbers("no_rope_layers")
-    if positions:
-        return chunk, sum(map(bool, positions[:layers]))
-    return chunk, layers - layers // config.number("no_rope_layer_interval", default=4)
-
-
-def _sparse_layers(config: Config, layers: int) -> int:
-    step = config.number("decoder_sparse_step", default=1)
-    dense = set(config.numbers("mlp_only_layers"))
-    spared = sum(0 <= i < layers and (i + 1) % step == 0 for i in dense)
-    return layers // step - spared
-
-
-def _dense_width(config: Config, dense_layers: int) -> int:
-    return config.number("intermediate_size") if dense_layers else 1
+    plain = count_deepseek(config)
+    heads = config.number("index_n_heads", default=64)
+    width = config.number("index_head_dim", default=128)
+    rank = config.number("q_lora_rank")
+    weights = plain.layers * (rank * heads * width + plain.hidden * width)
+    return replace(
+        plain,
+        layer_weights=plain.layer_weights + weights,
+        attention_weights=plain.attention_weights + weights,
+        other_parameters=plain.other_parameters
+        + plain.layers * (2 * width + plain.hidden * heads),
+        kv_elements=plain.kv_elements + plain.layers * -(-width * 33 // 64),
+    )
 
 
 def count_deepseek(config: Config) -> Shape:
@@ -206,43 +176,6 @@ def count_deepseek(config: Config) -> Shape:
     )
 
 
-def count_deepseek_sparse(config: Config) -> Shape:
-    """
-    Count DeepSeek-V3.2: each block has an indexer, which finds what attention looks at.
-
-    vLLM keeps its keys in fp8 with a scale of 32 bits for each 128, whatever the rest
-    of the cache has: counted is that in 16 bits.
-    """
-    plain = count_deepseek(config)
-    heads = config.number("index_n_heads", default=64)
-    width = config.number("index_head_dim", default=128)
-    rank = config.number("q_lora_rank")
-    weights = plain.layers * (rank * heads * width + plain.hidden * width)
-    return replace(
-        plain,
-        layer_weights=plain.layer_weights + weights,
-        attention_weights=plain.attention_weights + weights,
-        other_parameters=plain.other_parameters
-        + plain.layers * (2 * width + plain.hidden * heads),
-        kv_elements=plain.kv_elements + plain.layers * -(-width * 33 // 64),
-    )
-
-
-def _attention(config: Config) -> tuple[int, int]:
-    hidden, heads = config.number("hidden_size"), config.number("num_attention_heads")
-    latent = config.number("kv_lora_rank")
-    rotary = config.number("qk_rope_head_dim")
-    plain, value = config.number("qk_nope_head_dim"), config.number("v_head_dim")
-    # V2-Lite says null: its queries are not compressed.
-    rank = config.number("q_lora_rank", default=0)
-    query_in = rank or hidden
-    query = query_in * heads * (plain + rotary) + (hidden * rank if rank else 0)
-    keys = hidden * (latent + rotary) + latent * heads * (plain + value)
-    has_bias = config.flag("attention_bias", default=False)
-    biases = rank + latent + rotary + hidden if has_bias else 0
-    return query + keys + heads * value * hidden, latent + rank + biases
-
-
 def count_qwen3_next(config: Config, traits: Traits) -> Shape:
     """
     Count Qwen3-Next, without the layer for multi-token prediction.
@@ -275,6 +208,63 @@ def count_qwen3_next(config: Config, traits: Traits) -> Shape:
     )
 
 
+def count_qwen_moe(config: Config, traits: Traits) -> Shape:
+    """
+    Count Qwen's mixtures: small experts, some blocks dense, perhaps a shared expert.
+    """
+    hidden = config.number("hidden_size")
+    layers = config.number("num_hidden_layers")
+    experts = config.number("num_experts", "num_local_experts")
+    chosen = config.number("num_experts_per_tok")
+    expert = 3 * hidden * config.number("moe_intermediate_size")
+    shared = config.number(SHARED, default=0) if SHARED in traits.reads else 0
+    sparse = _sparse_layers(config, layers)
+    dense = (layers - sparse) * 3 * hidden * _dense_width(config, layers - sparse)
+    # The shared expert has a gate of its own, one number wide.
+    others = hidden * experts + (hidden if shared else 0)
+    width = config.number("moe_intermediate_size") * chosen + shared
+    return shape_of(
+        config,
+        traits,
+        mlp_weights=sparse * (experts * expert + 3 * hidden * shared) + dense,
+        mlp_others=sparse * others,
+        experts=sparse * experts * expert,
+        idle=sparse * (experts - chosen) * expert,
+        mlp=width,
+    )
+
+
+def _chunks(config: Config, layers: int) -> tuple[int | None, int]:
+    """
+    Return Llama 4's chunks: a layer with positions looks back within its own alone.
+    """
+    chunk = config.number("attention_chunk_size", default=0) or None
+    if chunk is None:
+        return None, 0
+    listed = config.count_of("layer_types", "chunked_attention")
+    if listed is not None:
+        return chunk, min(listed, layers)
+    positions = config.numbers("no_rope_layers")
+    if positions:
+        return chunk, sum(map(bool, positions[:layers]))
+    return chunk, layers - layers // config.number("no_rope_layer_interval", default=4)
+
+
+def _attention(config: Config) -> tuple[int, int]:
+    hidden, heads = config.number("hidden_size"), config.number("num_attention_heads")
+    latent = config.number("kv_lora_rank")
+    rotary = config.number("qk_rope_head_dim")
+    plain, value = config.number("qk_nope_head_dim"), config.number("v_head_dim")
+    # V2-Lite says null: its queries are not compressed.
+    rank = config.number("q_lora_rank", default=0)
+    query_in = rank or hidden
+    query = query_in * heads * (plain + rotary) + (hidden * rank if rank else 0)
+    keys = hidden * (latent + rotary) + latent * heads * (plain + value)
+    has_bias = config.flag("attention_bias", default=False)
+    biases = rank + latent + rotary + hidden if has_bias else 0
+    return query + keys + heads * value * hidden, latent + rank + biases
+
+
 def _full_layers(config: Config, layers: int) -> int:
     listed = config.count_of("layer_types", "full_attention")
     if listed is not None:
@@ -297,3 +287,14 @@ def _delta_net(config: Config, hidden: int) -> tuple[int, int, int]:
     weights = hidden * (mixed + values) + hidden * 2 * heads + values * hidden
     others = mixed * kernel + 2 * heads + value_width
     return weights, others, mixed * (kernel - 1) + heads * key_width * value_width
+
+
+def _sparse_layers(config: Config, layers: int) -> int:
+    step = config.number("decoder_sparse_step", default=1)
+    dense = set(config.numbers("mlp_only_layers"))
+    spared = sum(0 <= i < layers and (i + 1) % step == 0 for i in dense)
+    return layers // step - spared
+
+
+def _dense_width(config: Config, dense_layers: int) -> int:
+    return config.number("intermediate_size") if dense_layers else 1

@@ -1,5 +1,11 @@
 """
-In what format weights are published, by ``quantization_config`` of a ``config.json``.
+In what format weights are published: by ``quantization_config`` of a
+``config.json``, or by the type of a GGUF file.
+
+The bits of GGUF types are those of Llama 3.1 8B in llama.cpp's
+tools/quantize/README.md, scales and the tensors of other types included; of the types
+that its table lacks, they follow from the sizes of Llama 3 8B in
+tools/quantize/quantize.cpp.
 """
 
 from __future__ import annotations
@@ -129,6 +135,40 @@ def read_format(values: Mapping[str, Any], shape: Shape) -> WeightFormat | None:
     )
 
 
+def gguf_bytes(gguf_type: str, quantizable: int, parameters: int) -> tuple[int, int]:
+    """
+    Return the bytes of all weights: as of the model that the bits are of, and at most.
+
+    A model whose embedding is a larger part of it than Llama's is has more bits.
+
+    Args:
+        gguf_type: The file's type.
+
+        quantizable: The weights of linear layers in the blocks.
+
+        parameters: All parameters.
+    """
+    bits = gguf_bits(gguf_type)
+    usual = int(parameters * bits / 8)
+    kept = (parameters - quantizable) * max(bits, _KEPT_BITS)
+    return usual, max(usual, int((quantizable * bits + kept) / 8))
+
+
+def gguf_bits(gguf_type: str) -> float:
+    """
+    Return the bits of a weight, on average of a model's.
+
+    Raises:
+        ValueError: If the type is unknown; names the nearest ones.
+    """
+    name = gguf_type.upper()
+    found = GGUF_BITS.get(_ALIASES.get(name, name))
+    if found is None:
+        near = nearest(name, list(GGUF_BITS)) or list(GGUF_BITS)
+        raise ValueError(f"gguf_type must be such as {any_of(near)}, got {gguf_type!r}")
+    return found
+
+
 def _format(method: str, values: Mapping[str, Any]) -> tuple[int, float] | None:
     reader = _READERS.get(method)
     if reader is not None:
@@ -138,6 +178,92 @@ def _format(method: str, values: Mapping[str, Any]) -> tuple[int, float] | None:
     if method in ("awq", "gptq") or "bits" in values:
         return _grouped(_number(values, "bits", "w_bit") or 4, values)
     return None
+
+
+def _spared(values: Mapping[str, Any], shape: Shape) -> int:
+    """
+    Count the weights of modules that stay as they are, each layer's part once.
+    """
+    names = [
+        name
+        for key in ("modules_to_not_convert", "ignore", "llm_int8_skip_modules")
+        for name in (values.get(key) or ())
+        if isinstance(name, str)
+    ]
+    parts: dict[tuple[int, str], int] = {}
+    for name in names:
+        match = _LAYER.search(name)
+        layers = [int(match[1])] if match else range(shape.layers)
+        for part, weights in _parts(name, shape, is_layer=match is not None).items():
+            parts |= {(layer, part): weights for layer in layers}
+    return min(
+        sum(n for (layer, _), n in parts.items() if layer < shape.layers),
+        shape.layer_weights,
+    )
+
+
+def _block_scale(block: object) -> float:
+    """
+    Return the bits of a scale of 32 bits for a block, such as of 128 by 128 weights.
+    """
+    if not isinstance(block, Sequence) or isinstance(block, str):
+        return 0.0
+    sides = [side for side in block if isinstance(side, int) and side > 0]
+    return 32 / (sides[0] * sides[1]) if len(sides) == 2 else 0.0  # noqa: PLR2004
+
+
+def _grouped(bits: int, values: Mapping[str, Any]) -> tuple[int, float]:
+    """
+    Return the bits of scales and zero points; a group of -1, or none, is a row.
+    """
+    group = _number(values, "group_size", "q_group_size")
+    if group is None:
+        return bits, _block_scale(values.get("block_structure"))
+    has_zeros = values.get("zero_point") is not False
+    return bits, (_SCALE_BITS + (bits if has_zeros else 0)) / group
+
+
+def _number(values: Mapping[str, Any], *names: str) -> int | None:
+    found = (values.get(name) for name in names)
+    return next(
+        (one for one in found if type(one) is int and one > 0),
+        None,
+    )
+
+
+def _parts(name: str, shape: Shape, *, is_layer: bool) -> dict[str, int]:
+    """
+    Return the weights of one layer that a name stands for, by projection.
+    """
+    mlp = (shape.layer_weights - shape.attention_weights) // shape.layers
+    attention = shape.attention_weights // shape.layers
+    ratio = attention // (2 * shape.heads + 2 * shape.kv_heads)
+    sizes = dict.fromkeys(_MLP_PARTS, mlp // 3)
+    sizes |= dict.fromkeys(_QUERY_PARTS, ratio * shape.heads)
+    sizes |= dict.fromkeys(_KEY_PARTS, ratio * shape.kv_heads)
+    if shape.expert_weights and _is_beside_experts(name):
+        return {"beside": mlp - shape.expert_weights // shape.layers}
+    for part, weights in sizes.items():
+        if part in name:
+            return {part: weights}
+    if "attn" in name or "attention" in name:
+        return {p: sizes[p] for p in (*_QUERY_PARTS, *_KEY_PARTS)}
+    if name.rstrip("$*.").endswith(("gate", "router")):
+        return {}
+    if any(word in name for word in _MLP):
+        return {p: sizes[p] for p in _MLP_PARTS}
+    end = name.rstrip("$*.").rsplit(".", 1)[-1]
+    return sizes if is_layer and end.isdigit() else {}
+
+
+def _is_beside_experts(name: str) -> bool:
+    """
+    Whether a name stands for the expert that all tokens pass, or for dense MLPs, as
+    ``re:.*mlp\\.(gate|up|down)_proj.*``: experts have their own names below an MLP's.
+    """
+    if "expert" in name:
+        return "shared_expert" in name
+    return "_proj" in name and any(word in name for word in _MLP)
 
 
 def _mxfp4(values: Mapping[str, Any]) -> tuple[int, float]:  # noqa: ARG001 - a reader
@@ -184,123 +310,3 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[int, float] | None]] 
     "modelopt": _modelopt,
     "mxfp4": _mxfp4,
 }
-
-
-def _grouped(bits: int, values: Mapping[str, Any]) -> tuple[int, float]:
-    """
-    Return the bits of scales and zero points; a group of -1, or none, is a row.
-    """
-    group = _number(values, "group_size", "q_group_size")
-    if group is None:
-        return bits, _block_scale(values.get("block_structure"))
-    has_zeros = values.get("zero_point") is not False
-    return bits, (_SCALE_BITS + (bits if has_zeros else 0)) / group
-
-
-def _block_scale(block: object) -> float:
-    """
-    Return the bits of a scale of 32 bits for a block, such as of 128 by 128 weights.
-    """
-    if not isinstance(block, Sequence) or isinstance(block, str):
-        return 0.0
-    sides = [side for side in block if isinstance(side, int) and side > 0]
-    return 32 / (sides[0] * sides[1]) if len(sides) == 2 else 0.0  # noqa: PLR2004
-
-
-def _number(values: Mapping[str, Any], *names: str) -> int | None:
-    found = (values.get(name) for name in names)
-    return next(
-        (one for one in found if type(one) is int and one > 0),
-        None,
-    )
-
-
-def _spared(values: Mapping[str, Any], shape: Shape) -> int:
-    """
-    Count the weights of modules that stay as they are, each layer's part once.
-    """
-    names = [
-        name
-        for key in ("modules_to_not_convert", "ignore", "llm_int8_skip_modules")
-        for name in (values.get(key) or ())
-        if isinstance(name, str)
-    ]
-    parts: dict[tuple[int, str], int] = {}
-    for name in names:
-        match = _LAYER.search(name)
-        layers = [int(match[1])] if match else range(shape.layers)
-        for part, weights in _parts(name, shape, is_layer=match is not None).items():
-            parts |= {(layer, part): weights for layer in layers}
-    return min(
-        sum(n for (layer, _), n in parts.items() if layer < shape.layers),
-        shape.layer_weights,
-    )
-
-
-def _parts(name: str, shape: Shape, *, is_layer: bool) -> dict[str, int]:
-    """
-    Return the weights of one layer that a name stands for, by projection.
-    """
-    mlp = (shape.layer_weights - shape.attention_weights) // shape.layers
-    attention = shape.attention_weights // shape.layers
-    ratio = attention // (2 * shape.heads + 2 * shape.kv_heads)
-    sizes = dict.fromkeys(_MLP_PARTS, mlp // 3)
-    sizes |= dict.fromkeys(_QUERY_PARTS, ratio * shape.heads)
-    sizes |= dict.fromkeys(_KEY_PARTS, ratio * shape.kv_heads)
-    if shape.expert_weights and _is_beside_experts(name):
-        return {"beside": mlp - shape.expert_weights // shape.layers}
-    for part, weights in sizes.items():
-        if part in name:
-            return {part: weights}
-    if "attn" in name or "attention" in name:
-        return {p: sizes[p] for p in (*_QUERY_PARTS, *_KEY_PARTS)}
-    if name.rstrip("$*.").endswith(("gate", "router")):
-        return {}
-    if any(word in name for word in _MLP):
-        return {p: sizes[p] for p in _MLP_PARTS}
-    end = name.rstrip("$*.").rsplit(".", 1)[-1]
-    return sizes if is_layer and end.isdigit() else {}
-
-
-def _is_beside_experts(name: str) -> bool:
-    """
-    Whether a name stands for the expert that all tokens pass, or for dense MLPs, as
-    ``re:.*mlp\\.(gate|up|down)_proj.*``: experts have their own names below an MLP's.
-    """
-    if "expert" in name:
-        return "shared_expert" in name
-    return "_proj" in name and any(word in name for word in _MLP)
-
-
-def gguf_bits(gguf_type: str) -> float:
-    """
-    Return the bits of a weight, on average of a model's.
-
-    Raises:
-        ValueError: If the type is unknown; names the nearest ones.
-    """
-    name = gguf_type.upper()
-    found = GGUF_BITS.get(_ALIASES.get(name, name))
-    if found is None:
-        near = nearest(name, list(GGUF_BITS)) or list(GGUF_BITS)
-        raise ValueError(f"gguf_type must be such as {any_of(near)}, got {gguf_type!r}")
-    return found
-
-
-def gguf_bytes(gguf_type: str, quantizable: int, parameters: int) -> tuple[int, int]:
-    """
-    Return the bytes of all weights: as of the model that the bits are of, and at most.
-
-    A model whose embedding is a larger part of it than Llama's is has more bits.
-
-    Args:
-        gguf_type: The file's type.
-
-        quantizable: The weights of linear layers in the blocks.
-
-        parameters: All parameters.
-    """
-    bits = gguf_bits(gguf_type)
-    usual = int(parameters * bits / 8)
-    kept = (parameters - quantizable) * max(bits, _KEPT_BITS)
-    return usual, max(usual, int((quantizable * bits + kept) / 8))

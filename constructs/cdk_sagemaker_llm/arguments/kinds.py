@@ -380,6 +380,11 @@ def _hosting_type_written(value: object) -> str:
     return _called(value) if _names(value, "InstanceType") else ""
 
 
+def _is_source_of_instances(value: object) -> bool:
+    # What one instance has, in ``fit``, has the same name.
+    return _is_a("Capacity")(value) and hasattr(value, "provision_timeout")
+
+
 _KEPT_ELSEWHERE = (
     "use a Secret, or SecretValue.secrets_manager(...): what stands in code or in a "
     "template is no secret"
@@ -387,6 +392,7 @@ _KEPT_ELSEWHERE = (
 
 # Whose name says it all.
 _PLAIN = (
+    "Artifact",
     "Assumptions",
     "AsyncInference",
     "AvailabilityZoneBalance",
@@ -405,6 +411,7 @@ _PLAIN = (
     "MetricQuery",
     "ModelArchitecture",
     "NeuronX",
+    "Observability",
     "Pool",
     "PrefixAwareRouting",
     "ProductionVariant",
@@ -414,6 +421,7 @@ _PLAIN = (
     "ScaleIn",
     "ScaleInPolicy",
     "ScheduledAction",
+    "ServingFolder",
     "ShadowVariant",
     "SmoothQuant",
     "TensorRtLlm",
@@ -432,6 +440,9 @@ CLASSES: Mapping[str, Kind] = {
         "a TargetTracking or a StepScaling", _is_a("TargetTracking", "StepScaling")
     ),
     "AsyncTopic": Kind("an AsyncTopic", _is_a("AsyncTopic")),
+    "Capacity": Kind(
+        "a Capacity", _is_source_of_instances, lambda _: "write Capacity(pools=[...])"
+    ),
     "CaptureMode": Kind("a CaptureMode", _is_a("CaptureMode")),
     "Connection": Kind(
         "a Connection",

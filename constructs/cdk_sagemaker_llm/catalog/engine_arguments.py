@@ -140,9 +140,9 @@ def described_release(engine: Engine, release: str) -> str:
     Return the release whose rows describe another one: itself, or the newest before,
     or else the oldest.
     """
-    wanted = _numbers(release)
+    numbers = _numbers(release)
     known = engine_releases(engine)
-    return ([one for one in known if _numbers(one) <= wanted] or [known[0]])[-1]
+    return ([one for one in known if _numbers(one) <= numbers] or [known[0]])[-1]
 
 
 @functools.lru_cache(maxsize=64)
@@ -309,12 +309,12 @@ def schema_kinds(name: str, release: str) -> Mapping[str, SchemaKind]:
     for key, span in row["keys"].items():
         if span and not is_release_between(release, *span):
             continue
-        said = row["types"].get(key)
-        if isinstance(said, list):
-            past = [one for one in said if is_release_between(release, one[0])]
-            said = past[-1][1:] if past else None
-        if said:
-            kind, *choices = [said] if isinstance(said, str) else said
+        kinds = row["types"].get(key)
+        if isinstance(kinds, list):
+            past = [one for one in kinds if is_release_between(release, one[0])]
+            kinds = past[-1][1:] if past else None
+        if kinds:
+            kind, *choices = [kinds] if isinstance(kinds, str) else kinds
             found[key] = SchemaKind(kind, tuple(choices[0]) if choices else ())
     return found
 

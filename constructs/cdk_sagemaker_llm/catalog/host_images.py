@@ -92,9 +92,9 @@ def shared_host_image(
     Raises:
         ValueError: If one type needs a host image that another one does not take.
     """
-    wanted = {host_image_for(one, cuda_version) for one in instance_types} - {None}
+    images = {host_image_for(one, cuda_version) for one in instance_types} - {None}
     defaults = {one.default_inference_ami for one in instance_types}
-    if not wanted and (len(defaults) == 1 or _parse(cuda_version) is None):
+    if not images and (len(defaults) == 1 or _parse(cuda_version) is None):
         return None
     shared = functools.reduce(set.intersection, map(_images_of, instance_types))
     needed = _parse(cuda_version)
@@ -105,7 +105,7 @@ def shared_host_image(
     ]
     if fitting:
         return max(fitting)[1]
-    if not wanted:
+    if not images:
         return None
     raise ValueError(
         f"no host image with a driver for CUDA {cuda_version} is taken by all of "

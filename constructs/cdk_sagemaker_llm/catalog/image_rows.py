@@ -1,5 +1,5 @@
 """
-The rows of images.json, and the names that they go by.
+The rows of images.json, the names that they go by, and what the form of a tag says.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CUDA = re.compile(r"-cu(\d+)(\d)(?:-|$)")
 
 def family_row(name: str) -> Mapping[str, Any]:
     """
-    Return what is listed of a container family.
+    Return the row of a container family.
 
     Raises:
         ValueError: If there is no such family; names the nearest ones.
@@ -94,13 +94,6 @@ def all_accounts() -> frozenset[str]:
     return frozenset({*data["accounts"].values(), *others})
 
 
-def base_tag(tag: str) -> str:
-    """
-    Return the tag of the same image without an index for pulling it lazily (SOCI).
-    """
-    return tag.removesuffix(_INDEXED)
-
-
 def version_in(tag: str) -> str | None:
     """
     Return the version that a tag names; ``None`` where it names none.
@@ -134,6 +127,13 @@ def moves(tag: str) -> bool:
     Whether AWS moves a tag of this form from one release to the next.
     """
     return _ROLLING.match(base_tag(tag)) is not None
+
+
+def base_tag(tag: str) -> str:
+    """
+    Return the tag of the same image without an index for pulling it lazily (SOCI).
+    """
+    return tag.removesuffix(_INDEXED)
 
 
 def is_digest(text: str) -> bool:

@@ -67,11 +67,11 @@ class Registry:
 
         uri:
             The image's address, where deployment decides some of it.
-            If left out, it is put together from its parts.
+            If omitted, it is put together from its parts.
 
         repository_arn:
             The ARN of the repository, which a role is let pull from.
-            If left out, it is put together from the address.
+            If omitted, it is put together from the address.
 
         mirrors:
             Whether the image is a copy of the catalogue's, byte by byte, so that all
@@ -79,7 +79,7 @@ class Registry:
 
         depends_on:
             The construct that puts the image there: models that run it are made after
-            it. If left out, it is there already.
+            it. If omitted, it is there already.
     """
 
     account: str
@@ -127,7 +127,7 @@ class ImageRelease:
 
             repository_arn:
                 The ARN of the repository.
-                If left out, it is put together from the address.
+                If omitted, it is put together from the address.
 
         Raises:
             ValueError: If it is no such URI; SageMaker takes no other registry.
@@ -367,9 +367,9 @@ def nearest_version(family: str, version: str) -> str:
         ValueError: If there is no such family.
     """
     known = image_versions(family)
-    wanted = full_version(family, version)
-    before = [one for one in known if _numbers(one) <= _numbers(wanted)]
-    return wanted if wanted in known else (before or known[:1])[-1]
+    full = full_version(family, version)
+    before = [one for one in known if _numbers(one) <= _numbers(full)]
+    return full if full in known else (before or known[:1])[-1]
 
 
 def named_version(image: str) -> str | None:

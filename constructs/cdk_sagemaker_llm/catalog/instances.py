@@ -1,5 +1,6 @@
 """
-Instance types that SageMaker hosts models on, and what hardware they have.
+Instance types that SageMaker hosts models on, and what hardware they have; which of
+them jobs may run on, and how fast accelerators are, as their vendors state it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,94 @@ _NAME = re.compile(r"ml\.[a-z0-9-]+\.[a-z0-9-]+\Z")
 
 JobKind = Literal["processing", "training"]
 """A processing job, or a training job where only that API has the type."""
+
+
+def local_storage_gb(hardware: InstanceType) -> int:
+    """
+    Return the size of an instance's local NVMe storage; 0 if it has none, or the
+    catalogue does not have the type.
+    """
+    every = {**load("instances.json")["instances"], **_cpu_types()}
+    return int(every.get(hardware.name, {}).get("local_nvme_gb") or 0)
+
+
+def instance_type_names() -> list[str]:
+    """
+    Return the names of every type in the catalogue that can host a model.
+    """
+    return [*accelerated_type_names(), *_cpu_types()]
+
+
+@functools.cache
+def host_image_names() -> tuple[str, ...]:
+    """
+    Return the host images that some type can be asked to run.
+    """
+    rows = load("instances.json")["instances"].values()
+    names = {name for row in rows for name in row["compatible_inference_amis"] or ()}
+    return tuple(sorted(names))
+
+
+def job_kind(hardware: InstanceType) -> JobKind | None:
+    """
+    Return in which kind of job an instance type can work; ``None`` for neither.
+
+    A type that the catalogue does not have is taken for one of processing jobs.
+    """
+    kinds = load("job_types.json")
+    if hardware.name in kinds["processing"]:
+        return "processing"
+    if hardware.name in kinds["training"]:
+        return "training"
+    return None if hardware.name in kinds["neither"] else "processing"
+
+
+def job_type_like(hardware: InstanceType) -> InstanceType | None:
+    """
+    Return the type of the same accelerator, with the number of them nearest to an
+    instance's, that jobs can work on; ``None`` if there is none.
+    """
+    kinds = load("job_types.json")
+    known = [find_instance_type(one) for one in kinds["processing"] + kinds["training"]]
+    alike = [
+        one for one in known if one.accelerator_model == hardware.accelerator_model
+    ]
+    return min(
+        alike,
+        key=lambda one: (abs(one.accelerators - hardware.accelerators), one.vcpus),
+        default=None,
+    )
+
+
+@held
+def find_instance_type(name: str) -> InstanceType:
+    """
+    Look an instance type up by its API name.
+
+    Raises:
+        ValueError: If the catalogue does not have it, or endpoints cannot use it.
+            The message names the nearest ones and the way in for a new one.
+    """
+    row = load("instances.json")["instances"].get(name)
+    if row is None and name in _cpu_types():
+        return _without_accelerators(name, _cpu_types()[name])
+    if row is None:
+        raise ValueError(_unknown(name))
+    if not row["hosting_supported"]:
+        raise ValueError(f"{name} cannot host endpoints; {_suggest(name)}")
+    accelerator = row["accelerator"]
+    return InstanceType(
+        name=name,
+        accelerators=accelerator["count"],
+        accelerator_model=accelerator["model"],
+        accelerator_memory_gib=accelerator["memory_gib"],
+        vcpus=row["vcpus"],
+        memory_gib=row["memory_gib"],
+        volume_size_supported=row["volume_size_supported"],
+        default_inference_ami=row["default_inference_ami"],
+        compatible_inference_amis=tuple(row["compatible_inference_amis"] or ()),
+        processor=row["cpu_arch"],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,22 +230,6 @@ class InstanceType:
         return self.name
 
 
-def local_storage_gb(hardware: InstanceType) -> int:
-    """
-    Return the size of an instance's local NVMe storage; 0 if it has none, or the
-    catalogue does not have the type.
-    """
-    every = {**load("instances.json")["instances"], **_cpu_types()}
-    return int(every.get(hardware.name, {}).get("local_nvme_gb") or 0)
-
-
-def instance_type_names() -> list[str]:
-    """
-    Return the names of every type in the catalogue that can host a model.
-    """
-    return [*accelerated_type_names(), *_cpu_types()]
-
-
 def accelerated_type_names() -> list[str]:
     """
     Return the names of the types that have accelerators and can host a model.
@@ -165,45 +238,49 @@ def accelerated_type_names() -> list[str]:
     return [name for name, row in rows.items() if row["hosting_supported"]]
 
 
-@functools.cache
-def host_image_names() -> tuple[str, ...]:
+def find_accelerator(model: str) -> Accelerator | None:
     """
-    Return the host images that some type can be asked to run.
+    Look an accelerator up by the name of its model; ``None`` if it is not there.
     """
-    rows = load("instances.json")["instances"].values()
-    names = {name for row in rows for name in row["compatible_inference_amis"] or ()}
-    return tuple(sorted(names))
-
-
-@held
-def find_instance_type(name: str) -> InstanceType:
-    """
-    Look an instance type up by its API name.
-
-    Raises:
-        ValueError: If the catalogue does not have it, or endpoints cannot use it.
-            The message names the nearest ones and the way in for a new one.
-    """
-    row = load("instances.json")["instances"].get(name)
-    if row is None and name in _cpu_types():
-        return _without_accelerators(name, _cpu_types()[name])
+    row = load("accelerators.json")["accelerators"].get(model)
     if row is None:
-        raise ValueError(_unknown(name))
-    if not row["hosting_supported"]:
-        raise ValueError(f"{name} cannot host endpoints; {_suggest(name)}")
-    accelerator = row["accelerator"]
-    return InstanceType(
-        name=name,
-        accelerators=accelerator["count"],
-        accelerator_model=accelerator["model"],
-        accelerator_memory_gib=accelerator["memory_gib"],
-        vcpus=row["vcpus"],
-        memory_gib=row["memory_gib"],
-        volume_size_supported=row["volume_size_supported"],
-        default_inference_ami=row["default_inference_ami"],
-        compatible_inference_amis=tuple(row["compatible_inference_amis"] or ()),
-        processor=row["cpu_arch"],
+        return None
+    return Accelerator(
+        model=model,
+        memory_gb_per_second=row["memory_gb_per_second"],
+        tflops_16bit=row["tflops_16bit"],
+        source=row["source"],
+        is_derived=row["basis"] == "derived",
+        compute_capability=row.get("compute_capability"),
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accelerator:
+    """
+    One device's nameplate figures.
+
+    Args:
+        model: The name that instance types have for it, such as ``A10G``.
+
+        memory_gb_per_second: What it reads of its memory, in 10^9 bytes a second.
+
+        tflops_16bit: Dense 16-bit arithmetic in 10^12 operations a second; ``None``
+            where the vendor states none.
+
+        source: The document that states it.
+
+        is_derived: Whether the arithmetic is worked out from another figure there.
+
+        compute_capability: Of a GPU, such as ``8.9``; ``None`` for other devices.
+    """
+
+    model: str
+    memory_gb_per_second: float
+    tflops_16bit: float | None
+    source: str
+    is_derived: bool = False
+    compute_capability: str | None = None
 
 
 def _cpu_types() -> Mapping[str, Mapping[str, Any]]:
@@ -236,79 +313,3 @@ def _suggest(name: str) -> str:
     is_plain = _CPU_FAMILY.match(name.removeprefix("ml."))
     near = nearest(name, [*_cpu_types()] if is_plain else accelerated_type_names())
     return f"use {any_of(near)}" if near else "use one such as ml.g5.12xlarge"
-
-
-def job_kind(hardware: InstanceType) -> JobKind | None:
-    """
-    Return in which kind of job an instance type can work; ``None`` for neither.
-
-    A type that the catalogue does not have is taken for one of processing jobs.
-    """
-    kinds = load("job_types.json")
-    if hardware.name in kinds["processing"]:
-        return "processing"
-    if hardware.name in kinds["training"]:
-        return "training"
-    return None if hardware.name in kinds["neither"] else "processing"
-
-
-def job_type_like(hardware: InstanceType) -> InstanceType | None:
-    """
-    Return the type of the same accelerator, with the number of them nearest to an
-    instance's, that jobs can work on; ``None`` if there is none.
-    """
-    kinds = load("job_types.json")
-    known = [find_instance_type(one) for one in kinds["processing"] + kinds["training"]]
-    alike = [
-        one for one in known if one.accelerator_model == hardware.accelerator_model
-    ]
-    return min(
-        alike,
-        key=lambda one: (abs(one.accelerators - hardware.accelerators), one.vcpus),
-        default=None,
-    )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Accelerator:
-    """
-    One device's nameplate figures.
-
-    Args:
-        model: The name that instance types have for it, such as ``A10G``.
-
-        memory_gb_per_second: What it reads of its memory, in 10^9 bytes a second.
-
-        tflops_16bit: Dense 16-bit arithmetic in 10^12 operations a second; ``None``
-            where the vendor states none.
-
-        source: The document that states it.
-
-        is_derived: Whether the arithmetic is worked out from another figure there.
-
-        compute_capability: Of a GPU, such as ``8.9``; ``None`` for other devices.
-    """
-
-    model: str
-    memory_gb_per_second: float
-    tflops_16bit: float | None
-    source: str
-    is_derived: bool = False
-    compute_capability: str | None = None
-
-
-def find_accelerator(model: str) -> Accelerator | None:
-    """
-    Look an accelerator up by the name of its model; ``None`` if it is not there.
-    """
-    row = load("accelerators.json")["accelerators"].get(model)
-    if row is None:
-        return None
-    return Accelerator(
-        model=model,
-        memory_gb_per_second=row["memory_gb_per_second"],
-        tflops_16bit=row["tflops_16bit"],
-        source=row["source"],
-        is_derived=row["basis"] == "derived",
-        compute_capability=row.get("compute_capability"),
-    )

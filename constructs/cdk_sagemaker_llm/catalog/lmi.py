@@ -1,5 +1,6 @@
 """
-Options and variables of LMI: which version and backend knows which, and how.
+Large Model Inference (LMI): the versions of its images and how they compare, and which
+options and variables each version and backend knows.
 """
 
 from __future__ import annotations
@@ -22,6 +23,27 @@ _VERIFIED_ARGUMENTS = {"0.32", "0.33"}
 _FORM = re.compile(r"0\.(\d+)(?:\.(\d+))?(?:-lmi(\d+)(?:\.\d+)*)?\Z")
 # The SageMaker SDK's 0.36.0 is this tag; the releases before share the number.
 _LMI_OF_0_36 = 27
+
+
+@functools.lru_cache(maxsize=4096)
+def option_type(backend: str, key: str, version: LmiVersion) -> OptionType | None:
+    """
+    Return how a backend reads an option; ``None`` where its property model has none.
+    """
+    for row in reversed(version.rows):
+        found = _model_type(backend, key, row) or _documented_type(backend, key, row)
+        if found is not None:
+            return found
+    return None
+
+
+@functools.lru_cache(maxsize=4096)
+def front_end_type(key: str) -> OptionType | None:
+    """
+    Return how the Java server itself reads a key; ``None`` where it does not.
+    """
+    row = _tables()["server"].get(key) or _tables()["front_end"].get(key)
+    return OptionType(kind=row["type"]) if row else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +73,26 @@ class OptionType:
     range: tuple[float, float] | None = None
 
 
+def is_known(key: str, backends: Iterable[str], version: LmiVersion) -> bool:
+    """
+    Whether one of the backends, or the server, reads a key at a version.
+    """
+    return _is_known(key, frozenset(backends), version)
+
+
+@functools.lru_cache(maxsize=4096)
+def option_spans(key: str) -> tuple[Span, ...]:
+    """
+    Return where a key is known, or was, oldest first; empty for an unknown key.
+    """
+    found = [*_server_spans(key), *_documented_spans(key)]
+    for backend, rows in _tables()["backends"].items():
+        if key in rows:
+            found += _row_spans(backend, rows[key])
+        found += [Span(backend, h["from"], h["to"]) for h in _aliases(backend, key)]
+    return tuple(sorted(found, key=lambda span: row_versions().index(span.first)))
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """
@@ -69,54 +111,6 @@ class Span:
         last = order[-1] if self.last not in order else self.last
         at = order.index(version)
         return order.index(self.first) <= at <= order.index(str(last))
-
-
-@functools.lru_cache(maxsize=4096)
-def option_type(backend: str, key: str, version: LmiVersion) -> OptionType | None:
-    """
-    Return how a backend reads an option; ``None`` where its property model has none.
-    """
-    for row in reversed(version.rows):
-        found = _model_type(backend, key, row) or _documented_type(backend, key, row)
-        if found is not None:
-            return found
-    return None
-
-
-@functools.lru_cache(maxsize=4096)
-def front_end_type(key: str) -> OptionType | None:
-    """
-    Return how the Java server itself reads a key; ``None`` where it does not.
-    """
-    row = _tables()["server"].get(key) or _tables()["front_end"].get(key)
-    return OptionType(kind=row["type"]) if row else None
-
-
-def is_known(key: str, backends: Iterable[str], version: LmiVersion) -> bool:
-    """
-    Whether one of the backends, or the server, reads a key at a version.
-    """
-    return _is_known(key, frozenset(backends), version)
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_known(key: str, backends: frozenset[str], version: LmiVersion) -> bool:
-    names = {*backends, "common", "server"}
-    spans = [span for span in option_spans(key) if span.backend in names]
-    return any(span.covers(row) for span in spans for row in version.rows)
-
-
-@functools.lru_cache(maxsize=4096)
-def option_spans(key: str) -> tuple[Span, ...]:
-    """
-    Return where a key is known, or was, oldest first; empty for an unknown key.
-    """
-    found = [*_server_spans(key), *_documented_spans(key)]
-    for backend, rows in _tables()["backends"].items():
-        if key in rows:
-            found += _row_spans(backend, rows[key])
-        found += [Span(backend, h["from"], h["to"]) for h in _aliases(backend, key)]
-    return tuple(sorted(found, key=lambda span: row_versions().index(span.first)))
 
 
 @functools.cache
@@ -163,161 +157,6 @@ def engine_arguments() -> frozenset[str]:
     Return the names of vLLM's arguments in all versions.
     """
     return _arguments("0.8") | _arguments("0.23")
-
-
-@functools.cache
-def _arguments(release: str) -> frozenset[str]:
-    return frozenset(load("vllm_engine_args.json")[release])
-
-
-def _tables() -> Mapping[str, Any]:
-    return load("lmi_options.json")
-
-
-def _model_type(backend: str, key: str, row: str) -> OptionType | None:
-    rows = _tables()["backends"].get(backend, {})
-    entries = [*rows.get(key, {}).get("history", ()), *_aliases(backend, key)]
-    for entry in entries:
-        if Span(backend, entry["from"], entry["to"]).covers(row):
-            choices = tuple(str(choice) for choice in entry.get("choices", ()))
-            return OptionType(kind=entry["type"], choices=choices)
-    return None
-
-
-def _aliases(backend: str, key: str) -> Sequence[Mapping[str, Any]]:
-    return _all_aliases(backend).get(key, ())
-
-
-@functools.cache
-def _all_aliases(backend: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    # By name: names that nobody knows are looked up by the thousand.
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for row in _tables()["backends"].get(backend, {}).values():
-        for entry in row.get("history", ()):
-            if "alias" in entry:
-                found.setdefault(entry["alias"], []).append(entry)
-    return found
-
-
-def _documented_type(backend: str, key: str, row: str) -> OptionType | None:
-    if backend != "trtllm":
-        return None
-    entry = _tables()["trtllm_documented"].get(key)
-    if not entry or not Span(backend, entry["since"], entry.get("until")).covers(row):
-        return None
-    return OptionType(
-        kind=entry["type"],
-        choices=tuple(entry.get("choices", ())),
-        documented_only=True,
-        above=entry.get("above"),
-        range=tuple(entry["range"]) if "range" in entry else None,
-    )
-
-
-def _row_spans(backend: str, row: Mapping[str, Any]) -> list[Span]:
-    if "history" in row:
-        return [Span(backend, h["from"], h["to"]) for h in row["history"]]
-    documented = row.get("documented")
-    if not documented:
-        return []
-    # The documentation that was read begins with 0.26, which does not say that the
-    # option did.
-    first = documented["from"]
-    first = row_versions()[0] if first == _FIRST_DOCUMENTED else first
-    return [Span(backend, first, documented["to"])]
-
-
-def _server_spans(key: str) -> list[Span]:
-    tables = _tables()
-    row = tables["server"].get(key) or tables["front_end"].get(key)
-    if not row:
-        return []
-    return [Span("server", row.get("since", row_versions()[0]), row.get("until"))]
-
-
-def _documented_spans(key: str) -> list[Span]:
-    entry = _tables()["trtllm_documented"].get(key)
-    return [Span("trtllm", entry["since"], entry.get("until"))] if entry else []
-
-
-@dataclass(frozen=True, slots=True)
-class LmiVariable:
-    """
-    A variable by name: which property it sets, and which versions read it.
-
-    Args:
-        name: Its name.
-
-        key: The property that it sets; empty where it sets none.
-
-        first: The first minor version that reads it.
-
-        last: The last one; empty if the newest does.
-
-        for_gpus: Whether only the images for GPUs read it.
-
-        instead: What to write where it is not read.
-    """
-
-    name: str
-    key: str = ""
-    first: str = "0.25"
-    last: str = ""
-    for_gpus: bool = False
-    instead: str = ""
-
-    def is_read(self, container: str, version: LmiVersion) -> bool:
-        """
-        Whether an image of that version reads it.
-        """
-        if self.for_gpus and container == "djl-neuronx":
-            return False
-        return version.at_least(self.first) and not self.is_past(version)
-
-    def is_past(self, version: LmiVersion) -> bool:
-        """
-        Whether the last version that read it is over.
-        """
-        return bool(self.last) and version > LmiVersion.parse(f"{self.last}.0")
-
-
-@functools.cache
-def lmi_variables(*groups: str) -> tuple[LmiVariable, ...]:
-    """
-    Return the variables that LMI images read beside ``OPTION_...``.
-
-    Args:
-        groups: ``hub``, ``defaults``, ``overrides`` or ``others``, as the table
-            explains them. If omitted, all of them.
-    """
-    table = load("lmi_variables.json")["variables"]
-    return tuple(
-        LmiVariable(**row) for group in groups or table for row in table[group]
-    )
-
-
-@functools.cache
-def server_numbers() -> tuple[str, ...]:
-    """
-    Return the variables that the LMI server reads as numbers when it starts.
-    """
-    return tuple(load("lmi_variables.json")["numbers"])
-
-
-@functools.cache
-def server_settings() -> frozenset[str]:
-    """
-    Return the variables that the LMI server, its plugins and its start script read.
-    """
-    names = load("lmi_variables.json")["settings"]
-    return frozenset(f"SERVING_{name}" for name in names).union(server_numbers())
-
-
-def lmi_models() -> Mapping[str, Any]:
-    """
-    Return which models LMI's backends are known to take; the table explains its keys.
-    """
-    return load("lmi_models.json")
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -406,9 +245,84 @@ class LmiVersion:
         return f"0.{self.minor}" + (f"-lmi{self.lmi}" if self.lmi else "")
 
 
-def _full(name: str) -> str:
-    minor, dash, lmi = name.partition("-")
-    return f"{minor}.0{dash}{lmi}"
+@dataclass(frozen=True, slots=True)
+class LmiVariable:
+    """
+    A variable by name: which property it sets, and which versions read it.
+
+    Args:
+        name: Its name.
+
+        key: The property that it sets; empty where it sets none.
+
+        first: The first minor version that reads it.
+
+        last: The last one; empty if the newest does.
+
+        for_gpus: Whether only the images for GPUs read it.
+
+        instead: What to write where it is not read.
+    """
+
+    name: str
+    key: str = ""
+    first: str = "0.25"
+    last: str = ""
+    for_gpus: bool = False
+    instead: str = ""
+
+    def is_read(self, container: str, version: LmiVersion) -> bool:
+        """
+        Whether an image of that version reads it.
+        """
+        if self.for_gpus and container == "djl-neuronx":
+            return False
+        return version.at_least(self.first) and not self.is_past(version)
+
+    def is_past(self, version: LmiVersion) -> bool:
+        """
+        Whether the last version that read it is over.
+        """
+        return bool(self.last) and version > LmiVersion.parse(f"{self.last}.0")
+
+
+@functools.cache
+def lmi_variables(*groups: str) -> tuple[LmiVariable, ...]:
+    """
+    Return the variables that LMI images read beside ``OPTION_...``.
+
+    Args:
+        groups: ``hub``, ``defaults``, ``overrides`` or ``others``, as the table
+            explains them. If omitted, all of them.
+    """
+    table = load("lmi_variables.json")["variables"]
+    return tuple(
+        LmiVariable(**row) for group in groups or table for row in table[group]
+    )
+
+
+@functools.cache
+def server_numbers() -> tuple[str, ...]:
+    """
+    Return the variables that the LMI server reads as numbers when it starts.
+    """
+    return tuple(load("lmi_variables.json")["numbers"])
+
+
+@functools.cache
+def server_settings() -> frozenset[str]:
+    """
+    Return the variables that the LMI server, its plugins and its start script read.
+    """
+    names = load("lmi_variables.json")["settings"]
+    return frozenset(f"SERVING_{name}" for name in names).union(server_numbers())
+
+
+def lmi_models() -> Mapping[str, Any]:
+    """
+    Return which models LMI's backends are known to take; the table explains its keys.
+    """
+    return load("lmi_models.json")
 
 
 def row_versions() -> tuple[str, ...]:
@@ -416,3 +330,90 @@ def row_versions() -> tuple[str, ...]:
     Return the versions that the option tables describe, oldest first.
     """
     return tuple(load("lmi_options.json")["versions"])
+
+
+def _model_type(backend: str, key: str, row: str) -> OptionType | None:
+    rows = _tables()["backends"].get(backend, {})
+    entries = [*rows.get(key, {}).get("history", ()), *_aliases(backend, key)]
+    for entry in entries:
+        if Span(backend, entry["from"], entry["to"]).covers(row):
+            choices = tuple(str(choice) for choice in entry.get("choices", ()))
+            return OptionType(kind=entry["type"], choices=choices)
+    return None
+
+
+def _documented_type(backend: str, key: str, row: str) -> OptionType | None:
+    if backend != "trtllm":
+        return None
+    entry = _tables()["trtllm_documented"].get(key)
+    if not entry or not Span(backend, entry["since"], entry.get("until")).covers(row):
+        return None
+    return OptionType(
+        kind=entry["type"],
+        choices=tuple(entry.get("choices", ())),
+        documented_only=True,
+        above=entry.get("above"),
+        range=tuple(entry["range"]) if "range" in entry else None,
+    )
+
+
+def _tables() -> Mapping[str, Any]:
+    return load("lmi_options.json")
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_known(key: str, backends: frozenset[str], version: LmiVersion) -> bool:
+    names = {*backends, "common", "server"}
+    spans = [span for span in option_spans(key) if span.backend in names]
+    return any(span.covers(row) for span in spans for row in version.rows)
+
+
+def _server_spans(key: str) -> list[Span]:
+    tables = _tables()
+    row = tables["server"].get(key) or tables["front_end"].get(key)
+    if not row:
+        return []
+    return [Span("server", row.get("since", row_versions()[0]), row.get("until"))]
+
+
+def _documented_spans(key: str) -> list[Span]:
+    entry = _tables()["trtllm_documented"].get(key)
+    return [Span("trtllm", entry["since"], entry.get("until"))] if entry else []
+
+
+def _row_spans(backend: str, row: Mapping[str, Any]) -> list[Span]:
+    if "history" in row:
+        return [Span(backend, h["from"], h["to"]) for h in row["history"]]
+    documented = row.get("documented")
+    if not documented:
+        return []
+    # The documentation that was read begins with 0.26, which does not say that the
+    # option did.
+    first = documented["from"]
+    first = row_versions()[0] if first == _FIRST_DOCUMENTED else first
+    return [Span(backend, first, documented["to"])]
+
+
+def _aliases(backend: str, key: str) -> Sequence[Mapping[str, Any]]:
+    return _all_aliases(backend).get(key, ())
+
+
+@functools.cache
+def _arguments(release: str) -> frozenset[str]:
+    return frozenset(load("vllm_engine_args.json")[release])
+
+
+def _full(name: str) -> str:
+    minor, dash, lmi = name.partition("-")
+    return f"{minor}.0{dash}{lmi}"
+
+
+@functools.cache
+def _all_aliases(backend: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    # By name: names that nobody knows are looked up by the thousand.
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in _tables()["backends"].get(backend, {}).values():
+        for entry in row.get("history", ()):
+            if "alias" in entry:
+                found.setdefault(entry["alias"], []).append(entry)
+    return found

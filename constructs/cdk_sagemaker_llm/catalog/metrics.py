@@ -58,15 +58,15 @@ class PublishedMetric:
         The statistic to read where none was chosen: how many, how much, or the most.
         """
         counts = self.unit in _COUNTED and "Sum" in self.valid_statistics
-        wanted = ("Sum",) if counts else ("Average", "Maximum")
-        return next(each for each in wanted if each in self.valid_statistics)
+        preferred = ("Sum",) if counts else ("Average", "Maximum")
+        return next(each for each in preferred if each in self.valid_statistics)
 
     def takes(self, statistic: str) -> bool:
         """
         Whether a statistic is one of the valid ones.
         """
-        asked = _PERCENTILES if _PERCENTILE.match(statistic) else statistic
-        return statistic != _PERCENTILES and asked in self.valid_statistics
+        form = _PERCENTILES if _PERCENTILE.match(statistic) else statistic
+        return statistic != _PERCENTILES and form in self.valid_statistics
 
 
 @functools.cache
@@ -77,7 +77,7 @@ def published_metrics(applies_to: str | None = None) -> tuple[PublishedMetric, .
     Args:
         applies_to:
             Those of one kind, such as ``ic``.
-            If left out, all.
+            If omitted, all.
     """
     rows = (
         PublishedMetric(

@@ -47,8 +47,8 @@ def described_version(version: str) -> str:
     """
     Return the version whose row describes another one: itself, or the newest before.
     """
-    wanted = _numbers(version)
-    before = [v for v in tgi_versions() if _numbers(v) <= wanted]
+    numbers = _numbers(version)
+    before = [v for v in tgi_versions() if _numbers(v) <= numbers]
     return before[-1] if before else tgi_versions()[0]
 
 

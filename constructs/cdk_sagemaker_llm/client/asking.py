@@ -9,18 +9,18 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cdk_sagemaker_llm.client.arguments import (
+    as_list,
+    check_text,
+    check_whole,
+    choice,
+    refuse,
+)
 from cdk_sagemaker_llm.client.connections import Call
 from cdk_sagemaker_llm.client.errors import (
     LlmError,
     ModelError,
     UnreadableAnswerError,
-)
-from cdk_sagemaker_llm.client.given import (
-    choice,
-    hold_text,
-    hold_whole,
-    listed,
-    refuse,
 )
 from cdk_sagemaker_llm.client.reader import NO_TEXT, READ_VECTORS, Reader
 from cdk_sagemaker_llm.client.requests import (
@@ -65,12 +65,12 @@ class Asker:
 
         settings: How to reach it.
 
-        session: The boto3 session. If left out, boto3's default one.
+        session: The boto3 session. If omitted, boto3's default one.
 
-        schema: How it wants a prompt. If left out, it is asked with ``inputs``, and
+        schema: How it wants a prompt. If omitted, it is asked with ``inputs``, and
             as its refusal says from then on.
 
-        wire_format: How it answers. If left out, that is recognised.
+        wire_format: How it answers. If omitted, that is recognised.
     """
 
     def __init__(
@@ -164,10 +164,10 @@ class Asker:
         Turn texts into vectors.
         """
         texts = _texts([inputs] if isinstance(inputs, str) else inputs, "inputs")
-        given = {} if parameters is None else parameters
+        extra = {} if parameters is None else parameters
 
         def ask(schema: Schema) -> Generation:
-            return self._whole(embedding_body(schema, texts, given), call)
+            return self._whole(embedding_body(schema, texts, extra), call)
 
         found = self._of_no_text(ask, _WRITES).embeddings
         if found is None:
@@ -193,12 +193,12 @@ class Asker:
         Rank texts for a query.
         """
         if top_n is not None:
-            hold_whole("top_n", top_n, 1)
+            check_whole("top_n", top_n, 1)
         listed_texts = _texts(texts, "texts")
-        given = {} if parameters is None else parameters
+        extra = {} if parameters is None else parameters
 
         def ask(schema: Schema) -> Generation:
-            body = rerank_body(schema, query, listed_texts, top_n, given)
+            body = rerank_body(schema, query, listed_texts, top_n, extra)
             return self._whole(body, call)
 
         found = self._of_no_text(ask, _RANKS_NOT).ranking
@@ -206,10 +206,10 @@ class Asker:
             raise UnreadableAnswerError(
                 "the model answered no ranking", remedy=_RANKS_NOT
             )
-        wanted = len(listed_texts) if top_n is None else min(top_n, len(listed_texts))
-        best = list(found[:wanted])
+        count = len(listed_texts) if top_n is None else min(top_n, len(listed_texts))
+        best = list(found[:count])
         indices = {one.index for one in best}
-        if len(indices) < wanted or max(indices) >= len(listed_texts):
+        if len(indices) < count or max(indices) >= len(listed_texts):
             raise UnreadableAnswerError(
                 f"the scores of {len(indices)} texts came for {len(listed_texts)}"
             )
@@ -219,7 +219,7 @@ class Asker:
         self, ask: Callable[[Schema], Generation], remedy: str
     ) -> Generation:
         """
-        Ask for what is no text; who asks for prompts or chats instead makes none else.
+        Ask for vectors or a ranking; a model that wants prompts or chats makes neither.
         """
         try:
             return self._learning(ask)
@@ -242,10 +242,10 @@ class Asker:
         """
         Continue a prompt, and what came of it, until the model comes to its end.
         """
-        hold_text("prompt", prompt)
-        hold_whole("max_requests", max_requests, 1)
+        check_text("prompt", prompt)
+        check_whole("max_requests", max_requests, 1)
         if max_total_tokens is not None:
-            hold_whole("max_total_tokens", max_total_tokens, 1)
+            check_whole("max_total_tokens", max_total_tokens, 1)
         # Once for all requests: what is walked through once is empty after the first.
         options = held(options, Options)
 
@@ -279,11 +279,11 @@ class Asker:
         Raises:
             ModelError: If it was known, or the refusal is of something else.
         """
-        wanted = schema_wanted(refusal.model_message)
-        if known is not None or wanted is None or refusal.text:
+        form = schema_wanted(refusal.model_message)
+        if known is not None or form is None or refusal.text:
             raise refusal
-        self._schema = wanted
-        return wanted
+        self._schema = form
+        return form
 
     def _tokens(self, body: bytes, call: Call) -> Generator[Token]:
         reader = Reader(self._format, self._settings.max_bytes)
@@ -313,7 +313,7 @@ def chain(
         max_requests: How often to ask at most.
 
         max_total_tokens: After how many tokens to ask no more.
-            If left out, any number.
+            If omitted, any number.
     """
     parts: list[Generation] = []
     text = ""
@@ -334,11 +334,11 @@ def chain(
     return _joined(parts, text)
 
 
-def _texts(given: Sequence[str], name: str) -> Sequence[object]:
+def _texts(values: Sequence[str], name: str) -> Sequence[object]:
     way_out = "write ['one text', 'another']"
-    texts = listed(name, given, hold_text, way_out)
+    texts = as_list(name, values, check_text, way_out)
     if not texts:
-        refuse(name, "at least one text", given, way_out)
+        refuse(name, "at least one text", values, way_out)
     return texts
 
 
@@ -378,11 +378,11 @@ def _ended(answer: Generation, options: Options) -> Generation:
 
     LMI's asynchronous service names a reason only if a stop sequence was hit.
     """
-    asked = options.get("max_new_tokens")
-    if answer.finish_reason or asked is None or answer.usage is None:
+    most = options.get("max_new_tokens")
+    if answer.finish_reason or most is None or answer.usage is None:
         return answer
     count = answer.usage.completion_tokens
     if count is None:
         return answer
-    reason = FinishReason.STOP if count < asked else FinishReason.LENGTH
+    reason = FinishReason.STOP if count < most else FinishReason.LENGTH
     return replace(answer, finish_reason=reason)

@@ -48,9 +48,9 @@ class AsyncLlmClient(BaseClient):
             parameter_name: The parameter's name.
 
             region: The parameter's region; the endpoint's is in the connection.
-                If left out, the session's.
+                If omitted, the session's.
 
-            ssm_endpoint_url: The address of Systems Manager. If left out, AWS's.
+            ssm_endpoint_url: The address of Systems Manager. If omitted, AWS's.
 
             options: What else ``BaseClient`` takes.
 
@@ -176,7 +176,7 @@ class AsyncLlmClient(BaseClient):
             inputs: One text, or several.
 
             parameters: Anything else, in the container's own words.
-                If left out, nothing.
+                If omitted, nothing.
 
         Raises:
             LlmError: If there is no answer, or one of another kind.
@@ -201,10 +201,10 @@ class AsyncLlmClient(BaseClient):
 
             texts: The texts.
 
-            top_n: How many of them to tell of. If left out, all.
+            top_n: How many of them to tell of. If omitted, all.
 
             parameters: Anything else, in the container's own words, such as
-                ``raw_scores``. If left out, nothing.
+                ``raw_scores``. If omitted, nothing.
 
         Raises:
             LlmError: If there is no answer, or one of another kind.
@@ -232,7 +232,7 @@ class AsyncLlmClient(BaseClient):
             max_requests: How many requests to send at most.
 
             max_total_tokens: After how many tokens to send no more.
-                If left out, any number.
+                If omitted, any number.
 
             options: What ``Options`` lists; the tokens are of each request.
 

@@ -27,14 +27,14 @@ class Call:
     What a program waits for: one request, or several in a row.
 
     Args:
-        seconds: How long it may take. If left out, it may take for ever.
+        seconds: How long it may take. If omitted, it may take for ever.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = seconds
         self.is_late = False
         self._given_up = threading.Event()
-        self._connection: _Known | None = None
+        self._connection: _Connections | None = None
         self._timer: threading.Timer | None = None
 
     def __enter__(self) -> Self:
@@ -70,7 +70,7 @@ class Call:
 
     def give_up(self) -> None:
         """
-        End it, wherever it is.
+        End the call, wherever it is.
         """
         with _LOCK:
             self._given_up.set()
@@ -84,7 +84,7 @@ class Call:
         """
         self._given_up.wait(seconds)
 
-    def uses(self, connection: _Known) -> None:
+    def uses(self, connection: _Connections) -> None:
         """
         Take a connection.
         """
@@ -111,7 +111,7 @@ def under_way(call: Call) -> Iterator[None]:
         _CURRENT.reset(token)
 
 
-class _Known:
+class _Connections:
     """
     A connection that tells the call on whose behalf it is used.
     """
@@ -153,7 +153,7 @@ class _Known:
 
 def make_known(runtime: Any) -> None:  # noqa: ANN401 - boto3's clients have no class
     """
-    Have a boto3 client's connections tell who uses them.
+    Make a boto3 client's connections tell the call that uses them.
 
     There is no public way to them. Where botocore is built otherwise nothing changes,
     but that a request that is given up ends with its next byte or its time-out.
@@ -163,5 +163,5 @@ def make_known(runtime: Any) -> None:  # noqa: ANN401 - boto3's clients have no 
     if not isinstance(pools, dict):
         return
     for scheme, pool in pools.items():
-        connection = type("KnownConnection", (_Known, pool.ConnectionCls), {})
+        connection = type("KnownConnection", (_Connections, pool.ConnectionCls), {})
         pools[scheme] = type(pool.__name__, (pool,), {"ConnectionCls": connection})

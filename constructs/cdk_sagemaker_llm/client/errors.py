@@ -35,7 +35,7 @@ class LlmError(Exception):
 
     def __str__(self) -> str:
         """
-        Say what happened, and what to do.
+        Return the message: what happened, and what to do.
         """
         return f"{self.message}; {self.remedy}" if self.remedy else self.message
 

@@ -2,7 +2,8 @@
 From bytes, cut anywhere, to records: JSON lines, server-sent events, a document.
 
 All three are lines. A line is a record by itself, or the beginning of one that goes on
-for several lines, as indented JSON does.
+for several lines, as indented JSON does. Of JSON that was cut off, or spoilt by its
+container, what can be read is saved.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ import json
 import re
 from collections.abc import Iterator
 
+from cdk_sagemaker_llm.client.arguments import as_bytes
 from cdk_sagemaker_llm.client.errors import (
     AnswerTooLargeError,
     ConnectionCutError,
     UnreadableAnswerError,
 )
-from cdk_sagemaker_llm.client.given import as_bytes
 from cdk_sagemaker_llm.client.wire.failures import failure_in
 from cdk_sagemaker_llm.client.wire.step import Record
 
-DONE = object()
+STREAM_END = object()
 """Stands for ``data: [DONE]``."""
 
 _DONE = b"[DONE]"
@@ -170,10 +171,12 @@ class Framing:
             self._say_nothing(line)
             return
         if payload == _DONE:
-            yield DONE
+            yield STREAM_END
             return
         if payload[0] not in _OPENING:
-            raise UnreadableAnswerError(f"neither JSON nor an event: {_shown(payload)}")
+            raise UnreadableAnswerError(
+                f"neither JSON nor an event: {_excerpt(payload)}"
+            )
         try:
             record = _decode(payload.decode())
         except (ValueError, RecursionError):
@@ -250,8 +253,8 @@ class Framing:
         return record
 
     def _unreadable(self) -> UnreadableAnswerError:
-        shown = _shown(b"\n".join(self._record))
-        return UnreadableAnswerError(f"what came is no JSON: {shown}")
+        excerpt = _excerpt(b"\n".join(self._record))
+        return UnreadableAnswerError(f"what came is no JSON: {excerpt}")
 
     def _whole(self) -> str:
         return b"\n".join(self._record).decode(errors="replace")
@@ -271,14 +274,9 @@ class Framing:
             )
 
 
-def _shown(garbage: bytes) -> str:
-    text = garbage[: _EXCERPT + 1].decode(errors="replace")
-    return repr(text[:_EXCERPT]) + ("..." if len(garbage) > _EXCERPT else "")
-
-
 def mended(text: str) -> Record:
     """
-    Return the record that broken JSON stands for; ``None`` if that cannot be told.
+    Return the record that broken JSON stands for; ``None`` if that is unclear.
 
     An error that was appended comes with the text before it as ``generated_text``.
     """
@@ -310,7 +308,7 @@ def begun(text: str) -> str:
 
 def is_cut(text: str) -> bool:
     """
-    Tell whether JSON ends before its end, rather than being none.
+    Return whether text is JSON that is cut off, rather than no JSON.
     """
     opened: list[str] = []
     for found in _MARKS.finditer(text):
@@ -323,6 +321,18 @@ def is_cut(text: str) -> bool:
     return bool(opened)
 
 
+def _excerpt(garbage: bytes) -> str:
+    text = garbage[: _EXCERPT + 1].decode(errors="replace")
+    return repr(text[:_EXCERPT]) + ("..." if len(garbage) > _EXCERPT else "")
+
+
+def _loads(text: str) -> Record:
+    try:
+        return json.JSONDecoder(strict=False).decode(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def _plain(escaped: str) -> str:
     """
     Undo the escapes of a text that may end in the middle of one.
@@ -333,10 +343,3 @@ def _plain(escaped: str) -> str:
     text = read if isinstance(read, str) else whole
     # Half of a pair of surrogates is no text.
     return text.encode(errors="ignore").decode()
-
-
-def _loads(text: str) -> Record:
-    try:
-        return json.JSONDecoder(strict=False).decode(text)
-    except (ValueError, RecursionError):
-        return None

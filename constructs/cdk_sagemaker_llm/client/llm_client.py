@@ -8,8 +8,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from cdk_sagemaker_llm.client.arguments import check_name, check_text
 from cdk_sagemaker_llm.client.asking import Asker
-from cdk_sagemaker_llm.client.given import hold_name, hold_text
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
 from cdk_sagemaker_llm.client.requests import (
     ChatOptions,
@@ -41,20 +41,20 @@ class BaseClient:
     Args:
         endpoint: The endpoint's name.
 
-        component: The inference component's name. If left out, the endpoint has none.
+        component: The inference component's name. If omitted, the endpoint has none.
 
-        variant: The variant to ask. If left out, SageMaker chooses one.
+        variant: The variant to ask. If omitted, SageMaker chooses one.
 
         schema: How the container wants a prompt: ``lmi``, ``tgi``, ``openai``, or
             ``chat`` where it takes chats alone; a chat is the same for all of them.
-            If left out, a connection says it, or else the first prompt is sent as
+            If omitted, a connection says it, or else the first prompt is sent as
             ``inputs``: a container that refuses those says what it wants, and is
             asked so from then on.
 
         format: The container's family, as in ``read_stream``.
-            If left out, its answers are recognised.
+            If omitted, its answers are recognised.
 
-        timeouts: How long to wait. If left out, the defaults of ``Timeouts``.
+        timeouts: How long to wait. If omitted, the defaults of ``Timeouts``.
 
         retries: How often a request is sent again that can have had no effect: one
             that was throttled, or that found no connection. Nothing else ever is.
@@ -63,23 +63,23 @@ class BaseClient:
             there, as when it wakes from zero. The log says so, and 0 does not wait.
 
         on_wait: What is called with a sentence when such a wait begins, and each
-            minute of it. If left out, the log alone says so.
+            minute of it. If omitted, the log alone says so.
 
         max_bytes: How much of an answer is kept.
 
         max_connections: How many connections may be open at a time.
 
         custom_attributes: What SageMaker passes on to the container, such as a route.
-            If left out, nothing.
+            If omitted, nothing.
 
-        region: The region. If left out, the session's.
+        region: The region. If omitted, the session's.
 
-        endpoint_url: The address of the runtime. If left out, AWS's.
+        endpoint_url: The address of the runtime. If omitted, AWS's.
 
-        session: The boto3 session. If left out, boto3's default one.
+        session: The boto3 session. If omitted, boto3's default one.
 
         config: Further settings of botocore's, such as proxies.
-            If left out, there are none.
+            If omitted, there are none.
 
     Raises:
         RefusedError: If boto3 refuses what it was given, or knows no region.
@@ -160,13 +160,13 @@ def _hold_names(
     variant: str | None,
     custom_attributes: str | None,
 ) -> None:
-    hold_name("endpoint", endpoint, "name the endpoint: LlmClient('my-endpoint')")
+    check_name("endpoint", endpoint, "name the endpoint: LlmClient('my-endpoint')")
     beside = {"component": component, "variant": variant}
     for name, value in beside.items():
         if value is not None:
-            hold_name(name, value, "leave it out where there is none")
+            check_name(name, value, "leave it out where there is none")
     if custom_attributes is not None:
-        hold_text("custom_attributes", custom_attributes)
+        check_text("custom_attributes", custom_attributes)
 
 
 class LlmClient(BaseClient):
@@ -196,9 +196,9 @@ class LlmClient(BaseClient):
             parameter_name: The parameter's name.
 
             region: The parameter's region; the endpoint's is in the connection.
-                If left out, the session's.
+                If omitted, the session's.
 
-            ssm_endpoint_url: The address of Systems Manager. If left out, AWS's.
+            ssm_endpoint_url: The address of Systems Manager. If omitted, AWS's.
 
             options: What else ``BaseClient`` takes.
 
@@ -231,7 +231,7 @@ class LlmClient(BaseClient):
 
     def close(self) -> None:
         """
-        Close the connections that are open. Who uses it again opens new ones.
+        Close the connections that are open. Using the client again opens new ones.
         """
         self._asker.close()
 
@@ -315,7 +315,7 @@ class LlmClient(BaseClient):
             inputs: One text, or several.
 
             parameters: Anything else, in the container's own words, such as
-                ``dimensions``. If left out, nothing.
+                ``dimensions``. If omitted, nothing.
 
         Raises:
             LlmError: If there is no answer, or one of another kind.
@@ -339,10 +339,10 @@ class LlmClient(BaseClient):
 
             texts: The texts.
 
-            top_n: How many of them to tell of. If left out, all.
+            top_n: How many of them to tell of. If omitted, all.
 
             parameters: Anything else, in the container's own words, such as
-                ``raw_scores``. If left out, nothing.
+                ``raw_scores``. If omitted, nothing.
 
         Raises:
             LlmError: If there is no answer, or one of another kind.
@@ -373,7 +373,7 @@ class LlmClient(BaseClient):
             max_requests: How many requests to send at most.
 
             max_total_tokens: After how many tokens to send no more.
-                If left out, any number.
+                If omitted, any number.
 
             options: What ``Options`` lists; the tokens are of each request.
 

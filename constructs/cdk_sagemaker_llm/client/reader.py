@@ -1,5 +1,6 @@
 """
-The reading of one answer, from its first byte to its last.
+The reading of one answer, from its first byte to its last: one reader for every wire
+format, bytes in, tokens and tool calls out.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 
 from cdk_sagemaker_llm.client import framing
+from cdk_sagemaker_llm.client.arguments import as_bytes, check_whole, choice, refuse
 from cdk_sagemaker_llm.client.errors import (
     AnswerTooLargeError,
     ConnectionCutError,
     LlmError,
     UnreadableAnswerError,
 )
-from cdk_sagemaker_llm.client.framing import DONE, Framing
-from cdk_sagemaker_llm.client.given import as_bytes, choice, hold_whole, refuse
+from cdk_sagemaker_llm.client.framing import STREAM_END, Framing
 from cdk_sagemaker_llm.client.refusals import error_of
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
@@ -58,14 +59,14 @@ class Reader:
     Reads one answer.
 
     Args:
-        wire_format: The container's family. If left out, the format is recognised.
+        wire_format: The container's family. If omitted, the format is recognised.
 
         max_bytes: How much may be kept.
     """
 
     def __init__(self, wire_format: WireFormat | str | None, max_bytes: int) -> None:
-        given = None if wire_format is None else WireFormat(wire_format)
-        self._readers = readers(given)
+        fixed = None if wire_format is None else WireFormat(wire_format)
+        self._readers = readers(fixed)
         self._quick = quick_reader(self._readers)
         self._max_bytes = max_bytes
         self._framing = Framing(max_bytes)
@@ -156,8 +157,8 @@ class Reader:
                 raise
         except Exception as error:
             if not self._is_whole:
-                told = f"the connection broke: {type(error).__name__}: {error}"
-                raise ConnectionCutError(told) from error
+                message = f"the connection broke: {type(error).__name__}: {error}"
+                raise ConnectionCutError(message) from error
 
     def _end(self) -> Iterator[Token]:
         if not self._done:
@@ -191,15 +192,15 @@ class Reader:
     def _take(self, record: Record) -> Iterator[Token]:
         if self._done:
             return
-        if record is DONE:
+        if record is STREAM_END:
             self._done = True
             yield from self._last()
             return
         self._refuse_failures(record)
         step = recognise(record, self._readers)
         if step is None:
-            shown = repr(record)[:120]
-            raise UnreadableAnswerError(f"no known format has such a record: {shown}")
+            excerpt = repr(record)[:120]
+            raise UnreadableAnswerError(f"no known format has such a record: {excerpt}")
         yield from self._tokens(step)
 
     def _tokens(self, step: Step) -> Iterator[Token]:
@@ -249,8 +250,8 @@ class Reader:
     def _grow(self, size: int) -> None:
         self._size += size
         if self._size > self._max_bytes:
-            told = f"the answer takes more than {self._max_bytes} bytes"
-            raise AnswerTooLargeError(told)
+            message = f"the answer takes more than {self._max_bytes} bytes"
+            raise AnswerTooLargeError(message)
 
     def _refuse_failures(self, record: Record) -> None:
         if not isinstance(record, dict):
@@ -280,27 +281,83 @@ class Reader:
         error.tool_calls = self._calls.whole(0)
 
 
-def _are_texts(tokens: tuple[Token, ...]) -> bool:
+def read_stream(
+    chunks: Iterable[bytes],
+    *,
+    format: WireFormat | str | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Generator[Token]:
     """
-    Whether each is a whole answer of a completion, and not a token of one.
+    Read the tokens of an answer as they arrive, in whichever format they come.
+
+    The last token carries the finish reason, the tool calls and what the engine
+    counted; it has no text of its own where the engine sends the reason apart. It is
+    given out when the stream has ended. A document that is no stream is read at its
+    end.
+
+    Args:
+        chunks: The answer, cut anywhere.
+
+        format: The container's family. If omitted, the format is recognised.
+
+        max_bytes: How much may be kept: of one record, and of the text.
+
+    Raises:
+        LlmError: If the answer is an error, breaks off, or cannot be read; what came
+            by then is in ``text``.
+
+        ValueError: If something else than bytes is given.
     """
-    return all(
-        token.finish_reason and token.token_id is None and token.log_prob is None
-        for token in tokens
-    )
+    single = isinstance(chunks, (str, bytes, bytearray, memoryview))
+    if single or not isinstance(chunks, Iterable):
+        way_out = "wrap bytes, [body], or read them with read_body(body)"
+        refuse("chunks", "an iterable of bytes", chunks, way_out)
+    return _reader(format, max_bytes).read(chunks)
 
 
-class _Call:
+def read_embeddings(body: bytes, *, max_bytes: int = MAX_BYTES) -> Embeddings:
     """
-    One call on its way.
+    Read the vectors of an embedding model.
+
+    Args:
+        body: The answer.
+
+        max_bytes: How large it may be.
+
+    Raises:
+        LlmError: If the answer is an error, or no vectors.
     """
+    found = read_body(body, max_bytes=max_bytes).embeddings
+    if found is None:
+        raise UnreadableAnswerError(
+            "the answer is a text, no embeddings",
+            remedy="use generate() or chat() for a model that writes",
+        )
+    return found
 
-    __slots__ = ("arguments", "id", "name")
 
-    def __init__(self) -> None:
-        self.id = ""
-        self.name = ""
-        self.arguments: list[str] = []
+def read_body(
+    body: bytes,
+    *,
+    format: WireFormat | str | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Generation:
+    """
+    Read a whole answer: a document, or a stream that was collected.
+
+    Args:
+        body: The answer.
+
+        format: The container's family. If omitted, the format is recognised.
+
+        max_bytes: How large it may be.
+
+    Raises:
+        LlmError: If the answer is an error, breaks off, or cannot be read.
+    """
+    body = as_bytes("body", body, "encode a text; of boto3's Body give Body.read()")
+    is_document = body.lstrip()[:1] in {b"{", b"["}
+    return _reader(format, max_bytes).collect((body,), is_document=is_document)
 
 
 class ToolCalls:
@@ -345,87 +402,31 @@ class ToolCalls:
         )
 
 
-def read_stream(
-    chunks: Iterable[bytes],
-    *,
-    format: WireFormat | str | None = None,
-    max_bytes: int = MAX_BYTES,
-) -> Generator[Token]:
+def _are_texts(tokens: tuple[Token, ...]) -> bool:
     """
-    Read the tokens of an answer as they arrive, in whichever format they come.
-
-    The last token carries the finish reason, the tool calls and what the engine
-    counted; it has no text of its own where the engine sends the reason apart. It is
-    given out when the stream has ended. A document that is no stream is read at its
-    end.
-
-    Args:
-        chunks: The answer, cut anywhere.
-
-        format: The container's family. If left out, the format is recognised.
-
-        max_bytes: How much may be kept: of one record, and of the text.
-
-    Raises:
-        LlmError: If the answer is an error, breaks off, or cannot be read; what came
-            by then is in ``text``.
-
-        ValueError: If something else than bytes is given.
+    Whether each is a whole answer of a completion, and not a token of one.
     """
-    single = isinstance(chunks, (str, bytes, bytearray, memoryview))
-    if single or not isinstance(chunks, Iterable):
-        way_out = "wrap bytes, [body], or read them with read_body(body)"
-        refuse("chunks", "an iterable of bytes", chunks, way_out)
-    return _reader(format, max_bytes).read(chunks)
-
-
-def read_body(
-    body: bytes,
-    *,
-    format: WireFormat | str | None = None,
-    max_bytes: int = MAX_BYTES,
-) -> Generation:
-    """
-    Read a whole answer: a document, or a stream that was collected.
-
-    Args:
-        body: The answer.
-
-        format: The container's family. If left out, the format is recognised.
-
-        max_bytes: How large it may be.
-
-    Raises:
-        LlmError: If the answer is an error, breaks off, or cannot be read.
-    """
-    body = as_bytes("body", body, "encode a text; of boto3's Body give Body.read()")
-    is_document = body.lstrip()[:1] in {b"{", b"["}
-    return _reader(format, max_bytes).collect((body,), is_document=is_document)
-
-
-def read_embeddings(body: bytes, *, max_bytes: int = MAX_BYTES) -> Embeddings:
-    """
-    Read the vectors of an embedding model.
-
-    Args:
-        body: The answer.
-
-        max_bytes: How large it may be.
-
-    Raises:
-        LlmError: If the answer is an error, or no vectors.
-    """
-    found = read_body(body, max_bytes=max_bytes).embeddings
-    if found is None:
-        raise UnreadableAnswerError(
-            "the answer is a text, no embeddings",
-            remedy="use generate() or chat() for a model that writes",
-        )
-    return found
+    return all(
+        token.finish_reason and token.token_id is None and token.log_prob is None
+        for token in tokens
+    )
 
 
 def _reader(wire_format: WireFormat | str | None, max_bytes: int) -> Reader:
-    hold_whole("max_bytes", max_bytes, 1)
+    check_whole("max_bytes", max_bytes, 1)
     if wire_format is not None:
         wire_format = choice("format", WireFormat, wire_format)
     return Reader(wire_format, max_bytes)
+
+
+class _Call:
+    """
+    One call on its way.
+    """
+
+    __slots__ = ("arguments", "id", "name")
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.name = ""
+        self.arguments: list[str] = []

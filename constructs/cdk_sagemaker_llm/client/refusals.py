@@ -1,5 +1,8 @@
 """
-From what boto3 raises to the exception that says what to do.
+From what boto3 raises, or a container answers, to the exception that says what to do.
+
+How each engine says that prompt and answer do not fit the model's context stands here
+too.
 """
 
 from __future__ import annotations
@@ -51,9 +54,8 @@ _PROXIES = (
 _CERTIFICATES = "have it trust the server's certificate: AWS_CA_BUNDLE names a file"
 _TOO_LATE = "ModelInvocationTimeExceeded"
 
-_TROUBLES_TOO_MANY = 429
 _EXCERPT = 500
-_TROUBLES_REMEDIES = {
+_STATUS_REMEDIES = {
     Schema.OPENAI: "it takes OpenAI's requests: LlmClient(..., schema='openai'), or "
     "chat()",
     Schema.CHAT: "it takes chats alone: LlmClient(..., schema='chat'), or chat()",
@@ -105,8 +107,8 @@ def from_boto(error: Exception) -> LlmError:
     if isinstance(error, ClientError):
         return _from_service(error.response)
     if isinstance(error, (ParserError, ResponseParserError)):
-        told = f"what came is no answer of SageMaker: {error}"
-        return UnreadableAnswerError(told)
+        message = f"what came is no answer of SageMaker: {error}"
+        return UnreadableAnswerError(message)
     return _from_transport(error)
 
 
@@ -122,11 +124,77 @@ def is_unsent(error: BaseException | None) -> bool:
     return isinstance(error, (ConnectTimeoutError, EndpointConnectionError))
 
 
+def error_of(failure: Failure) -> LlmError:
+    """
+    Make the exception for what a container said.
+    """
+    words = failure.message
+    message = _summary(failure)
+    too_long = numbers_of(failure)
+    if too_long is not None:
+        limit, requested = too_long
+        return ContextTooLongError(
+            message,
+            status=failure.status,
+            model_message=words,
+            limit=limit,
+            requested=requested,
+        )
+    if failure.status == _TOO_MANY:
+        return ThrottledError(message)
+    if _TOO_SLOW in words:
+        return AnswerTimeoutError(message)
+    return ModelError(
+        message,
+        status=failure.status,
+        model_message=words,
+        remedy=_remedy(failure),
+    )
+
+
+def numbers_of(failure: Failure) -> tuple[int | None, int | None] | None:
+    """
+    Return how many tokens fit and how many were asked for, as far as it says.
+
+    ``None`` if the failure is another one.
+    """
+    if failure.kind == "exceed_context_size_error":
+        return failure.limit, failure.requested
+    for pattern in _PATTERNS:
+        found = pattern.search(failure.message)
+        if found:
+            numbers = found.groupdict()
+            requested, more = (
+                _number(numbers.get("asked")),
+                _number(numbers.get("more")),
+            )
+            total = None if requested is None else requested + (more or 0)
+            return _number(numbers.get("limit")), total
+    return None
+
+
+def _from_service(response: Mapping[str, Any]) -> LlmError:
+    details = response.get("Error", {})
+    code, message = str(details.get("Code", "")), str(details.get("Message", ""))
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0
+    if code == "ModelError":
+        return _from_container(response, message)
+    if code == "ModelStreamError":
+        return _from_stream(response, details, message)
+    if code == "ModelNotReadyException":
+        return NoCapacityError(f"the model is not ready yet: {message}")
+    if code in _THROTTLED or status == _TOO_MANY:
+        return ThrottledError(f"SageMaker throttles: {message}")
+    if status >= _FAILED or code in {"InternalStreamFailure", "InternalFailure"}:
+        return UnavailableError(f"SageMaker fails ({code}): {message}")
+    return _refused(code, message, status)
+
+
 def _from_transport(error: Exception) -> LlmError:
     from botocore import exceptions as boto  # noqa: PLC0415 - only now needed
     from urllib3 import exceptions as urllib  # noqa: PLC0415 - as above
 
-    told = f"{type(error).__name__}: {error}"
+    message = f"{type(error).__name__}: {error}"
     late = (boto.ReadTimeoutError, urllib.ReadTimeoutError, TimeoutError)
     if isinstance(error, late):
         return AnswerTimeoutError(f"nothing came for too long: {error}")
@@ -149,27 +217,53 @@ def _from_transport(error: Exception) -> LlmError:
         OSError,
     )
     if isinstance(error, cut):
-        return ConnectionCutError(f"the connection broke: {told}")
+        return ConnectionCutError(f"the connection broke: {message}")
     # What botocore refuses by itself: no credentials, no region, a wrong name.
     remedy = _REMEDIES.get(type(error).__name__, _REMEDY)
-    return RefusedError(told, remedy=remedy)
+    return RefusedError(message, remedy=remedy)
 
 
-def _from_service(response: Mapping[str, Any]) -> LlmError:
-    said = response.get("Error", {})
-    code, message = str(said.get("Code", "")), str(said.get("Message", ""))
-    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0
-    if code == "ModelError":
-        return _from_container(response, message)
-    if code == "ModelStreamError":
-        return _from_stream(response, said, message)
-    if code == "ModelNotReadyException":
-        return NoCapacityError(f"the model is not ready yet: {message}")
-    if code in _THROTTLED or status == _TOO_MANY:
-        return ThrottledError(f"SageMaker throttles: {message}")
-    if status >= _FAILED or code in {"InternalStreamFailure", "InternalFailure"}:
-        return UnavailableError(f"SageMaker fails ({code}): {message}")
-    return _refused(code, message, status)
+def _summary(failure: Failure) -> str:
+    status = f" with status {failure.status}" if failure.status else ""
+    words = failure.message or failure.kind
+    excerpt = words[:_EXCERPT] + ("..." if len(words) > _EXCERPT else "")
+    return (
+        f"the container failed{status}: {excerpt}"
+        if excerpt
+        else (f"the container failed{status} and said nothing")
+    )
+
+
+def _remedy(failure: Failure) -> str:
+    form = schema_wanted(failure.message)
+    if form is not None:
+        return _STATUS_REMEDIES[form]
+    for words, remedy in _MISSING.items():
+        if words in failure.message:
+            return remedy
+    if failure.status == 503:  # noqa: PLR2004 - HTTP's number
+        return "its queue is full or its engine is down: scale out, or read its log"
+    if failure.status is not None and failure.status < 500:  # noqa: PLR2004 - HTTP's line
+        return "correct the request as the container says"
+    return ""
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text else None
+
+
+def _from_container(response: Mapping[str, Any], message: str) -> LlmError:
+    status = response.get("OriginalStatusCode") or None
+    failure = read_failure(str(response.get("OriginalMessage") or message))
+    return error_of(replace(failure, status=status or failure.status))
+
+
+def _from_stream(
+    response: Mapping[str, Any], details: Mapping[str, Any], message: str
+) -> LlmError:
+    if _TOO_LATE in (response.get("ErrorCode"), details.get("ErrorCode")):
+        return AnswerTimeoutError(f"the model took too long: {message}")
+    return ConnectionCutError(f"the container's stream broke: {message}")
 
 
 def _refused(code: str, message: str, status: int) -> LlmError:
@@ -187,75 +281,8 @@ def _refused(code: str, message: str, status: int) -> LlmError:
     if words.startswith("inference component ") and "not found" in words:
         return ComponentNameError(message.rstrip("."))
     remedy = "shorten the prompt" if status == _TOO_LARGE else ""
-    told = f"SageMaker refuses the request ({code}): {message.rstrip('.')}"
-    return RefusedError(told, code=code, remedy=remedy)
-
-
-def _from_container(response: Mapping[str, Any], message: str) -> LlmError:
-    status = response.get("OriginalStatusCode") or None
-    failure = read_failure(str(response.get("OriginalMessage") or message))
-    return error_of(replace(failure, status=status or failure.status))
-
-
-def _from_stream(
-    response: Mapping[str, Any], said: Mapping[str, Any], message: str
-) -> LlmError:
-    if _TOO_LATE in (response.get("ErrorCode"), said.get("ErrorCode")):
-        return AnswerTimeoutError(f"the model took too long: {message}")
-    return ConnectionCutError(f"the container's stream broke: {message}")
-
-
-def error_of(failure: Failure) -> LlmError:
-    """
-    Make the exception for what a container said.
-    """
-    said = failure.message
-    told = _told(failure)
-    too_long = numbers_of(failure)
-    if too_long is not None:
-        limit, requested = too_long
-        return ContextTooLongError(
-            told,
-            status=failure.status,
-            model_message=said,
-            limit=limit,
-            requested=requested,
-        )
-    if failure.status == _TROUBLES_TOO_MANY:
-        return ThrottledError(told)
-    if _TOO_SLOW in said:
-        return AnswerTimeoutError(told)
-    return ModelError(
-        told,
-        status=failure.status,
-        model_message=said,
-        remedy=_remedy(failure),
-    )
-
-
-def _told(failure: Failure) -> str:
-    status = f" with status {failure.status}" if failure.status else ""
-    said = failure.message or failure.kind
-    shown = said[:_EXCERPT] + ("..." if len(said) > _EXCERPT else "")
-    return (
-        f"the container failed{status}: {shown}"
-        if shown
-        else (f"the container failed{status} and said nothing")
-    )
-
-
-def _remedy(failure: Failure) -> str:
-    wanted = schema_wanted(failure.message)
-    if wanted is not None:
-        return _TROUBLES_REMEDIES[wanted]
-    for words, remedy in _MISSING.items():
-        if words in failure.message:
-            return remedy
-    if failure.status == 503:  # noqa: PLR2004 - HTTP's number
-        return "its queue is full or its engine is down: scale out, or read its log"
-    if failure.status is not None and failure.status < 500:  # noqa: PLR2004 - HTTP's line
-        return "correct the request as the container says"
-    return ""
+    text = f"SageMaker refuses the request ({code}): {message.rstrip('.')}"
+    return RefusedError(text, code=code, remedy=remedy)
 
 
 def _compiled(saying: str) -> re.Pattern[str]:
@@ -266,25 +293,3 @@ def _compiled(saying: str) -> re.Pattern[str]:
 
 
 _PATTERNS = tuple(map(_compiled, _SAYINGS))
-
-
-def numbers_of(failure: Failure) -> tuple[int | None, int | None] | None:
-    """
-    Return how many tokens fit and how many were asked for, as far as it says.
-
-    ``None`` if the failure is another one.
-    """
-    if failure.kind == "exceed_context_size_error":
-        return failure.limit, failure.requested
-    for pattern in _PATTERNS:
-        found = pattern.search(failure.message)
-        if found:
-            said = found.groupdict()
-            asked, more = _number(said.get("asked")), _number(said.get("more"))
-            total = None if asked is None else asked + (more or 0)
-            return _number(said.get("limit")), total
-    return None
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text else None

@@ -1,5 +1,6 @@
 """
-Requests, as each family of containers reads them.
+Requests, as each family of containers reads them: their bodies, what a refusal tells of
+the form that is wanted, and how long a client waits.
 """
 
 from __future__ import annotations
@@ -11,39 +12,18 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, TypeAlias, TypedDict, TypeVar
 
-from cdk_sagemaker_llm.client.given import (
-    hold_mapping,
-    hold_number,
-    hold_text,
-    hold_whole,
-    listed,
+from cdk_sagemaker_llm.client.arguments import (
+    as_list,
+    check_mapping,
+    check_number,
+    check_text,
+    check_whole,
     refuse,
 )
 
 Message: TypeAlias = Mapping[str, Any]
 """One message of a chat, as ``{"role": "user", "content": "Hello"}``."""
 
-
-class Schema(StrEnum):
-    """
-    How a container wants a prompt.
-    """
-
-    LMI = "lmi"
-    """``inputs`` and ``parameters``, with LMI's names."""
-
-    TGI = "tgi"
-    """``inputs`` and ``parameters``, with TGI's names."""
-
-    OPENAI = "openai"
-    """``prompt``, as vLLM's own image and LMI from 0.35 on read it."""
-
-    CHAT = "chat"
-    """``messages`` alone, as SGLang's image and AWS's of llama.cpp read them: a prompt
-    is the user's only message, and the answer to it is the text."""
-
-
-FIRST = Schema.LMI
 """The form to begin with: what refuses it says so, and has done nothing yet."""
 
 # vLLM to a body that has ``inputs``, from 0.29 on and before; and the embedded AWS of
@@ -62,58 +42,6 @@ _WANTS_MESSAGES = re.compile(
     re.DOTALL,
 )
 
-
-class Options(TypedDict, total=False):
-    """
-    What may be said of an answer; what is left out or ``None`` is the container's.
-
-    Args:
-        max_new_tokens: How many tokens to write at most.
-
-        temperature: How freely to choose tokens.
-
-        top_p: Which part of the probability to choose tokens from.
-
-        top_k: From how many tokens to choose.
-
-        stop: Texts to stop at.
-
-        seed: Where chance starts from.
-
-        details: Whether to send ids and log probabilities. If left out, they come
-            where the finish reason comes with them: not from OpenAI's schema.
-
-        parameters: Anything else, in the container's own words.
-    """
-
-    max_new_tokens: int
-    temperature: float
-    top_p: float
-    top_k: int
-    stop: Sequence[str]
-    seed: int
-    details: bool
-    parameters: Mapping[str, Any]
-
-
-class ChatOptions(Options, total=False):
-    """
-    What may be said of an answer in a chat.
-
-    Args:
-        tools: The tools that the model may call, in OpenAI's form.
-
-        tool_choice: Which of them: ``auto``, ``none``, ``required``, or one by name.
-
-        model: The model's or adapter's name, where the container asks for it.
-    """
-
-    tools: Sequence[Mapping[str, Any]]
-    tool_choice: str | Mapping[str, Any]
-    model: str
-
-
-_AnyOptions = TypeVar("_AnyOptions", bound=Options)
 _STOP = "write stop=['END']"
 _MESSAGE = """write [{"role": "user", "content": "Hello"}], or the text alone"""
 _SAMPLED = ("temperature", "top_p", "top_k")
@@ -138,9 +66,9 @@ def prompt_body(
 
         stream: Whether it comes token by token.
 
-        begun: What the model has written already. If left out, nothing.
+        begun: What the model has written already. If omitted, nothing.
     """
-    hold_text("prompt", prompt)
+    check_text("prompt", prompt)
     if schema is Schema.CHAT:
         return _prompt_as_chat(prompt, options, stream=stream, begun=begun)
     prompt += begun
@@ -157,17 +85,6 @@ def prompt_body(
     return _dump({**body, **options.get("parameters", {})})
 
 
-def _prompt_as_chat(
-    prompt: str, options: Options, *, stream: bool, begun: str
-) -> bytes:
-    messages: list[Message] = [{"role": "user", "content": prompt}]
-    said: Any = dict(held(options, Options))
-    if begun:
-        messages.append({"role": "assistant", "content": begun})
-        said["parameters"] = {**_GO_ON, **said.get("parameters", {})}
-    return chat_body(messages, said, stream=stream)
-
-
 def chat_body(
     messages: str | Sequence[Message], options: ChatOptions, *, stream: bool
 ) -> bytes:
@@ -178,7 +95,7 @@ def chat_body(
     if isinstance(messages, str):
         messages = [{"role": "user", "content": messages}]
     body: dict[str, Any] = {
-        "messages": listed("messages", messages, hold_mapping, _MESSAGE)
+        "messages": as_list("messages", messages, check_mapping, _MESSAGE)
     }
     body |= _openai(options, stream=stream)
     if options.get("details"):
@@ -190,13 +107,67 @@ def chat_body(
     return _dump({**body, **options.get("parameters", {})})
 
 
+class Options(TypedDict, total=False):
+    """
+    The options of an answer; the container's default holds for each that is omitted or
+    ``None``.
+
+    Args:
+        max_new_tokens: How many tokens to write at most.
+
+        temperature: How freely to choose tokens.
+
+        top_p: Which part of the probability to choose tokens from.
+
+        top_k: From how many tokens to choose.
+
+        stop: Texts to stop at.
+
+        seed: Where chance starts from.
+
+        details: Whether to send ids and log probabilities. If omitted, they come
+            where the finish reason comes with them: not from OpenAI's schema.
+
+        parameters: Anything else, in the container's own words.
+    """
+
+    max_new_tokens: int
+    temperature: float
+    top_p: float
+    top_k: int
+    stop: Sequence[str]
+    seed: int
+    details: bool
+    parameters: Mapping[str, Any]
+
+
+_AnyOptions = TypeVar("_AnyOptions", bound=Options)
+
+
+class ChatOptions(Options, total=False):
+    """
+    The options of an answer in a chat.
+
+    Args:
+        tools: The tools that the model may call, in OpenAI's form.
+
+        tool_choice: Which of them: ``auto``, ``none``, ``required``, or one by name.
+
+        model: The model's or adapter's name, where the container asks for it.
+    """
+
+    tools: Sequence[Mapping[str, Any]]
+    tool_choice: str | Mapping[str, Any]
+    model: str
+
+
 def embedding_body(
     schema: Schema, inputs: Sequence[object], parameters: Mapping[str, Any]
 ) -> bytes:
     """
     Write the request that turns texts into vectors.
     """
-    hold_mapping("parameters", parameters)
+    check_mapping("parameters", parameters)
     name = "input" if schema in (Schema.OPENAI, Schema.CHAT) else "inputs"
     return _dump({name: list(inputs), **parameters})
 
@@ -213,43 +184,14 @@ def rerank_body(
 
     TEI does not take how many of them to tell of.
     """
-    hold_text("query", query)
-    hold_mapping("parameters", parameters)
+    check_text("query", query)
+    check_mapping("parameters", parameters)
     if schema is not Schema.OPENAI:
         return _dump({"query": query, "texts": list(texts), **parameters})
     body: dict[str, Any] = {"query": query, "documents": list(texts)}
     if top_n is not None:
         body["top_n"] = top_n
     return _dump({**body, **parameters})
-
-
-def _parameters(schema: Schema, options: Options) -> dict[str, Any]:
-    named = {name: options[name] for name in _COMMON if name in options}  # type: ignore[literal-required]  # of the four
-    if "max_new_tokens" in options:
-        named["max_new_tokens"] = options["max_new_tokens"]
-    if "stop" in options:
-        name = "stop" if schema is Schema.TGI else "stop_sequences"
-        named[name] = options["stop"]
-    if any(name in options for name in _SAMPLED):
-        # Without it LMI up to 0.31 takes the likeliest token whatever is asked for.
-        named["do_sample"] = True
-    named["details"] = options.get("details", True)
-    return {**named, **options.get("parameters", {})}
-
-
-def _openai(options: Options, *, stream: bool) -> dict[str, Any]:
-    named: dict[str, Any] = {
-        name: options[name]  # type: ignore[literal-required]  # of the four
-        for name in _COMMON
-        if name in options
-    }
-    if "max_new_tokens" in options:
-        named["max_tokens"] = options["max_new_tokens"]
-    if "stop" in options:
-        named["stop"] = options["stop"]
-    if stream:
-        named |= {"stream": True, "stream_options": {"include_usage": True}}
-    return named
 
 
 def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
@@ -268,46 +210,13 @@ def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
             f"unknown option {unknown[0]!r}; what only the container knows goes into "
             "parameters={...}"
         )
-    said: Any = {name: value for name, value in options.items() if value is not None}
-    for name, value in said.items():
+    kept: Any = {name: value for name, value in options.items() if value is not None}
+    for name, value in kept.items():
         _hold(name, value)
-    if "stop" in said:
-        said["stop"] = listed("stop", said["stop"], hold_text, _STOP)
-    found: _AnyOptions = said
+    if "stop" in kept:
+        kept["stop"] = as_list("stop", kept["stop"], check_text, _STOP)
+    found: _AnyOptions = kept
     return found
-
-
-def _hold(name: str, value: object) -> None:
-    if name in {"max_new_tokens", "top_k", "seed"}:
-        hold_whole(name, value)
-    elif name in {"temperature", "top_p"}:
-        hold_number(name, value)
-    elif name == "details" and not isinstance(value, bool):
-        refuse(name, "True or False", value)
-    elif name == "parameters":
-        hold_mapping(name, value)
-    elif name == "model":
-        hold_text(name, value)
-
-
-def _dump(body: Mapping[str, Any]) -> bytes:
-    """
-    Write JSON, or say what of it is none.
-    """
-    try:
-        text = json.dumps(body, ensure_ascii=False, allow_nan=False)
-        return text.encode()
-    except UnicodeEncodeError as error:
-        half = error.object[error.start]
-        raise ValueError(
-            f"the request must be text that UTF-8 can carry, got {half!r}, half a "
-            "character; write text.encode('utf-8', 'replace').decode()"
-        ) from error
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(
-            f"the request must be what JSON can say: {error}; change what is in "
-            "parameters, messages or tools"
-        ) from error
 
 
 def schema_wanted(refusal: str) -> Schema | None:
@@ -320,6 +229,28 @@ def schema_wanted(refusal: str) -> Schema | None:
     if _WANTS_PROMPTS.search(refusal):
         return Schema.OPENAI
     return Schema.CHAT if _WANTS_MESSAGES.search(refusal) else None
+
+
+class Schema(StrEnum):
+    """
+    How a container wants a prompt.
+    """
+
+    LMI = "lmi"
+    """``inputs`` and ``parameters``, with LMI's names."""
+
+    TGI = "tgi"
+    """``inputs`` and ``parameters``, with TGI's names."""
+
+    OPENAI = "openai"
+    """``prompt``, as vLLM's own image and LMI from 0.35 on read it."""
+
+    CHAT = "chat"
+    """``messages`` alone, as SGLang's image and AWS's of llama.cpp read them: a prompt
+    is the user's only message, and the answer to it is the text."""
+
+
+FIRST = Schema.LMI
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -337,7 +268,7 @@ class Timeouts:
             after 60 seconds.
 
         total: From the call to its end, with everything that is waited for and tried
-            again. If left out, only the others count.
+            again. If omitted, only the others count.
     """
 
     connect: float = 10.0
@@ -346,7 +277,7 @@ class Timeouts:
 
     def __post_init__(self) -> None:
         """
-        Refuse what is no time.
+        Check that each time-out is a length of time above 0.
         """
         for field in fields(self):
             seconds = getattr(self, field.name)
@@ -354,3 +285,76 @@ class Timeouts:
                 continue
             if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e9:  # noqa: PLR2004 - thirty years
                 raise ValueError(f"{field.name} must be more than 0 s, got {seconds!r}")
+
+
+def _prompt_as_chat(
+    prompt: str, options: Options, *, stream: bool, begun: str
+) -> bytes:
+    messages: list[Message] = [{"role": "user", "content": prompt}]
+    kept: Any = dict(held(options, Options))
+    if begun:
+        messages.append({"role": "assistant", "content": begun})
+        kept["parameters"] = {**_GO_ON, **kept.get("parameters", {})}
+    return chat_body(messages, kept, stream=stream)
+
+
+def _openai(options: Options, *, stream: bool) -> dict[str, Any]:
+    named: dict[str, Any] = {
+        name: options[name]  # type: ignore[literal-required]  # of the four
+        for name in _COMMON
+        if name in options
+    }
+    if "max_new_tokens" in options:
+        named["max_tokens"] = options["max_new_tokens"]
+    if "stop" in options:
+        named["stop"] = options["stop"]
+    if stream:
+        named |= {"stream": True, "stream_options": {"include_usage": True}}
+    return named
+
+
+def _parameters(schema: Schema, options: Options) -> dict[str, Any]:
+    named = {name: options[name] for name in _COMMON if name in options}  # type: ignore[literal-required]  # of the four
+    if "max_new_tokens" in options:
+        named["max_new_tokens"] = options["max_new_tokens"]
+    if "stop" in options:
+        name = "stop" if schema is Schema.TGI else "stop_sequences"
+        named[name] = options["stop"]
+    if any(name in options for name in _SAMPLED):
+        # Without it LMI up to 0.31 takes the likeliest token whatever is asked for.
+        named["do_sample"] = True
+    named["details"] = options.get("details", True)
+    return {**named, **options.get("parameters", {})}
+
+
+def _dump(body: Mapping[str, Any]) -> bytes:
+    """
+    Write JSON, or raise an error that names the value that JSON does not have.
+    """
+    try:
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False)
+        return text.encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise ValueError(
+            f"the request must be text that UTF-8 can carry, got {half!r}, half a "
+            "character; write text.encode('utf-8', 'replace').decode()"
+        ) from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(
+            f"the request must be what JSON can say: {error}; change what is in "
+            "parameters, messages or tools"
+        ) from error
+
+
+def _hold(name: str, value: object) -> None:
+    if name in {"max_new_tokens", "top_k", "seed"}:
+        check_whole(name, value)
+    elif name in {"temperature", "top_p"}:
+        check_number(name, value)
+    elif name == "details" and not isinstance(value, bool):
+        refuse(name, "True or False", value)
+    elif name == "parameters":
+        check_mapping(name, value)
+    elif name == "model":
+        check_text(name, value)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.client.given import hold_seconds, hold_whole, refuse
+from cdk_sagemaker_llm.client.arguments import check_seconds, check_whole, refuse
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
 from cdk_sagemaker_llm.client.requests import Timeouts
 
@@ -34,9 +34,9 @@ class Settings:
 
         max_connections: How many connections to keep open.
 
-        region: The region. If left out, boto3 knows it.
+        region: The region. If omitted, boto3 knows it.
 
-        endpoint_url: The runtime's address. If left out, boto3 knows it.
+        endpoint_url: The runtime's address. If omitted, boto3 knows it.
 
         config: Further settings of botocore's.
     """
@@ -53,14 +53,14 @@ class Settings:
 
     def __post_init__(self) -> None:
         """
-        Refuse what is out of bounds.
+        Check each setting against its kind and its bounds.
         """
         if not isinstance(self.timeouts, Timeouts):
             way_out = "write Timeouts(read=30)"
             refuse("timeouts", "Timeouts", self.timeouts, way_out)
-        hold_whole("retries", self.retries, 0)
-        hold_seconds("wait_for_capacity", self.wait_for_capacity)
-        hold_whole("max_bytes", self.max_bytes, 1)
-        hold_whole("max_connections", self.max_connections, 1)
+        check_whole("retries", self.retries, 0)
+        check_seconds("wait_for_capacity", self.wait_for_capacity)
+        check_whole("max_bytes", self.max_bytes, 1)
+        check_whole("max_connections", self.max_connections, 1)
         if self.on_wait is not None and not callable(self.on_wait):
             refuse("on_wait", "a function of a text", self.on_wait)

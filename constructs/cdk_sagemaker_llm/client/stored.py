@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypedDict
 
+from cdk_sagemaker_llm.client.arguments import check_name, check_text
 from cdk_sagemaker_llm.client.errors import RefusedError
-from cdk_sagemaker_llm.client.given import hold_name, hold_text
 from cdk_sagemaker_llm.client.refusals import from_boto
 from cdk_sagemaker_llm.client.requests import Schema, Timeouts
 from cdk_sagemaker_llm.client.transport import make_client
@@ -71,12 +71,12 @@ def reached(connection: str, options: ClientOptions) -> Reached:
     Raises:
         ValueError: If it is none.
     """
-    hold_text("connection", connection, _WRITTEN)
+    check_text("connection", connection, _WRITTEN)
     try:
-        told = json.loads(connection)
+        entry = json.loads(connection)
     except (ValueError, RecursionError):
-        told = None
-    names_one = isinstance(told, dict) and isinstance(told.get("endpoint_name"), str)
+        entry = None
+    names_one = isinstance(entry, dict) and isinstance(entry.get("endpoint_name"), str)
     if not names_one:
         raise ValueError(
             "the connection must be JSON with an endpoint_name, as store_connection() "
@@ -84,8 +84,8 @@ def reached(connection: str, options: ClientOptions) -> Reached:
         )
     found: Reached = {}
     for name, argument in _NAMES.items():
-        if told.get(name) is not None:
-            found[argument] = told[name]  # type: ignore[literal-required] # one of four
+        if entry.get(name) is not None:
+            found[argument] = entry[name]  # type: ignore[literal-required] # one of four
     return {**found, **options}
 
 
@@ -97,12 +97,12 @@ def stored(
     ssm_endpoint_url: str | None,
 ) -> str:
     """
-    Return what an SSM parameter holds.
+    Return the value of an SSM parameter.
 
     Raises:
         LlmError: If it cannot be read.
     """
-    hold_name("parameter_name", parameter_name, "name what store_connection() made")
+    check_name("parameter_name", parameter_name, "name what store_connection() made")
     ssm = make_client(
         "ssm",
         options.get("session"),
@@ -113,19 +113,19 @@ def stored(
     try:
         found: str = ssm.get_parameter(Name=parameter_name)["Parameter"]["Value"]
     except Exception as error:
-        raise _told(error, parameter_name) from error
+        raise _refusal(error, parameter_name) from error
     finally:
         ssm.close()
     return found
 
 
-def _told(error: Exception, parameter_name: str) -> Exception:
+def _refusal(error: Exception, parameter_name: str) -> Exception:
     from botocore.exceptions import ClientError  # noqa: PLC0415 - only now needed
 
     if not isinstance(error, ClientError):
         return from_boto(error)
-    said = error.response.get("Error", {})
-    code, message = said.get("Code", ""), said.get("Message", "")
+    details = error.response.get("Error", {})
+    code, message = details.get("Code", ""), details.get("Message", "")
     return RefusedError(
         f"Systems Manager refuses to read {parameter_name!r} ({code}): "
         f"{message.rstrip('.')}",

@@ -47,7 +47,7 @@ class ToolCall:
 
         arguments: Its arguments, the JSON text as the model wrote it.
 
-        id: What the tool's answer refers to. If left out, the engine gave none.
+        id: What the tool's answer refers to. If omitted, the engine gave none.
     """
 
     name: str
@@ -61,9 +61,9 @@ class Usage:
     How many tokens went in and came out, as the engine counted them.
 
     Args:
-        prompt_tokens: Tokens of the prompt. If left out, the engine did not say.
+        prompt_tokens: Tokens of the prompt. If omitted, the engine did not say.
 
-        completion_tokens: Tokens of the answer. If left out, the engine did not say.
+        completion_tokens: Tokens of the answer. If omitted, the engine did not say.
     """
 
     prompt_tokens: int | None = None
@@ -79,10 +79,10 @@ class Token:
         text: What it adds to the answer: nothing if it is special, such as the
             end-of-sequence token.
 
-        token_id: Its number in the vocabulary. If left out, the engine did not say.
+        token_id: Its number in the vocabulary. If omitted, the engine did not say.
 
         log_prob: The logarithm of its probability.
-            If left out, the engine did not say.
+            If omitted, the engine did not say.
 
         special: Whether it is a mark of the vocabulary rather than text.
 
@@ -127,7 +127,7 @@ class Embeddings:
     Args:
         vectors: One for each input, in the order of the inputs.
 
-        usage: What the engine counted. If left out, it did not say.
+        usage: What the engine counted. If omitted, it did not say.
     """
 
     vectors: tuple[tuple[float, ...], ...]
@@ -157,15 +157,15 @@ class Generation:
     Args:
         text: The answer.
 
-        tokens: Its tokens. If left out, the engine told the text alone.
+        tokens: Its tokens. If omitted, the engine told the text alone.
 
-        finish_reason: Why it ended. If left out, the engine did not say.
+        finish_reason: Why it ended. If omitted, the engine did not say.
 
         reasoning: What the model thought before it answered.
 
         tool_calls: The tools that it wants called.
 
-        usage: What the engine counted. If left out, it did not say.
+        usage: What the engine counted. If omitted, it did not say.
 
         alternatives: The other answers, where several were asked for.
 
@@ -233,7 +233,7 @@ def gather(
     Args:
         tokens: All of them, in order.
 
-        texts: The text of each answer, by its index. If left out, the tokens' texts
+        texts: The text of each answer, by its index. If omitted, the tokens' texts
             make it up.
 
         pieces: Whether the tokens are mere pieces, which an answer does not count.

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from cdk_sagemaker_llm.client.arguments import check_name, check_text, refuse
 from cdk_sagemaker_llm.client.connections import Call, make_known, under_way
 from cdk_sagemaker_llm.client.errors import (
     AnswerTimeoutError,
@@ -20,7 +21,6 @@ from cdk_sagemaker_llm.client.errors import (
     NoCapacityError,
     ThrottledError,
 )
-from cdk_sagemaker_llm.client.given import hold_name, hold_text, refuse
 from cdk_sagemaker_llm.client.refusals import from_boto, is_unsent
 from cdk_sagemaker_llm.client.settings import Settings
 
@@ -46,7 +46,7 @@ class Transport:
 
         settings: How to reach it, and how patiently.
 
-        session: The boto3 session. If left out, boto3's default one.
+        session: The boto3 session. If omitted, boto3's default one.
     """
 
     def __init__(
@@ -93,14 +93,16 @@ class Transport:
         silence, began = 0.0, time.monotonic()
         for event in response["Body"]:
             part = event.get("PayloadPart", {}).get("Bytes", b"")
-            said = part.strip()
-            if said and said[:1] != b":":
+            content = part.strip()
+            if content and content[:1] != b":":
                 silence = 0.0
             else:
                 silence += time.monotonic() - began
                 if silence > patience:
-                    told = f"nothing but blank lines and keep-alives for {patience:g} s"
-                    raise AnswerTimeoutError(told)
+                    message = (
+                        f"nothing but blank lines and keep-alives for {patience:g} s"
+                    )
+                    raise AnswerTimeoutError(message)
             yield part
             # What the reader of the tokens does with them is no silence.
             began = time.monotonic()
@@ -191,13 +193,13 @@ class _Wait:
         self._look = min(self._look * 1.5, _LONGEST_LOOK)
 
     def _say(self, waited: float, left: float) -> None:
-        told = (
+        message = (
             f"no copy of the model is there yet: waiting for one since {waited:.0f} s, "
             f"for {left:.0f} s at most"
         )
-        _LOGGER.warning("%s", told)
+        _LOGGER.warning("%s", message)
         if self._settings.on_wait is not None:
-            self._settings.on_wait(told)
+            self._settings.on_wait(message)
 
 
 def _pause(tries: int) -> float:
@@ -227,9 +229,9 @@ def make_client(
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - an extra, and slow
 
     if region is not None:
-        hold_name("region", region, "leave it out for the session's")
+        check_name("region", region, "leave it out for the session's")
     if endpoint_url:
-        hold_text("endpoint_url", endpoint_url)
+        check_text("endpoint_url", endpoint_url)
         if not endpoint_url.startswith(("http://", "https://")):
             refuse("endpoint_url", _ADDRESS, endpoint_url)
     maker: Any = boto3 if session is None else session
@@ -257,15 +259,15 @@ def _runtime(settings: Settings, session: boto3.Session | None) -> Any:  # noqa:
         max_pool_connections=settings.max_connections,
         tcp_keepalive=True,
     )
-    given = config() if settings.config is None else settings.config
-    if not isinstance(given, config):
-        refuse("config", "a botocore.config.Config", given)
+    chosen = config() if settings.config is None else settings.config
+    if not isinstance(chosen, config):
+        refuse("config", "a botocore.config.Config", chosen)
     return make_client(
         "sagemaker-runtime",
         session,
         region=settings.region,
         endpoint_url=settings.endpoint_url,
-        config=given.merge(ours),
+        config=chosen.merge(ours),
     )
 
 

@@ -51,7 +51,7 @@ def sequence_bytes(
 
         case: The case.
 
-        context_length: Tokens of the sequence. If left out, those of the setting.
+        context_length: Tokens of the sequence. If omitted, those of the setting.
     """
     if not setting.keeps_cache:
         return 0
@@ -111,9 +111,11 @@ def _least(setting: Setting, tokens: int) -> int:
 
 def _freed(setting: Setting, case: Case, tokens: int) -> int:
     """
-    Return the blocks of a sequence of which layers with a window keep it, what is
-    worked off at once, and a block that it begins in (SlidingWindowSpec); Llama 4's
-    chunks begin where a block does (ChunkedLocalAttentionSpec).
+    Return how many blocks of a sequence a layer with a window keeps.
+
+    They hold the window, the tokens that are worked off at once, and the block in
+    which the window begins (SlidingWindowSpec); the chunks of Llama 4 begin where a
+    block does (ChunkedLocalAttentionSpec).
     """
     model, release = setting.architecture, setting.release
     steps = int(release.in_flight.of(case)) * setting.prefill_tokens

@@ -86,7 +86,7 @@ def plan_of(
         hardware: The instance type; ``None`` if it is not known.
 
         accelerators: Devices that each copy has.
-            If left out, there are as many as the plan finds to be needed.
+            If omitted, there are as many as the plan finds to be needed.
 
         assumptions: What to take for granted of the engine.
             What is left out of them is what the configuration says.
@@ -115,7 +115,7 @@ def plan_of(
 
 def _missing(demand: Demand | None, hardware: InstanceType | None) -> NoPlan | None:
     """
-    Say what there is no plan without; ``None`` if all of it is known.
+    Return what a plan still needs to know; ``None`` if everything is known.
     """
     if hardware is None:
         return _UNKNOWN_TYPE
@@ -129,23 +129,23 @@ def _missing(demand: Demand | None, hardware: InstanceType | None) -> NoPlan | N
     return NoPlan(wrong) if wrong else None
 
 
-def _merged(given: Assumptions | None, said: Assumptions) -> Assumptions:
+def _merged(overrides: Assumptions | None, assumptions: Assumptions) -> Assumptions:
     """
     Let what is given go before what the configuration says.
     """
     usual = Assumptions()
     names = [one.name for one in fields(usual)]
     changed = {
-        name: getattr(given, name)
+        name: getattr(overrides, name)
         for name in names
-        if given is not None and getattr(given, name) != getattr(usual, name)
+        if overrides is not None and getattr(overrides, name) != getattr(usual, name)
     }
-    return replace(said, **changed)
+    return replace(assumptions, **changed)
 
 
 def _wrong_counts(demand: Demand) -> str:
     """
-    Say what no plan can be made with; empty where there is nothing of the kind.
+    Return which count makes a plan impossible; empty if none does.
     """
     context, degree = demand.context_length, demand.tensor_parallel_degree
     if not _is_count(context):
@@ -164,7 +164,7 @@ def _is_count(value: object) -> bool:
 
 
 def fit_findings(
-    found: Plan | NoPlan, demand: Demand | None, told: Iterable[Finding] = ()
+    found: Plan | NoPlan, demand: Demand | None, findings: Iterable[Finding] = ()
 ) -> list[Finding]:
     """
     Check that the model can be split over the devices, that its weights load, and that
@@ -178,12 +178,12 @@ def fit_findings(
 
         demand: What the plan was made for.
 
-        told: What was found of the configuration alone; the same is not said twice.
+        findings: What was found of the configuration alone; the same is not said twice.
     """
     if isinstance(found, NoPlan) or demand is None:
         return []
     if found.obstacle:
-        known = _SPLITTING & {finding.code for finding in told}
+        known = _SPLITTING & {finding.code for finding in findings}
         return [] if known else [_cannot_be_split(found, demand)]
     if not found.best.loads:
         return [_does_not_load(found, demand.spoken)]
@@ -225,13 +225,13 @@ def _cannot_be_split(found: Plan, demand: Demand) -> Finding:
         possible = [str(min(hardware.accelerators, 1) or 1)]
     remedy = f"set {word} to {' or '.join(possible) or '1'}"
     if demand.tensor_parallel_degree is None:
-        told = f"a copy has {degree} accelerators"
+        message = f"a copy has {degree} accelerators"
     else:
-        told = f"{word} is {degree}"
+        message = f"{word} is {degree}"
     return CANNOT_BE_SPLIT.finding(
-        f"{told}, and {found.obstacle} of {found.architecture.architecture}"
+        f"{message}, and {found.obstacle} of {found.architecture.architecture}"
         if degree <= hardware.accelerators
-        else f"{told}, and {found.obstacle}",
+        else f"{message}, and {found.obstacle}",
         remedy,
     )
 
@@ -244,10 +244,10 @@ def _way_out(found: Plan, words: Words) -> str:
     roomy = _planned(found, found.assumptions)
     if roomy.fits and roomy.tensor_parallel_degree > degree:
         return f"set {words.degree} to {roomy.tensor_parallel_degree}"
-    given = found.assumptions.gpu_memory_utilization
+    share = found.assumptions.gpu_memory_utilization
     usual = replace(found.assumptions, gpu_memory_utilization=None)
-    if given is not None and _planned(found, usual, degree).fits:
-        return f"raise {words.share} from {given:g}"
+    if share is not None and _planned(found, usual, degree).fits:
+        return f"raise {words.share} from {share:g}"
     return "use a larger instance type or a quantized model"
 
 

@@ -121,7 +121,7 @@ def _share_of(weights: int, setting: Setting) -> int:
 
 def _padding(setting: Setting) -> int:
     """
-    Return what padding adds to gpt-oss, whose experts are as wide as the model.
+    Return the bytes that padding adds to gpt-oss: its experts are as wide as it is.
     """
     model, published = setting.architecture, setting.architecture.weight_format
     is_padded = setting.release.pads_experts and model.model_type == "gpt_oss"
@@ -199,9 +199,9 @@ def _scores(setting: Setting) -> int:
 
 
 def _cuda_graphs(setting: Setting, case: Case) -> int:
-    given = setting.assumptions.cuda_graphs_gib
-    if given is not None:
-        return int(given * GIB)
+    fixed = setting.assumptions.cuda_graphs_gib
+    if fixed is not None:
+        return int(fixed * GIB)
     model, release = setting.architecture, setting.release
     layers = model.num_hidden_layers
     layers = _UNKNOWN_LAYERS if model.model_type == "custom" else layers

@@ -97,7 +97,7 @@ class Packing:
 
     def free(self, index: int) -> Capacity:
         """
-        Return what is left of an instance.
+        Return the resources that are left of an instance.
         """
         left = self.capacity
         for name, copies in self.instances[index].items():
@@ -132,50 +132,6 @@ class Packing:
         )
 
 
-def pack(
-    models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
-) -> Packing:
-    """
-    Place every model's copies on a number of equal instances.
-
-    Args:
-        models: What a copy of each model reserves, and how many copies there are.
-
-        capacity: What each instance has.
-
-        instances: How many instances there are.
-
-    Returns:
-        A packing of all copies if one was found; else the best that was found, and
-        the reasons if it is proven that there is none of all.
-    """
-    kinds = Kinds.of(models, capacity)
-    among = limits(kinds)
-    at_least = max((each.instances_for(kinds.counts) for each in among), default=0)
-    fillings, left = greedily(kinds, instances)
-    *places, left_over = _by_model(kinds, models, [*fillings, left])
-    best = Packing(
-        capacity=capacity,
-        needs=dict(models),
-        instances=tuple(places),
-        left_over=left_over,
-        reasons=(),
-        at_least=at_least,
-    )
-    if best.is_complete:
-        return best
-    reasons = overflow(models, capacity, instances) or _unusable(best, among)
-    if reasons:
-        return _refused(best, reasons)
-    verdict = search(kinds, instances, among)
-    if verdict.is_impossible:
-        return _refused(best, [_no_way(best)])
-    if verdict.fillings is None:
-        return best
-    places = _by_model(kinds, models, verdict.fillings)
-    return replace(best, instances=tuple(places), left_over={})
-
-
 def fewest_instances(
     models: Mapping[str, ResourceRequirements], capacity: Capacity
 ) -> Packing:
@@ -202,158 +158,6 @@ def fewest_instances(
     return replace(packing, at_least=max(at_least, packing.at_least))
 
 
-def most_copies(
-    needs: ResourceRequirements,
-    capacity: Capacity,
-    instances: int,
-    *,
-    beside: Mapping[str, ResourceRequirements],
-) -> int:
-    """
-    Return how many copies of one model can be placed beside the copies of others.
-
-    Args:
-        needs: What each copy reserves; its own number of copies is not looked at.
-
-        capacity: What each instance has.
-
-        instances: How many instances there are.
-
-        beside: The other models, whose copies keep their places.
-    """
-    fewest, most = 0, capacity.copies_of(needs) * instances
-    while fewest < most:
-        middle = (fewest + most + 1) // 2
-        # No name is empty, so that none is taken.
-        models = {**beside, "": replace(needs, copies=middle)}
-        if pack(models, capacity, instances).is_complete:
-            fewest = middle
-        else:
-            most = middle - 1
-    return fewest
-
-
-def _by_model(
-    kinds: Kinds,
-    models: Mapping[str, ResourceRequirements],
-    fillings: Sequence[Counts],
-) -> list[dict[str, int]]:
-    # In the order of the models, as their user wrote them.
-    return [
-        {name: held[name] for name in models if name in held}
-        for held in kinds.by_model(fillings)
-    ]
-
-
-def _refused(best: Packing, reasons: Sequence[str]) -> Packing:
-    at_least = max(best.at_least, len(best.instances) + 1)
-    return replace(best, reasons=tuple(reasons), at_least=at_least)
-
-
-def _unusable(best: Packing, among: Sequence[Limit]) -> list[str]:
-    """
-    Name the first resource of which the sizes of copies leave too much unused.
-    """
-    for limit in among:
-        asked = sum(
-            needs.copies * needs.units[limit.axis] for needs in best.needs.values()
-        )
-        if asked > limit.most * len(best.instances):
-            has = best.capacity.units[limit.axis]
-            why = (
-                f"copies of these sizes can use at most {plain(limit.most)} of "
-                f"the {plain(has)} {_RESOURCES[limit.axis]} of an instance, "
-                f"and need {plain(asked)} in all"
-            )
-            return [f"{_nowhere(best)}: {why}"]
-    return []
-
-
-def _no_way(best: Packing) -> str:
-    over = best.left_over.items()
-    left = shortened({n: replace(best.needs[n], copies=count) for n, count in over})
-    return f"{_nowhere(best)}: the best leaves {left} over for want of {_short(best)}"
-
-
-def _nowhere(best: Packing) -> str:
-    asked = shortened(best.needs)
-    count = len(best.instances)
-    return f"{asked} cannot be placed on {count} instances in any way"
-
-
-def _short(packing: Packing) -> str:
-    """
-    Name the resources of which no instance, or not every one, has enough free.
-    """
-    frees = [packing.free(index).units for index in range(len(packing.instances))]
-    wanted = [packing.needs[name].units for name in packing.left_over]
-    *others, last = (
-        name
-        for axis, name in enumerate(_RESOURCES)
-        if any(want[axis] > free[axis] for want in wanted for free in frees)
-    )
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    number, held, *free = row
-    accelerators, cpus, memory = map(str.rjust, free, widths[2:])
-    return (
-        f"instance {number:>{widths[0]}}: {held:<{widths[1]}} free "
-        f"{accelerators} accelerators, {cpus} CPU cores, {memory} GiB"
-    )
-
-
-def greedily(kinds: Kinds, instances: int) -> tuple[Fillings, Counts]:
-    """
-    Place the largest copies first, in several orders; keep what leaves least over.
-
-    Returns:
-        What each instance holds, and the copies left over.
-    """
-    best: tuple[Fillings, Counts] = [], kinds.counts
-    for order in _orders(kinds):
-        for where in (_first, _fullest):
-            found = _place(kinds, instances, order, where)
-            if not best[0] or sum(found[1]) < sum(best[1]):
-                best = found
-            if not any(found[1]):
-                return found
-    return best
-
-
-def _orders(kinds: Kinds) -> Iterator[list[int]]:
-    numbers = list(range(len(kinds.sizes)))
-    yield numbers
-    for axes in ((0, 2, 1), (0, 1, 2), (2, 0, 1), (1, 0, 2)):
-        first = operator.itemgetter(*axes)
-        yield sorted(numbers, key=lambda n: first(kinds.sizes[n]), reverse=True)
-
-
-def _place(
-    kinds: Kinds, instances: int, order: Sequence[int], where: _Order
-) -> tuple[Fillings, Counts]:
-    free = [kinds.room] * instances
-    filled = [[0] * len(kinds.sizes) for _ in free]
-    left = list(kinds.counts)
-    for kind in order:
-        size = kinds.sizes[kind]
-        for index in where(free):
-            copies = min(left[kind], fitting(size, free[index]))
-            free[index] = minus(free[index], size, copies)
-            filled[index][kind] = copies
-            left[kind] -= copies
-    return [tuple(filling) for filling in filled], tuple(left)
-
-
-def _first(free: Sequence[Units]) -> Sequence[int]:
-    return range(len(free))
-
-
-def _fullest(free: Sequence[Units]) -> Sequence[int]:
-    return sorted(range(len(free)), key=lambda index: free[index])
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fleet:
     """
@@ -368,7 +172,7 @@ class Fleet:
 
         models:
             What a copy of each model reserves, and how many copies there are.
-            If left out, none runs yet.
+            If omitted, none runs yet.
             A model with a number that is not known at synth takes no place: nothing
             is guessed.
     """
@@ -434,3 +238,199 @@ class Fleet:
 
     def _known(self) -> dict[str, ResourceRequirements]:
         return {name: needs for name, needs in self.models.items() if needs.is_known}
+
+
+def most_copies(
+    needs: ResourceRequirements,
+    capacity: Capacity,
+    instances: int,
+    *,
+    beside: Mapping[str, ResourceRequirements],
+) -> int:
+    """
+    Return how many copies of one model can be placed beside the copies of others.
+
+    Args:
+        needs: What each copy reserves; its own number of copies is not looked at.
+
+        capacity: What each instance has.
+
+        instances: How many instances there are.
+
+        beside: The other models, whose copies keep their places.
+    """
+    fewest, most = 0, capacity.copies_of(needs) * instances
+    while fewest < most:
+        middle = (fewest + most + 1) // 2
+        # No name is empty, so that none is taken.
+        models = {**beside, "": replace(needs, copies=middle)}
+        if pack(models, capacity, instances).is_complete:
+            fewest = middle
+        else:
+            most = middle - 1
+    return fewest
+
+
+def pack(
+    models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
+) -> Packing:
+    """
+    Place every model's copies on a number of equal instances.
+
+    Args:
+        models: What a copy of each model reserves, and how many copies there are.
+
+        capacity: What each instance has.
+
+        instances: How many instances there are.
+
+    Returns:
+        A packing of all copies if one was found; else the best that was found, and
+        the reasons if it is proven that there is none of all.
+    """
+    kinds = Kinds.of(models, capacity)
+    among = limits(kinds)
+    at_least = max((each.instances_for(kinds.counts) for each in among), default=0)
+    fillings, left = greedily(kinds, instances)
+    *places, left_over = _by_model(kinds, models, [*fillings, left])
+    best = Packing(
+        capacity=capacity,
+        needs=dict(models),
+        instances=tuple(places),
+        left_over=left_over,
+        reasons=(),
+        at_least=at_least,
+    )
+    if best.is_complete:
+        return best
+    reasons = overflow(models, capacity, instances) or _unusable(best, among)
+    if reasons:
+        return _refused(best, reasons)
+    verdict = search(kinds, instances, among)
+    if verdict.is_impossible:
+        return _refused(best, [_no_way(best)])
+    if verdict.fillings is None:
+        return best
+    places = _by_model(kinds, models, verdict.fillings)
+    return replace(best, instances=tuple(places), left_over={})
+
+
+def greedily(kinds: Kinds, instances: int) -> tuple[Fillings, Counts]:
+    """
+    Place the largest copies first, in several orders; keep what leaves least over.
+
+    Returns:
+        What each instance holds, and the copies left over.
+    """
+    best: tuple[Fillings, Counts] = [], kinds.counts
+    for order in _orders(kinds):
+        for where in (_first, _fullest):
+            found = _place(kinds, instances, order, where)
+            if not best[0] or sum(found[1]) < sum(best[1]):
+                best = found
+            if not any(found[1]):
+                return found
+    return best
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    number, held, *free = row
+    accelerators, cpus, memory = map(str.rjust, free, widths[2:])
+    return (
+        f"instance {number:>{widths[0]}}: {held:<{widths[1]}} free "
+        f"{accelerators} accelerators, {cpus} CPU cores, {memory} GiB"
+    )
+
+
+def _by_model(
+    kinds: Kinds,
+    models: Mapping[str, ResourceRequirements],
+    fillings: Sequence[Counts],
+) -> list[dict[str, int]]:
+    # In the order of the models, as their user wrote them.
+    return [
+        {name: held[name] for name in models if name in held}
+        for held in kinds.by_model(fillings)
+    ]
+
+
+def _unusable(best: Packing, among: Sequence[Limit]) -> list[str]:
+    """
+    Name the first resource of which the sizes of copies leave too much unused.
+    """
+    for limit in among:
+        requested = sum(
+            needs.copies * needs.units[limit.axis] for needs in best.needs.values()
+        )
+        if requested > limit.most * len(best.instances):
+            has = best.capacity.units[limit.axis]
+            why = (
+                f"copies of these sizes can use at most {plain(limit.most)} of "
+                f"the {plain(has)} {_RESOURCES[limit.axis]} of an instance, "
+                f"and need {plain(requested)} in all"
+            )
+            return [f"{_nowhere(best)}: {why}"]
+    return []
+
+
+def _refused(best: Packing, reasons: Sequence[str]) -> Packing:
+    at_least = max(best.at_least, len(best.instances) + 1)
+    return replace(best, reasons=tuple(reasons), at_least=at_least)
+
+
+def _no_way(best: Packing) -> str:
+    over = best.left_over.items()
+    left = shortened({n: replace(best.needs[n], copies=count) for n, count in over})
+    return f"{_nowhere(best)}: the best leaves {left} over for want of {_short(best)}"
+
+
+def _orders(kinds: Kinds) -> Iterator[list[int]]:
+    numbers = list(range(len(kinds.sizes)))
+    yield numbers
+    for axes in ((0, 2, 1), (0, 1, 2), (2, 0, 1), (1, 0, 2)):
+        first = operator.itemgetter(*axes)
+        yield sorted(numbers, key=lambda n: first(kinds.sizes[n]), reverse=True)
+
+
+def _first(free: Sequence[Units]) -> Sequence[int]:
+    return range(len(free))
+
+
+def _fullest(free: Sequence[Units]) -> Sequence[int]:
+    return sorted(range(len(free)), key=lambda index: free[index])
+
+
+def _place(
+    kinds: Kinds, instances: int, order: Sequence[int], where: _Order
+) -> tuple[Fillings, Counts]:
+    free = [kinds.room] * instances
+    filled = [[0] * len(kinds.sizes) for _ in free]
+    left = list(kinds.counts)
+    for kind in order:
+        size = kinds.sizes[kind]
+        for index in where(free):
+            copies = min(left[kind], fitting(size, free[index]))
+            free[index] = minus(free[index], size, copies)
+            filled[index][kind] = copies
+            left[kind] -= copies
+    return [tuple(filling) for filling in filled], tuple(left)
+
+
+def _nowhere(best: Packing) -> str:
+    needs = shortened(best.needs)
+    count = len(best.instances)
+    return f"{needs} cannot be placed on {count} instances in any way"
+
+
+def _short(packing: Packing) -> str:
+    """
+    Name the resources of which no instance, or not every one, has enough free.
+    """
+    frees = [packing.free(index).units for index in range(len(packing.instances))]
+    amounts = [packing.needs[name].units for name in packing.left_over]
+    *others, last = (
+        name
+        for axis, name in enumerate(_RESOURCES)
+        if any(want[axis] > free[axis] for want in amounts for free in frees)
+    )
+    return f"{', '.join(others)} and {last}" if others else last

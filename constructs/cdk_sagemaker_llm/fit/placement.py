@@ -33,16 +33,16 @@ class ResourceRequirements:
     ``ResourceRequirements(copies=8, accelerators=1, cpus=10, memory_mib=100 * 1024)``
 
     Args:
-        copies: Copies to start with. If left out, one starts.
+        copies: Copies to start with. If omitted, one starts.
 
-        accelerators: Whole devices per copy. If left out, the copy reserves none.
+        accelerators: Whole devices per copy. If omitted, the copy reserves none.
 
         cpus: CPU cores per copy, at least 0.25.
-            If left out, the copy reserves none.
+            If omitted, the copy reserves none.
 
         memory_mib:
             Host memory per copy in MiB, at least 128; a reservation, not a cap.
-            If left out, it is 1024: the scheduler has far less than the host's memory
+            If omitted, it is 1024: the scheduler has far less than the host's memory
             to give, so that a small reservation is the safe one.
 
     Raises:
@@ -132,7 +132,7 @@ class Capacity:
 
             memory_reserve_mib:
                 Host memory that no copy can reserve.
-                If left out, it is 13 GiB: extrapolated from one measurement, for advice
+                If omitted, it is 13 GiB: extrapolated from one measurement, for advice
                 only.
         """
         nameplate = cls.of(instance_type)
@@ -172,7 +172,7 @@ class Capacity:
 
     def minus(self, needs: ResourceRequirements, copies: int = 1) -> Capacity:
         """
-        Return what is left beside that many copies.
+        Return the resources that are left beside that many copies.
         """
         left = [h - copies * n for h, n in _pairs(self.units, needs.units)]
         return Capacity(
@@ -240,14 +240,14 @@ def _overflow_alone(
 def _overflow_together(
     models: Mapping[str, ResourceRequirements], capacity: Capacity, instances: int
 ) -> list[str]:
-    asked = shortened(models)
+    names = shortened(models)
     found = []
     for axis, unit in enumerate(("accelerators", "CPU cores", "MiB of memory")):
         need = sum(needs.copies * needs.units[axis] for needs in models.values())
         have = capacity.units[axis] * instances
         if need > have:
             held = f"{_fleet(instances)} {plain(have)}"
-            found.append(f"{asked} need {plain(need)} {unit}, {held}")
+            found.append(f"{names} need {plain(need)} {unit}, {held}")
     return found
 
 

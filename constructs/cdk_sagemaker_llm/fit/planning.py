@@ -51,30 +51,30 @@ def plan(
 
         weight_bits:
             Bits of a weight: 32, 16, 8, or 4 for GPTQ and AWQ.
-            If left out, the weights are as they are published.
+            If omitted, the weights are as they are published.
 
         context_length:
             Tokens of prompt and answer together that must be possible.
-            If left out, it is 4096, or what the model has if that is less.
+            If omitted, it is 4096, or what the model has if that is less.
 
         tensor_parallel_degree:
             Over how many accelerators a copy is split.
-            If left out, it is the smallest with which it fits.
+            If omitted, it is the smallest with which it fits.
 
         assumptions:
             What to take for granted of the engine.
-            If left out, it is what start-up logs of its release show.
+            If omitted, it is what start-up logs of its release show.
 
         engine: The engine: ``vllm``, ``sglang``, ``tgi``, ``tensorrt-llm``,
             ``llama.cpp`` or ``tei``. The last two run on a host's CPU as well.
 
         engine_version:
             Its release, such as ``0.10.2`` of vLLM.
-            If left out, the cautious case is that of the release that takes most.
+            If omitted, the cautious case is that of the release that takes most.
 
         gguf_type:
             The type of a GGUF file's weights, such as ``Q4_K_M``; for llama.cpp alone.
-            If left out, they are in 16 bits.
+            If omitted, they are in 16 bits.
 
     Raises:
         ValueError: If an argument is none that a plan can be made for.
@@ -128,19 +128,21 @@ def _check_type(
         )
 
 
-def _bits(wanted: int | None, hardware: InstanceType, engine: EngineName) -> int | None:
+def _bits(
+    requested: int | None, hardware: InstanceType, engine: EngineName
+) -> int | None:
     """
     Return the bits that are asked for, or else what the engine makes of the weights:
     TEI loads them in float16 on GPUs, and in float32 on a CPU (its --dtype).
     """
-    if wanted is not None or engine != "tei":
-        return wanted
+    if requested is not None or engine != "tei":
+        return requested
     return _HALF if hardware.accelerators else _FULL
 
 
 def _check_numbers(taken: Assumptions) -> None:
     """
-    Refuse what no sum can be made with, in the caller's words.
+    Check that no assumption is a negative number.
     """
     for one in fields(taken):
         value = getattr(taken, one.name)
@@ -165,13 +167,15 @@ def _plan(setting: Setting, engine: EngineName, version: str | None) -> Plan:
 def _degrees(
     model: ModelArchitecture,
     hardware: InstanceType,
-    wanted: int | None,
+    requested: int | None,
     release: Release,
 ) -> list[int]:
-    if wanted is not None:
-        if wanted < 1:
-            raise ValueError(f"tensor_parallel_degree must be at least 1, got {wanted}")
-        return [wanted]
+    if requested is not None:
+        if requested < 1:
+            raise ValueError(
+                f"tensor_parallel_degree must be at least 1, got {requested}"
+            )
+        return [requested]
     if not release.keeps_cache:
         return [1]
     most = max(hardware.accelerators, 1)
@@ -202,15 +206,15 @@ def _obstacle(setting: Setting, engine: EngineName) -> str:
     return ""
 
 
-def _context(model: ModelArchitecture, wanted: int | None) -> int:
-    if wanted is None:
+def _context(model: ModelArchitecture, requested: int | None) -> int:
+    if requested is None:
         return min(DEFAULT_CONTEXT_LENGTH, model.context_length)
-    if not 1 <= wanted <= model.context_length:
+    if not 1 <= requested <= model.context_length:
         raise ValueError(
             f"context_length must be 1 to the model's {model.context_length}, "
-            f"got {wanted}"
+            f"got {requested}"
         )
-    return wanted
+    return requested
 
 
 def _model(architecture: ModelArchitecture | str) -> ModelArchitecture:

@@ -1,5 +1,6 @@
 """
-How a model fits an instance type, in numbers and in words.
+How a model fits an instance type, in numbers and in words, with the arithmetic of one
+accelerator.
 """
 
 from __future__ import annotations
@@ -242,6 +243,50 @@ class Plan:
         return "\n".join([*head, "", *rows, "", _says(self), f"limit: {self.limit}"])
 
 
+def headline(setting: Setting, engine: str) -> list[str]:
+    """
+    Say what is planned, and on what.
+    """
+    model = setting.architecture
+    bits = f"{model.bits_of_a_weight(setting.weight_bits)} bits"
+    if setting.gguf_type is not None:
+        bits = f"{setting.gguf_type.upper()}, {setting.weight_width:.2f} bits"
+    first = (
+        f"{model.architecture}, {model.parameter_count:,} parameters in {bits}, "
+        f"{setting.context_length} tokens of context"
+    )
+    return [first, f"on {_hardware(setting)}, {engine}"]
+
+
+def nothing_kept(setting: Setting) -> str:
+    """
+    Say why there is no KV cache.
+    """
+    if setting.architecture.keeps_cache:
+        return "an engine for embeddings keeps no KV cache"
+    return "an encoder keeps no KV cache"
+
+
+def table(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
+    """
+    Show each term, the total and the room, a column a case.
+    """
+    terms = [each.terms.items() for each in outcomes]
+    unit = "GiB of the host" if setting.is_on_host else "GiB per accelerator"
+    lines = [_row(unit, *[case.value for case in Case])]
+    lines += [
+        _row(f"  {label}", *[each[name] for each in terms]) + f"  {_how(setting, name)}"
+        for name, label in _names(setting).items()
+    ]
+    capacity = [visible_bytes(setting.hardware)] * len(outcomes)
+    lines.append(_row("  total", *[each.terms.total for each in outcomes]))
+    shown_by = "Linux" if setting.is_on_host else "CUDA"
+    lines.append(_row("  capacity", *capacity) + f"  as {shown_by} shows it")
+    room = "room for KV cache" if setting.keeps_cache else "room"
+    lines.append(_row(f"  {room}", *[each.kv_cache_room for each in outcomes]))
+    return lines
+
+
 def _says(plan: Plan) -> str:
     if plan.obstacle:
         return f"does not start: {plan.obstacle}"
@@ -262,120 +307,15 @@ def _says(plan: Plan) -> str:
     return _falls_short(plan)
 
 
-def _says_fit(plan: Plan) -> str:
-    where = "the host" if plan.is_on_host else "each accelerator"
-    if not plan.setting.keeps_cache:
-        return (
-            f"fits: {plan.replicas} per instance; {nothing_kept(plan.setting)}, and "
-            f"{plan.kv_cache_room / GIB:.2f} GiB of {where} are left for a "
-            f"step of {plan.concurrent_sequences} sequences"
-        )
-    if plan.setting.release.allocates_context:
-        return (
-            f"fits: {plan.replicas} per instance; the KV cache of all "
-            f"{plan.context_length} tokens is allocated at start, and shared by "
-            f"{plan.concurrent_sequences} slots; {where} has room for "
-            f"{plan.kv_cache_tokens}{_range(plan)}"
-        )
-    return (
-        f"fits: {plan.replicas} per instance; each has "
-        f"{plan.kv_cache_room / GIB:.2f} GiB for KV cache on each accelerator: "
-        f"{plan.kv_cache_tokens} tokens, {plan.concurrent_sequences} sequences of "
-        f"{plan.context_length}{_range(plan)}"
-    )
-
-
-def _range(plan: Plan) -> str:
-    expected, best = plan.expected, plan.best
-    return (
-        f"; expected are {expected.kv_cache_tokens} tokens, at best "
-        f"{best.kv_cache_tokens}"
-    )
-
-
-def _falls_short(plan: Plan) -> str:
-    best = plan.best
-    if not best.loads:
-        short = -best.kv_cache_room / GIB
-        before = " before any KV cache" if plan.setting.keeps_cache else ""
-        return f"does not load: at best {short:.2f} GiB short{before}"
-    if plan.setting.release.allocates_context:
-        return (
-            f"does not start: there is room for {best.kv_cache_tokens} tokens at best, "
-            f"fewer than the {plan.context_length} whose cache is allocated"
-        )
-    return (
-        f"loads, but its KV cache holds at best {best.kv_cache_tokens} tokens, fewer "
-        f"than one sequence of {plan.context_length}"
-    )
-
-
-def headline(setting: Setting, engine: str) -> list[str]:
-    """
-    Say what is planned, and on what.
-    """
-    model = setting.architecture
-    bits = f"{model.bits_of_a_weight(setting.weight_bits)} bits"
-    if setting.gguf_type is not None:
-        bits = f"{setting.gguf_type.upper()}, {setting.weight_width:.2f} bits"
-    first = (
-        f"{model.architecture}, {model.parameter_count:,} parameters in {bits}, "
-        f"{setting.context_length} tokens of context"
-    )
-    return [first, f"on {_hardware(setting)}, {engine}"]
-
-
 def _hardware(setting: Setting) -> str:
     hardware = setting.hardware
     if setting.is_on_host:
         return f"{hardware}: {hardware.vcpus} vCPUs with {hardware.memory_gib:g} GiB"
-    shown = f"{hardware}: {hardware.accelerators} x {hardware.accelerator_model} with "
-    shown += f"{hardware.accelerator_memory_gib:g} GiB"
+    text = f"{hardware}: {hardware.accelerators} x {hardware.accelerator_model} with "
+    text += f"{hardware.accelerator_memory_gib:g} GiB"
     if setting.release.splits_layers or not setting.release.keeps_cache:
-        return shown if setting.degree == 1 else f"{shown}, split over {setting.degree}"
-    return f"{shown}, tensor parallel degree {setting.degree}"
-
-
-def nothing_kept(setting: Setting) -> str:
-    """
-    Say why there is no KV cache.
-    """
-    if setting.architecture.keeps_cache:
-        return "an engine for embeddings keeps no KV cache"
-    return "an encoder keeps no KV cache"
-
-
-def table(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
-    """
-    Show each term, the total and the room, a column a case.
-    """
-    terms = [each.terms.items() for each in outcomes]
-    unit = "GiB of the host" if setting.is_on_host else "GiB per accelerator"
-    lines = [_row(unit, *[case.value for case in Case])]
-    lines += [
-        _row(f"  {shown}", *[each[name] for each in terms]) + f"  {_how(setting, name)}"
-        for name, shown in _names(setting).items()
-    ]
-    capacity = [visible_bytes(setting.hardware)] * len(outcomes)
-    lines.append(_row("  total", *[each.terms.total for each in outcomes]))
-    shown_by = "Linux" if setting.is_on_host else "CUDA"
-    lines.append(_row("  capacity", *capacity) + f"  as {shown_by} shows it")
-    room = "room for KV cache" if setting.keeps_cache else "room"
-    lines.append(_row(f"  {room}", *[each.kv_cache_room for each in outcomes]))
-    return lines
-
-
-def _names(setting: Setting) -> Mapping[str, str]:
-    """
-    Return the terms that there are, with what they are called.
-    """
-    gone = set() if setting.keeps_cache else {"kv_cache"}
-    if setting.release.allocates_context or not setting.release.keeps_cache:
-        gone.add("cuda_graphs")
-    names = {name: shown for name, shown in _NAMES.items() if name not in gone}
-    if setting.release.allocates_context:
-        names["kv_cache"] = "KV cache of the context"
-    return names
+        return text if setting.degree == 1 else f"{text}, split over {setting.degree}"
+    return f"{text}, tensor parallel degree {setting.degree}"
 
 
 def _row(name: str, *figures: int | str) -> str:
@@ -402,3 +342,64 @@ def _how(setting: Setting, name: str) -> str:
         "cuda_graphs": f"{name_of_share} is {setting.share(Case.CAUTIOUS):.3g}",
         "kv_cache": f"{setting.context_length} tokens{split}",
     }[name]
+
+
+def _names(setting: Setting) -> Mapping[str, str]:
+    """
+    Return the terms that there are, with what they are called.
+    """
+    gone = set() if setting.keeps_cache else {"kv_cache"}
+    if setting.release.allocates_context or not setting.release.keeps_cache:
+        gone.add("cuda_graphs")
+    names = {name: label for name, label in _NAMES.items() if name not in gone}
+    if setting.release.allocates_context:
+        names["kv_cache"] = "KV cache of the context"
+    return names
+
+
+def _says_fit(plan: Plan) -> str:
+    where = "the host" if plan.is_on_host else "each accelerator"
+    if not plan.setting.keeps_cache:
+        return (
+            f"fits: {plan.replicas} per instance; {nothing_kept(plan.setting)}, and "
+            f"{plan.kv_cache_room / GIB:.2f} GiB of {where} are left for a "
+            f"step of {plan.concurrent_sequences} sequences"
+        )
+    if plan.setting.release.allocates_context:
+        return (
+            f"fits: {plan.replicas} per instance; the KV cache of all "
+            f"{plan.context_length} tokens is allocated at start, and shared by "
+            f"{plan.concurrent_sequences} slots; {where} has room for "
+            f"{plan.kv_cache_tokens}{_range(plan)}"
+        )
+    return (
+        f"fits: {plan.replicas} per instance; each has "
+        f"{plan.kv_cache_room / GIB:.2f} GiB for KV cache on each accelerator: "
+        f"{plan.kv_cache_tokens} tokens, {plan.concurrent_sequences} sequences of "
+        f"{plan.context_length}{_range(plan)}"
+    )
+
+
+def _falls_short(plan: Plan) -> str:
+    best = plan.best
+    if not best.loads:
+        short = -best.kv_cache_room / GIB
+        before = " before any KV cache" if plan.setting.keeps_cache else ""
+        return f"does not load: at best {short:.2f} GiB short{before}"
+    if plan.setting.release.allocates_context:
+        return (
+            f"does not start: there is room for {best.kv_cache_tokens} tokens at best, "
+            f"fewer than the {plan.context_length} whose cache is allocated"
+        )
+    return (
+        f"loads, but its KV cache holds at best {best.kv_cache_tokens} tokens, fewer "
+        f"than one sequence of {plan.context_length}"
+    )
+
+
+def _range(plan: Plan) -> str:
+    expected, best = plan.expected, plan.best
+    return (
+        f"; expected are {expected.kv_cache_tokens} tokens, at best "
+        f"{best.kv_cache_tokens}"
+    )

@@ -77,7 +77,7 @@ def recommend(
 
         context_length:
             Tokens of prompt and answer together that must be possible.
-            If left out, it is as in ``plan``.
+            If omitted, it is as in ``plan``.
 
     Raises:
         ValueError: If the model does not fit, or no backend runs it there.

@@ -3,6 +3,11 @@ What the engines' releases take of an accelerator's memory, each figure with its
 
 A figure is a range: what the best start-up log shows, what is usual, and what is
 promised by. ``docs/memory.md`` shows what comes of it.
+
+SGLang reserves memory of a GPU beside weights and cache, by a sum of its own;
+``mem_fraction_static`` is what is left of it. The sum is that of ``server_args.py`` in
+0.5.5 to 0.5.18 and of ``arg_groups/memory_hook.py`` in 0.5.19 to 0.5.23; what sizes
+the cache after recording graphs (from 0.5.16 on) is off unless a variable is set.
 """
 
 from __future__ import annotations
@@ -23,15 +28,21 @@ _LEAST_TOKENS = 2048
 _LARGE_MIB, _LEAST_LARGE_MIB = 60 * 1024, 10 * 1024
 _FEW_DEVICES = 4
 
+_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 
-class Case(StrEnum):
-    """
-    How much of luck a plan counts on.
-    """
+# The prompt lengths that a graph is recorded for: from, to and step.
+_RECORDED: Mapping[tuple[int, int], int] = {
+    (4, 32): 4,
+    (48, 256): 16,
+    (288, 512): 32,
+    (576, 1024): 64,
+    (1280, 4096): 256,
+}
+_LONGER, _LONGER_STEP = 4608, 512
 
-    BEST = "best"
-    EXPECTED = "expected"
-    CAUTIOUS = "cautious"
+
+def _always(figure: float) -> Range:
+    return Range(figure, figure, figure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,20 @@ class Range:
         return figure
 
 
+_ONE = _always(1)
+
+# Logs of 0.11 to 0.31: 0.13 to 0.25 GiB; one of 0.8.5 leaves 0.45 GiB unexplained.
+_RUNTIME = Range(0.13, 0.25, 0.5)
+# Logs of 0.19 on H100: 0.67 to 1.85 GiB for 28 to 80 layers, on one to four GPUs.
+_GRAPHS = Range(0, 0.025, 0.03)
+
+# All of the memory is shared, so that the CUDA context counts: on A100 and H100 one
+# with cuBLAS and PyTorch's kernels loaded takes 0.4 to 0.6 GiB.
+_WITH_CONTEXT = Range(0.4, 0.5, 0.6)
+
+_NOTHING = _always(0)
+
+
 class Windows(StrEnum):
     """
     What becomes of a cache that layers with a window no longer look at.
@@ -63,14 +88,6 @@ class Windows(StrEnum):
     KEPT = "kept"
     FREED = "freed"
     RING = "ring"
-
-
-def _always(figure: float) -> Range:
-    return Range(figure, figure, figure)
-
-
-_NOTHING = _always(0)
-_ONE = _always(1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -179,11 +196,6 @@ class Release:
     refuses_long_sequences: bool = False
 
 
-# Logs of 0.11 to 0.31: 0.13 to 0.25 GiB; one of 0.8.5 leaves 0.45 GiB unexplained.
-_RUNTIME = Range(0.13, 0.25, 0.5)
-# Logs of 0.19 on H100: 0.67 to 1.85 GiB for 28 to 80 layers, on one to four GPUs.
-_GRAPHS = Range(0, 0.025, 0.03)
-
 _VLLM_0_2 = Release(
     share=_always(0.9),
     logits_bytes=Range(4, 39, 39),
@@ -240,9 +252,7 @@ _SINCE = (
     ((0, 6), _VLLM_0_6),
     ((0, 3), _VLLM_0_3),
 )
-# All of the memory is shared, so that the CUDA context counts: on A100 and H100 one
-# with cuBLAS and PyTorch's kernels loaded takes 0.4 to 0.6 GiB.
-_WITH_CONTEXT = Range(0.4, 0.5, 0.6)
+
 # No start-up logs of these: each cautious figure is an upper bound of its own source.
 _TGI = Release(
     share=_always(1),
@@ -258,33 +268,76 @@ _TENSORRT_LLM = Release(
     adds_prefill=True,
 )
 
+# A step is of 512 tokens (n_ubatch), whose logits are the largest part of the compute
+# buffer: 258.5 MiB for Llama 3 8B, of which they are 250.5. Layers with a window have
+# room for it and a step, in whole 256 (llama-kv-cache-iswa.cpp). The AWS images have
+# builds of 2026. No start-up logs of these: the cautious figures are bounds.
+_LLAMA_CPP = Release(
+    share=_always(1),
+    logits_bytes=Range(4, 4.8, 8),
+    runtime_gib=_WITH_CONTEXT,
+    host_gib=Range(0.3, 1, 2),
+    prefill_tokens=512,
+    sequences=4,
+    logit_rows=512,
+    activation_bytes=4,
+    allocates_context=True,
+    splits_layers=True,
+    windows=Windows.RING,
+)
+# Text Embeddings Inference: a step is of MAX_BATCH_TOKENS, 16384 unless set.
+_TEI = Release(
+    share=_always(1),
+    logits_bytes=_NOTHING,
+    runtime_gib=_WITH_CONTEXT,
+    host_gib=Range(0.3, 1, 2),
+    prefill_tokens=16384,
+    keeps_cache=False,
+)
+_OTHERS: Mapping[EngineName, Release] = {
+    "tgi": _TGI,
+    "tensorrt-llm": _TENSORRT_LLM,
+    "llama.cpp": _LLAMA_CPP,
+    "tei": _TEI,
+}
 
-@dataclass(frozen=True, slots=True)
-class Tier:
+
+def release_of(engine: EngineName, version: str | None) -> Release:
     """
-    What SGLang takes on GPUs of a size, where nothing is set.
+    Return what a release takes; of one that is not known, what any of them does.
 
     Args:
-        below_gib: The memory that such a GPU has less of.
+        engine: The engine.
 
-        prefill_tokens: Prompt tokens of a step, ``chunked_prefill_size``.
+        version: Its version, such as ``0.10.2``; of vLLM, what follows the second
+            number does not matter, and of SGLang, what follows the third.
 
-        graph_batch: The largest batch that a graph is recorded for, on few devices.
+    Raises:
+        ValueError: If it does not begin with two numbers.
+    """
+    if engine in _OTHERS:
+        return _OTHERS[engine]
+    is_vllm = engine == "vllm"
+    if version is None:
+        return _UNKNOWN_VLLM if is_vllm else _UNKNOWN_SGLANG
+    match = _VERSION.match(version)
+    if match is None:
+        raise ValueError(
+            f"engine_version must be a release such as '0.10.2', got {version!r}"
+        )
+    number = tuple(int(part or 0) for part in match.groups())
+    found, oldest = (_SINCE, _VLLM_0_2) if is_vllm else (_SGLANG_SINCE, _SGLANG_0_5_5)
+    return next((one for since, one in found if number >= since), oldest)
 
-        wide_graph_batch: The same with a degree of four and more.
+
+class Case(StrEnum):
+    """
+    How much of luck a plan counts on.
     """
 
-    below_gib: float
-    prefill_tokens: int
-    graph_batch: int
-    wide_graph_batch: int
-
-
-_T4 = Tier(20, 2048, 8, 8)
-_A10G = Tier(35, 2048, 24, 80)
-_L40S = Tier(60, 4096, 32, 160)
-_H100 = Tier(160, 8192, 256, 512)
-_B200 = Tier(float("inf"), 16384, 512, 512)
+    BEST = "best"
+    EXPECTED = "expected"
+    CAUTIOUS = "cautious"
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +401,33 @@ class Reserve:
         return max(round((memory - reserved) / memory, 3), 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """
+    What SGLang takes on GPUs of a size, where nothing is set.
+
+    Args:
+        below_gib: The memory that such a GPU has less of.
+
+        prefill_tokens: Prompt tokens of a step, ``chunked_prefill_size``.
+
+        graph_batch: The largest batch that a graph is recorded for, on few devices.
+
+        wide_graph_batch: The same with a degree of four and more.
+    """
+
+    below_gib: float
+    prefill_tokens: int
+    graph_batch: int
+    wide_graph_batch: int
+
+
+_T4 = Tier(20, 2048, 8, 8)
+_A10G = Tier(35, 2048, 24, 80)
+_L40S = Tier(60, 4096, 32, 160)
+_H100 = Tier(160, 8192, 256, 512)
+_B200 = Tier(float("inf"), 16384, 512, 512)
+
 SGLANG_0_5_5 = Reserve((_T4, _A10G, _L40S, _H100, _B200), records_prefill=False)
 # The pool is what was free before loading, times the fraction, less the weights
 # (_profile_available_bytes); the CUDA context and NCCL's buffers are gone by then: the
@@ -383,78 +463,6 @@ _SGLANG_SINCE = (
     ((0, 5, 10), _SGLANG_0_5_10),
     ((0, 5, 8), _SGLANG_0_5_8),
 )
-# A step is of 512 tokens (n_ubatch), whose logits are the largest part of the compute
-# buffer: 258.5 MiB for Llama 3 8B, of which they are 250.5. Layers with a window have
-# room for it and a step, in whole 256 (llama-kv-cache-iswa.cpp). The AWS images have
-# builds of 2026. No start-up logs of these: the cautious figures are bounds.
-_LLAMA_CPP = Release(
-    share=_always(1),
-    logits_bytes=Range(4, 4.8, 8),
-    runtime_gib=_WITH_CONTEXT,
-    host_gib=Range(0.3, 1, 2),
-    prefill_tokens=512,
-    sequences=4,
-    logit_rows=512,
-    activation_bytes=4,
-    allocates_context=True,
-    splits_layers=True,
-    windows=Windows.RING,
-)
-# Text Embeddings Inference: a step is of MAX_BATCH_TOKENS, 16384 unless set.
-_TEI = Release(
-    share=_always(1),
-    logits_bytes=_NOTHING,
-    runtime_gib=_WITH_CONTEXT,
-    host_gib=Range(0.3, 1, 2),
-    prefill_tokens=16384,
-    keeps_cache=False,
-)
-_OTHERS: Mapping[EngineName, Release] = {
-    "tgi": _TGI,
-    "tensorrt-llm": _TENSORRT_LLM,
-    "llama.cpp": _LLAMA_CPP,
-    "tei": _TEI,
-}
-_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
-
-
-def release_of(engine: EngineName, version: str | None) -> Release:
-    """
-    Return what a release takes; of one that is not known, what any of them does.
-
-    Args:
-        engine: The engine.
-
-        version: Its version, such as ``0.10.2``; of vLLM, what follows the second
-            number does not matter, and of SGLang, what follows the third.
-
-    Raises:
-        ValueError: If it does not begin with two numbers.
-    """
-    if engine in _OTHERS:
-        return _OTHERS[engine]
-    is_vllm = engine == "vllm"
-    if version is None:
-        return _UNKNOWN_VLLM if is_vllm else _UNKNOWN_SGLANG
-    match = _VERSION.match(version)
-    if match is None:
-        raise ValueError(
-            f"engine_version must be a release such as '0.10.2', got {version!r}"
-        )
-    number = tuple(int(part or 0) for part in match.groups())
-    found, oldest = (_SINCE, _VLLM_0_2) if is_vllm else (_SGLANG_SINCE, _SGLANG_0_5_5)
-    return next((one for since, one in found if number >= since), oldest)
-
-
-# The prompt lengths that a graph is recorded for: from, to and step.
-_RECORDED: Mapping[tuple[int, int], int] = {
-    (4, 32): 4,
-    (48, 256): 16,
-    (288, 512): 32,
-    (576, 1024): 64,
-    (1280, 4096): 256,
-}
-_LONGER, _LONGER_STEP = 4608, 512
 
 
 def recorded_lengths(longest: int) -> int:

@@ -1,5 +1,7 @@
 """
 Whether copies can be placed at all: a count of what can be used, then a search.
+
+Copies are told apart by what they reserve alone: alike ones need not be tried twice.
 """
 
 from __future__ import annotations
@@ -21,49 +23,6 @@ _MOST_AMOUNTS = 2**22
 
 Counts = tuple[int, ...]
 Fillings = list[Counts]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Limit:
-    """
-    The most of a resource that copies of these sizes can use of an instance.
-
-    Args:
-        axis: Which resource.
-
-        sizes: How much of it a copy of each kind reserves.
-
-        most: How much of it copies can use together.
-    """
-
-    axis: int
-    sizes: Counts
-    most: int
-
-    def instances_for(self, counts: Counts) -> int:
-        """
-        Return how many instances copies need at least.
-        """
-        total: int = sum(map(operator.mul, self.sizes, counts))
-        return -(-total // self.most)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
-    """
-    What a search came to.
-
-    Args:
-        fillings: What each instance holds, if a packing of all copies was found.
-
-        is_impossible: Whether it is proven that there is none.
-
-        steps: How much work it was.
-    """
-
-    fillings: Fillings | None = None
-    is_impossible: bool = False
-    steps: int = 0
 
 
 def limits(kinds: Kinds) -> list[Limit]:
@@ -113,88 +72,47 @@ def search(kinds: Kinds, instances: int, among: Sequence[Limit]) -> Verdict:
     return Verdict(is_impossible=not steps.are_spent, steps=steps.taken)
 
 
-class _Steps:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limit:
     """
-    How many steps were taken, of the most that may be.
+    The most of a resource that copies of these sizes can use of an instance.
+
+    Args:
+        axis: Which resource.
+
+        sizes: How much of it a copy of each kind reserves.
+
+        most: How much of it copies can use together.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self.taken = 0
+    axis: int
+    sizes: Counts
+    most: int
 
-    def take(self) -> bool:
+    def instances_for(self, counts: Counts) -> int:
         """
-        Take a step; false when none is left.
+        Return how many instances copies need at least.
         """
-        if self.are_spent:
-            return False
-        self.taken += 1
-        return True
-
-    @property
-    def are_spent(self) -> bool:
-        """
-        Whether the search gives up, so that what it did not find may exist.
-        """
-        return self.taken >= self._most
+        total: int = sum(map(operator.mul, self.sizes, counts))
+        return -(-total // self.most)
 
 
-def _usable(sizes: Counts, counts: Counts, has: int) -> int:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
     """
-    Return the largest sum of sizes that an instance holds, or what it has.
+    What a search came to.
+
+    Args:
+        fillings: What each instance holds, if a packing of all copies was found.
+
+        is_impossible: Whether it is proven that there is none.
+
+        steps: How much work it was.
     """
-    unit = math.gcd(*sizes)
-    if not unit or has // unit > _MOST_AMOUNTS:
-        return has
-    room = has // unit
-    # Bit n says whether copies can use n units; a copy more shifts every sum.
-    sums, within = 1, (1 << (room + 1)) - 1
-    for size, count in zip(sizes, counts, strict=True):
-        for copies in _doubling(min(count, has // size) if size else 0):
-            sums |= (sums << (copies * size // unit)) & within
-    return (sums.bit_length() - 1) * unit
 
-
-def _doubling(count: int) -> Iterator[int]:
-    """
-    Split a count so that the sums of its parts are all numbers up to it.
-    """
-    part = 1
-    while count:
-        part = min(part, count)
-        yield part
-        count -= part
-        part *= 2
-
-
-def _fillings(kinds: Kinds, left: Counts, steps: _Steps) -> Iterator[Counts]:
-    """
-    List all fillings with the first kind left over that have room for nothing more.
-    """
-    sizes, chosen = kinds.sizes, [0] * len(left)
-
-    def extend(start: int, room: Units, among: Sequence[int]) -> Iterator[Counts]:
-        more = [
-            kind
-            for kind in among
-            if left[kind] > chosen[kind] and fits(sizes[kind], room)
-        ]
-        if not more:
-            yield tuple(chosen)
-        for kind in more:
-            if kind >= start:
-                yield from choose(kind, room, more)
-
-    def choose(kind: int, room: Units, more: Sequence[int]) -> Iterator[Counts]:
-        for copies in range(min(left[kind], fitting(sizes[kind], room)), 0, -1):
-            if not steps.take():
-                return
-            chosen[kind] = copies
-            yield from extend(kind + 1, minus(room, sizes[kind], copies), more)
-        chosen[kind] = 0
-
-    every = [kind for kind, count in enumerate(left) if count]
-    return choose(every[0], kinds.room, every)
+    fillings: Fillings | None = None
+    is_impossible: bool = False
+    steps: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -292,6 +210,78 @@ def minus(room: Units, size: Units, copies: int) -> Units:
     )
 
 
+def _usable(sizes: Counts, counts: Counts, has: int) -> int:
+    """
+    Return the largest sum of sizes that an instance holds, or what it has.
+    """
+    unit = math.gcd(*sizes)
+    if not unit or has // unit > _MOST_AMOUNTS:
+        return has
+    room = has // unit
+    # Bit n says whether copies can use n units; a copy more shifts every sum.
+    sums, within = 1, (1 << (room + 1)) - 1
+    for size, count in zip(sizes, counts, strict=True):
+        for copies in _doubling(min(count, has // size) if size else 0):
+            sums |= (sums << (copies * size // unit)) & within
+    return (sums.bit_length() - 1) * unit
+
+
+class _Steps:
+    """
+    How many steps were taken, of the most that may be.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.taken = 0
+
+    def take(self) -> bool:
+        """
+        Take a step; false when none is left.
+        """
+        if self.are_spent:
+            return False
+        self.taken += 1
+        return True
+
+    @property
+    def are_spent(self) -> bool:
+        """
+        Whether the search gives up, so that what it did not find may exist.
+        """
+        return self.taken >= self._most
+
+
+def _fillings(kinds: Kinds, left: Counts, steps: _Steps) -> Iterator[Counts]:
+    """
+    List all fillings with the first kind left over that have room for nothing more.
+    """
+    sizes, chosen = kinds.sizes, [0] * len(left)
+
+    def extend(start: int, room: Units, among: Sequence[int]) -> Iterator[Counts]:
+        more = [
+            kind
+            for kind in among
+            if left[kind] > chosen[kind] and fits(sizes[kind], room)
+        ]
+        if not more:
+            yield tuple(chosen)
+        for kind in more:
+            if kind >= start:
+                yield from choose(kind, room, more)
+
+    def choose(kind: int, room: Units, more: Sequence[int]) -> Iterator[Counts]:
+        for copies in range(min(left[kind], fitting(sizes[kind], room)), 0, -1):
+            if not steps.take():
+                return
+            chosen[kind] = copies
+            yield from extend(kind + 1, minus(room, sizes[kind], copies), more)
+        chosen[kind] = 0
+
+    every = [kind for kind, count in enumerate(left) if count]
+    return choose(every[0], kinds.room, every)
+
+
 def _taken(waiting: dict[str, int], count: int) -> list[tuple[str, int]]:
     taken = []
     for name in list(waiting):
@@ -303,3 +293,15 @@ def _taken(waiting: dict[str, int], count: int) -> list[tuple[str, int]]:
         if copies:
             taken.append((name, copies))
     return taken
+
+
+def _doubling(count: int) -> Iterator[int]:
+    """
+    Split a count so that the sums of its parts are all numbers up to it.
+    """
+    part = 1
+    while count:
+        part = min(part, count)
+        yield part
+        count -= part
+        part *= 2

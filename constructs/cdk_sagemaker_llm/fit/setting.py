@@ -1,5 +1,6 @@
 """
-All that the memory of one accelerator follows from, and what it comes to at once.
+All that the memory of one accelerator follows from, and what it comes to at once; what
+CUDA shows of a GPU's memory, and which GPUs exchange over NVLink.
 """
 
 from __future__ import annotations
@@ -122,16 +123,16 @@ class Setting:
         """
         The prompt tokens of one step.
         """
-        given, release = self.assumptions.max_num_batched_tokens, self.release
+        assumed, release = self.assumptions.max_num_batched_tokens, self.release
         if release.grows_with_gpu:
             usual = _LARGE_TOKENS if self.has_large_gpu else _SMALL_TOKENS
             # An encoder reads a text at once, never in parts.
             least = 0 if self.architecture.keeps_cache else self.context_length
-            return given or max(usual, least)
+            return assumed or max(usual, least)
         if release.reserve is not None:
             memory = self.hardware.accelerator_memory_gib
-            return given or release.reserve.prefill_tokens(memory)
-        longest = given or release.prefill_tokens
+            return assumed or release.reserve.prefill_tokens(memory)
+        longest = assumed or release.prefill_tokens
         return min(self.context_length, longest) if release.keeps_cache else longest
 
     @property
@@ -173,19 +174,19 @@ class Setting:
         """
         The bytes of a number in the cache, which is kept as the model computes.
         """
-        given = self.assumptions.kv_cache_dtype_bytes
+        assumed = self.assumptions.kv_cache_dtype_bytes
         # llama.cpp's cache has a type of its own, whatever the weights have.
-        as_computed = given == 2 and not self.release.allocates_context  # noqa: PLR2004
+        as_computed = assumed == 2 and not self.release.allocates_context  # noqa: PLR2004
         in_full = self.architecture.bits_of_a_weight(self.weight_bits) == _IN_FULL
-        return 4 if as_computed and in_full else given
+        return 4 if as_computed and in_full else assumed
 
     def share(self, case: Case) -> float:
         """
         The part of the memory that the engine takes.
         """
-        given, release = self.assumptions.gpu_memory_utilization, self.release
-        if given is not None:
-            return given
+        assumed, release = self.assumptions.gpu_memory_utilization, self.release
+        if assumed is not None:
+            return assumed
         reserve = release.reserve
         if case is Case.BEST and release.least_reserve is not None:
             reserve = release.least_reserve

@@ -1,5 +1,6 @@
 """
-A sweep over numbers of users: how throughput and latency follow the load.
+A sweep over numbers of users: how throughput and latency follow the load, on how many
+copies, and how it is saved.
 """
 
 from __future__ import annotations
@@ -16,71 +17,22 @@ from cdk_sagemaker_llm.load.running import Progress, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
 
-HEADS = ("concurrent users", "requests", "requests/s", "median latency s", "success")
+BENCHMARK_HEADS = (
+    "concurrent users",
+    "requests",
+    "requests/s",
+    "median latency s",
+    "success",
+)
 # Nobody asks it of fewer than half of the requests.
 LEAST_PERCENT = 50
 _WHOLE = 0.99
 # What files of this version may lack.
 _LATER = ("copies", "copies_untold")
 
-FORMAT = "cdk-sagemaker-llm/benchmark"
-VERSION = 1
+BENCHMARK_FORMAT = "cdk-sagemaker-llm/benchmark"
+BENCHMARK_VERSION = 1
 _WANTED = "name a file that sagemaker-llm benchmark --save wrote"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
-    """
-    What one number of users came to.
-
-    Args:
-        users: How many asked at a time.
-
-        seconds: For how long it was measured.
-
-        requests: How many requests ended.
-
-        rate: How many ended well a second.
-
-        latency: The median latency in seconds. ``None`` if none ended well.
-
-        success: Which part of them ended well. ``None`` if none ended.
-
-        first_token: The median time to the first token, where answers were streamed.
-
-        facts: Everything else, as a load test writes it.
-    """
-
-    users: int
-    seconds: float
-    requests: int
-    rate: Estimate
-    latency: Estimate | None
-    success: Estimate | None
-    first_token: Estimate | None
-    facts: Mapping[str, Any]
-
-    def cells(self) -> tuple[str, ...]:
-        """
-        Write it as a row of the table.
-        """
-        latency, success = self.latency, self.success
-        return (
-            str(self.users),
-            str(self.requests),
-            f"{self.rate.value:.2f}",
-            "-" if latency is None else f"{latency.value:.2f}",
-            "-" if success is None else percent(success.value),
-        )
-
-    def cut(self) -> list[str]:
-        """
-        Say that its time was cut short, if it was.
-        """
-        wanted = self.facts["settings"]["run_time"]
-        if self.seconds >= wanted * _WHOLE:
-            return []
-        return [f"ended after {self.seconds:.0f} s of {wanted:g} s"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +48,7 @@ class Benchmark:
         rows: What each number of users came to.
 
         copies: How many copies, or instances, served all the time.
-            If left out, that is not known.
+            If omitted, that is not known.
 
         copies_untold: Why it is not known.
     """
@@ -117,8 +69,8 @@ class Benchmark:
         """
         Write the table, and above it what was asked.
         """
-        asked = asked_of([row.facts for row in self.rows])
-        return f"{asked}\n\n{table_of(HEADS, self.table())}"
+        request = asked_of([row.facts for row in self.rows])
+        return f"{request}\n\n{table_of(BENCHMARK_HEADS, self.table())}"
 
     def remarks(self) -> list[str]:
         """
@@ -134,7 +86,11 @@ class Benchmark:
         """
         Return all of it, as JSON has it.
         """
-        return {"format": FORMAT, "version": VERSION, **asdict(self)}
+        return {
+            "format": BENCHMARK_FORMAT,
+            "version": BENCHMARK_VERSION,
+            **asdict(self),
+        }
 
     def to_json(self) -> str:
         """
@@ -183,11 +139,11 @@ def run_benchmark(
         users: How many of them, one number for each row.
 
         on_row: What is told the benchmark so far after each row.
-            If left out, nothing.
+            If omitted, nothing.
 
-        on_progress: What is told each second how a row goes. If left out, nothing.
+        on_progress: What is told each second how a row goes. If omitted, nothing.
 
-        copies: How many copies, or instances, serve. If left out, SageMaker is asked
+        copies: How many copies, or instances, serve. If omitted, SageMaker is asked
             before and after each row, where the caller may ask it.
 
     Raises:
@@ -242,72 +198,59 @@ def row_of(result: LoadResult) -> Row:
     )
 
 
-def _percents(seconds: Sequence[float]) -> list[float]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
     """
-    Return what so many in a hundred took at most, from the median to the longest.
+    What one number of users came to.
+
+    Args:
+        users: How many asked at a time.
+
+        seconds: For how long it was measured.
+
+        requests: How many requests ended.
+
+        rate: How many ended well a second.
+
+        latency: The median latency in seconds. ``None`` if none ended well.
+
+        success: Which part of them ended well. ``None`` if none ended.
+
+        first_token: The median time to the first token, where answers were streamed.
+
+        facts: Everything else, as a load test writes it.
     """
-    found = sorted(seconds)
-    if not found:
-        return []
-    return [
-        found[-(-percent * len(found) // 100) - 1]
-        for percent in range(LEAST_PERCENT, 101)
-    ]
 
+    users: int
+    seconds: float
+    requests: int
+    rate: Estimate
+    latency: Estimate | None
+    success: Estimate | None
+    first_token: Estimate | None
+    facts: Mapping[str, Any]
 
-def _row(facts: Mapping[str, Any]) -> Row:
-    return Row(
-        users=facts["users"],
-        seconds=facts["seconds"],
-        requests=facts["requests"],
-        rate=Estimate(**facts["rate"]),
-        latency=_estimate(facts["latency"]),
-        success=_estimate(facts["success"]),
-        first_token=_estimate(facts["first_token"]),
-        facts=facts["facts"],
-    )
-
-
-def _estimate(facts: Mapping[str, float] | None) -> Estimate | None:
-    return None if facts is None else Estimate(**facts)
-
-
-def copies_of(settings: LoadSettings) -> int:
-    """
-    Look up how many copies of the component serve, or instances of the variant.
-
-    Raises:
-        LookupError: If that cannot be told, with the reason.
-    """
-    if settings.endpoint_url is not None:
-        raise LookupError(
-            "how many copies served is not looked up beside --endpoint-url; say it "
-            "with --copies"
+    def cells(self) -> tuple[str, ...]:
+        """
+        Write it as a row of the table.
+        """
+        latency, success = self.latency, self.success
+        return (
+            str(self.users),
+            str(self.requests),
+            f"{self.rate.value:.2f}",
+            "-" if latency is None else f"{latency.value:.2f}",
+            "-" if success is None else percent(success.value),
         )
-    try:
-        import boto3  # noqa: PLC0415 - an extra
-        from botocore.config import Config  # noqa: PLC0415 - an extra
-        from botocore.exceptions import (  # noqa: PLC0415 - an extra
-            BotoCoreError,
-            ClientError,
-        )
-    except ImportError as error:
-        raise _unknown("boto3 is missing") from error
-    # Nobody waits long for what is a convenience.
-    config = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
-    try:
-        client = boto3.client("sagemaker", region_name=settings.region, config=config)
-        if settings.component is not None:
-            found = client.describe_inference_component(
-                InferenceComponentName=settings.component
-            )
-            return _known(found.get("RuntimeConfig", {}).get("CurrentCopyCount"))
-        found = client.describe_endpoint(EndpointName=settings.endpoint)
-        return _known(_instances(found, settings.variant))
-    except ClientError as error:
-        raise _unknown(error.response["Error"]["Code"]) from error
-    except BotoCoreError as error:
-        raise _unknown(type(error).__name__) from error
+
+    def cut(self) -> list[str]:
+        """
+        Say that its time was cut short, if it was.
+        """
+        run_time = self.facts["settings"]["run_time"]
+        if self.seconds >= run_time * _WHOLE:
+            return []
+        return [f"ended after {self.seconds:.0f} s of {run_time:g} s"]
 
 
 class Counting:
@@ -340,36 +283,42 @@ class Counting:
             return None, str(reason)
 
 
-def _changed(before: int, after: int | None) -> str:
-    if before == after:
-        return ""
-    return (
-        f"the copies changed from {before} to {after} while it was measured; hold "
-        "their number, with a minimum that is the maximum, and measure again"
-    )
+def copies_of(settings: LoadSettings) -> int:
+    """
+    Look up how many copies of the component serve, or instances of the variant.
 
-
-def _instances(endpoint: Mapping[str, Any], variant: str | None) -> int | None:
-    variants = [
-        one
-        for one in endpoint.get("ProductionVariants", [])
-        if variant in {None, one["VariantName"]}
-    ]
-    if len(variants) > 1:
-        raise LookupError("the endpoint has several variants; name one with --variant")
-    return variants[0].get("CurrentInstanceCount") if variants else None
-
-
-def _known(count: int | None) -> int:
-    if not count:
-        raise _unknown("none is named")
-    return count
-
-
-def _unknown(why: str) -> LookupError:
-    return LookupError(
-        f"how many copies served could not be read ({why}); say it with --copies"
-    )
+    Raises:
+        LookupError: If that cannot be told, with the reason.
+    """
+    if settings.endpoint_url is not None:
+        raise LookupError(
+            "how many copies served is not looked up beside --endpoint-url; say it "
+            "with --copies"
+        )
+    try:
+        import boto3  # noqa: PLC0415 - an extra
+        from botocore.config import Config  # noqa: PLC0415 - an extra
+        from botocore.exceptions import (  # noqa: PLC0415 - an extra
+            BotoCoreError,
+            ClientError,
+        )
+    except ImportError as error:
+        raise _unknown("boto3 is missing") from error
+    # Nobody waits long for what is a convenience.
+    config = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
+    try:
+        client = boto3.client("sagemaker", region_name=settings.region, config=config)
+        if settings.component is not None:
+            found = client.describe_inference_component(
+                InferenceComponentName=settings.component
+            )
+            return _at_least_one(found.get("RuntimeConfig", {}).get("CurrentCopyCount"))
+        found = client.describe_endpoint(EndpointName=settings.endpoint)
+        return _at_least_one(_instances(found, settings.variant))
+    except ClientError as error:
+        raise _unknown(error.response["Error"]["Code"]) from error
+    except BotoCoreError as error:
+        raise _unknown(type(error).__name__) from error
 
 
 def facts_of(text: str) -> Mapping[str, Any]:
@@ -384,35 +333,16 @@ def facts_of(text: str) -> Mapping[str, Any]:
     except ValueError as fault:
         raise ValueError(f"this is no JSON; {_WANTED}") from fault
     written = facts.get("format") if isinstance(facts, dict) else None
-    if written != FORMAT:
+    if written != BENCHMARK_FORMAT:
         what = "" if written is None else f", but {written}"
         raise ValueError(f"this is no saved benchmark{what}; {_WANTED}")
-    if facts.get("version") != VERSION:
+    if facts.get("version") != BENCHMARK_VERSION:
         raise ValueError(
             f"this is a benchmark in version {facts.get('version')} of the format, and "
-            f"this release reads version {VERSION}; measure again with --save, or use "
-            "the release of cdk-sagemaker-llm that wrote it"
+            f"this release reads version {BENCHMARK_VERSION}; measure again with "
+            "--save, or use the release of cdk-sagemaker-llm that wrote it"
         )
     return dict(facts)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Steady:
-    """
-    Means of a run, which Little's law joins: as many are under way as there begin in
-    the time that each takes.
-
-    Args:
-        under_way: How many requests that ended well were under way, on average.
-
-        latency: Seconds that each took.
-
-        first_token: Seconds until its first token.
-    """
-
-    under_way: float
-    latency: float
-    first_token: float
 
 
 def steady_of(result: LoadResult) -> Steady | None:
@@ -434,3 +364,84 @@ def steady_of(result: LoadResult) -> Steady | None:
         latency=statistics.fmean(one.latency for one in begun),
         first_token=statistics.fmean(firsts),
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Steady:
+    """
+    Means of a run, which Little's law joins: as many are under way as there begin in
+    the time that each takes.
+
+    Args:
+        under_way: How many requests that ended well were under way, on average.
+
+        latency: Seconds that each took.
+
+        first_token: Seconds until its first token.
+    """
+
+    under_way: float
+    latency: float
+    first_token: float
+
+
+def _row(facts: Mapping[str, Any]) -> Row:
+    return Row(
+        users=facts["users"],
+        seconds=facts["seconds"],
+        requests=facts["requests"],
+        rate=Estimate(**facts["rate"]),
+        latency=_estimate(facts["latency"]),
+        success=_estimate(facts["success"]),
+        first_token=_estimate(facts["first_token"]),
+        facts=facts["facts"],
+    )
+
+
+def _percents(seconds: Sequence[float]) -> list[float]:
+    """
+    Return the percentiles from the median to the longest, by percent.
+    """
+    found = sorted(seconds)
+    if not found:
+        return []
+    return [
+        found[-(-percent * len(found) // 100) - 1]
+        for percent in range(LEAST_PERCENT, 101)
+    ]
+
+
+def _changed(before: int, after: int | None) -> str:
+    if before == after:
+        return ""
+    return (
+        f"the copies changed from {before} to {after} while it was measured; hold "
+        "their number, with a minimum that is the maximum, and measure again"
+    )
+
+
+def _unknown(why: str) -> LookupError:
+    return LookupError(
+        f"how many copies served could not be read ({why}); say it with --copies"
+    )
+
+
+def _at_least_one(count: int | None) -> int:
+    if not count:
+        raise _unknown("none is named")
+    return count
+
+
+def _instances(endpoint: Mapping[str, Any], variant: str | None) -> int | None:
+    variants = [
+        one
+        for one in endpoint.get("ProductionVariants", [])
+        if variant in {None, one["VariantName"]}
+    ]
+    if len(variants) > 1:
+        raise LookupError("the endpoint has several variants; name one with --variant")
+    return variants[0].get("CurrentInstanceCount") if variants else None
+
+
+def _estimate(facts: Mapping[str, float] | None) -> Estimate | None:
+    return None if facts is None else Estimate(**facts)

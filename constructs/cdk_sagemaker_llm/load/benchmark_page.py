@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from cdk_sagemaker_llm.load.benchmark import HEADS, Benchmark, Row
+from cdk_sagemaker_llm.load.benchmark import BENCHMARK_HEADS, Benchmark, Row
 from cdk_sagemaker_llm.load.reading import Reading
 from cdk_sagemaker_llm.load.result import asked_of
 from cdk_sagemaker_llm.pages.chart import Curve, Panel, chart, numbers
@@ -34,11 +34,11 @@ def page_of_benchmark(benchmark: Benchmark, reading: Reading) -> str:
     )
     remarks = benchmark.remarks()
     # The marks of code are for Markdown.
-    said = [sentence.replace("`", "") for sentence in reading.sentences()]
+    sentences = [sentence.replace("`", "") for sentence in reading.sentences()]
     body = (
         f"<p>{escape(introduction(benchmark))}</p>\n"
-        f"{table('benchmark', HEADS, benchmark.table())}"
-        f"<h2>What it says</h2>\n{bullets(said)}"
+        f"{table('benchmark', BENCHMARK_HEADS, benchmark.table())}"
+        f"<h2>What it says</h2>\n{bullets(sentences)}"
         f"<h2>Over users</h2>\n{charts}"
         + (f"<h2>To know</h2>\n{bullets(remarks)}" if remarks else "")
     )
@@ -56,8 +56,8 @@ def introduction(benchmark: Benchmark) -> str:
     """
     Say what was asked, and when.
     """
-    asked = asked_of([row.facts for row in benchmark.rows])
-    return f"{asked} Begun {benchmark.began}."
+    request = asked_of([row.facts for row in benchmark.rows])
+    return f"{request} Begun {benchmark.began}."
 
 
 def panels_of_benchmark(rows: Sequence[Row]) -> list[Panel]:

@@ -89,9 +89,9 @@ def compare(before: Benchmark, after: Benchmark) -> str:
         ValueError: If they have none in common.
     """
     table = table_of(_HEADS, [one.cells() for one in differences(before, after)])
-    told = [*_sources(before, after), *_asked_otherwise(*_pairs(before, after)[0])]
-    told += _alone(before, after)
-    return "\n".join(told) + f"\n\n{table}"
+    sentences = [*_sources(before, after), *_asked_otherwise(*_pairs(before, after)[0])]
+    sentences += _alone(before, after)
+    return "\n".join(sentences) + f"\n\n{table}"
 
 
 def _pairs(before: Benchmark, after: Benchmark) -> list[tuple[Row, Row]]:

@@ -20,23 +20,23 @@ class Fault:
 
         settings: The settings that it is about, by their names in Python.
 
-        values: What they are. If left out, the words need none.
+        values: What they are. If omitted, the words need none.
     """
 
     words: str
     settings: tuple[str, ...]
     values: tuple[object, ...] = ()
 
-    def told(self, named: Callable[[str], str]) -> str:
+    def text(self, named: Callable[[str], str]) -> str:
         """
-        Say it, each setting by the name that it has for the caller.
+        Return the message, with each setting by the name that the caller knows.
         """
         return self.words.format(*map(named, self.settings), *self.values)
 
 
 class SettingsError(ValueError):
     """
-    What is asked for is no load.
+    The settings of a load test are wrong.
 
     Args:
         faults: What is wrong with it.
@@ -44,4 +44,4 @@ class SettingsError(ValueError):
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(faults)
-        super().__init__("; ".join(fault.told(str) for fault in self.faults))
+        super().__init__("; ".join(fault.text(str) for fault in self.faults))

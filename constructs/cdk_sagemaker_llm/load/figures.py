@@ -37,7 +37,7 @@ class Distribution:
     @classmethod
     def of(cls, seconds: Iterable[float]) -> Distribution | None:
         """
-        Take the exact percentiles of all samples; ``None`` of none.
+        Take the exact percentiles of all samples; ``None`` if there are none.
         """
         found = sorted(seconds)
         if not found:
@@ -118,7 +118,8 @@ class Figures:
 
         failures: How many failed, by kind.
 
-        success_rate: Which part of those that ended did so well; ``None`` of none.
+        success_rate:
+            Which part of those that ended did so well; ``None`` if none ended.
 
         requests_per_second: How many ended well a second while it was measured.
 

@@ -35,6 +35,71 @@ _BUSIEST = 0.95
 _MILLI = 1000
 
 
+def fit_service_times(
+    rows: Sequence[Row],
+    copies: int = 1,
+    *,
+    alone: Sequence[Row] = (),
+    max_sequences: int | None = None,
+    source: str = "benchmark",
+) -> Fitted:
+    """
+    Find the service times of one copy that explain a sweep.
+
+    Args:
+        rows: The sweep, of streamed answers.
+
+        copies: How many copies shared the requests.
+
+        alone: What a single user met with, with short prompts and with long ones.
+            If omitted, what prompts cost is told from how they hold up others.
+
+        max_sequences: How many sequences a copy writes at once, at most.
+            If omitted, it is told from the numbers of users beyond which requests
+            wait in line.
+
+        source: Where the rows are from, in words.
+
+    Raises:
+        ValueError: If the rows have too little in them.
+    """
+    points = _points(rows, copies)
+    notes = Notes()
+    single = single_of(_points(alone, 1), points, notes)
+    single = bounded(single, points, notes)
+    most = most_at_once(points, single, max_sequences, notes)
+    decode = _whole(_paces(points, single, most), most)
+    if decode[0][0] > 1:
+        notes.warnings.append(
+            f"decode: fewer than {decode[0][0]} at once were not measured, and are "
+            "taken to be as slow; sweep with fewer users too, or ask alone with --probe"
+        )
+    notes.found.append(
+        f"decode: from {', '.join(str(count) for count, _ in decode)} at once, by "
+        "Little's law from the requests under way, less the time that prompts take"
+    )
+    notes.warnings += [
+        f"at {one.users} users the load generator was the bottleneck, and its delay is "
+        "in the figures"
+        for one in points
+        if one.is_disturbed
+    ]
+    return Fitted(
+        times=ServiceTimes(
+            decode=decode,
+            max_sequences=most,
+            overhead_seconds=single.overhead,
+            prompt_seconds_per_token=single.prompt,
+            source=source,
+        ),
+        found=tuple(notes.found),
+        warnings=tuple(notes.warnings),
+        prompt_tokens=statistics.fmean(one.prompt for one in points),
+        output_tokens=statistics.fmean(one.answer for one in points),
+        requests=sum(row.requests for row in rows),
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fitted:
     """
@@ -62,69 +127,135 @@ class Fitted:
     requests: int
 
 
-def fit_service_times(
-    rows: Sequence[Row],
-    copies: int = 1,
-    *,
-    alone: Sequence[Row] = (),
-    max_sequences: int | None = None,
-    source: str = "benchmark",
-) -> Fitted:
+def most_at_once(
+    points: Sequence[Observed], single: Single, fixed: int | None, notes: Notes
+) -> int:
     """
-    Find the service times of one copy that explain a sweep.
-
-    Args:
-        rows: The sweep, of streamed answers.
-
-        copies: How many copies shared the requests.
-
-        alone: What a single user met with, with short prompts and with long ones.
-            If left out, what prompts cost is told from how they hold up others.
-
-        max_sequences: How many sequences a copy writes at once, at most.
-            If left out, it is told from the numbers of users beyond which requests
-            wait in line.
-
-        source: Where the rows are from, in words.
-
-    Raises:
-        ValueError: If the rows have too little in them.
+    Tell how many sequences are written at once.
     """
-    points = _points(rows, copies)
-    said = Said()
-    single = single_of(_points(alone, 1), points, said)
-    single = bounded(single, points, said)
-    most = most_at_once(points, single, max_sequences, said)
-    decode = _whole(_paces(points, single, most), most)
-    if decode[0][0] > 1:
-        said.warnings.append(
-            f"decode: fewer than {decode[0][0]} at once were not measured, and are "
-            "taken to be as slow; sweep with fewer users too, or ask alone with --probe"
+    if fixed is not None:
+        notes.found.append(f"max_sequences: {fixed}, as it was given")
+        return fixed
+    counts = [held_by(one, single) for one in points]
+    grown = rises(points)
+    if not grown:
+        most = max(1, round(max(counts)))
+        notes.found.append(f"max_sequences: {most}, the most that one copy had at once")
+        notes.warnings.append(
+            f"max_sequences: nobody waited in line, so that a copy may write more than "
+            f"{most} at once; sweep with more users, or give --max-sequences"
         )
-    said.found.append(
-        f"decode: from {', '.join(str(count) for count, _ in decode)} at once, by "
-        "Little's law from the requests under way, less the time that prompts take"
+        return most
+    first = grown[0]
+    # The last row before may have had a line already, the one before that had none.
+    least = counts[first - 2] if first > 1 else 1.0
+    written, is_sure = _written([points[number] for number in grown], points, single)
+    if not is_sure:
+        notes.warnings.append(
+            "max_sequences: with all numbers of users requests wait in line, which "
+            "tells it roughly; sweep with fewer users too, or give --max-sequences"
+        )
+    most = max(1, round(min(max(written, least), *(counts[n] for n in grown))))
+    notes.found.append(
+        f"max_sequences: {most}; with {points[first].users} users and more, requests "
+        "wait in line, and by Little's law so many are written at once"
     )
-    said.warnings += [
-        f"at {one.users} users the load generator was the bottleneck, and its delay is "
-        "in the figures"
-        for one in points
-        if one.is_disturbed
+    return most
+
+
+def held_by(one: Observed, single: Single) -> float:
+    """
+    Return how many requests a copy has, those on the way to it or from it left out.
+    """
+    return one.under_way * (1 - min(single.overhead / one.latency, 1.0))
+
+
+def single_of(
+    alone: Sequence[Observed], points: Sequence[Observed], notes: Notes
+) -> Single:
+    """
+    Return what a request takes alone: measured by a user alone, or from the sweep.
+    """
+    if len(alone) > 1:
+        short, long = sorted(alone, key=lambda one: one.prompt)[:: len(alone) - 1]
+        if long.prompt >= 2 * short.prompt:
+            return _by_lengths(short, long, notes)
+        notes.warnings.append(
+            "prompt_seconds_per_token: the prompts of a user alone do not differ "
+            "enough in length; give longer ones"
+        )
+    cost = _by_rows(points, notes)
+    notes.warnings.append(
+        "overhead_seconds: counted with the prompt, since nobody asked alone"
+    )
+    return Single(0.0, cost, None)
+
+
+def before_line(points: Sequence[Observed]) -> Sequence[Observed]:
+    """
+    Return the rows in which nobody waits in line, and prompts hold up one another.
+    """
+    first = (rises(points) or [len(points) + 1])[0]
+    return [one for one in points[: max(first - 1, 0)] if one.under_way > _SEVERAL]
+
+
+def rises(points: Sequence[Observed]) -> list[int]:
+    """
+    Return the numbers of the rows in which it is the line that has grown.
+    """
+    return [
+        number
+        for number, (less, more) in enumerate(itertools.pairwise(points), start=1)
+        if more.first_token - less.first_token
+        > _WAITS * (more.latency - less.latency)
+        > 0
     ]
-    return Fitted(
-        times=ServiceTimes(
-            decode=decode,
-            max_sequences=most,
-            overhead_seconds=single.overhead,
-            prompt_seconds_per_token=single.prompt,
-            source=source,
-        ),
-        found=tuple(said.found),
-        warnings=tuple(said.warnings),
-        prompt_tokens=statistics.fmean(one.prompt for one in points),
-        output_tokens=statistics.fmean(one.answer for one in points),
-        requests=sum(row.requests for row in rows),
+
+
+def held_up(one: Observed, count: float, overhead: float = 0.0) -> float:
+    """
+    Return for how long each prompt held up a batch, where nobody waited in line.
+    """
+    # Who comes waits for the token under way: for half of one, on average.
+    tokens = (one.answer - _HALF) * one.between
+    return max(0.0, one.latency - overhead - tokens) / count
+
+
+def bounded(single: Single, points: Sequence[Observed], notes: Notes) -> Single:
+    """
+    Bound the cost of prompts, so that time is left for the answers that were written.
+    """
+    most = min(_BUSIEST / (one.rate * one.prompt) for one in points)
+    if single.prompt <= most:
+        return single
+    notes.warnings.append(
+        f"prompt_seconds_per_token: {most * _MILLI:.4f} ms is what the throughput "
+        "leaves for prompts, less than one takes alone: the engine works on several "
+        "at once"
     )
+    return Single(single.overhead, most, single.token)
+
+
+@dataclass(slots=True)
+class Notes:
+    """
+    Notes on the figures: how they were found, and what remains open.
+    """
+
+    found: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """
+    What a request takes alone: outside of the batch, for a token of prompt, and for
+    one of the answer.
+    """
+
+    overhead: float
+    prompt: float
+    token: float | None
 
 
 def _points(rows: Sequence[Row], copies: int) -> list[Observed]:
@@ -135,33 +266,6 @@ def _points(rows: Sequence[Row], copies: int) -> list[Observed]:
             "--no-stream, and see what failed"
         )
     return sorted(found, key=lambda one: one.users)
-
-
-def _paces(
-    points: Sequence[Observed], single: Single, most: int
-) -> list[tuple[float, float]]:
-    """
-    Return for how many sequences, fractions too, a token takes how many seconds.
-    """
-    found = [] if single.token is None else [(1.0, single.token)]
-    for one in points:
-        prompt, held = one.prompt * single.prompt, held_by(one, single)
-        count = min(max(held, 1.0), float(most))
-        if held > most * LINE:
-            pace = (1 / one.rate - prompt) * most / one.answer
-        elif count > 1:
-            stay = one.latency - single.overhead
-            pace = stay * (1 - one.rate * prompt) / one.answer
-        else:
-            pace = (one.latency - single.overhead - prompt) / one.answer
-        found.append((count, pace))
-    found = [(count, pace) for count, pace in found if pace > 0]
-    if not found:
-        raise ValueError(
-            "answers took no longer than their prompts; ask for longer answers with "
-            "--max-new-tokens"
-        )
-    return found
 
 
 def _whole(
@@ -192,61 +296,31 @@ def _whole(
     return tuple(rows)
 
 
-def most_at_once(
-    points: Sequence[Observed], single: Single, given: int | None, said: Said
-) -> int:
+def _paces(
+    points: Sequence[Observed], single: Single, most: int
+) -> list[tuple[float, float]]:
     """
-    Tell how many sequences are written at once.
+    Return for how many sequences, fractions too, a token takes how many seconds.
     """
-    if given is not None:
-        said.found.append(f"max_sequences: {given}, as it was given")
-        return given
-    counts = [held_by(one, single) for one in points]
-    grown = rises(points)
-    if not grown:
-        most = max(1, round(max(counts)))
-        said.found.append(f"max_sequences: {most}, the most that one copy had at once")
-        said.warnings.append(
-            f"max_sequences: nobody waited in line, so that a copy may write more than "
-            f"{most} at once; sweep with more users, or give --max-sequences"
+    found = [] if single.token is None else [(1.0, single.token)]
+    for one in points:
+        prompt, held = one.prompt * single.prompt, held_by(one, single)
+        count = min(max(held, 1.0), float(most))
+        if held > most * LINE:
+            pace = (1 / one.rate - prompt) * most / one.answer
+        elif count > 1:
+            stay = one.latency - single.overhead
+            pace = stay * (1 - one.rate * prompt) / one.answer
+        else:
+            pace = (one.latency - single.overhead - prompt) / one.answer
+        found.append((count, pace))
+    found = [(count, pace) for count, pace in found if pace > 0]
+    if not found:
+        raise ValueError(
+            "answers took no longer than their prompts; ask for longer answers with "
+            "--max-new-tokens"
         )
-        return most
-    first = grown[0]
-    # The last row before may have had a line already, the one before that had none.
-    least = counts[first - 2] if first > 1 else 1.0
-    written, is_sure = _written([points[number] for number in grown], points, single)
-    if not is_sure:
-        said.warnings.append(
-            "max_sequences: with all numbers of users requests wait in line, which "
-            "tells it roughly; sweep with fewer users too, or give --max-sequences"
-        )
-    most = max(1, round(min(max(written, least), *(counts[n] for n in grown))))
-    said.found.append(
-        f"max_sequences: {most}; with {points[first].users} users and more, requests "
-        "wait in line, and by Little's law so many are written at once"
-    )
-    return most
-
-
-def rises(points: Sequence[Observed]) -> list[int]:
-    """
-    Return the numbers of the rows in which it is the line that has grown.
-    """
-    return [
-        number
-        for number, (less, more) in enumerate(itertools.pairwise(points), start=1)
-        if more.first_token - less.first_token
-        > _WAITS * (more.latency - less.latency)
-        > 0
-    ]
-
-
-def before_line(points: Sequence[Observed]) -> Sequence[Observed]:
-    """
-    Return the rows in which nobody waits in line, and prompts hold up one another.
-    """
-    first = (rises(points) or [len(points) + 1])[0]
-    return [one for one in points[: max(first - 1, 0)] if one.under_way > _SEVERAL]
+    return found
 
 
 def _written(
@@ -275,48 +349,11 @@ def _written(
     return found, bool(calm)
 
 
-def held_up(one: Observed, count: float, overhead: float = 0.0) -> float:
-    """
-    Return for how long each prompt held up a batch, where nobody waited in line.
-    """
-    # Who comes waits for the token under way: for half of one, on average.
-    tokens = (one.answer - _HALF) * one.between
-    return max(0.0, one.latency - overhead - tokens) / count
-
-
-def held_by(one: Observed, single: Single) -> float:
-    """
-    Return how many requests a copy has, those on the way to it or from it left out.
-    """
-    return one.under_way * (1 - min(single.overhead / one.latency, 1.0))
-
-
-def single_of(
-    alone: Sequence[Observed], points: Sequence[Observed], said: Said
-) -> Single:
-    """
-    Tell what a request takes alone: of a user alone, or from the sweep.
-    """
-    if len(alone) > 1:
-        short, long = sorted(alone, key=lambda one: one.prompt)[:: len(alone) - 1]
-        if long.prompt >= 2 * short.prompt:
-            return _by_lengths(short, long, said)
-        said.warnings.append(
-            "prompt_seconds_per_token: the prompts of a user alone do not differ "
-            "enough in length; give longer ones"
-        )
-    cost = _by_rows(points, said)
-    said.warnings.append(
-        "overhead_seconds: counted with the prompt, since nobody asked alone"
-    )
-    return Single(0.0, cost, None)
-
-
-def _by_lengths(short: Observed, long: Observed, said: Said) -> Single:
+def _by_lengths(short: Observed, long: Observed, notes: Notes) -> Single:
     slope = (long.first_token - short.first_token) / (long.prompt - short.prompt)
     token = statistics.fmean((short.mean_between, long.mean_between))
     overhead = short.first_token - slope * short.prompt - token
-    said.found += [
+    notes.found += [
         (
             f"overhead_seconds: {max(overhead, 0) * _MILLI:.1f} ms, of a user alone: "
             "the time to the first token, less what prompt and token take"
@@ -328,14 +365,14 @@ def _by_lengths(short: Observed, long: Observed, said: Said) -> Single:
         ),
     ]
     if slope < 0:
-        said.warnings.append(
+        notes.warnings.append(
             "prompt_seconds_per_token: long prompts were no slower than short ones; "
             "ask alone for longer with --probe"
         )
     return Single(max(overhead, 0.0), max(slope, 0.0), token)
 
 
-def _by_rows(points: Sequence[Observed], said: Said) -> float:
+def _by_rows(points: Sequence[Observed], notes: Notes) -> float:
     """
     Compute what a prompt's token costs from how prompts hold up what others write.
     """
@@ -353,46 +390,9 @@ def _by_rows(points: Sequence[Observed], said: Said) -> float:
             for one in points
         )
         how = "how much longer the mean time between tokens is than the median"
-    said.found.append(f"prompt_seconds_per_token: {cost * _MILLI:.4f} ms, from {how}")
-    said.warnings.append(
+    notes.found.append(f"prompt_seconds_per_token: {cost * _MILLI:.4f} ms, from {how}")
+    notes.warnings.append(
         "prompt_seconds_per_token: nobody asked alone with prompts of two lengths, "
         "which tells it better"
     )
     return cost
-
-
-def bounded(single: Single, points: Sequence[Observed], said: Said) -> Single:
-    """
-    Hold what prompts cost to what leaves time for the answers that were written.
-    """
-    most = min(_BUSIEST / (one.rate * one.prompt) for one in points)
-    if single.prompt <= most:
-        return single
-    said.warnings.append(
-        f"prompt_seconds_per_token: {most * _MILLI:.4f} ms is what the throughput "
-        "leaves for prompts, less than one takes alone: the engine works on several "
-        "at once"
-    )
-    return Single(single.overhead, most, single.token)
-
-
-@dataclass(slots=True)
-class Said:
-    """
-    What is told of figures: how they were found, and what could not be told.
-    """
-
-    found: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Single:
-    """
-    What a request takes alone: outside of the batch, for a token of prompt, and for
-    one of the answer.
-    """
-
-    overhead: float
-    prompt: float
-    token: float | None

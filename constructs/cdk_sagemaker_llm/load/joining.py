@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from cdk_sagemaker_llm.load.running import LoadError, require_packages
+from cdk_sagemaker_llm.load.running import LoadError, check_packages
 from cdk_sagemaker_llm.load.settings import address_of
 
 
@@ -33,16 +33,16 @@ def join_load(
         address: Where the leader is: ``HOST`` or ``HOST:PORT``.
 
         processes: How many processes of this machine join.
-            If left out, one for each core.
+            If omitted, one for each core.
 
         within: For how many seconds the leader is waited for.
 
-        on_told: What is told what happens. If left out, nothing.
+        on_told: What is told what happens. If omitted, nothing.
 
     Raises:
         LoadError: If there is no leader, it refuses, or it was lost.
     """
-    require_packages()
+    check_packages()
     host, port = address_of(address)
     order = {"host": host, "port": port, "within": within, "tells": True}
     count = processes or os.cpu_count() or 1
@@ -80,11 +80,11 @@ def _follow(
     process: subprocess.Popen[str], on_told: Callable[[str], object] | None
 ) -> str:
     for line in process.stdout or ():
-        told = json.loads(line)
-        if told["kind"] == "over":
-            return str(told["message"])
+        record = json.loads(line)
+        if record["kind"] == "over":
+            return str(record["message"])
         if on_told is not None:
-            on_told(told["message"])
+            on_told(record["message"])
     return "a process of this machine ended before the load test was over"
 
 

@@ -27,9 +27,9 @@ class Objective:
     ``Objective(latency=5.0)`` asks of 95 in 100 requests to be answered in 5 s.
 
     Args:
-        latency: The most seconds until an answer is whole. If left out, any.
+        latency: The most seconds until an answer is whole. If omitted, any.
 
-        first_token: The most seconds until its first token. If left out, any.
+        first_token: The most seconds until its first token. If omitted, any.
 
         percentile: Of how many requests it is asked: ``p50``, ``p90``, ``p95``,
             ``p99``, or ``longest`` for all of them.
@@ -41,7 +41,7 @@ class Objective:
 
     def __post_init__(self) -> None:
         """
-        Refuse what is no objective.
+        Check that the objective has a bound, and a percentile that is known.
         """
         faults = [
             Fault("{} must be more than 0, got {}", (name,), (seconds,))
@@ -79,19 +79,19 @@ class Objective:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judged:
     """
-    A row, held against an objective.
+    A row, and whether it is within an objective.
 
     Args:
         users: How many asked.
 
         is_within: Whether it was met.
 
-        told: What was measured, in words.
+        summary: What was measured, in words.
     """
 
     users: int
     is_within: bool
-    told: str
+    summary: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,25 +128,27 @@ class Knee:
         """
         within, above = self.within, self.above
         if within is None:
-            said = "None of the numbers of users tried is within the objective"
+            sentence = "None of the numbers of users tried is within the objective"
             rest = (
-                "" if above is None else f": {above.users} are above it, {above.told}"
+                ""
+                if above is None
+                else f": {above.users} are above it, {above.summary}"
             )
         elif above is None:
-            said = "All numbers of users tried are within the objective"
+            sentence = "All numbers of users tried are within the objective"
             rest = (
-                f": up to {within.users}, {within.told}. Where that ends was not "
+                f": up to {within.users}, {within.summary}. Where that ends was not "
                 "measured; try more users"
             )
         else:
-            said = "Within the objective"
+            sentence = "Within the objective"
             rest = (
-                f": at most {within.users} of the users tried, {within.told}; "
-                f"{above.users} are above it, {above.told}"
+                f": at most {within.users} of the users tried, {within.summary}; "
+                f"{above.users} are above it, {above.summary}"
             )
         again = ", ".join(map(str, self.again))
         chance = f". That {again} are within it again is left out" if again else ""
-        return f"{said} ({self.objective}){rest}{chance}."
+        return f"{sentence} ({self.objective}){rest}{chance}."
 
     def to_facts(self) -> dict[str, Any]:
         """
@@ -191,7 +193,7 @@ def _judge(row: Row, objective: Objective) -> Judged:
     return Judged(
         users=row.users,
         is_within=all(is_within for is_within, _ in found),
-        told=" and ".join(told for _, told in found),
+        summary=" and ".join(summary for _, summary in found),
     )
 
 
@@ -204,28 +206,30 @@ def _held(row: Row, name: str, most: float, percentile: str) -> tuple[bool, str]
     begun = figures["requests"] + figures["unfinished"]
     good = 0 if figures[name] is None else figures[name]["count"]
     failed = f"{begun - good} of {begun} requests were not answered"
-    wanted = PERCENTS[percentile]
+    percent = PERCENTS[percentile]
     # Where some failed, more of the others have to be in time.
-    enough = [each for each in _known(row, name) if each * good >= wanted * begun]
+    enough = [
+        each for each in _percentiles(row, name) if each * good >= percent * begun
+    ]
     if not good or not enough:
         return False, failed if begun else "no request ended"
-    asked = min(enough)
-    seconds = _known(row, name)[asked]
-    told = f"{_NAMES[name]} {_said(asked)} {seconds:.2f} s"
-    if asked != wanted:
-        told += f", as {failed}"
-    return seconds <= most, told
+    nearest = min(enough)
+    seconds = _percentiles(row, name)[nearest]
+    summary = f"{_NAMES[name]} {_percent_name(nearest)} {seconds:.2f} s"
+    if nearest != percent:
+        summary += f", as {failed}"
+    return seconds <= most, summary
 
 
-def _said(percent: int) -> str:
+def _percent_name(percent: int) -> str:
     return next(
         (one for one, each in PERCENTS.items() if each == percent), f"p{percent}"
     )
 
 
-def _known(row: Row, name: str) -> Mapping[int, float]:
+def _percentiles(row: Row, name: str) -> Mapping[int, float]:
     """
-    Return what so many in a hundred answers took at most.
+    Return the percentiles of the answers, by percent.
     """
     found = row.facts["figures"][name] or {}
     known = {percent: found[one] for one, percent in PERCENTS.items() if one in found}

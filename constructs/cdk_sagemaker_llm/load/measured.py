@@ -1,5 +1,6 @@
 """
-All that a run measured, and how one process's part joins another's.
+All that a run measured: what is kept of each request, and how one process's part joins
+another's.
 """
 
 from __future__ import annotations
@@ -16,50 +17,6 @@ _MOST_CPU, _LATE, _SHARE = 0.9, 0.010, 0.1
 
 UNFINISHED = "unfinished"
 """The failure of a request that nobody waited for any longer: neither good nor bad."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GeneratorDelay:
-    """
-    How late the load generator itself was, in its slowest process.
-
-    Args:
-        p50: Seconds that half of its wake-ups were late at most.
-
-        p99: Seconds that all but one in a hundred were late at most.
-
-        longest: Seconds that the latest was late.
-
-        cpu: Which part of a core the busiest process took, from 0 to 1.
-    """
-
-    p50: float
-    p99: float
-    longest: float
-    cpu: float
-
-    @property
-    def is_exhausted(self) -> bool:
-        """
-        Whether a process had hardly any of its core left.
-        """
-        return self.cpu > _MOST_CPU
-
-    def shown_in(self, p50: float, p99: float) -> tuple[str, ...]:
-        """
-        Name the percentiles of a time in which it shows, each beside its own.
-
-        A wake-up that is late in one case of a hundred says nothing of a median.
-
-        Args:
-            p50: The median of that time, in seconds.
-
-            p99: What all but one in a hundred took at most.
-        """
-        pairs = (("p50", self.p50, p50), ("p99", self.p99, p99))
-        return tuple(
-            name for name, late, time in pairs if late > max(_LATE, time * _SHARE)
-        )
 
 
 @dataclass(slots=True)
@@ -152,6 +109,50 @@ class Measured:
         )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GeneratorDelay:
+    """
+    How late the load generator itself was, in its slowest process.
+
+    Args:
+        p50: Seconds that half of its wake-ups were late at most.
+
+        p99: Seconds that all but one in a hundred were late at most.
+
+        longest: Seconds that the latest was late.
+
+        cpu: Which part of a core the busiest process took, from 0 to 1.
+    """
+
+    p50: float
+    p99: float
+    longest: float
+    cpu: float
+
+    @property
+    def is_exhausted(self) -> bool:
+        """
+        Whether a process had hardly any of its core left.
+        """
+        return self.cpu > _MOST_CPU
+
+    def shown_in(self, p50: float, p99: float) -> tuple[str, ...]:
+        """
+        Name the percentiles of a time in which it shows, each beside its own.
+
+        A wake-up that is late in one case of a hundred says nothing of a median.
+
+        Args:
+            p50: The median of that time, in seconds.
+
+            p99: What all but one in a hundred took at most.
+        """
+        pairs = (("p50", self.p50, p50), ("p99", self.p99, p99))
+        return tuple(
+            name for name, late, time in pairs if late > max(_LATE, time * _SHARE)
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """
@@ -162,15 +163,15 @@ class Record:
 
         latency: Seconds from then to its end.
 
-        first_token: Seconds from then to its first token. If left out, there was none,
+        first_token: Seconds from then to its first token. If omitted, there was none,
             or it was not streamed.
 
         tokens: How many tokens its answer had.
 
         prompt_tokens: How many its prompt had, as the engine counted.
-            If left out, it did not say.
+            If omitted, it did not say.
 
-        failure: What kind of failure it ended with. If left out, with none.
+        failure: What kind of failure it ended with. If omitted, with none.
     """
 
     start: float

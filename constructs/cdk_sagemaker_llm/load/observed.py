@@ -1,5 +1,6 @@
 """
-One row of a sweep, as one copy sees it.
+One row of a sweep, as one copy sees it; and a user alone, with short prompts and with
+whole ones, for whom no other row can stand in.
 """
 
 from __future__ import annotations
@@ -96,6 +97,30 @@ def observed(row: Row, copies: int) -> Observed | None:
     )
 
 
+def run_alone(
+    settings: LoadSettings,
+    seconds: float,
+    on_progress: Callable[[Progress], object] | None = None,
+) -> tuple[Row, ...]:
+    """
+    Have one user ask with a quarter of each prompt, and then with whole ones.
+
+    Args:
+        settings: What is asked in the sweep.
+
+        seconds: For how long each time.
+
+        on_progress: What is told each second how it goes. If omitted, nothing.
+
+    Raises:
+        LoadError: If the endpoint refuses any request, or Locust is missing.
+    """
+    alone = replace(settings, users=1, processes=1, spawn_rate=1.0, run_time=seconds)
+    return tuple(
+        row_of(run_load(each, on_progress)) for each in (_shortened(alone), alone)
+    )
+
+
 def words_of(settings: Mapping[str, Any]) -> float:
     """
     Return how many words the prompts have that are put together.
@@ -111,30 +136,6 @@ def words_of(settings: Mapping[str, Any]) -> float:
     draw = lengths_of(settings["prompt_words"])
     chance = random.Random(0)  # noqa: S311 - no secret
     return statistics.fmean(draw(chance) for _ in range(_DRAWN))
-
-
-def run_alone(
-    settings: LoadSettings,
-    seconds: float,
-    on_progress: Callable[[Progress], object] | None = None,
-) -> tuple[Row, ...]:
-    """
-    Have one user ask with a quarter of each prompt, and then with whole ones.
-
-    Args:
-        settings: What is asked in the sweep.
-
-        seconds: For how long each time.
-
-        on_progress: What is told each second how it goes. If left out, nothing.
-
-    Raises:
-        LoadError: If the endpoint refuses any request, or Locust is missing.
-    """
-    alone = replace(settings, users=1, processes=1, spawn_rate=1.0, run_time=seconds)
-    return tuple(
-        row_of(run_load(each, on_progress)) for each in (_shortened(alone), alone)
-    )
 
 
 def _shortened(settings: LoadSettings) -> LoadSettings:

@@ -85,17 +85,17 @@ class Prompts:
 
         seed: Where chance starts from.
 
-        write: What puts so many words together. If left out, everyday ones are chosen.
+        write: What puts so many words together. If omitted, everyday ones are chosen.
     """
 
     def __init__(
         self,
-        given: Sequence[str],
+        texts: Sequence[str],
         words: str,
         seed: int,
         write: Callable[[random.Random, int], str] | None = None,
     ) -> None:
-        self._given = given
+        self._given = texts
         self._length = lengths_of(words)
         self._write = write or _write
         self._chance = random.Random(seed)  # noqa: S311 - no secret

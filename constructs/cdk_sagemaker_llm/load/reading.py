@@ -41,15 +41,17 @@ class Reading:
         """
         Say it.
         """
-        told = [str(one) for one in (self.knee, self.saturation) if one is not None]
+        sentences = [
+            str(one) for one in (self.knee, self.saturation) if one is not None
+        ]
         if self.saturation is None:
-            told.append(
+            sentences.append(
                 "One number of users, or none answered, does not tell where throughput "
                 "is saturated."
             )
         if self.target is None:
-            return [*told, f"No scaling target: {self.untold}."]
-        return [*told, *self.target.sentences()]
+            return [*sentences, f"No scaling target: {self.untold}."]
+        return [*sentences, *self.target.sentences()]
 
     def to_facts(self) -> dict[str, Any]:
         """
@@ -78,9 +80,9 @@ def reading_of(
     Args:
         benchmark: What was measured.
 
-        objective: How fast it has to be. If left out, saturation alone decides.
+        objective: How fast it has to be. If omitted, saturation alone decides.
 
-        head_room: What scaling has to leave free. If left out, there is room for ten
+        head_room: What scaling has to leave free. If omitted, there is room for ten
             minutes of a load that grows by a twentieth a minute.
 
     Raises:

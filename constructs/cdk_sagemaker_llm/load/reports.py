@@ -1,5 +1,8 @@
 """
-Pictures: of a run its course and the percentiles, of a benchmark what follows users.
+Pictures and pages of results: of a run its course and the percentiles, of a benchmark
+what follows the number of users.
+
+A page is one file, with nothing loaded from elsewhere.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from pathlib import Path
 from cdk_sagemaker_llm.load.benchmark import Benchmark
 from cdk_sagemaker_llm.load.benchmark_page import introduction as asked_in
 from cdk_sagemaker_llm.load.benchmark_page import panels_of_benchmark, title_of
-from cdk_sagemaker_llm.load.result import HEADS, LoadResult
+from cdk_sagemaker_llm.load.result import RUN_HEADS, LoadResult
 from cdk_sagemaker_llm.pages.chart import Curve, Panel, chart, numbers
 from cdk_sagemaker_llm.pages.shell import bullets, page, table
 
@@ -38,9 +41,9 @@ def draw_benchmark(benchmark: Benchmark, path: Path) -> None:
     Draw a benchmark into a file, likewise.
     """
     # A sentence a line, as the picture is no wider.
-    asked = asked_in(benchmark).replace(". ", ".\n")
+    request = asked_in(benchmark).replace(". ", ".\n")
     draw_panels(
-        f"{title_of(benchmark)}\n{asked}", panels_of_benchmark(benchmark.rows), path
+        f"{title_of(benchmark)}\n{request}", panels_of_benchmark(benchmark.rows), path
     )
 
 
@@ -77,7 +80,7 @@ def page_of(result: LoadResult) -> str:
         f"<p>{escape(introduction(result))}</p>\n"
         f"{table('figures', ('figure', 'value'), result.rows())}"
         "<h2>How long it takes</h2>\n"
-        f"{table('how long it takes', HEADS, result.distribution_rows())}"
+        f"{table('how long it takes', RUN_HEADS, result.distribution_rows())}"
         f"<h2>To know</h2>\n{bullets(result.remarks())}"
         f"<h2>Its course</h2>\n{charts}"
     )

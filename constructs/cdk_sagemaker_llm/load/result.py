@@ -1,5 +1,6 @@
 """
-The result of a run, for people, programs and spreadsheets.
+The result of a run, for people, programs and spreadsheets: what was asked, in a line,
+and what came of it, in tables.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from cdk_sagemaker_llm.load.figures import (
 from cdk_sagemaker_llm.load.measured import Measured
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
-FORMAT = "cdk-sagemaker-llm/load-test"
-VERSION = 1
+RUN_FORMAT = "cdk-sagemaker-llm/load-test"
+RUN_VERSION = 1
 _PERCENTILES = ("p50", "p90", "p95", "p99", "longest")
-HEADS = ("seconds", *_PERCENTILES)
+RUN_HEADS = ("seconds", *_PERCENTILES)
 LATENCY = "latency"
 _REMEDY = "use more processes, or a machine with nothing else to do"
 _COLUMNS = (
@@ -92,43 +93,43 @@ class LoadResult:
             f"{delay.p99 * 1000:.1f} ms, the latest by {delay.longest * 1000:.1f} ms; "
             f"its busiest process took {delay.cpu:.0%} of a core"
         )
-        said = [own]
+        sentences = [own]
         if slower := self._slowed():
-            said.insert(0, slower)
-        said[:0] = [
+            sentences.insert(0, slower)
+        sentences[:0] = [
             f"worker {number} was lost, last heard of {heard - self.begin:.0f} s after "
             "measuring began: its users asked no more, and what it had under way then "
             "is missing; run the test again"
             for number, heard in sorted(self.measured.lost.items())
         ]
         if figures.unfinished:
-            said.append(
+            sentences.append(
                 f"{figures.unfinished} requests were still under way after "
                 f"{self.settings.drain:g} s and count neither as good nor as failed"
             )
-        said += [
+        sentences += [
             f"{count} x {kind}: {self.measured.messages.get(kind, '')}"
             for kind, count in sorted(figures.failures.items())
         ]
-        return said
+        return sentences
 
     def _slowed(self) -> str:
         """
         Say what the generator itself made slower; nothing if that is not to be seen.
         """
         delay = self.measured.delay
-        shown = {
+        slowed = {
             name: found
             for name, one in self.distributions()
             if (found := delay.shown_in(one.p50, one.p99))
         }
         # What a request takes in all decides how many there are.
-        if delay.is_exhausted or LATENCY in shown:
+        if delay.is_exhausted or LATENCY in slowed:
             return (
                 "the generator itself was the bottleneck: the endpoint is faster than "
                 f"these figures; {_REMEDY}, or fewer users"
             )
-        parts = [f"{' and '.join(found)} of {name}" for name, found in shown.items()]
+        parts = [f"{' and '.join(found)} of {name}" for name, found in slowed.items()]
         if not parts:
             return ""
         return (
@@ -139,7 +140,7 @@ class LoadResult:
 
     def rows(self) -> list[tuple[str, str]]:
         """
-        Name the figures that are no distributions.
+        Return the figures that are single numbers, by name.
         """
         figures = self.figures
         rate = figures.success_rate
@@ -179,7 +180,7 @@ class LoadResult:
         Write the figures as tables.
         """
         figures = table_of(("figure", "value"), self.rows())
-        times = table_of(HEADS, self.distribution_rows())
+        times = table_of(RUN_HEADS, self.distribution_rows())
         remarks = "".join(f"- {each}\n" for each in self.remarks())
         return f"{figures}\n{times}\n{remarks}"
 
@@ -223,12 +224,8 @@ class LoadResult:
         """
         Write all but the single requests as JSON.
         """
-        facts = {"format": FORMAT, "version": VERSION, **self.to_facts()}
+        facts = {"format": RUN_FORMAT, "version": RUN_VERSION, **self.to_facts()}
         return json.dumps(facts, indent=2) + "\n"
-
-
-def _mean(number: float | None) -> str:
-    return "" if number is None else f"{number:.1f}"
 
 
 def table_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -271,11 +268,15 @@ def asked_of(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{what}, {answers}, {settings['run_time']:g} s per row.{_counted(rows)}"
 
 
+def _mean(number: float | None) -> str:
+    return "" if number is None else f"{number:.1f}"
+
+
 def _counted(rows: Sequence[Mapping[str, Any]]) -> str:
     """
     Say how many tokens there were in truth, on average.
     """
-    told = []
+    counts = []
     for name, what in _COUNTED.items():
         known = [
             (row["figures"]["requests"], row["figures"][name])
@@ -284,5 +285,5 @@ def _counted(rows: Sequence[Mapping[str, Any]]) -> str:
         ]
         if count := sum(number for number, _ in known):
             mean = sum(number * tokens for number, tokens in known) / count
-            told.append(f"{mean:.0f} {what}")
-    return f" Tokens counted: {', '.join(told)}." if told else ""
+            counts.append(f"{mean:.0f} {what}")
+    return f" Tokens counted: {', '.join(counts)}." if counts else ""

@@ -63,12 +63,12 @@ def run_load(
     Args:
         settings: Who asks what, and for how long.
 
-        on_progress: What is told each second how it goes. If left out, nothing.
+        on_progress: What is told each second how it goes. If omitted, nothing.
 
     Raises:
         LoadError: If the endpoint refuses any request, or Locust is missing.
     """
-    require_packages()
+    check_packages()
     with tempfile.TemporaryFile("w+", encoding="utf-8") as complaints:
         process = subprocess.Popen(
             [sys.executable, "-m", "cdk_sagemaker_llm.load.generating"],
@@ -95,7 +95,7 @@ def run_load(
     )
 
 
-def require_packages() -> None:
+def check_packages() -> None:
     """
     Refuse to go on without what a load test needs.
 
@@ -121,13 +121,13 @@ def _follow(
     process.stdin.flush()
     with _passing_on_interrupts(process):
         for line in process.stdout:
-            told = json.loads(line)
-            if told["kind"] == "refused":
-                raise LoadError(told["message"])
-            if told["kind"] == "measured":
-                return dict(told)
+            record = json.loads(line)
+            if record["kind"] == "refused":
+                raise LoadError(record["message"])
+            if record["kind"] == "measured":
+                return dict(record)
             if on_progress is not None:
-                on_progress(_progress(told))
+                on_progress(_progress(record))
     return None
 
 
@@ -157,13 +157,13 @@ def _passing_on_interrupts(process: subprocess.Popen[str]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _progress(told: Mapping[str, Any]) -> Progress:
+def _progress(record: Mapping[str, Any]) -> Progress:
     return Progress(
-        phase=told["phase"],
-        seconds=told["seconds"],
-        users=told["users"],
-        recent=tuple(map(Record.unpacked, told["recent"])),
-        requests=told["requests"],
+        phase=record["phase"],
+        seconds=record["seconds"],
+        users=record["users"],
+        recent=tuple(map(Record.unpacked, record["recent"])),
+        requests=record["requests"],
     )
 
 

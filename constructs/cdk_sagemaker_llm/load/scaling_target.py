@@ -1,5 +1,6 @@
 """
-What to scale at, by what a benchmark measured.
+What to scale at, by what a benchmark measured: from how many users on an endpoint
+answers no more a second.
 """
 
 from __future__ import annotations
@@ -19,41 +20,6 @@ _WHOLE = 10.0
 
 _NEAR = 0.95
 _FEWEST = 2
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HeadRoom:
-    """
-    What the copies that serve have to bear until there are more.
-
-    Args:
-        growth: By which part of itself the load grows a minute.
-
-        scale_out_time: How many seconds pass from too much load to a copy that
-            serves: alarm, instance, image, model.
-    """
-
-    growth: float = 0.05
-    scale_out_time: float = 600.0
-
-    def __post_init__(self) -> None:
-        """
-        Refuse what is none.
-        """
-        faults = [
-            Fault("{} must be at least 0, got {}", (name,), (number,))
-            for name, number in asdict(self).items()
-            if not 0 <= number < math.inf
-        ]
-        if faults:
-            raise SettingsError(faults)
-
-    @property
-    def factor(self) -> float:
-        """
-        How many times the load is itself by then.
-        """
-        return 1 + self.growth * self.scale_out_time / _MINUTE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -180,19 +146,53 @@ class ScalingTarget:
         )
 
 
-def _written(number: float) -> str:
-    return f"{number:.1f}".removesuffix(".0")
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeadRoom:
+    """
+    What the copies that serve have to bear until there are more.
+
+    Args:
+        growth: By which part of itself the load grows a minute.
+
+        scale_out_time: How many seconds pass from too much load to a copy that
+            serves: alarm, instance, image, model.
+    """
+
+    growth: float = 0.05
+    scale_out_time: float = 600.0
+
+    def __post_init__(self) -> None:
+        """
+        Check that each number is finite and at least 0.
+        """
+        faults = [
+            Fault("{} must be at least 0, got {}", (name,), (number,))
+            for name, number in asdict(self).items()
+            if not 0 <= number < math.inf
+        ]
+        if faults:
+            raise SettingsError(faults)
+
+    @property
+    def factor(self) -> float:
+        """
+        How many times the load is itself by then.
+        """
+        return 1 + self.growth * self.scale_out_time / _MINUTE
 
 
-def _rounded_down(number: float) -> float:
+def saturation_of(rows: Sequence[Row]) -> Saturation | None:
     """
-    Round down to a whole number, below ten to a tenth, and never to nothing.
+    Find where throughput comes within 5 % of the most; ``None`` of a single row.
     """
-    # What is a hair below a step by binary fractions alone is on it.
-    number += 1e-9
-    if number >= _WHOLE:
-        return math.floor(number)
-    return max(math.floor(number * 10), 1) / 10
+    ordered = sorted(rows, key=lambda row: row.users)
+    most = max(ordered, key=lambda row: row.rate.value, default=None)
+    if most is None or len(ordered) < _FEWEST or not most.rate.value:
+        return None
+    first = next(row for row in ordered if row.rate.value >= most.rate.value * _NEAR)
+    return Saturation(
+        first=first, most=most, fewest=ordered[0].users, last=ordered[-1].users
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -255,15 +255,16 @@ class Saturation:
         }
 
 
-def saturation_of(rows: Sequence[Row]) -> Saturation | None:
+def _rounded_down(number: float) -> float:
     """
-    Find where throughput comes within 5 % of the most; ``None`` of a single row.
+    Round down to a whole number, below ten to a tenth, and never to nothing.
     """
-    ordered = sorted(rows, key=lambda row: row.users)
-    most = max(ordered, key=lambda row: row.rate.value, default=None)
-    if most is None or len(ordered) < _FEWEST or not most.rate.value:
-        return None
-    first = next(row for row in ordered if row.rate.value >= most.rate.value * _NEAR)
-    return Saturation(
-        first=first, most=most, fewest=ordered[0].users, last=ordered[-1].users
-    )
+    # What is a hair below a step by binary fractions alone is on it.
+    number += 1e-9
+    if number >= _WHOLE:
+        return math.floor(number)
+    return max(math.floor(number * 10), 1) / 10
+
+
+def _written(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")

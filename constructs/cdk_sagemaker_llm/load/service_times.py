@@ -1,5 +1,6 @@
 """
-From a benchmark to a file of service times, which simulations read.
+From a benchmark to a file of service times, which simulations read, with what SageMaker
+says of the endpoint: what serves, and on what.
 """
 
 from __future__ import annotations
@@ -22,26 +23,6 @@ from cdk_sagemaker_llm.simulation.service.measurement import (
 UNKNOWN = "unknown"
 # Where containers of language models are told which.
 _MODEL = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Probe:
-    """
-    What service times need besides the sweep.
-
-    Args:
-        copies: How many copies shared the requests.
-
-        alone: What a single user met with, with short prompts and with whole ones.
-            If left out, nobody asked alone.
-
-        max_sequences: How many sequences a copy writes at once, at most.
-            If left out, it is told from the sweep.
-    """
-
-    copies: int
-    alone: tuple[Row, ...] = ()
-    max_sequences: int | None = None
 
 
 def save_service_times(
@@ -91,6 +72,46 @@ def save_service_times(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Probe:
+    """
+    What service times need besides the sweep.
+
+    Args:
+        copies: How many copies shared the requests.
+
+        alone: What a single user met with, with short prompts and with whole ones.
+            If omitted, nobody asked alone.
+
+        max_sequences: How many sequences a copy writes at once, at most.
+            If omitted, it is told from the sweep.
+    """
+
+    copies: int
+    alone: tuple[Row, ...] = ()
+    max_sequences: int | None = None
+
+
+def deployed(settings: LoadSettings) -> Deployed:
+    """
+    Ask SageMaker what serves; what it does not say is left as it is where nobody knows.
+
+    An endpoint whose runtime's address was given is none that SageMaker knows of.
+    """
+    unknown = Deployed(model=settings.component or settings.endpoint)
+    if settings.endpoint_url is not None:
+        return unknown
+    import boto3  # noqa: PLC0415 - what never asks starts without it
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
+
+    try:
+        sagemaker = boto3.client("sagemaker", region_name=settings.region)
+        return _description(sagemaker, settings, unknown)
+    except (BotoCoreError, ClientError):
+        # Who may invoke may not always look; the figures are right all the same.
+        return unknown
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Deployed:
     """
     What serves.
@@ -114,27 +135,7 @@ class Deployed:
     engine_version: str = UNKNOWN
 
 
-def deployed(settings: LoadSettings) -> Deployed:
-    """
-    Ask SageMaker what serves; what it does not say is left as it is where nobody knows.
-
-    An endpoint whose runtime's address was given is none that SageMaker knows of.
-    """
-    unknown = Deployed(model=settings.component or settings.endpoint)
-    if settings.endpoint_url is not None:
-        return unknown
-    import boto3  # noqa: PLC0415 - what never asks starts without it
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
-
-    try:
-        sagemaker = boto3.client("sagemaker", region_name=settings.region)
-        return _asked(sagemaker, settings, unknown)
-    except (BotoCoreError, ClientError):
-        # Who may invoke may not always look; the figures are right all the same.
-        return unknown
-
-
-def _asked(
+def _description(
     sagemaker: Any,  # noqa: ANN401 - boto3's clients have no class
     settings: LoadSettings,
     unknown: Deployed,
@@ -179,11 +180,6 @@ def _named(variants: list[Any], name: str | None) -> Any:  # noqa: ANN401 - as b
     return next((one for one in variants if one["VariantName"] == name), variants[0])
 
 
-def _model(container: Mapping[str, Any]) -> str | None:
-    variables = container.get("Environment", {})
-    return next((variables[name] for name in _MODEL if variables.get(name)), None)
-
-
 def _engine(container: Mapping[str, Any]) -> tuple[str, str]:
     image = container.get("Image") or container.get("DeployedImage", {}).get(
         "SpecifiedImage"
@@ -195,10 +191,15 @@ def _engine(container: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _accelerators(needs: Mapping[str, Any], instance_type: str) -> int:
-    given = needs.get("NumberOfAcceleratorDevicesRequired")
-    if given:
-        return max(int(given), 1)
+    count = needs.get("NumberOfAcceleratorDevicesRequired")
+    if count:
+        return max(int(count), 1)
     try:
         return find_instance_type(instance_type).accelerators or 1
     except ValueError:
         return 1
+
+
+def _model(container: Mapping[str, Any]) -> str | None:
+    variables = container.get("Environment", {})
+    return next((variables[name] for name in _MODEL if variables.get(name)), None)

@@ -1,5 +1,5 @@
 """
-What a load test is asked to do.
+What a load test is asked to do, and where the processes of other machines join it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RAMP = 5.0
 _USERS_A_PROCESS = 100
 _POSITIVE = ("arrival_rate", "spawn_rate", "run_time", "join_within", "timeout")
 
-PORT = 5557
+JOIN_PORT = 5557
 """The port where none is named: Locust's own."""
 
 _MOST = 65_535
@@ -35,18 +35,18 @@ class LoadSettings:
     Args:
         endpoint: The endpoint's name.
 
-        component: The inference component's. If left out, the endpoint has none.
+        component: The inference component's. If omitted, the endpoint has none.
 
-        variant: The variant to ask. If left out, SageMaker chooses one.
+        variant: The variant to ask. If omitted, SageMaker chooses one.
 
         users: How many ask, each again when its answer has come.
-            If left out, ten do, unless there is an arrival rate.
+            If omitted, ten do, unless there is an arrival rate.
 
         arrival_rate: How many requests arrive a second, at random, whether or not
-            those before have been answered. If left out, users ask.
+            those before have been answered. If omitted, users ask.
 
         spawn_rate: How many users begin a second.
-            If left out, all have begun after five seconds.
+            If omitted, all have begun after five seconds.
 
         run_time: For how many seconds it is measured, once all users have begun.
 
@@ -55,27 +55,27 @@ class LoadSettings:
 
         drain: For how many seconds answers are waited for that are under way then.
 
-        processes: How many processes share the work. If left out, one for each
+        processes: How many processes share the work. If omitted, one for each
             hundred users, but no more than there are cores.
 
         workers: How many processes of other machines join and do all of the work.
-            If left out, processes of this machine do.
+            If omitted, processes of this machine do.
 
         bind: Where they join: ``HOST`` or ``HOST:PORT``.
 
         join_within: For how many seconds they are waited for.
 
         prompts: What is asked, one at random each time.
-            If left out, words are put together.
+            If omitted, words are put together.
 
         prompt_words: How many words those have: ``1000``, ``100-500``, or
             ``normal:1000,200``.
 
         tokenizer: A ``tokenizer.json``, or a folder with one: ``prompt_words`` are
-            then its tokens, exactly. If left out, a word is about a token.
+            then its tokens, exactly. If omitted, a word is about a token.
 
         max_new_tokens: How many tokens an answer has at most.
-            If left out, the container decides.
+            If omitted, the container decides.
 
         parameters: Anything else, in the container's own words.
 
@@ -84,15 +84,15 @@ class LoadSettings:
         is_streamed: Whether answers come token by token.
 
         schema: How the container wants a prompt: ``lmi``, ``tgi``, ``openai`` or
-            ``chat``. If left out, what it says to a first request counts.
+            ``chat``. If omitted, what it says to a first request counts.
 
         timeout: After how many seconds a request has failed.
 
         seed: Where chance starts from.
 
-        region: The region. If left out, boto3 knows it.
+        region: The region. If omitted, boto3 knows it.
 
-        endpoint_url: The runtime's address. If left out, boto3 knows it.
+        endpoint_url: The runtime's address. If omitted, boto3 knows it.
     """
 
     endpoint: str
@@ -123,7 +123,7 @@ class LoadSettings:
 
     def __post_init__(self) -> None:
         """
-        Refuse what is no load.
+        Check all settings, and report every fault at once.
         """
         faults = [*self._faults(), *self._length_faults()]
         if faults:
@@ -147,10 +147,10 @@ class LoadSettings:
             return self.workers
         if self.processes is not None:
             return self.processes
-        wanted = math.ceil(
+        needed = math.ceil(
             max(self.user_count, self.arrival_rate or 1) / _USERS_A_PROCESS
         )
-        return max(1, min(wanted, os.cpu_count() or 1))
+        return max(1, min(needed, os.cpu_count() or 1))
 
     @property
     def users_a_second(self) -> float:
@@ -234,7 +234,7 @@ def address_of(text: str) -> tuple[str, int]:
     """
     host, sign, number = text.partition(":")
     is_number = number.isascii() and number.isdigit()
-    port = int(number) if is_number else -1 if sign else PORT
+    port = int(number) if is_number else -1 if sign else JOIN_PORT
     if not host or host != host.strip() or "/" in host or not 0 < port <= _MOST:
         raise ValueError(f"must be HOST or HOST:PORT, such as 10.0.0.5, got {text!r}")
     return host, port

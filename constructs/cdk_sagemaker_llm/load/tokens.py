@@ -89,19 +89,19 @@ class TokenWriter:
         Raises:
             ValueError: If no text of that length is found.
         """
-        wanted = max(length, self._specials + 1)
+        target = max(length, self._specials + 1)
         for _ in range(_ATTEMPTS):
             pieces: list[str] = []
-            short = wanted - self._specials
+            short = target - self._specials
             for _ in range(_ATTEMPTS):
                 pieces += chance.choices(self._pieces, k=max(short, 0))
                 # Tokens may join where pieces meet, so that the whole is counted.
-                short = wanted - self._count(self._space.join(pieces))
+                short = target - self._count(self._space.join(pieces))
                 if not short:
                     return self._space.join(pieces)
                 del pieces[min(short, 0) or len(pieces) :]
         raise ValueError(
-            f"the tokenizer counts no text as {wanted} tokens; leave it out"
+            f"the tokenizer counts no text as {target} tokens; leave it out"
         )
 
     def _count(self, text: str) -> int:

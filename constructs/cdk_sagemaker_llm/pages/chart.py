@@ -1,5 +1,7 @@
 """
 Curves as a drawing that grows and shrinks with the page, while its words do not.
+
+The marks of an axis stand at round numbers, few enough to be read.
 """
 
 from __future__ import annotations
@@ -34,55 +36,16 @@ _SPANS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """
-    Curves of one unit.
-
-    Args:
-        unit: What they count.
-
-        curves: Their names and values.
-
-        xs: Where the values stand, from small to large.
-
-        x_unit: What that counts.
-
-        end: Where it ends. If left out, it ends with the last value.
-
-        clock: Writes a moment, for xs that are seconds. If left out, they are numbers.
-    """
-
-    unit: str
-    curves: Sequence[Curve]
-    xs: Sequence[float]
-    x_unit: str
-    end: float | None = None
-    clock: Callable[[float], str] | None = None
-
-    @property
-    def last(self) -> float:
-        """
-        Where it ends.
-        """
-        return max([*self.xs, 1.0]) if self.end is None else self.end
-
-    def write(self, x: float) -> str:
-        """
-        Write where a value stands.
-        """
-        return f"{x:g}" if self.clock is None else self.clock(x)
-
-
 def chart(panel: Panel) -> str:
     """
     Draw curves, and say in words what cannot be seen.
     """
-    most = max(max(_known(values)) for _, values in panel.curves) or 1.0
+    most = max(max(_numbers(values)) for _, values in panel.curves) or 1.0
     step = step_of(most, _MOST_Y)
     top = step * _steps(most, step)
-    said = ", ".join(
-        f"{name} up to {_written(max(_known(values)))}" for name, values in panel.curves
+    summary = ", ".join(
+        f"{name} up to {_written(max(_numbers(values)))}"
+        for name, values in panel.curves
     )
     drawn = "".join(
         _curve(panel, values, top, look)
@@ -93,7 +56,7 @@ def chart(panel: Panel) -> str:
         f'{_legend(panel.curves)}</figcaption>\n<div class="plot">\n'
         f"{_ys(top, step)}"
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(panel.unit)}: {escape(said)}">\n'
+        f'aria-label="{escape(panel.unit)}: {escape(summary)}">\n'
         f"{_grid(panel, top, step)}{drawn}</svg>\n{_xs(panel)}"
         f'<div class="x-unit">{escape(panel.x_unit)}</div>\n</div>\n</figure>\n'
     )
@@ -120,88 +83,44 @@ def numbers(panel: Panel) -> str:
     )
 
 
-def _most_of(values: Sequence[float | None]) -> str:
-    known = [value for value in values if value is not None]
-    return _written(max(known)) if known else ""
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """
+    Curves of one unit.
 
+    Args:
+        unit: What they count.
 
-def _written(value: float) -> str:
-    # Nobody reads 1.235e+04.
-    return f"{value:.4g}" if value < _LARGE else f"{value:.0f}"
+        curves: Their names and values.
 
+        xs: Where the values stand, from small to large.
 
-def _known(values: Sequence[float | None]) -> list[float]:
-    return [value for value in values if value is not None] or [0.0]
+        x_unit: What that counts.
 
+        end: Where it ends. If omitted, it ends with the last value.
 
-def _steps(end: float, step: float) -> int:
-    return next(n for n in range(1, _MOST_Y + 1) if step * n >= end * (1 - 1e-9))
+        clock: Writes a moment, for xs that are seconds. If omitted, they are numbers.
+    """
 
+    unit: str
+    curves: Sequence[Curve]
+    xs: Sequence[float]
+    x_unit: str
+    end: float | None = None
+    clock: Callable[[float], str] | None = None
 
-def _legend(curves: Sequence[Curve]) -> str:
-    return "".join(
-        f'\n<span class="key"><svg viewBox="0 0 30 8" aria-hidden="true">'
-        f'<path class="curve {look}" d="M1 4H29"/></svg> {escape(name)}</span>'
-        for (name, _), look in zip(curves, cycle(_LOOKS), strict=False)
-    )
+    @property
+    def last(self) -> float:
+        """
+        Where it ends.
+        """
+        return max([*self.xs, 1.0]) if self.end is None else self.end
 
-
-def _ys(top: float, step: float) -> str:
-    labels = "".join(f"<span>{y:.10g}</span>" for y in marks(top, step))
-    return f'<div class="ys" aria-hidden="true">{labels}</div>\n'
-
-
-def _xs(panel: Panel) -> str:
-    labels = "".join(
-        f'<span style="left:{100 * x / panel.last:.2f}%">{panel.write(x)}</span>'
-        for x in _x_marks(panel)
-    )
-    return f'<div class="xs" aria-hidden="true">{labels}</div>\n'
-
-
-def _x_marks(panel: Panel) -> list[float]:
-    step = span_of if panel.clock else step_of
-    return marks(panel.last, step(panel.last, _MOST_X))
-
-
-def _grid(panel: Panel, top: float, step: float) -> str:
-    across = "".join(f"M0 {_y(y, top):.1f}H{_WIDTH}" for y in marks(top, step))
-    down = "".join(
-        f"M{_WIDTH * x / panel.last:.1f} 0V{_HEIGHT}" for x in _x_marks(panel)
-    )
-    return f'<path class="grid" d="{across}{down}"/>\n'
-
-
-def _curve(panel: Panel, values: Sequence[float | None], top: float, look: str) -> str:
-    points = list(_points(panel, values, top))
-    line = " ".join(
-        # A line to itself, so that a lone point is seen too.
-        f"L{x:.1f} {y:.1f}" if is_joined else f"M{x:.1f} {y:.1f}h0"
-        for x, y, is_joined in points
-    )
-    written = f'<path class="curve {look}" d="{line}"/>\n' if line else ""
-    if 0 < len(points) <= _FEW:
-        dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y, _ in points)
-        written += f'<path class="dots {look}" d="{dots}"/>\n'
-    return written
-
-
-def _points(
-    panel: Panel, values: Sequence[float | None], top: float
-) -> Iterator[tuple[float, float, bool]]:
-    # A week has ten thousand minutes, and no screen as many pixels.
-    step = max(1, len(values) // _WIDTH)
-    is_joined = False
-    for begin in range(0, len(values), step):
-        known = [v for v in values[begin : begin + step] if v is not None]
-        if known:
-            x = _WIDTH * panel.xs[begin] / panel.last
-            yield x, _y(max(known), top), is_joined
-        is_joined = bool(known)
-
-
-def _y(value: float, top: float) -> float:
-    return _HEIGHT - _HEIGHT * value / top
+    def write(self, x: float) -> str:
+        """
+        Write where a value stands.
+        """
+        return f"{x:g}" if self.clock is None else self.clock(x)
 
 
 def step_of(end: float, most: int) -> float:
@@ -233,3 +152,87 @@ def marks(end: float, step: float) -> list[float]:
     Return the marks from zero to an end.
     """
     return [step * number for number in range(math.floor(end / step + 1e-9) + 1)]
+
+
+def _numbers(values: Sequence[float | None]) -> list[float]:
+    return [value for value in values if value is not None] or [0.0]
+
+
+def _steps(end: float, step: float) -> int:
+    return next(n for n in range(1, _MOST_Y + 1) if step * n >= end * (1 - 1e-9))
+
+
+def _written(value: float) -> str:
+    # Nobody reads 1.235e+04.
+    return f"{value:.4g}" if value < _LARGE else f"{value:.0f}"
+
+
+def _curve(panel: Panel, values: Sequence[float | None], top: float, look: str) -> str:
+    points = list(_points(panel, values, top))
+    line = " ".join(
+        # A line to itself, so that a lone point is seen too.
+        f"L{x:.1f} {y:.1f}" if is_joined else f"M{x:.1f} {y:.1f}h0"
+        for x, y, is_joined in points
+    )
+    written = f'<path class="curve {look}" d="{line}"/>\n' if line else ""
+    if 0 < len(points) <= _FEW:
+        dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y, _ in points)
+        written += f'<path class="dots {look}" d="{dots}"/>\n'
+    return written
+
+
+def _legend(curves: Sequence[Curve]) -> str:
+    return "".join(
+        f'\n<span class="key"><svg viewBox="0 0 30 8" aria-hidden="true">'
+        f'<path class="curve {look}" d="M1 4H29"/></svg> {escape(name)}</span>'
+        for (name, _), look in zip(curves, cycle(_LOOKS), strict=False)
+    )
+
+
+def _ys(top: float, step: float) -> str:
+    labels = "".join(f"<span>{y:.10g}</span>" for y in marks(top, step))
+    return f'<div class="ys" aria-hidden="true">{labels}</div>\n'
+
+
+def _grid(panel: Panel, top: float, step: float) -> str:
+    across = "".join(f"M0 {_y(y, top):.1f}H{_WIDTH}" for y in marks(top, step))
+    down = "".join(
+        f"M{_WIDTH * x / panel.last:.1f} 0V{_HEIGHT}" for x in _x_marks(panel)
+    )
+    return f'<path class="grid" d="{across}{down}"/>\n'
+
+
+def _xs(panel: Panel) -> str:
+    labels = "".join(
+        f'<span style="left:{100 * x / panel.last:.2f}%">{panel.write(x)}</span>'
+        for x in _x_marks(panel)
+    )
+    return f'<div class="xs" aria-hidden="true">{labels}</div>\n'
+
+
+def _most_of(values: Sequence[float | None]) -> str:
+    numbers = [value for value in values if value is not None]
+    return _written(max(numbers)) if numbers else ""
+
+
+def _points(
+    panel: Panel, values: Sequence[float | None], top: float
+) -> Iterator[tuple[float, float, bool]]:
+    # A week has ten thousand minutes, and no screen as many pixels.
+    step = max(1, len(values) // _WIDTH)
+    is_joined = False
+    for begin in range(0, len(values), step):
+        numbers = [v for v in values[begin : begin + step] if v is not None]
+        if numbers:
+            x = _WIDTH * panel.xs[begin] / panel.last
+            yield x, _y(max(numbers), top), is_joined
+        is_joined = bool(numbers)
+
+
+def _y(value: float, top: float) -> float:
+    return _HEIGHT - _HEIGHT * value / top
+
+
+def _x_marks(panel: Panel) -> list[float]:
+    step = span_of if panel.clock else step_of
+    return marks(panel.last, step(panel.last, _MOST_X))

@@ -1,5 +1,6 @@
 """
-What every page has: its head, its looks, and how tables and lists are written.
+What every page has: its head, its looks, and how tables and lists are written; and the
+formats that a picture can be drawn in.
 """
 
 from __future__ import annotations
@@ -115,18 +116,7 @@ def table(label: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> st
     )
 
 
-def _kind(place: int, rows: Sequence[Sequence[str]]) -> str:
-    is_text = place == 0 or any(len(row[place]) > _LONG for row in rows)
-    return ' class="text"' if is_text else ""
-
-
-def _cells(kinds: Sequence[str], row: Sequence[str]) -> str:
-    return "".join(
-        f"<td{kind}>{escape(cell)}</td>" for kind, cell in zip(kinds, row, strict=True)
-    )
-
-
-def refuse_ending(path: Path) -> None:
+def check_ending(path: Path) -> None:
     """
     Refuse a file of no format that can be drawn, before anything is computed.
 
@@ -145,3 +135,14 @@ def refuse_ending(path: Path) -> None:
         raise ValueError(
             f"--png {path} must end in the name of a format: {', '.join(sorted(known))}"
         )
+
+
+def _kind(place: int, rows: Sequence[Sequence[str]]) -> str:
+    is_text = place == 0 or any(len(row[place]) > _LONG for row in rows)
+    return ' class="text"' if is_text else ""
+
+
+def _cells(kinds: Sequence[str], row: Sequence[str]) -> str:
+    return "".join(
+        f"<td{kind}>{escape(cell)}</td>" for kind, cell in zip(kinds, row, strict=True)
+    )

@@ -47,7 +47,7 @@ class AlarmRule:
         evaluation_periods: How many of the last points are looked at.
 
         datapoints_to_alarm:
-            How many of them must breach. If left out, all of them.
+            How many of them must breach. If omitted, all of them.
 
         treat_missing: How missing points count: missing, ignore, breaching or
             notBreaching.
@@ -63,7 +63,7 @@ class AlarmRule:
 
     def __post_init__(self) -> None:
         """
-        Refuse what cannot be evaluated.
+        Check that the alarm can be evaluated.
         """
         if self.comparison not in _COMPARISONS:
             raise ValueError(
@@ -86,8 +86,8 @@ class AlarmRule:
         """
         How many points must breach.
         """
-        given = self.datapoints_to_alarm
-        return self.evaluation_periods if given is None else given
+        datapoints = self.datapoints_to_alarm
+        return self.evaluation_periods if datapoints is None else datapoints
 
     @property
     def span(self) -> float:

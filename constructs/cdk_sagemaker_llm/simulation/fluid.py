@@ -1,5 +1,6 @@
 """
-The requests of one model as an amount that flows: so many arrive, wait, are served.
+The requests of one model as an amount that flows: so many arrive, wait in line, first
+come, first served, and leave.
 """
 
 from __future__ import annotations
@@ -17,69 +18,6 @@ from cdk_sagemaker_llm.simulation.service.equilibrium import Equilibrium, Steady
 _DIGITS = 3
 _MOST_KNOWN = 1000
 _LEAST = 1e-9
-
-
-@dataclass(slots=True)
-class Flow:
-    """
-    What became of requests in some seconds.
-
-    Args:
-        arrived: Those that came.
-
-        served: Those that were answered in time.
-
-        timed_out: Those that were not.
-
-        refused: Those that were not taken, by reason.
-
-        wait: Seconds that those that were taken waited in line.
-
-        steady: How long they were served.
-    """
-
-    arrived: float = 0.0
-    served: float = 0.0
-    timed_out: float = 0.0
-    refused: dict[Refusal, float] = field(default_factory=dict)
-    wait: float = 0.0
-    steady: Steady | None = None
-
-
-@dataclass(slots=True)
-class Lot:
-    """
-    The lengths of a model's requests, as far as they matter together.
-
-    Args:
-        answers: A sample of answers' lengths, in order.
-
-        spread: The variance of prompts by the square of their mean.
-
-        too_long: The part of requests that no copy has room for.
-
-        kept_prompts: Tokens of the prompts that are kept, by those of all.
-
-        kept_answers: The same of answers.
-    """
-
-    answers: list[float]
-    spread: float
-    too_long: float
-    kept_prompts: float
-    kept_answers: float
-
-    def quantile(self, share: float) -> float:
-        """
-        Return how many tokens such a share of the answers has at most.
-        """
-        return self.answers[max(math.ceil(share * len(self.answers)) - 1, 0)]
-
-    def share_above(self, tokens: float) -> float:
-        """
-        Return which part of the answers is longer.
-        """
-        return 1 - bisect.bisect_right(self.answers, tokens) / len(self.answers)
 
 
 class Fluid:
@@ -174,7 +112,7 @@ class Fluid:
 
     def equilibrium(self, prompt: float, answer: float) -> Equilibrium:
         """
-        Return what batches settle to with requests of such lengths.
+        Return the steady state of batches with requests of such lengths.
         """
         key = round(prompt, _DIGITS), round(answer, _DIGITS)
         found = self._known.get(key)
@@ -192,7 +130,7 @@ class Fluid:
 
     def settled(self, rate: float, kind: Equilibrium) -> Steady | None:
         """
-        Return what each copy settles to; ``None`` if they cannot keep up.
+        Return the steady state of each copy; ``None`` if the copies cannot keep up.
 
         Args:
             rate: Requests a second at all of them, of which there is one at least.
@@ -300,6 +238,69 @@ class Fluid:
             done = min(kind.rate(min(load, kind.most)) * seconds, load)
             self._leaving[copy] = load - done
             flow.served += done
+
+
+@dataclass(slots=True)
+class Flow:
+    """
+    What became of requests in some seconds.
+
+    Args:
+        arrived: Those that came.
+
+        served: Those that were answered in time.
+
+        timed_out: Those that were not.
+
+        refused: Those that were not taken, by reason.
+
+        wait: Seconds that those that were taken waited in line.
+
+        steady: How long they were served.
+    """
+
+    arrived: float = 0.0
+    served: float = 0.0
+    timed_out: float = 0.0
+    refused: dict[Refusal, float] = field(default_factory=dict)
+    wait: float = 0.0
+    steady: Steady | None = None
+
+
+@dataclass(slots=True)
+class Lot:
+    """
+    The lengths of a model's requests, as far as they matter together.
+
+    Args:
+        answers: A sample of answers' lengths, in order.
+
+        spread: The variance of prompts by the square of their mean.
+
+        too_long: The part of requests that no copy has room for.
+
+        kept_prompts: Tokens of the prompts that are kept, by those of all.
+
+        kept_answers: The same of answers.
+    """
+
+    answers: list[float]
+    spread: float
+    too_long: float
+    kept_prompts: float
+    kept_answers: float
+
+    def quantile(self, share: float) -> float:
+        """
+        Return how many tokens such a share of the answers has at most.
+        """
+        return self.answers[max(math.ceil(share * len(self.answers)) - 1, 0)]
+
+    def share_above(self, tokens: float) -> float:
+        """
+        Return which part of the answers is longer.
+        """
+        return 1 - bisect.bisect_right(self.answers, tokens) / len(self.answers)
 
 
 class WaitingLine:

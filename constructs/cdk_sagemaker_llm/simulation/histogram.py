@@ -38,10 +38,10 @@ class Histogram:
             latencies: The seconds.
 
             overhead: Seconds that come on top of each.
-                If left out, none do.
+                If omitted, none do.
 
             times: How often each of them is counted.
-                If left out, it is once.
+                If omitted, it is once.
         """
         buckets = self._buckets
         for latency in latencies:

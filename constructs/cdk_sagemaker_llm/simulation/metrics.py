@@ -107,7 +107,7 @@ class MetricQuery:
 
     def __post_init__(self) -> None:
         """
-        Refuse what cannot be computed from what is kept.
+        Check that the statistic can be computed from the figures that are kept.
         """
         if self.statistic not in STATISTICS and not self.is_percentile:
             raise ValueError(

@@ -1,5 +1,5 @@
 """
-What one run gives: what was served and what was not, minute by minute.
+What one run gives: what was served and what was not, recorded minute by minute.
 """
 
 from __future__ import annotations
@@ -19,7 +19,120 @@ from cdk_sagemaker_llm.simulation.scaling import Activity
 Refusal = Literal["no capacity", "queue full", "too long", "copy gone"]
 
 SHARES = (0.5, 0.95, 0.99)
-REASONS: tuple[Refusal, ...] = get_args(Refusal)
+REFUSAL_REASONS: tuple[Refusal, ...] = get_args(Refusal)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """
+    What one run gives.
+
+    Args:
+        method: How it was computed: request by request, or in aggregate.
+
+        start: When it began.
+
+        duration: Seconds that were played out.
+
+        workloads: Each model, minute by minute.
+
+        instances: Instances that run at the end of each minute, by type.
+
+        instance_hours: Hours that instances ran, by type.
+
+        steps: What the fleet did: instances and copies that came and went.
+
+        activities: What scaling did, and why it did not, by model.
+
+        notes: What was assumed or estimated, with its source, one sentence each.
+
+        watched: The value of each period of the metrics that were watched.
+    """
+
+    method: str
+    start: datetime
+    duration: float
+    workloads: Mapping[str, Series]
+    instances: Mapping[str, list[float]]
+    instance_hours: Mapping[str, float]
+    steps: tuple[Step, ...]
+    activities: Mapping[str, tuple[Activity, ...]]
+    notes: tuple[str, ...] = ()
+    watched: Mapping[MetricQuery, list[float | None]] = field(default_factory=dict)
+
+
+class Minutes:
+    """
+    Makes a series out of minutes.
+
+    Args:
+        latencies: Where those of the whole run are kept by who records them.
+            If omitted, they are not.
+    """
+
+    def __init__(self, latencies: Histogram | None = None) -> None:
+        self.minute = Minute()
+        self._refused: dict[str, list[float]] = {why: [] for why in REFUSAL_REASONS}
+        self._latencies: tuple[list[float | None], ...] = ([], [], [], [])
+        self._series = Series(
+            arrived=[],
+            served=[],
+            timed_out=[],
+            refused=self._refused,
+            waiting=[],
+            concurrency=[],
+            copies=[],
+            desired=[],
+            latency_mean=self._latencies[0],
+            latency_p50=self._latencies[1],
+            latency_p95=self._latencies[2],
+            latency_p99=self._latencies[3],
+            latencies=latencies,
+        )
+
+    def close(
+        self,
+        *,
+        waiting: float,
+        under_way: float,
+        copies: float,
+        desired: float,
+        latencies: Sequence[float | None],
+    ) -> None:
+        """
+        End a minute.
+
+        Args:
+            waiting: Requests in line now.
+
+            under_way: Requests without an answer now.
+
+            copies: Copies that serve now.
+
+            desired: Copies that are asked for now.
+
+            latencies: The mean and the percentiles of the minute, in seconds.
+        """
+        series, minute = self._series, self.minute
+        series.arrived.append(minute.arrived)
+        series.served.append(minute.served)
+        series.timed_out.append(minute.timed_out)
+        for why, each in self._refused.items():
+            each.append(minute.refused.get(why, 0.0))
+        series.waiting.append(waiting)
+        series.concurrency.append(under_way)
+        series.copies.append(copies)
+        series.desired.append(desired)
+        for column, value in zip(self._latencies, latencies, strict=True):
+            column.append(value)
+        self.minute = Minute()
+
+    @property
+    def series(self) -> Series:
+        """
+        What has been recorded.
+        """
+        return self._series
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,45 +229,6 @@ class Totals:
         return self.served + lost + self.under_way
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
-    """
-    What one run gives.
-
-    Args:
-        method: How it was computed: request by request, or in aggregate.
-
-        start: When it began.
-
-        duration: Seconds that were played out.
-
-        workloads: Each model, minute by minute.
-
-        instances: Instances that run at the end of each minute, by type.
-
-        instance_hours: Hours that instances ran, by type.
-
-        steps: What the fleet did: instances and copies that came and went.
-
-        activities: What scaling did, and why it did not, by model.
-
-        notes: What was assumed or estimated, with its source, one sentence each.
-
-        watched: The value of each period of the metrics that were watched.
-    """
-
-    method: str
-    start: datetime
-    duration: float
-    workloads: Mapping[str, Series]
-    instances: Mapping[str, list[float]]
-    instance_hours: Mapping[str, float]
-    steps: tuple[Step, ...]
-    activities: Mapping[str, tuple[Activity, ...]]
-    notes: tuple[str, ...] = ()
-    watched: Mapping[MetricQuery, list[float | None]] = field(default_factory=dict)
-
-
 @dataclass(slots=True)
 class Minute:
     """
@@ -181,80 +255,6 @@ class Minute:
         self.timed_out += timed_out
         for why, count in refused.items():
             self.refused[why] = self.refused.get(why, 0.0) + count
-
-
-class Minutes:
-    """
-    Makes a series out of minutes.
-
-    Args:
-        latencies: Where those of the whole run are kept by who records them.
-            If left out, they are not.
-    """
-
-    def __init__(self, latencies: Histogram | None = None) -> None:
-        self.minute = Minute()
-        self._refused: dict[str, list[float]] = {why: [] for why in REASONS}
-        self._latencies: tuple[list[float | None], ...] = ([], [], [], [])
-        self._series = Series(
-            arrived=[],
-            served=[],
-            timed_out=[],
-            refused=self._refused,
-            waiting=[],
-            concurrency=[],
-            copies=[],
-            desired=[],
-            latency_mean=self._latencies[0],
-            latency_p50=self._latencies[1],
-            latency_p95=self._latencies[2],
-            latency_p99=self._latencies[3],
-            latencies=latencies,
-        )
-
-    def close(
-        self,
-        *,
-        waiting: float,
-        under_way: float,
-        copies: float,
-        desired: float,
-        latencies: Sequence[float | None],
-    ) -> None:
-        """
-        End a minute.
-
-        Args:
-            waiting: Requests in line now.
-
-            under_way: Requests without an answer now.
-
-            copies: Copies that serve now.
-
-            desired: Copies that are asked for now.
-
-            latencies: The mean and the percentiles of the minute, in seconds.
-        """
-        series, minute = self._series, self.minute
-        series.arrived.append(minute.arrived)
-        series.served.append(minute.served)
-        series.timed_out.append(minute.timed_out)
-        for why, each in self._refused.items():
-            each.append(minute.refused.get(why, 0.0))
-        series.waiting.append(waiting)
-        series.concurrency.append(under_way)
-        series.copies.append(copies)
-        series.desired.append(desired)
-        for column, value in zip(self._latencies, latencies, strict=True):
-            column.append(value)
-        self.minute = Minute()
-
-    @property
-    def series(self) -> Series:
-        """
-        What has been recorded.
-        """
-        return self._series
 
 
 def summary(latencies: list[float], overhead: float) -> list[float | None]:

@@ -1,5 +1,10 @@
 """
-What SageMaker says of a model in metrics, every ten seconds.
+What SageMaker says of a model in metrics, every ten seconds: requests, accelerators and
+reservations, by instance and by copy.
+
+An accelerator is busy while its copy has something to do: that is what the driver
+counts, whatever the batch's size. An engine takes the memory for its KV cache when it
+starts, so that memory in use does not follow the load.
 """
 
 from __future__ import annotations
@@ -175,6 +180,13 @@ class Publisher:
             self._add(self._client_errors, time, Datapoint(errors, errors, 1.0, 1.0))
 
 
+def spread_of_seconds(values: Iterable[float], times: int = 1) -> Histogram:
+    """
+    Return single latencies in seconds as those metrics have them.
+    """
+    return spread_of(values, _MICROSECONDS, times)
+
+
 def spread_of(values: Iterable[float], scale: float = 1.0, times: int = 1) -> Histogram:
     """
     Return single values as they are kept for percentiles.
@@ -182,13 +194,6 @@ def spread_of(values: Iterable[float], scale: float = 1.0, times: int = 1) -> Hi
     spread = Histogram()
     spread.add((value * scale for value in values), times=times)
     return spread
-
-
-def spread_of_seconds(values: Iterable[float], times: int = 1) -> Histogram:
-    """
-    Return single latencies in seconds as those metrics have them.
-    """
-    return spread_of(values, _MICROSECONDS, times)
 
 
 class Gauges:
@@ -259,11 +264,37 @@ class Gauges:
         self._store.add(metric, time, Datapoint(value, 1.0, value, value))
 
 
+def busy_share(running: float, copies: int, *, is_even: bool) -> float:
+    """
+    Return which share of the time a copy has something to do, on average.
+
+    Requests that come at random are as many at once as Poisson has it; those that go
+    to the emptiest copy are on as many copies as there are requests.
+
+    Args:
+        running: How many requests all copies have, on average.
+
+        copies: How many there are.
+
+        is_even: Whether each request goes to the emptiest.
+    """
+    if not is_even:
+        return 1 - math.exp(-running / copies)
+    if running > _MANY:
+        return min(running / copies, 1.0)
+    chance = math.exp(-running)
+    idle = 0.0
+    for count in range(copies):
+        idle += (copies - count) * chance
+        chance *= running / (count + 1)
+    return 1 - idle / copies
+
+
 def _values(
     instance: Instance, copies: Sequence[tuple[Workload, Copy, float]]
 ) -> Mapping[str, float]:
     """
-    Return what one instance says.
+    Return the values that one instance publishes.
     """
     whole = nameplate(instance.instance_type)
     if whole is None or not whole.accelerators:
@@ -298,29 +329,3 @@ def _of(devices: float, name: str, count: float) -> dict[str, float]:
         name: _PERCENT * devices,
         f"{name}Normalized": _PERCENT * devices / count,
     }
-
-
-def busy_share(running: float, copies: int, *, is_even: bool) -> float:
-    """
-    Return which share of the time a copy has something to do, on average.
-
-    Requests that come at random are as many at once as Poisson has it; those that go
-    to the emptiest copy are on as many copies as there are requests.
-
-    Args:
-        running: How many requests all copies have, on average.
-
-        copies: How many there are.
-
-        is_even: Whether each request goes to the emptiest.
-    """
-    if not is_even:
-        return 1 - math.exp(-running / copies)
-    if running > _MANY:
-        return min(running / copies, 1.0)
-    chance = math.exp(-running)
-    idle = 0.0
-    for count in range(copies):
-        idle += (copies - count) * chance
-        chance *= running / (count + 1)
-    return 1 - idle / copies

@@ -1,5 +1,7 @@
 """
 A run request by request: each one arrives, waits, and is served or is not.
+
+The requests of an asynchronous endpoint all wait in one queue before its copies.
 """
 
 from __future__ import annotations
@@ -94,113 +96,37 @@ def router_of(scenario: Scenario, number: int) -> Router:
     return router
 
 
-def _copy_kind(scenario: Scenario) -> type[BatchingCopy]:
-    read = {query.metric.name for query in scenario.queries}
-    return TimedCopy if read & FIRSTS else BatchingCopy
-
-
-def _play_until(stage: Stage, lines: list[_Line], tick: float) -> None:
+class BacklogPublisher:
     """
-    Play out requests, and before each moment at which something else happens, that.
-    """
-    timeline, begin = stage.timeline, stage.begin
-    while (due := timeline.next) is not None and due - begin < tick:
-        for line in lines:
-            line.router.run_until(due - begin)
-        timeline.run_until(due)
-    for line in lines:
-        line.router.run_until(tick)
+    Puts what waits for an endpoint into the store, under the names of the guide's.
 
+    Args:
+        endpoint: The endpoint's name, which is the metrics' only dimension.
 
-class _Line:
-    """
-    One model: its requests, and what is written down of them.
+        store: Where the metrics go.
     """
 
-    def __init__(self, workload: Workload, router: Router, stage: Stage) -> None:
-        self.workload = workload
-        self.router = router
-        self.all_latencies = Histogram()
-        self.minutes = Minutes(self.all_latencies)
-        self._stage = stage
-        self._latencies: list[float] = []
-        endpoint = stage.scenario.endpoint
-        queries = stage.scenario.queries
-        self._publisher = Publisher(workload, endpoint, stage.store, queries)
-        self._backlog = BacklogPublisher(endpoint, stage.store)
+    def __init__(self, endpoint: str, store: MetricStore) -> None:
+        self._endpoint = endpoint
+        self._store = store
 
-    def busy(self, tick: float, seconds: float) -> dict[Copy, float]:
+    def publish(self, time: float, router: QueueRouter) -> None:
         """
-        Return for which share of the last seconds each copy had something to do.
+        Note what waits since a moment.
+
+        Where there is no copy, the guide says that target tracking starts one once
+        more waits than its target: the backlog is divided by one then.
         """
-        worked = self.router.take_worked(tick).items()
-        return {c: each / seconds for c, each in worked if isinstance(c, Copy)}
-
-    def note(self, tick: float) -> None:
-        """
-        Write down what happened in the last ten seconds.
-        """
-        router = self.router
-        tally = router.take(tick)
-        latencies = tally.latencies
-        self.minutes.minute.add(
-            tally.arrived, len(latencies), tally.timed_out, tally.refused
-        )
-        self._latencies += latencies
-        # Metrics of ten seconds stand under the moment at which those begin.
-        since = self._stage.begin + math.ceil(tick / TICK - 1) * TICK
-        if isinstance(router, QueueRouter):
-            self._backlog.publish(since, router)
-        else:
-            self._publish(since, tally)
-
-    def _publish(self, since: float, tally: Tally) -> None:
-        publisher, latencies = self._publisher, tally.latencies
-        loads = self.router.loads
-        no_capacity = tally.refused.get("no capacity", 0)
-        publisher.invoked(since, tally.arrived - no_capacity, len(loads))
-        if loads:
-            publisher.concurrent(since, sum(loads), len(loads), min(loads), max(loads))
-        if latencies:
-            publisher.answered(
-                since,
-                math.fsum(latencies),
-                len(latencies),
-                min(latencies),
-                max(latencies),
-                spread=spread_of_seconds(latencies) if publisher.wants_spread else None,
-            )
-        if publisher.wants_firsts:
-            publisher.begun(since, self.router.take_firsts())
-        refused = sum(tally.refused.values()) - no_capacity
-        publisher.failed(since, no_capacity, refused + tally.timed_out)
-
-    def close_minute(self) -> None:
-        """
-        End a minute.
-        """
-        router = self.router
-        overhead = self.workload.service.overhead_seconds
-        self.all_latencies.add(self._latencies, overhead)
-        self.minutes.close(
-            waiting=router.waiting,
-            under_way=router.under_way,
-            copies=router.serving,
-            desired=self._stage.desired(self.workload),
-            latencies=summary(self._latencies, overhead),
-        )
-        self._latencies.clear()
-
-
-@dataclass(slots=True)
-class _Request:
-    """
-    One request, from its arrival on.
-    """
-
-    arrived: float
-    prompt: int
-    answer: int
+        size, copies = router.under_way, router.serving
+        values = {
+            "ApproximateBacklogSize": float(size),
+            "ApproximateBacklogSizePerInstance": size / max(1, copies),
+            "ApproximateAgeOfOldestRequest": router.oldest,
+            "HasBacklogWithoutCapacity": float(bool(size) and not copies),
+        }
+        for name, value in values.items():
+            metric = Metric.of(SAGEMAKER, name, {"EndpointName": self._endpoint})
+            self._store.add(metric, time, Datapoint(value, 1.0, value, value))
 
 
 class QueueRouter(Router):
@@ -334,34 +260,110 @@ class QueueRouter(Router):
             )
 
 
-class BacklogPublisher:
+class _Line:
     """
-    Puts what waits for an endpoint into the store, under the names of the guide's.
-
-    Args:
-        endpoint: The endpoint's name, which is the metrics' only dimension.
-
-        store: Where the metrics go.
+    One model: its requests, and what is written down of them.
     """
 
-    def __init__(self, endpoint: str, store: MetricStore) -> None:
-        self._endpoint = endpoint
-        self._store = store
+    def __init__(self, workload: Workload, router: Router, stage: Stage) -> None:
+        self.workload = workload
+        self.router = router
+        self.all_latencies = Histogram()
+        self.minutes = Minutes(self.all_latencies)
+        self._stage = stage
+        self._latencies: list[float] = []
+        endpoint = stage.scenario.endpoint
+        queries = stage.scenario.queries
+        self._publisher = Publisher(workload, endpoint, stage.store, queries)
+        self._backlog = BacklogPublisher(endpoint, stage.store)
 
-    def publish(self, time: float, router: QueueRouter) -> None:
+    def busy(self, tick: float, seconds: float) -> dict[Copy, float]:
         """
-        Note what waits since a moment.
+        Return for which share of the last seconds each copy had something to do.
+        """
+        worked = self.router.take_worked(tick).items()
+        return {c: each / seconds for c, each in worked if isinstance(c, Copy)}
 
-        Where there is no copy, the guide says that target tracking starts one once
-        more waits than its target: the backlog is divided by one then.
+    def note(self, tick: float) -> None:
         """
-        size, copies = router.under_way, router.serving
-        values = {
-            "ApproximateBacklogSize": float(size),
-            "ApproximateBacklogSizePerInstance": size / max(1, copies),
-            "ApproximateAgeOfOldestRequest": router.oldest,
-            "HasBacklogWithoutCapacity": float(bool(size) and not copies),
-        }
-        for name, value in values.items():
-            metric = Metric.of(SAGEMAKER, name, {"EndpointName": self._endpoint})
-            self._store.add(metric, time, Datapoint(value, 1.0, value, value))
+        Write down what happened in the last ten seconds.
+        """
+        router = self.router
+        tally = router.take(tick)
+        latencies = tally.latencies
+        self.minutes.minute.add(
+            tally.arrived, len(latencies), tally.timed_out, tally.refused
+        )
+        self._latencies += latencies
+        # Metrics of ten seconds stand under the moment at which those begin.
+        since = self._stage.begin + math.ceil(tick / TICK - 1) * TICK
+        if isinstance(router, QueueRouter):
+            self._backlog.publish(since, router)
+        else:
+            self._publish(since, tally)
+
+    def _publish(self, since: float, tally: Tally) -> None:
+        publisher, latencies = self._publisher, tally.latencies
+        loads = self.router.loads
+        no_capacity = tally.refused.get("no capacity", 0)
+        publisher.invoked(since, tally.arrived - no_capacity, len(loads))
+        if loads:
+            publisher.concurrent(since, sum(loads), len(loads), min(loads), max(loads))
+        if latencies:
+            publisher.answered(
+                since,
+                math.fsum(latencies),
+                len(latencies),
+                min(latencies),
+                max(latencies),
+                spread=spread_of_seconds(latencies) if publisher.wants_spread else None,
+            )
+        if publisher.wants_firsts:
+            publisher.begun(since, self.router.take_firsts())
+        refused = sum(tally.refused.values()) - no_capacity
+        publisher.failed(since, no_capacity, refused + tally.timed_out)
+
+    def close_minute(self) -> None:
+        """
+        End a minute.
+        """
+        router = self.router
+        overhead = self.workload.service.overhead_seconds
+        self.all_latencies.add(self._latencies, overhead)
+        self.minutes.close(
+            waiting=router.waiting,
+            under_way=router.under_way,
+            copies=router.serving,
+            desired=self._stage.desired(self.workload),
+            latencies=summary(self._latencies, overhead),
+        )
+        self._latencies.clear()
+
+
+def _play_until(stage: Stage, lines: list[_Line], tick: float) -> None:
+    """
+    Play out requests, and before each moment at which something else happens, that.
+    """
+    timeline, begin = stage.timeline, stage.begin
+    while (due := timeline.next) is not None and due - begin < tick:
+        for line in lines:
+            line.router.run_until(due - begin)
+        timeline.run_until(due)
+    for line in lines:
+        line.router.run_until(tick)
+
+
+def _copy_kind(scenario: Scenario) -> type[BatchingCopy]:
+    read = {query.metric.name for query in scenario.queries}
+    return TimedCopy if read & FIRSTS else BatchingCopy
+
+
+@dataclass(slots=True)
+class _Request:
+    """
+    One request, from its arrival on.
+    """
+
+    arrived: float
+    prompt: int
+    answer: int

@@ -26,7 +26,7 @@ def run(scenario: Scenario, method: Method | None = None) -> Outcome:
         scenario: What runs, on what, for how long.
 
         method: ``requests`` follows each request, ``aggregate`` computes with rates.
-            If left out, requests are followed as long as they are few enough for that
+            If omitted, requests are followed as long as they are few enough for that
             to take seconds.
 
     Raises:

@@ -58,15 +58,15 @@ class Workload:
         service: What a copy takes for requests.
 
         needs: What each copy reserves of an instance.
-            If left out, the model is the variant's, with one copy on each instance.
+            If omitted, the model is the variant's, with one copy on each instance.
 
         copies: How many there are at the start; they serve from its first moment. Of no
             effect without needs, where there are pools.
-            If left out, it is one.
+            If omitted, it is one.
 
         bounds: Between which numbers scaling keeps the copies, or the instances of a
             model that is the variant's.
-            If left out, nothing scales.
+            If omitted, nothing scales.
 
         policies: What scales them.
 
@@ -74,27 +74,27 @@ class Workload:
 
         suspended: What of scaling is switched off: DynamicScalingIn,
             DynamicScalingOut, ScheduledScaling.
-            If left out, nothing is.
+            If omitted, nothing is.
 
         start_seconds: What a copy takes to start, with its image there.
-            If left out, it is that of the fleet's times.
+            If omitted, it is that of the fleet's times.
 
         image: What is pulled once for each instance.
-            If left out, all models have the same.
+            If omitted, all models have the same.
 
         timeout: Seconds that a client waits for an answer.
-            If left out, it is InvokeEndpoint's 60; a stream may take longer.
+            If omitted, it is InvokeEndpoint's 60; a stream may take longer.
 
         queue_limit: How many requests may wait in line at one copy; more are refused.
-            If left out, any number may.
+            If omitted, any number may.
 
         memory_share: Which part of its accelerators' memory the engine holds, the KV
             cache that it takes at its start included.
-            If left out, it is not known, and no metric says it.
+            If omitted, it is not known, and no metric says it.
         at_once: Of asynchronous inference, how many requests each copy is sent at the
             same time; all others wait in one queue before the copies, and none is
             refused. ``timeout`` is how long a copy may take for one.
-            If left out, requests go to the copies as they come.
+            If omitted, requests go to the copies as they come.
     """
 
     name: str
@@ -175,48 +175,48 @@ class Scenario:
         duration: Seconds that are played out.
 
         start: When it begins, a whole minute with a time zone: schedules and the
-            curves of days go by it. If left out, it is a Monday at midnight UTC.
+            curves of days go by it. If omitted, it is a Monday at midnight UTC.
 
         seed: What chance follows: the same seed gives the same log.
-            If left out, it is 0.
+            If omitted, it is 0.
 
         routing: To which copy a request goes: the one with the fewest outstanding, or
-            any. If left out, it is the one with the fewest.
+            any. If omitted, it is the one with the fewest.
 
         endpoint: The endpoint's name, which its metrics have.
-            If left out, it is ``endpoint``.
+            If omitted, it is ``endpoint``.
 
         variant: The name of a variant with components, which its metrics have.
-            If left out, it is ``AllTraffic``; a model that is the variant's has it as
+            If omitted, it is ``AllTraffic``; a model that is the variant's has it as
             its own name.
 
         pools: The instance types that the endpoint may use.
-            If left out, copies are there and no instances are counted: nothing scales.
+            If omitted, copies are there and no instances are counted: nothing scales.
 
         instances: How many there are at the start.
-            If left out, it is one.
+            If omitted, it is one.
 
-        minimum: How many there are at least. If left out, as many as at the start.
+        minimum: How many there are at least. If omitted, as many as at the start.
 
-        maximum: How many there are at most. If left out, as many as at the start.
+        maximum: How many there are at most. If omitted, as many as at the start.
 
         managed: Whether copies bring instances along and take them with them, as
             managed instance scaling has it.
-            If left out, they do not.
+            If omitted, they do not.
 
         scale_in: How managed instance scaling lets instances go.
 
         times: How long instances and copies take to come and to go.
-            If left out, the defaults of ``FleetTimes``.
+            If omitted, the defaults of ``FleetTimes``.
 
         capacity: How many instances of a type can be had, at a moment.
-            If left out, there is no end of them.
+            If omitted, there is no end of them.
 
         delays: How late metrics can be read.
-            If left out, the defaults of ``MetricDelays``.
+            If omitted, the defaults of ``MetricDelays``.
 
         watched: Metrics that are to be in the outcome, in a run of a day at most.
-            If left out, none is.
+            If omitted, none is.
     """
 
     workloads: tuple[Workload, ...]

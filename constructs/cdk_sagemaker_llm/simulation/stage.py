@@ -152,7 +152,7 @@ class Stage(Listener):
         self, method: str, workloads: Mapping[str, Series], *notes: str
     ) -> Outcome:
         """
-        Return what came of it all.
+        Return the outcome of the run.
         """
         for instance in list(self._since):
             self.instance_gone(instance)
@@ -234,7 +234,7 @@ class Stage(Listener):
 
 def notes_of(scenario: Scenario) -> list[str]:
     """
-    Say what of a scenario nobody has measured.
+    Return warnings for the parts of a scenario that nobody has measured.
     """
     notes = [
         f"the service times of {workload.name} are an estimate: "

@@ -1,5 +1,5 @@
 """
-Why a model cannot be staged.
+Why a model cannot be staged, and how long to wait before a busy server is asked again.
 """
 
 from __future__ import annotations
@@ -17,15 +17,9 @@ _ELSEWHERE = {"301", "PermanentRedirect", "AuthorizationHeaderMalformed"}
 _PAUSE = float(os.environ.get("STAGING_RETRY_SECONDS", "2"))
 
 
-class StagingError(Exception):
-    """
-    What stands in the way, and the way out, in one line for the stack's event.
-    """
-
-
 def bucket_failure(fault: ClientError, bucket: str) -> StagingError:
     """
-    Return what is the matter with a bucket.
+    Return an error that says what is wrong with a bucket.
 
     Args:
         fault: What S3 answered.
@@ -47,6 +41,12 @@ def bucket_failure(fault: ClientError, bucket: str) -> StagingError:
             f"({error.get('Message', code)}); let it in by their policies"
         )
     return StagingError(f"bucket {bucket}: {fault}")
+
+
+class StagingError(Exception):
+    """
+    What stands in the way, and the way out, in one line for the stack's event.
+    """
 
 
 def pause(attempt: int) -> None:

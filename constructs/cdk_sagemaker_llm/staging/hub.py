@@ -54,7 +54,7 @@ class HubFile:
 
 def list_files(order: Order) -> list[HubFile]:
     """
-    Return what the revision holds, in the order of the paths.
+    Return the files of the revision, in the order of their paths.
 
     Raises:
         StagingError: If the Hub does not have it, or does not show it.
@@ -153,7 +153,7 @@ def retried(order: Order, call: Callable[[], Result]) -> Result:
 
 def _refused(order: Order, fault: Exception) -> StagingError:
     has_token = bool(os.environ.get("HF_TOKEN"))
-    given = "the token that was given" if has_token else "no token"
+    token = "the token that was given" if has_token else "no token"
     if isinstance(fault, RevisionNotFoundError):
         return StagingError(
             f"{order.model_id} has no revision {order.revision}: it was removed, or "
@@ -161,13 +161,13 @@ def _refused(order: Order, fault: Exception) -> StagingError:
         )
     if isinstance(fault, GatedRepoError):
         return StagingError(
-            f"{order.model_id} is gated, and {given} has no access to it; accept its "
+            f"{order.model_id} is gated, and {token} has no access to it; accept its "
             "terms on the Hub, and pass the token of that account"
         )
     if isinstance(fault, RepositoryNotFoundError):
         return StagingError(
             f"the Hub has no repository {order.model_id}, or shows it to others than "
-            f"{given} only"
+            f"{token} only"
         )
     return StagingError(f"the Hub refused {order.title}: {_first_line(fault)}")
 

@@ -1,5 +1,8 @@
 """
 Mirroring an image in a build: ``python3 -m cdk_sagemaker_llm.staging.images``.
+
+It reads which image is wanted where, logs in to both registries, and copies the layers,
+several at once and none twice.
 """
 
 from __future__ import annotations
@@ -44,6 +47,19 @@ _PART = re.compile(r'(\w+)="([^"]*)"')
 _THREADS = 4
 
 
+def main() -> int:
+    """
+    Mirror what the environment asks for, and signal how it went.
+    """
+    return ended(
+        ImageOrder.from_environment,
+        mirror,
+        named=lambda order: order.digest,
+        otherwise="image",
+        failed="not mirrored",
+    )
+
+
 def mirror(order: ImageOrder) -> None:
     """
     Mirror an image, unless it is there.
@@ -66,99 +82,6 @@ def mirror(order: ImageOrder) -> None:
         target.put_manifest(one.digest, one)
     target.put_manifest(order.tag, manifests[-1])
     say(f"{order.title} is mirrored: {target.title}:{order.tag}")
-
-
-def _manifests(source: Registry, digest: str) -> Iterator[Manifest]:
-    """
-    Return what a digest stands for, and before it the images that it names: a registry
-    takes an index only after these.
-    """
-    found = source.manifest(digest)
-    if found.media_type in INDEXES:
-        for one in found.said.get("manifests", []):
-            yield from _manifests(source, one["digest"])
-    yield found
-
-
-def _blobs(manifests: Sequence[Manifest]) -> list[Blob]:
-    """
-    Return the layers and configurations of images, each once.
-    """
-    found = {
-        one["digest"]: Blob(one["digest"], one["size"])
-        for manifest in manifests
-        if manifest.media_type not in INDEXES
-        for one in (manifest.said["config"], *manifest.said["layers"])
-    }
-    return list(found.values())
-
-
-def _hold_platform(order: ImageOrder, source: Registry, root: Manifest) -> None:
-    """
-    Refuse an image that is built for other processors: it would fail at its start.
-    """
-    built_for = sorted(_platforms(source, root))
-    if order.platform in built_for:
-        return
-    raise StagingError(
-        f"{order.title} is built for {', '.join(built_for)}, and {order.platform} is "
-        "wanted; name the digest of that one"
-    )
-
-
-def _platforms(source: Registry, root: Manifest) -> set[str]:
-    if root.media_type in INDEXES:
-        named = [one.get("platform", {}) for one in root.said.get("manifests", [])]
-        return {_platform(one) for one in named}
-    return {_platform(json.loads(source.read_blob(root.said["config"]["digest"])))}
-
-
-def _platform(said: dict[str, str]) -> str:
-    return f"{said.get('os', 'unknown')}/{said.get('architecture', 'unknown')}"
-
-
-def _tell_of_tag(order: ImageOrder, source: Registry) -> None:
-    """
-    Say where a tag has moved on since its digest was taken.
-    """
-    if not order.source_tag:
-        return
-    now = source.digest_at(order.source_tag)
-    if now != order.digest:
-        said = now or "nothing"
-        say(f"{order.source_tag} of {source.title} stands for {said} now")
-
-
-def main() -> int:
-    """
-    Mirror what the environment asks for, and signal how it went.
-    """
-    return ended(
-        ImageOrder.from_environment,
-        mirror,
-        named=lambda order: order.digest,
-        otherwise="image",
-        failed="not mirrored",
-    )
-
-
-if __name__ == "__main__":
-    sys.exit(main())
-
-
-@dataclass(frozen=True, slots=True)
-class Blob:
-    """
-    A layer, or an image's configuration.
-
-    Args:
-        digest: Its digest, as ``sha256:...``.
-
-        size: Its bytes.
-    """
-
-    digest: str
-    size: int
 
 
 class Copying:
@@ -256,59 +179,61 @@ class Copying:
             )
 
 
-class _Pieces:
+@dataclass(frozen=True, slots=True)
+class Blob:
     """
-    A layer's bytes as they come, gone on with where the line breaks.
+    A layer, or an image's configuration.
+
+    Args:
+        digest: Its digest, as ``sha256:...``.
+
+        size: Its bytes.
     """
 
-    def __init__(self, source: Registry, blob: Blob) -> None:
-        self._source = source
-        self._blob = blob
-        self._hash = hashlib.sha256()
-        self._read = 0
+    digest: str
+    size: int
 
-    @property
-    def digest(self) -> str:
+
+def source_of(order: ImageOrder) -> Registry:
+    """
+    Return where an image is mirrored from.
+    """
+    if order.source_url:
+        return Registry(order.source_url, order.source_repository, OpenLogin())
+    login = EcrLogin(order.source_account, order.source_region)
+    return Registry(login.url, order.source_repository, login)
+
+
+class OpenLogin:
+    """
+    A login to a registry that lets everybody read, after it has handed out a token.
+    """
+
+    def __call__(self, challenge: str) -> str:
         """
-        The digest of what has come.
+        Return the header, as the registry's challenge says where to get it.
         """
-        return f"sha256:{self._hash.hexdigest()}"
-
-    def __iter__(self) -> Iterator[bytes]:
-        broken = 0
-        while self._read < self._blob.size:
-            try:
-                yield from self._some()
-                last = BusyError("the connection was closed")
-            except BusyError as fault:
-                last = fault
-            if self._read >= self._blob.size:
-                return
-            if broken == ATTEMPTS:
-                raise self._source.gave_up(last) from last
-            pause(broken)
-            broken += 1
-
-    def _some(self) -> Iterator[bytes]:
-        with self._source.open_blob(self._blob.digest, self._read) as stream:
-            while piece := _next_of(stream):
-                self._hash.update(piece)
-                self._read += len(piece)
-                yield piece
+        parts = dict(_PART.findall(challenge))
+        if not challenge.lower().startswith("bearer ") or "realm" not in parts:
+            return ""
+        realm = parts.pop("realm")
+        if not realm.startswith(("https://", "http://")):
+            raise StagingError(f"a registry hands out tokens at no address: {realm!r}")
+        address = f"{realm}?{urllib.parse.urlencode(parts)}"
+        try:
+            with urllib.request.urlopen(address, timeout=_SECONDS) as answer:  # noqa: S310 - held just above
+                found = json.loads(answer.read())
+        except (OSError, HTTPException, ValueError) as fault:
+            raise BusyError(f"no token from {realm}: {fault}") from fault
+        return f"Bearer {found.get('token') or found.get('access_token', '')}"
 
 
-def _next_of(stream: object) -> bytes:
-    # Only reading is tried here: what breaks where it is sent is another's matter.
-    try:
-        piece: bytes = stream.read(_CHUNK)  # type: ignore[attr-defined] # an answer
-    except BREAKS as fault:
-        raise BusyError(str(fault) or type(fault).__name__) from fault
-    return piece
-
-
-def _pace(size: int, seconds: float) -> str:
-    rate = size / 1e6 / max(seconds, 0.001)
-    return f"in {seconds:.0f} s ({rate:.0f} MB/s)"
+def target_of(order: ImageOrder) -> Registry:
+    """
+    Return where an image is mirrored to.
+    """
+    login = EcrLogin()
+    return Registry(login.url, order.repository, login)
 
 
 class EcrLogin:
@@ -347,48 +272,6 @@ class EcrLogin:
                 "of another partition never does"
             ) from fault
         return found["proxyEndpoint"], f"Basic {found['authorizationToken']}"
-
-
-class OpenLogin:
-    """
-    A login to a registry that lets everybody read, after it has handed out a token.
-    """
-
-    def __call__(self, challenge: str) -> str:
-        """
-        Return the header, as the registry's challenge says where to get it.
-        """
-        said = dict(_PART.findall(challenge))
-        if not challenge.lower().startswith("bearer ") or "realm" not in said:
-            return ""
-        realm = said.pop("realm")
-        if not realm.startswith(("https://", "http://")):
-            raise StagingError(f"a registry hands out tokens at no address: {realm!r}")
-        asked = f"{realm}?{urllib.parse.urlencode(said)}"
-        try:
-            with urllib.request.urlopen(asked, timeout=_SECONDS) as answer:  # noqa: S310 - held just above
-                found = json.loads(answer.read())
-        except (OSError, HTTPException, ValueError) as fault:
-            raise BusyError(f"no token from {realm}: {fault}") from fault
-        return f"Bearer {found.get('token') or found.get('access_token', '')}"
-
-
-def source_of(order: ImageOrder) -> Registry:
-    """
-    Return where an image is mirrored from.
-    """
-    if order.source_url:
-        return Registry(order.source_url, order.source_repository, OpenLogin())
-    login = EcrLogin(order.source_account, order.source_region)
-    return Registry(login.url, order.source_repository, login)
-
-
-def target_of(order: ImageOrder) -> Registry:
-    """
-    Return where an image is mirrored to.
-    """
-    login = EcrLogin()
-    return Registry(login.url, order.repository, login)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -452,3 +335,123 @@ class ImageOrder:
         The image, as messages name it.
         """
         return f"{self.source_repository}@{self.digest[:_SHORT]}"
+
+
+def _manifests(source: Registry, digest: str) -> Iterator[Manifest]:
+    """
+    Return what a digest stands for, and before it the images that it names: a registry
+    takes an index only after these.
+    """
+    found = source.manifest(digest)
+    if found.media_type in INDEXES:
+        for one in found.parsed.get("manifests", []):
+            yield from _manifests(source, one["digest"])
+    yield found
+
+
+def _hold_platform(order: ImageOrder, source: Registry, root: Manifest) -> None:
+    """
+    Refuse an image that is built for other processors: it would fail at its start.
+    """
+    built_for = sorted(_platforms(source, root))
+    if order.platform in built_for:
+        return
+    raise StagingError(
+        f"{order.title} is built for {', '.join(built_for)}, and {order.platform} is "
+        "wanted; name the digest of that one"
+    )
+
+
+def _tell_of_tag(order: ImageOrder, source: Registry) -> None:
+    """
+    Say where a tag has moved on since its digest was taken.
+    """
+    if not order.source_tag:
+        return
+    now = source.digest_at(order.source_tag)
+    if now != order.digest:
+        state = now or "nothing"
+        say(f"{order.source_tag} of {source.title} stands for {state} now")
+
+
+def _blobs(manifests: Sequence[Manifest]) -> list[Blob]:
+    """
+    Return the layers and configurations of images, each once.
+    """
+    found = {
+        one["digest"]: Blob(one["digest"], one["size"])
+        for manifest in manifests
+        if manifest.media_type not in INDEXES
+        for one in (manifest.parsed["config"], *manifest.parsed["layers"])
+    }
+    return list(found.values())
+
+
+def _pace(size: int, seconds: float) -> str:
+    rate = size / 1e6 / max(seconds, 0.001)
+    return f"in {seconds:.0f} s ({rate:.0f} MB/s)"
+
+
+class _Pieces:
+    """
+    A layer's bytes as they come, gone on with where the line breaks.
+    """
+
+    def __init__(self, source: Registry, blob: Blob) -> None:
+        self._source = source
+        self._blob = blob
+        self._hash = hashlib.sha256()
+        self._read = 0
+
+    @property
+    def digest(self) -> str:
+        """
+        The digest of what has come.
+        """
+        return f"sha256:{self._hash.hexdigest()}"
+
+    def __iter__(self) -> Iterator[bytes]:
+        broken = 0
+        while self._read < self._blob.size:
+            try:
+                yield from self._some()
+                last = BusyError("the connection was closed")
+            except BusyError as fault:
+                last = fault
+            if self._read >= self._blob.size:
+                return
+            if broken == ATTEMPTS:
+                raise self._source.gave_up(last) from last
+            pause(broken)
+            broken += 1
+
+    def _some(self) -> Iterator[bytes]:
+        with self._source.open_blob(self._blob.digest, self._read) as stream:
+            while piece := _next_of(stream):
+                self._hash.update(piece)
+                self._read += len(piece)
+                yield piece
+
+
+def _platforms(source: Registry, root: Manifest) -> set[str]:
+    if root.media_type in INDEXES:
+        named = [one.get("platform", {}) for one in root.parsed.get("manifests", [])]
+        return {_platform(one) for one in named}
+    return {_platform(json.loads(source.read_blob(root.parsed["config"]["digest"])))}
+
+
+def _next_of(stream: object) -> bytes:
+    # Only reading is tried here: what breaks where it is sent is another's matter.
+    try:
+        piece: bytes = stream.read(_CHUNK)  # type: ignore[attr-defined] # an answer
+    except BREAKS as fault:
+        raise BusyError(str(fault) or type(fault).__name__) from fault
+    return piece
+
+
+def _platform(platform: dict[str, str]) -> str:
+    return f"{platform.get('os', 'unknown')}/{platform.get('architecture', 'unknown')}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

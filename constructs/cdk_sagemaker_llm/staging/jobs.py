@@ -15,9 +15,14 @@ from typing import Any
 import boto3
 from boto3.s3.transfer import TransferConfig
 
-from cdk_sagemaker_llm.staging.listing import objects
+from cdk_sagemaker_llm.staging.prefix import (
+    JOBS,
+    MANIFEST_ENDING,
+    NOTE,
+    StagedPrefix,
+    objects,
+)
 from cdk_sagemaker_llm.staging.signalling import say, signal
-from cdk_sagemaker_llm.staging.wanted import JOBS, MANIFEST, NOTE, Wanted
 
 _PROCESSING, _TRAINING = "processing", "training"
 _INPUT = {_PROCESSING: "/opt/ml/processing/input", _TRAINING: "/opt/ml/input/data"}
@@ -30,58 +35,58 @@ _MADE = "output/model/"
 _PARTS = TransferConfig(multipart_chunksize=256 * 2**20, max_concurrency=20)
 
 
-def start(wanted: Wanted, token: str) -> None:
+def start(prefix: StagedPrefix, token: str) -> None:
     """
     Start the job that an order asks for; the same token is one job.
     """
-    asked = json.loads(wanted.order)
-    name = f"{asked['name']}-{token}"[:_NAME_LENGTH].rstrip("-")
+    order = json.loads(prefix.order)
+    name = f"{order['name']}-{token}"[:_NAME_LENGTH].rstrip("-")
     s3 = boto3.client("s3")
-    folder = f"{wanted.jobs}{name}/"
+    folder = f"{prefix.jobs}{name}/"
     s3.put_object(
-        Bucket=wanted.bucket,
+        Bucket=prefix.bucket,
         Key=f"{folder}properties/serving.properties",
-        Body=asked["properties"].encode(),
+        Body=order["properties"].encode(),
     )
     kept = ("compiled", "folder", "needed")
-    note = {"handle": wanted.handle, **{each: asked[each] for each in kept}}
+    note = {"handle": prefix.handle, **{each: order[each] for each in kept}}
     s3.put_object(
-        Bucket=wanted.bucket, Key=_note(wanted.base, name), Body=json.dumps(note)
+        Bucket=prefix.bucket, Key=_note(prefix.base, name), Body=json.dumps(note)
     )
-    place = f"s3://{wanted.bucket}/{folder}"
+    place = f"s3://{prefix.bucket}/{folder}"
     sagemaker = boto3.client("sagemaker")
     try:
-        if asked["kind"] == _PROCESSING:
-            sagemaker.create_processing_job(**processing_request(asked, name, place))
+        if order["kind"] == _PROCESSING:
+            sagemaker.create_processing_job(**processing_request(order, name, place))
         else:
-            sagemaker.create_training_job(**training_request(asked, name, place))
+            sagemaker.create_training_job(**training_request(order, name, place))
     except sagemaker.exceptions.ResourceInUse:
         say(f"{name} was started before")
         return
-    say(f"{wanted.uri} is compiled by {name}")
+    say(f"{prefix.uri} is compiled by {name}")
 
 
 def processing_request(
-    asked: Mapping[str, Any], name: str, place: str
+    order: Mapping[str, Any], name: str, place: str
 ) -> dict[str, Any]:
     """
-    Return what CreateProcessingJob is asked.
+    Return the request of CreateProcessingJob.
 
     Args:
-        asked: The order.
+        order: The order.
 
         name: The job's name.
 
         place: The job's own folder on S3.
     """
     folder = _INPUT[_PROCESSING]
-    inputs = {"model": asked["weights"], "properties": f"{place}properties/"}
+    inputs = {"model": order["weights"], "properties": f"{place}properties/"}
     return {
         "ProcessingJobName": name,
-        "RoleArn": asked["role"],
+        "RoleArn": order["role"],
         "AppSpecification": {
-            "ImageUri": asked["image"],
-            "ContainerArguments": arguments(asked, _PROCESSING),
+            "ImageUri": order["image"],
+            "ContainerArguments": arguments(order, _PROCESSING),
         },
         "ProcessingInputs": [
             {
@@ -110,29 +115,29 @@ def processing_request(
         "ProcessingResources": {
             "ClusterConfig": {
                 "InstanceCount": 1,
-                "InstanceType": asked["instance_type"],
-                "VolumeSizeInGB": asked["volume_gib"],
+                "InstanceType": order["instance_type"],
+                "VolumeSizeInGB": order["volume_gib"],
             }
         },
-        "StoppingCondition": {"MaxRuntimeInSeconds": asked["seconds"]},
+        "StoppingCondition": {"MaxRuntimeInSeconds": order["seconds"]},
         # All that it reads is brought to it.
         "NetworkConfig": {"EnableNetworkIsolation": True},
     }
 
 
-def training_request(asked: Mapping[str, Any], name: str, place: str) -> dict[str, Any]:
+def training_request(order: Mapping[str, Any], name: str, place: str) -> dict[str, Any]:
     """
     Return what CreateTrainingJob is asked; its arguments are those of
     ``processing_request``.
     """
-    inputs = {"model": asked["weights"], "properties": f"{place}properties/"}
+    inputs = {"model": order["weights"], "properties": f"{place}properties/"}
     return {
         "TrainingJobName": name,
-        "RoleArn": asked["role"],
+        "RoleArn": order["role"],
         "AlgorithmSpecification": {
-            "TrainingImage": asked["image"],
+            "TrainingImage": order["image"],
             "TrainingInputMode": "File",
-            "ContainerArguments": arguments(asked, _TRAINING),
+            "ContainerArguments": arguments(order, _TRAINING),
         },
         "InputDataConfig": [
             {
@@ -150,20 +155,20 @@ def training_request(asked: Mapping[str, Any], name: str, place: str) -> dict[st
         },
         "ResourceConfig": {
             "InstanceCount": 1,
-            "InstanceType": asked["instance_type"],
-            "VolumeSizeInGB": asked["volume_gib"],
+            "InstanceType": order["instance_type"],
+            "VolumeSizeInGB": order["volume_gib"],
         },
-        "StoppingCondition": {"MaxRuntimeInSeconds": asked["seconds"]},
+        "StoppingCondition": {"MaxRuntimeInSeconds": order["seconds"]},
         "EnableNetworkIsolation": True,
     }
 
 
-def arguments(asked: Mapping[str, Any], kind: str) -> list[str]:
+def arguments(order: Mapping[str, Any], kind: str) -> list[str]:
     """
     Return the command, with the folders that a job of this kind has.
     """
     folders = {"{input}": _INPUT[kind], "{output}": _OUTPUT[kind]}
-    found = list(asked["arguments"])
+    found = list(order["arguments"])
     for name, folder in folders.items():
         found = [each.replace(name, folder) for each in found]
     return found
@@ -195,8 +200,8 @@ def tell(event: Mapping[str, Any]) -> None:
 
 
 def _why(job: Mapping[str, Any]) -> str:
-    said = [job.get("FailureReason", ""), job.get("ExitMessage", "")]
-    return "; ".join(filter(None, said)) or "it says no reason"
+    reasons = [job.get("FailureReason", ""), job.get("ExitMessage", "")]
+    return "; ".join(filter(None, reasons)) or "it says no reason"
 
 
 def _note(base: str, name: str) -> str:
@@ -243,7 +248,7 @@ class Made:
         Whether engines are in place already: the same event may come twice, and two
         stacks may have compiled at once. What endpoints read is not written over.
         """
-        manifest = self._base + MANIFEST
+        manifest = self._base + MANIFEST_ENDING
         return any(key == "" for key, _ in self._sizes(manifest))
 
     def _place(self, note: Mapping[str, Any]) -> str:
@@ -271,7 +276,7 @@ class Made:
         }
         self._s3.put_object(
             Bucket=self._bucket,
-            Key=self._base + MANIFEST,
+            Key=self._base + MANIFEST_ENDING,
             Body=json.dumps(manifest, indent=1, sort_keys=True).encode(),
             ContentType="application/json",
         )

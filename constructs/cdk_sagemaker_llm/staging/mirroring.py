@@ -11,8 +11,8 @@ from typing import Any
 import boto3
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.staging import ended
-from cdk_sagemaker_llm.staging.beginning import (
+from cdk_sagemaker_llm.staging import builds
+from cdk_sagemaker_llm.staging.builds import (
     answered,
     is_new,
     signal_done,
@@ -30,42 +30,47 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
     if "RequestType" in event:
         answered(event, _act, nothing="nothing-mirrored")
     else:
-        ended.tell(event)
+        builds.tell(event)
 
 
 def _act(event: Mapping[str, Any]) -> str:
-    asked = event["ResourceProperties"]
+    properties = event["ResourceProperties"]
     # An image is kept: other stacks, and roll-backs, may need it.
     if event["RequestType"] == "Delete":
-        stop_builds(asked["Project"], asked["Handle"])
+        stop_builds(properties["Project"], properties["Handle"])
         return str(event["PhysicalResourceId"])
     if is_new(event):
-        _begin(asked, token_of(event))
-    return f"{asked['Repository']}@{asked['Digest']}"
+        _begin(properties, token_of(event))
+    return f"{properties['Repository']}@{properties['Digest']}"
 
 
-def _begin(asked: Mapping[str, str], token: str) -> None:
-    if _is_mirrored(asked):
-        say(f"{asked['Digest']} is mirrored already")
-        signal_done(asked["Handle"], unique_id=asked["Digest"])
+def _begin(properties: Mapping[str, str], token: str) -> None:
+    if _is_mirrored(properties):
+        say(f"{properties['Digest']} is mirrored already")
+        signal_done(properties["Handle"], unique_id=properties["Digest"])
         return
     build = start_build(
-        asked["Project"], token, order=asked["Order"], handle=asked["Handle"]
+        properties["Project"],
+        token,
+        order=properties["Order"],
+        handle=properties["Handle"],
     )
-    say(f"{asked['Digest']} is mirrored by {build}")
+    say(f"{properties['Digest']} is mirrored by {build}")
 
 
-def _is_mirrored(asked: Mapping[str, str]) -> bool:
+def _is_mirrored(properties: Mapping[str, str]) -> bool:
     """
     Whether the repository has the image under its tag, which it gets last.
     """
-    wanted = {"imageTag": asked["Tag"]}
+    image = {"imageTag": properties["Tag"]}
     try:
         found = boto3.client("ecr").describe_images(
-            repositoryName=asked["Repository"], imageIds=[wanted]
+            repositoryName=properties["Repository"], imageIds=[image]
         )
     except ClientError as fault:
         if fault.response["Error"]["Code"] == "ImageNotFoundException":
             return False
         raise
-    return any(one["imageDigest"] == asked["Digest"] for one in found["imageDetails"])
+    return any(
+        one["imageDigest"] == properties["Digest"] for one in found["imageDetails"]
+    )

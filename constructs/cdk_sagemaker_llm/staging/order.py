@@ -62,9 +62,9 @@ class Order:
             StagingError: If it is not there, or cannot be read.
         """
         try:
-            said = json.loads(environment[VARIABLE])
-            patterns = {name: tuple(said.get(name, ())) for name in _PATTERNS}
-            return cls(**{**said, **patterns})
+            values = json.loads(environment[VARIABLE])
+            patterns = {name: tuple(values.get(name, ())) for name in _PATTERNS}
+            return cls(**{**values, **patterns})
         except (KeyError, ValueError, TypeError, AttributeError) as fault:
             raise StagingError(f"{VARIABLE} is not what it should be: {fault}") from (
                 fault

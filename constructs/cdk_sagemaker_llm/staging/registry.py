@@ -82,12 +82,12 @@ class Manifest:
         return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
 
     @property
-    def said(self) -> dict[str, Any]:
+    def parsed(self) -> dict[str, Any]:
         """
         What they say.
         """
-        said: dict[str, Any] = json.loads(self.content)
-        return said
+        parsed: dict[str, Any] = json.loads(self.content)
+        return parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ class Registry:
         Raises:
             StagingError: If it is not there, or is another one than its digest says.
         """
-        asked = f"{self._base}/manifests/{reference}"
-        answer = self._whole("GET", asked, _ACCEPT)
+        path = f"{self._base}/manifests/{reference}"
+        answer = self._whole("GET", path, _ACCEPT)
         kind = answer.headers.get("Content-Type", "").partition(";")[0]
         found = Manifest(answer.content, kind)
         if reference.startswith("sha256:") and found.digest != reference:
@@ -142,8 +142,8 @@ class Registry:
         """
         Return the digest of what is at a tag; ``None`` where nothing is.
         """
-        asked = f"{self._base}/manifests/{reference}"
-        found = self._head(asked, _ACCEPT)
+        path = f"{self._base}/manifests/{reference}"
+        found = self._head(path, _ACCEPT)
         return None if found is None else found.get("Docker-Content-Digest", "")
 
     def has_blob(self, digest: str) -> bool:
@@ -166,7 +166,7 @@ class Registry:
 
     def open_blob(self, digest: str, start: int = 0) -> http.client.HTTPResponse:
         """
-        Return what reads a layer, from a byte on.
+        Return a reader of a layer, from a byte on.
 
         Raises:
             StagingError: If it is not given.
@@ -206,9 +206,9 @@ class Registry:
             BusyError: If another attempt may do.
         """
         mark = "&" if "?" in place else "?"
-        asked = f"{place}{mark}digest={urllib.parse.quote(digest, safe='')}"
+        path = f"{place}{mark}digest={urllib.parse.quote(digest, safe='')}"
         # Once alone: where the answer is lost, the layer may be there.
-        with self._ask("PUT", asked, _BYTES, b""):
+        with self._ask("PUT", path, _BYTES, b""):
             pass
 
     def put_manifest(self, reference: str, manifest: Manifest) -> None:
@@ -216,8 +216,8 @@ class Registry:
         Put a manifest there, whose layers are there already.
         """
         headers = {"Content-Type": manifest.media_type}
-        asked = f"{self._base}/manifests/{reference}"
-        self._whole("PUT", asked, headers, manifest.content)
+        path = f"{self._base}/manifests/{reference}"
+        self._whole("PUT", path, headers, manifest.content)
 
     def gave_up(self, last: BusyError) -> StagingError:
         """
@@ -256,7 +256,7 @@ class Registry:
             except BusyError as fault:
                 last = fault
             except BREAKS as fault:
-                last = BusyError(_told(fault))
+                last = BusyError(_reason(fault))
             pause(attempt)
         raise self.gave_up(last) from last
 
@@ -306,7 +306,7 @@ class Registry:
         except urllib.error.HTTPError as fault:
             raise self._fault(request, fault) from fault
         except BREAKS as fault:
-            raise BusyError(_told(fault)) from fault
+            raise BusyError(_reason(fault)) from fault
         return answer
 
     def _location(self, headers: http.client.HTTPMessage) -> str:
@@ -315,8 +315,8 @@ class Registry:
     def _fault(
         self, request: urllib.request.Request, fault: urllib.error.HTTPError
     ) -> Exception:
-        code, said = _error(fault)
-        status = f"{fault.code} {fault.reason}" + (f": {said}" if said else "")
+        code, message = _error(fault)
+        status = f"{fault.code} {fault.reason}" + (f": {message}" if message else "")
         method = request.get_method()
         challenge = fault.headers.get("WWW-Authenticate", "")
         if fault.code == HTTPStatus.UNAUTHORIZED and challenge:
@@ -346,7 +346,7 @@ class Registry:
 
 class _ChallengedError(Exception):
     """
-    A registry wants to know who asks.
+    A registry asks for a login.
     """
 
     def __init__(self, status: str, challenge: str) -> None:
@@ -383,5 +383,5 @@ def _error(fault: urllib.error.HTTPError) -> tuple[str, str]:
         return "", " ".join(text.split())[:_ERROR_LENGTH]
 
 
-def _told(fault: Exception) -> str:
+def _reason(fault: Exception) -> str:
     return str(getattr(fault, "reason", fault)) or type(fault).__name__

@@ -1,5 +1,6 @@
 """
-Telling CloudFormation how it went: a wait condition, and a custom resource.
+Saying how staging went: in the log, to CloudFormation by a wait condition or a custom
+resource, and by a worker's exit status.
 """
 
 from __future__ import annotations
@@ -20,47 +21,6 @@ _LONGEST = 3000
 _SECONDS = 60
 
 Work = TypeVar("Work")
-
-
-def signal(url: str, *, unique_id: str, reason: str = "") -> None:
-    """
-    Signal success to a wait condition, or failure with its reason.
-
-    Args:
-        url: The handle's presigned address.
-
-        unique_id: What is signalled of; the same is counted once.
-
-        reason: Why it failed. If left out, it succeeded.
-    """
-    body = {
-        "Status": "FAILURE" if reason else "SUCCESS",
-        "Reason": shortened(reason or "staged"),
-        "UniqueId": unique_id,
-        "Data": "",
-    }
-    put(url, body)
-
-
-def put(url: str, body: Mapping[str, object]) -> None:
-    """
-    Put JSON at a presigned address.
-
-    Raises:
-        OSError: If it is not taken.
-        ValueError: If it is no address of that kind.
-    """
-    if not url.startswith(("https://", "http://")):
-        raise ValueError(f"url must be a presigned address, got {url!r}")
-    request = urllib.request.Request(  # noqa: S310 - held just above
-        url,
-        data=json.dumps(body).encode(),
-        method="PUT",
-        # The signature covers an empty content type.
-        headers={"Content-Type": ""},
-    )
-    with urllib.request.urlopen(request, timeout=_SECONDS):  # noqa: S310 - as above
-        pass
 
 
 def answer(event: Mapping[str, Any], made: str, reason: str) -> None:
@@ -84,23 +44,6 @@ def answer(event: Mapping[str, Any], made: str, reason: str) -> None:
         "Data": {},
     }
     put(event["ResponseURL"], body)
-
-
-def shortened(reason: str) -> str:
-    """
-    Return of a reason what an answer has room for, in the bytes of its JSON.
-    """
-    kept = reason[:_LONGEST]
-    while len(json.dumps(kept)) > _LONGEST + len('""'):
-        kept = kept[: len(kept) * 9 // 10]
-    return kept
-
-
-def say(line: str) -> None:
-    """
-    Write a line at once: whoever looks at the log of a build waits for it.
-    """
-    print(line, flush=True)  # noqa: T201 - the log of a build is its output
 
 
 def ended(
@@ -143,3 +86,61 @@ def ended(
     if handle:
         signal(handle, unique_id=unique_id, reason=reason)
     return 1 if reason else 0
+
+
+def signal(url: str, *, unique_id: str, reason: str = "") -> None:
+    """
+    Signal success to a wait condition, or failure with its reason.
+
+    Args:
+        url: The handle's presigned address.
+
+        unique_id: What is signalled of; the same is counted once.
+
+        reason: Why it failed. If omitted, it succeeded.
+    """
+    body = {
+        "Status": "FAILURE" if reason else "SUCCESS",
+        "Reason": shortened(reason or "staged"),
+        "UniqueId": unique_id,
+        "Data": "",
+    }
+    put(url, body)
+
+
+def put(url: str, body: Mapping[str, object]) -> None:
+    """
+    Put JSON at a presigned address.
+
+    Raises:
+        OSError: If it is not taken.
+        ValueError: If it is no address of that kind.
+    """
+    if not url.startswith(("https://", "http://")):
+        raise ValueError(f"url must be a presigned address, got {url!r}")
+    request = urllib.request.Request(  # noqa: S310 - held just above
+        url,
+        data=json.dumps(body).encode(),
+        method="PUT",
+        # The signature covers an empty content type.
+        headers={"Content-Type": ""},
+    )
+    with urllib.request.urlopen(request, timeout=_SECONDS):  # noqa: S310 - as above
+        pass
+
+
+def shortened(reason: str) -> str:
+    """
+    Return of a reason what an answer has room for, in the bytes of its JSON.
+    """
+    kept = reason[:_LONGEST]
+    while len(json.dumps(kept)) > _LONGEST + len('""'):
+        kept = kept[: len(kept) * 9 // 10]
+    return kept
+
+
+def say(line: str) -> None:
+    """
+    Write a line at once: whoever looks at the log of a build waits for it.
+    """
+    print(line, flush=True)  # noqa: T201 - the log of a build is its output

@@ -12,8 +12,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.staging import ended, jobs
-from cdk_sagemaker_llm.staging.beginning import (
+from cdk_sagemaker_llm.staging import builds, jobs
+from cdk_sagemaker_llm.staging.builds import (
     answered,
     is_new,
     signal_done,
@@ -23,8 +23,8 @@ from cdk_sagemaker_llm.staging.beginning import (
     token_of,
 )
 from cdk_sagemaker_llm.staging.failures import bucket_failure
+from cdk_sagemaker_llm.staging.prefix import Ownership, StagedPrefix
 from cdk_sagemaker_llm.staging.signalling import say
-from cdk_sagemaker_llm.staging.wanted import Ownership, Wanted
 
 _NOTHING_MADE = "nothing-staged"
 _NO_BUCKET = "NoSuchBucket"
@@ -37,28 +37,28 @@ def handler(event: Mapping[str, Any], _context: object) -> None:
     if "RequestType" in event:
         answered(event, _act, nothing=_NOTHING_MADE)
     elif event["source"] == "aws.codebuild":
-        ended.tell(event)
+        builds.tell(event)
     else:
         jobs.tell(event)
 
 
 def _act(event: Mapping[str, Any]) -> str:
-    wanted = Wanted.of(event, "ResourceProperties")
+    place = StagedPrefix.of(event, "ResourceProperties")
     if event["RequestType"] == "Delete":
-        if wanted.project:
-            stop_builds(wanted.project, wanted.handle)
+        if place.project:
+            stop_builds(place.project, place.handle)
         else:
-            stop_jobs(wanted)
-        _release(wanted, str(event["PhysicalResourceId"]))
+            stop_jobs(place)
+        _release(place, str(event["PhysicalResourceId"]))
         return str(event["PhysicalResourceId"])
     if is_new(event):
-        _begin(wanted, token_of(event))
-    return wanted.uri
+        _begin(place, token_of(event))
+    return place.uri
 
 
-def _release(wanted: Wanted, made: str) -> None:
+def _release(place: StagedPrefix, made: str) -> None:
     try:
-        Ownership(wanted).release()
+        Ownership(place).release()
     except ClientError as fault:
         # What could not be begun, or is gone with its bucket, holds no roll-back up.
         if made != _NOTHING_MADE and fault.response["Error"]["Code"] != _NO_BUCKET:
@@ -66,26 +66,26 @@ def _release(wanted: Wanted, made: str) -> None:
         say(f"there is nothing to release: {fault}")
 
 
-def _is_staged(wanted: Wanted) -> bool:
+def _is_staged(place: StagedPrefix) -> bool:
     """
     Mark that the stack wants it, and look whether it is there.
     """
-    ownership = Ownership(wanted)
+    ownership = Ownership(place)
     try:
         ownership.claim()
         return ownership.is_staged()
     except ClientError as fault:
-        raise bucket_failure(fault, wanted.bucket) from fault
+        raise bucket_failure(fault, place.bucket) from fault
 
 
-def _begin(wanted: Wanted, token: str) -> None:
-    if _is_staged(wanted):
-        say(f"{wanted.uri} is staged already")
-        signal_done(wanted.handle, unique_id=wanted.manifest)
-    elif wanted.project:
+def _begin(place: StagedPrefix, token: str) -> None:
+    if _is_staged(place):
+        say(f"{place.uri} is staged already")
+        signal_done(place.handle, unique_id=place.manifest)
+    elif place.project:
         build = start_build(
-            wanted.project, token, order=wanted.order, handle=wanted.handle
+            place.project, token, order=place.order, handle=place.handle
         )
-        say(f"{wanted.uri} is staged by {build}")
+        say(f"{place.uri} is staged by {build}")
     else:
-        jobs.start(wanted, token)
+        jobs.start(place, token)

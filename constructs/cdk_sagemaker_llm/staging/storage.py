@@ -16,8 +16,8 @@ from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.staging.failures import StagingError, bucket_failure
 from cdk_sagemaker_llm.staging.hub import HubFile
-from cdk_sagemaker_llm.staging.listing import objects
 from cdk_sagemaker_llm.staging.order import Order
+from cdk_sagemaker_llm.staging.prefix import objects
 
 # S3 keeps this beside an object: what was held against the Hub before it went there.
 _DIGEST = "hub-digest"
@@ -49,10 +49,10 @@ class Storage:
             return False
         key = {"Bucket": self._order.bucket, "Key": self._order.manifest}
         try:
-            said = json.loads(self._s3.get_object(**key)["Body"].read())
+            manifest = json.loads(self._s3.get_object(**key)["Body"].read())
         except ClientError as fault:
             return self._gone(fault)
-        return bool(said["revision"] == self._order.revision)
+        return bool(manifest["revision"] == self._order.revision)
 
     def has(self, file: HubFile) -> bool:
         """
@@ -123,7 +123,7 @@ class Storage:
 
     def _gone(self, fault: ClientError) -> bool:
         """
-        Return that it is not there, or say what else is the matter.
+        Return that the object is not there, or raise the other error.
         """
         if fault.response["Error"]["Code"] in _GONE:
             return False

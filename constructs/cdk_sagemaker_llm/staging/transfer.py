@@ -1,5 +1,5 @@
 """
-Bringing files from the Hub into S3, several at once, and none twice.
+Bringing files from the Hub into S3: which of a repository, several at once, none twice.
 """
 
 from __future__ import annotations
@@ -111,14 +111,6 @@ class Transfer:
         return f", about {minutes:.0f} min left"
 
 
-def _no_room(file: HubFile) -> StagingError:
-    left = shutil.disk_usage(tempfile.gettempdir()).free
-    return StagingError(
-        f"the disk is full: {file.path} is of {file.size / _GB:.2f} GB, and "
-        f"{left / _GB:.2f} GB are free; choose a larger compute_type"
-    )
-
-
 def select(
     files: Sequence[HubFile], include: Sequence[str], exclude: Sequence[str]
 ) -> list[HubFile]:
@@ -136,6 +128,18 @@ def select(
     if any(one.path.endswith(SAFE) for one in found):
         return found
     return _without_safetensors(left)
+
+
+def _no_room(file: HubFile) -> StagingError:
+    left = shutil.disk_usage(tempfile.gettempdir()).free
+    return StagingError(
+        f"the disk is full: {file.path} is of {file.size / _GB:.2f} GB, and "
+        f"{left / _GB:.2f} GB are free; choose a larger compute_type"
+    )
+
+
+def _matches(path: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
 
 
 def _included(files: Sequence[HubFile], include: Sequence[str]) -> list[HubFile]:
@@ -174,19 +178,16 @@ def _without_safetensors(files: Sequence[HubFile]) -> list[HubFile]:
     )
 
 
+def _some(paths: Iterable[str]) -> str:
+    names = sorted(paths)
+    examples = ", ".join(names[:3])
+    more = len(names) - 3
+    return f"{examples} and {more} more" if more > 0 else examples or "none"
+
+
 def _is_weights(path: str) -> bool:
     return path.endswith(SAFE)
 
 
 def _is_other(path: str) -> bool:
     return path.endswith((*PICKLES, *_OTHERS, _GGUF))
-
-
-def _matches(path: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
-
-
-def _some(paths: Iterable[str]) -> str:
-    names = sorted(paths)
-    shown = ", ".join(names[:3])
-    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown or "none"  # noqa: PLR2004 - enough to tell

@@ -15,8 +15,8 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import TENSORRT_LLM
 from cdk_sagemaker_llm.staging import jobs, starting
 from cdk_sagemaker_llm.staging.jobs import Made
+from cdk_sagemaker_llm.staging.prefix import StagedPrefix
 from cdk_sagemaker_llm.staging.signalling import put, signal
-from cdk_sagemaker_llm.staging.wanted import Wanted
 from tests.local.building.projects import Projects, buildspec
 from tests.local.conftest import REGION
 from tests.local.hosting_requests import ROLE, unique
@@ -73,11 +73,11 @@ class Bench:
             **more,
         }
 
-    def wanted(self, order: object, project: str = "") -> Wanted:
+    def wanted(self, order: object, project: str = "") -> StagedPrefix:
         """
         Write what a stack wants.
         """
-        return Wanted(
+        return StagedPrefix(
             bucket=self.bucket,
             base=BASE,
             handle=f"{self.told.url}/handle",
@@ -345,7 +345,7 @@ def owner_of(bench: Bench, project: str) -> str:
     """
     Return who asks.
     """
-    return Wanted.of(asked(bench, project, "any"), "ResourceProperties").owner
+    return StagedPrefix.of(asked(bench, project, "any"), "ResourceProperties").owner
 
 
 def test_a_build_of_nobodys_is_not_told(bench: Bench) -> None:

@@ -14,7 +14,7 @@ from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.staging import starting
 from cdk_sagemaker_llm.staging.jobs import Made
-from cdk_sagemaker_llm.staging.wanted import Ownership
+from cdk_sagemaker_llm.staging.prefix import Ownership
 from tests.local.staging.listener import Told
 
 BASE = "models/tiny--model/" + "a" * 40

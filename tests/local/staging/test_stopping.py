@@ -13,8 +13,8 @@ import pytest
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.staging import jobs, mirroring, starting
-from cdk_sagemaker_llm.staging.beginning import stop_jobs
-from cdk_sagemaker_llm.staging.wanted import Wanted
+from cdk_sagemaker_llm.staging.builds import stop_jobs
+from cdk_sagemaker_llm.staging.prefix import StagedPrefix
 from tests.local.building.projects import Projects, buildspec
 from tests.local.conftest import REGION
 from tests.local.staging.listener import Told
@@ -202,11 +202,11 @@ def _slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedAws]:
         yield aws
 
 
-def wanted(bench: Bench, order: dict[str, Any], handle: str) -> Wanted:
+def wanted(bench: Bench, order: dict[str, Any], handle: str) -> StagedPrefix:
     """
     Write what a stack wants that waits at a handle.
     """
-    return Wanted(
+    return StagedPrefix(
         bucket=bench.bucket,
         base=BASE,
         handle=handle,

@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.architectures.config import DEFAULTS, REQUIRED, defaults_of
+from cdk_sagemaker_llm.architectures.config import (
+    REQUIRED,
+    TRANSFORMERS_DEFAULTS,
+    defaults_of,
+)
 from cdk_sagemaker_llm.catalog._data import load
 
 CONFIGS: dict[str, dict[str, Any]] = load("architectures.json")["configs"]
@@ -18,7 +22,7 @@ QWEN = CONFIGS["qwen2.5-7b"]
 # Where all blocks have experts, the width of the others is not read.
 LACKING = [
     (family, key)
-    for family in sorted(DEFAULTS)
+    for family in sorted(TRANSFORMERS_DEFAULTS)
     for key in sorted(REQUIRED)
     if not (family.endswith(("moe", "next")) and key == "intermediate_size")
 ]
@@ -367,7 +371,7 @@ def test_every_familys_part_is_held_by_these_tests() -> None:
     """
     A new family with defaults comes with what they come to.
     """
-    assert {family for family, _, _ in EMPTY_PARTS} == set(DEFAULTS)
+    assert {family for family, _, _ in EMPTY_PARTS} == set(TRANSFORMERS_DEFAULTS)
 
 
 @pytest.mark.parametrize(
@@ -433,7 +437,7 @@ def test_a_whole_file_may_leave_out_what_is_no_size() -> None:
     assert {
         family: set(defaults_of(family, nested=True))
         - set(defaults_of(family, nested=False))
-        for family in DEFAULTS
+        for family in TRANSFORMERS_DEFAULTS
     } == {
         family: {
             "vocab_size",
@@ -442,6 +446,6 @@ def test_a_whole_file_may_leave_out_what_is_no_size() -> None:
             "num_hidden_layers",
             "num_attention_heads",
         }
-        for family in DEFAULTS
+        for family in TRANSFORMERS_DEFAULTS
     }
     assert defaults_of("bloom", nested=True) == {}

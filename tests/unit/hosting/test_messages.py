@@ -15,6 +15,7 @@ from aws_cdk import aws_kms as kms
 from constructs import RootConstruct
 
 from cdk_sagemaker_llm import (
+    Capacity,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
@@ -264,9 +265,9 @@ ERRORS: dict[str, tuple[Definition, str]] = {
         ),
     ),
     "provisioning": (
-        llm(instance_provision_timeout=Duration.seconds(299)),
+        llm(capacity=Capacity(provision_timeout=Duration.seconds(299))),
         (
-            "Test/It: LLM111 instance_provision_timeout must be 300 to 3600 seconds, "
+            "Test/It: LLM111 capacity.provision_timeout must be 300 to 3600 seconds, "
             "got 299"
         ),
     ),

@@ -113,7 +113,7 @@ def test_what_is_not_answered_is_too_slow(
     judged = knee.within or knee.above
 
     assert judged is not None
-    assert judged.told == told
+    assert judged.summary == told
     assert judged.is_within is told.startswith("latency")
 
 
@@ -141,7 +141,7 @@ def test_each_percentile_from_the_median_on_is_kept(failed: int, told: str) -> N
     judged = knee_of([kept], Objective(latency=1.0, percentile="p50")).above
 
     assert judged is not None
-    assert judged.told == told
+    assert judged.summary == told
 
 
 def test_a_row_in_which_nothing_ended_is_above() -> None:
@@ -151,7 +151,7 @@ def test_a_row_in_which_nothing_ended_is_above() -> None:
     knee = knee_of([row(10, requests=0)], Objective(latency=3.0))
 
     assert knee.above is not None
-    assert knee.above.told == "no request ended"
+    assert knee.above.summary == "no request ended"
 
 
 @pytest.mark.parametrize(

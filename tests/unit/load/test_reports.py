@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.load.benchmark_page import (
 from cdk_sagemaker_llm.load.knee import Objective
 from cdk_sagemaker_llm.load.reading import reading_of
 from cdk_sagemaker_llm.load.reports import draw, draw_benchmark, page_of, panels_of
-from cdk_sagemaker_llm.pages.shell import refuse_ending
+from cdk_sagemaker_llm.pages.shell import check_ending
 from tests.unit.load.examples import histogram, run_of
 from tests.unit.load.sweeps import row, sweep
 
@@ -258,9 +258,9 @@ def test_a_picture_of_no_format_is_refused() -> None:
     """
     Before anything is measured.
     """
-    refuse_ending(Path("run.svg"))
+    check_ending(Path("run.svg"))
     with pytest.raises(ValueError, match="--png run.doc must end in the name of"):
-        refuse_ending(Path("run.doc"))
+        check_ending(Path("run.doc"))
 
 
 def test_a_report_loads_neither_locust_nor_gevent() -> None:

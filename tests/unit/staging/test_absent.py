@@ -16,8 +16,8 @@ from botocore.stub import Stubber
 
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
+from cdk_sagemaker_llm.staging.prefix import Ownership, StagedPrefix
 from cdk_sagemaker_llm.staging.storage import Storage
-from cdk_sagemaker_llm.staging.wanted import Ownership, Wanted
 
 BASE = "models/a--b/" + "c" * 40
 FILE = HubFile("model.safetensors", 5, "sha256:" + "d" * 64)
@@ -49,7 +49,7 @@ def ownership() -> Ownership:
     Return the marks of what a stack wants.
     """
     return Ownership(
-        Wanted(
+        StagedPrefix(
             bucket="bucket",
             base=BASE,
             handle="",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.staging.ended import _reason
+from cdk_sagemaker_llm.staging.builds import _reason
 
 # CodeBuild API reference, Build and BuildPhase: what lacks here may lack there.
 PHASES: list[dict[str, Any]] = [

@@ -14,8 +14,8 @@ from botocore.stub import Stubber
 from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
+from cdk_sagemaker_llm.staging.prefix import Ownership, StagedPrefix
 from cdk_sagemaker_llm.staging.storage import Storage
-from cdk_sagemaker_llm.staging.wanted import Ownership, Wanted
 
 ORDER = Order(
     model_id="a/b",
@@ -24,7 +24,7 @@ ORDER = Order(
     prefix="models/",
     manifest="models.json",
 )
-WANTED = Wanted(
+WANTED = StagedPrefix(
     bucket="bucket",
     base="models",
     handle="https://handle",

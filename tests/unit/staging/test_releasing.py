@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.staging import signalling, starting
-from cdk_sagemaker_llm.staging.wanted import Ownership
+from cdk_sagemaker_llm.staging.prefix import Ownership
 
 
 @pytest.mark.parametrize(

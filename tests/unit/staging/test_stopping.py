@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.staging.beginning import _handles
+from cdk_sagemaker_llm.staging.builds import _handles
 
 
 @pytest.mark.parametrize(

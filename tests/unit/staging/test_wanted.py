@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.staging.wanted import Wanted
+from cdk_sagemaker_llm.staging.prefix import StagedPrefix
 
 PROPERTIES = {
     "Bucket": "bucket",
@@ -28,9 +28,9 @@ def test_a_wish_is_read_from_an_event() -> None:
     """
     All keys stand beside one another, and the mark is the stack's and resource's own.
     """
-    wanted = Wanted.of(EVENT, "ResourceProperties")
+    wanted = StagedPrefix.of(EVENT, "ResourceProperties")
 
-    assert wanted == Wanted(
+    assert wanted == StagedPrefix(
         bucket="bucket",
         base="models/it",
         handle="https://handle",
@@ -56,7 +56,7 @@ def test_owners_are_told_apart() -> None:
         {**EVENT, "LogicalResourceId": "Other"},
     )
 
-    assert len({Wanted.of(one, "ResourceProperties").mark for one in others}) == 3
+    assert len({StagedPrefix.of(one, "ResourceProperties").mark for one in others}) == 3
 
 
 def test_what_was_before_is_read_likewise() -> None:
@@ -65,7 +65,9 @@ def test_what_was_before_is_read_likewise() -> None:
     """
     old = dict(PROPERTIES, Keep="false", Base="old")
     del old["Project"]
-    wanted = Wanted.of({**EVENT, "OldResourceProperties": old}, "OldResourceProperties")
+    wanted = StagedPrefix.of(
+        {**EVENT, "OldResourceProperties": old}, "OldResourceProperties"
+    )
 
     assert (wanted.base, wanted.keeps, wanted.project) == ("old", False, "")
 
@@ -77,4 +79,4 @@ def test_fails_if_properties_are_none() -> None:
     with pytest.raises(
         TypeError, match="^ResourceProperties must be an object, got 'a'"
     ):
-        Wanted.of({**EVENT, "ResourceProperties": "a"}, "ResourceProperties")
+        StagedPrefix.of({**EVENT, "ResourceProperties": "a"}, "ResourceProperties")

@@ -233,7 +233,7 @@ def refusing_misuse(command: str) -> Iterator[None]:
     try:
         yield
     except SettingsError as error:
-        complain(command, "\n".join(fault.told(flag_of) for fault in error.faults))
+        complain(command, "\n".join(fault.text(flag_of) for fault in error.faults))
         raise typer.Exit(_MISUSE) from error
     except (ValueError, OSError) as fault:
         complain(command, str(fault))

@@ -44,7 +44,7 @@ from cdk_sagemaker_llm.load.service_times import (
     save_service_times,
 )
 from cdk_sagemaker_llm.load.settings import LoadSettings
-from cdk_sagemaker_llm.pages.shell import refuse_ending
+from cdk_sagemaker_llm.pages.shell import check_ending
 
 _NAME = "benchmark"
 _USERS = "100, 150, 200, 250, 300, 350, 400, 450, 500"
@@ -216,7 +216,7 @@ def benchmark(
             service_times, copies, max_sequences, probe, is_streamed=asked.stream
         )
         if png is not None:
-            refuse_ending(png)
+            check_ending(png)
         if source is not None:
             _refuse_all_but(context, _READ, "--from")
             found = _saved("--from", source)

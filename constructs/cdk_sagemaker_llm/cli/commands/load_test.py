@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.load.joining import join_load
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.running import LoadError, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
-from cdk_sagemaker_llm.pages.shell import refuse_ending
+from cdk_sagemaker_llm.pages.shell import check_ending
 
 _NAME = "load-test"
 _OF_JOINING = {"join", "join_within", "processes"}
@@ -137,7 +137,7 @@ def load_test(
             {"--csv": csv, "--html": html, "--png": png, "--json-file": json_file}
         )
         if png is not None:
-            refuse_ending(png)
+            check_ending(png)
         settings = asked.settings(
             endpoint or "",
             users=users,

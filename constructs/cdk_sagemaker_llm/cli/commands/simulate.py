@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.cli.commands._prices import PriceError, PriceOptions
 from cdk_sagemaker_llm.cli.commands._variations import Subject
 from cdk_sagemaker_llm.cli.output import files
 from cdk_sagemaker_llm.cli.output.runs import Prices, Run
-from cdk_sagemaker_llm.pages.shell import refuse_ending
+from cdk_sagemaker_llm.pages.shell import check_ending
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 from cdk_sagemaker_llm.simulation.scenario import Method
 from cdk_sagemaker_llm.simulation.service.measurement import (
@@ -395,7 +395,7 @@ class FileOptions:
         """
         refuse_unwritable({"--png": self.png, "--html": self.html, "--csv": self.csv})
         if self.png is not None:
-            refuse_ending(self.png)
+            check_ending(self.png)
 
     def write(self, runs: Sequence[Run], prices: Prices) -> None:
         """

@@ -69,8 +69,8 @@ def _made(vectors: list[_Vector | None], usage: dict[str, Record]) -> Embeddings
     found = tuple(vector for vector in vectors if vector is not None)
     if len(found) != len(vectors):
         return None
-    said = counted(usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    return Embeddings(found, said)
+    usage_counts = counted(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    return Embeddings(found, usage_counts)
 
 
 def _vector(value: Record) -> _Vector | None:

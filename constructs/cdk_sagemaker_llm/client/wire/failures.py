@@ -18,13 +18,13 @@ class Failure:
     Args:
         message: Its words.
 
-        status: Its HTTP status. If left out, it gave none.
+        status: Its HTTP status. If omitted, it gave none.
 
         kind: Its name for the kind of error.
 
-        limit: How many tokens fit. If left out, it did not say in a field.
+        limit: How many tokens fit. If omitted, it did not say in a field.
 
-        requested: How many were asked for. If left out, it did not say in a field.
+        requested: How many were asked for. If omitted, it did not say in a field.
     """
 
     message: str
@@ -36,7 +36,7 @@ class Failure:
 
 def failure_in(record: Record) -> Failure | None:
     """
-    Return the error that a record is; ``None`` if it is none.
+    Return the error in a record; ``None`` if the record is no error.
 
     It may be an object of its own (vLLM, llama.cpp, TGI's chats), or flat: a text and
     its type (TGI, TEI), a code and a text (LMI), OpenAI's fields (SGLang), a detail
@@ -58,14 +58,14 @@ def failure_in(record: Record) -> Failure | None:
 
 def failed_midway(record: Record, details: Record) -> Failure | None:
     """
-    Return the error of a stream whose finish reason is one (LMI from 0.28 on).
+    Return the error of a stream whose finish reason says so (LMI from 0.28 on).
     """
     if not isinstance(details, dict) or details.get("finish_reason") != "error":
         return None
     token = record.get("token")
-    told = token.get("error_msg") if isinstance(token, dict) else None
+    message = token.get("error_msg") if isinstance(token, dict) else None
     return Failure(
-        _words(told or record.get("error") or ""), as_count(record.get("code"))
+        _words(message or record.get("error") or ""), as_count(record.get("code"))
     )
 
 
@@ -81,14 +81,14 @@ def read_failure(body: str) -> Failure:
 
 
 def _of(error: dict[str, Record]) -> Failure:
-    told = error.get("message")
-    if told is None:
-        told = error.get("error")
+    message = error.get("message")
+    if message is None:
+        message = error.get("error")
     status = as_count(error.get("code"))
     if status is None:
         status = as_count(error.get("http_status_code"))
     return Failure(
-        _words(told),
+        _words(message),
         status,
         as_text(error.get("type")) or as_text(error.get("error_type")),
         as_count(error.get("n_ctx")),
@@ -96,7 +96,9 @@ def _of(error: dict[str, Record]) -> Failure:
     )
 
 
-def _words(told: Record) -> str:
-    if told is None:
+def _words(message: Record) -> str:
+    if message is None:
         return ""
-    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+    return (
+        message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
+    )

@@ -73,8 +73,8 @@ def _add(step: Step, choice: dict[str, Record]) -> None:
         part = {"content": choice.get("text")}
     text, reasoning = _content(part), _reasoning(part)
     step.calls.extend((index, call) for call in _calls(part))
-    said = choice.get("finish_reason")
-    reason = _reason(choice, said)
+    word = choice.get("finish_reason")
+    reason = _reason(choice, word)
     entries = _entries(choice)
     if not entries:
         if text or reasoning or reason or is_whole:
@@ -178,8 +178,8 @@ def _calls(part: dict[str, Record]) -> list[Record]:
     return calls if isinstance(calls, list) else []
 
 
-def _reason(choice: dict[str, Record], said: Record) -> FinishReason | None:
-    reason = finish_reason(said)
+def _reason(choice: dict[str, Record], word: Record) -> FinishReason | None:
+    reason = finish_reason(word)
     # vLLM's name for what was hit, and SGLang's.
     hit = choice.get("stop_reason", choice.get("matched_stop"))
     if reason is FinishReason.STOP and isinstance(hit, str):

@@ -38,7 +38,7 @@ def readers(wire_format: WireFormat | None) -> tuple[Reader, ...]:
     Return what may read a record, the likeliest first.
 
     Args:
-        wire_format: The container's family. If left out, any is tried.
+        wire_format: The container's family. If omitted, any is tried.
     """
     if wire_format is None:
         return tuple(dict.fromkeys(_READERS.values()))

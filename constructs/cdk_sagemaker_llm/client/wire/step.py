@@ -1,5 +1,6 @@
 """
-What one record of an answer says, whichever format it came in.
+What one record of an answer says, whichever format it came in, and which part of its
+text each token stands for.
 """
 
 from __future__ import annotations
@@ -22,26 +23,19 @@ Record: TypeAlias = Any
 # What stands for a byte that is no character: of vLLM, SGLang, and everyone's decoders.
 _UNREADABLE = ("\ufffd", "\\x")
 
-
-class WireFormat(StrEnum):
-    """
-    The families of formats that containers answer in.
-    """
-
-    LMI = "lmi"
-    """LMI's own: JSON, JSON lines and SSE, rolling batch and asynchronous."""
-
-    TGI = "tgi"
-    """Text Generation Inference: arrays and SSE, and LMI's ``tgi_compat``."""
-
-    OPENAI = "openai"
-    """Chat and completions of vLLM, SGLang, llama.cpp, TGI and LMI."""
-
-    LLAMA_CPP = "llama.cpp"
-    """llama.cpp's own ``/completion``."""
-
-    EMBEDDINGS = "embeddings"
-    """Vectors and rankings: OpenAI's and vLLM's lists, or the bare ones of TEI."""
+_REASONS = {
+    "stop": FinishReason.STOP,
+    "eos_token": FinishReason.STOP,
+    "eos": FinishReason.STOP,
+    "stop_sequence": FinishReason.STOP_SEQUENCE,
+    "word": FinishReason.STOP_SEQUENCE,
+    "length": FinishReason.LENGTH,
+    "limit": FinishReason.LENGTH,
+    "tool_calls": FinishReason.TOOL_CALLS,
+    "function_call": FinishReason.TOOL_CALLS,
+    "content_filter": FinishReason.CONTENT_FILTER,
+    "abort": FinishReason.ABORT,
+}
 
 
 @dataclass(slots=True)
@@ -77,42 +71,48 @@ class Step:
     ranking: tuple[Ranked, ...] | None = None
 
 
-_REASONS = {
-    "stop": FinishReason.STOP,
-    "eos_token": FinishReason.STOP,
-    "eos": FinishReason.STOP,
-    "stop_sequence": FinishReason.STOP_SEQUENCE,
-    "word": FinishReason.STOP_SEQUENCE,
-    "length": FinishReason.LENGTH,
-    "limit": FinishReason.LENGTH,
-    "tool_calls": FinishReason.TOOL_CALLS,
-    "function_call": FinishReason.TOOL_CALLS,
-    "content_filter": FinishReason.CONTENT_FILTER,
-    "abort": FinishReason.ABORT,
-}
+class WireFormat(StrEnum):
+    """
+    The families of formats that containers answer in.
+    """
+
+    LMI = "lmi"
+    """LMI's own: JSON, JSON lines and SSE, rolling batch and asynchronous."""
+
+    TGI = "tgi"
+    """Text Generation Inference: arrays and SSE, and LMI's ``tgi_compat``."""
+
+    OPENAI = "openai"
+    """Chat and completions of vLLM, SGLang, llama.cpp, TGI and LMI."""
+
+    LLAMA_CPP = "llama.cpp"
+    """llama.cpp's own ``/completion``."""
+
+    EMBEDDINGS = "embeddings"
+    """Vectors and rankings: OpenAI's and vLLM's lists, or the bare ones of TEI."""
 
 
 def finish_reason(
-    said: Record, otherwise: FinishReason = FinishReason.OTHER
+    word: Record, otherwise: FinishReason = FinishReason.OTHER
 ) -> FinishReason | None:
     """
     Name a container's reason; ``None`` if it gave none.
     """
-    if said is None:
+    if word is None:
         return None
-    return _REASONS.get(said, otherwise) if isinstance(said, str) else otherwise
+    return _REASONS.get(word, otherwise) if isinstance(word, str) else otherwise
 
 
 def as_text(value: Record) -> str:
     """
-    Return a text, which is empty for what is none.
+    Return a text; empty for any other kind of value.
     """
     return value if isinstance(value, str) else ""
 
 
 def as_number(value: Record) -> float | None:
     """
-    Return a number; ``None`` for what is none.
+    Return a number; ``None`` for any other kind of value.
     """
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
@@ -122,9 +122,17 @@ def as_number(value: Record) -> float | None:
         return None
 
 
+def counted(prompt: Record, completion: Record) -> Usage | None:
+    """
+    Return the counts of tokens; ``None`` if nothing was counted.
+    """
+    usage = Usage(as_count(prompt), as_count(completion))
+    return None if usage == Usage() else usage
+
+
 def as_count(value: Record) -> int | None:
     """
-    Return a whole number; ``None`` for what is none.
+    Return a whole number; ``None`` for any other kind of value.
 
     LMI 0.27 writes ids as lists of one.
     """
@@ -132,14 +140,6 @@ def as_count(value: Record) -> int | None:
         value = value[0]
     is_count = isinstance(value, int) and not isinstance(value, bool)
     return value if is_count else None
-
-
-def counted(prompt: Record, completion: Record) -> Usage | None:
-    """
-    Return what was counted; ``None`` if nothing was.
-    """
-    usage = Usage(as_count(prompt), as_count(completion))
-    return None if usage == Usage() else usage
 
 
 def shared(written: list[str], text: str) -> list[str]:

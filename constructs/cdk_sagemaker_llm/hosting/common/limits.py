@@ -1,5 +1,6 @@
 """
-The service's rules for what users may choose: names, counts, ranges and time-outs.
+The service's rules for what users choose: names, counts, ranges, time-outs, how far
+back an alarm looks, and how often an endpoint publishes metrics.
 """
 
 from __future__ import annotations
@@ -42,12 +43,6 @@ _HOUR = 3600
 _DAY = 24 * _HOUR
 _WEEK = 7 * _DAY
 
-# botocore 1.44.5, MetricsConfig; with or without enhanced metrics.
-FREQUENCIES = (10, 30, 60, 120, 180, 240, 300)
-NO_SUCH_FREQUENCY = Rule(
-    "LLM363", "metrics are to be published at an interval that there is not", API
-)
-
 
 def name_findings(parameter: str, name: str | None) -> list[Finding]:
     """
@@ -83,21 +78,6 @@ def prefix_findings(parameter: str, prefix: str) -> list[Finding]:
         IMPOSSIBLE_NAME.finding(
             f"{parameter} must be at most {most} letters, digits and inner hyphens, "
             f"got {prefix!r}",
-        )
-    ]
-
-
-def range_findings(
-    parameter: str, value: float | None, least: float, most: float, unit: str = ""
-) -> list[Finding]:
-    """
-    Check that a number is within what the API accepts.
-    """
-    if value is None or is_unresolved(value) or least <= value <= most:
-        return []
-    return [
-        OUTSIDE_RANGE.finding(
-            f"{parameter} must be {least:g} to {most:g}{unit}, got {value:g}",
         )
     ]
 
@@ -140,13 +120,19 @@ def timeout_findings(
     )
 
 
-def time_findings(parameter: str, time: Duration | None) -> list[Finding]:
+def range_findings(
+    parameter: str, value: float | None, least: float, most: float, unit: str = ""
+) -> list[Finding]:
     """
-    Check that the service can count a time: in whole seconds.
+    Check that a number is within what the API accepts.
     """
-    if time is None:
+    if value is None or is_unresolved(value) or least <= value <= most:
         return []
-    return _unit_findings(parameter, seconds(time), "seconds", "Duration.seconds")
+    return [
+        OUTSIDE_RANGE.finding(
+            f"{parameter} must be {least:g} to {most:g}{unit}, got {value:g}",
+        )
+    ]
 
 
 def minute_findings(parameter: str, time: Duration | None) -> list[Finding]:
@@ -194,17 +180,6 @@ def bounds_findings(
     ]
 
 
-def seconds(timeout: Duration | None) -> float | None:
-    """
-    Return a duration in seconds, as the API counts.
-
-    ``None`` for none, and for a placeholder in another unit.
-    """
-    if timeout is None:
-        return None
-    return _count(timeout, lambda: timeout.to_seconds(integral=False))
-
-
 def minutes(time: Duration | None) -> float | None:
     """
     Return a duration in minutes, as the API counts some.
@@ -231,43 +206,6 @@ def gibibytes(size: Size | None) -> float | None:
     return _count(size, lambda: _unrounded(size))
 
 
-def _unrounded(size: Size) -> float:
-    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415 - who has a size has it
-
-    return size.to_gibibytes(rounding=SizeRoundingBehavior.NONE)
-
-
-def _count(amount: Duration | Size, convert: Callable[[], float]) -> float | None:
-    if amount not in _counted:
-        try:
-            # A call into Node (ADR 2), and several checks ask the same.
-            _counted[amount] = convert()
-        except RuntimeError:
-            # What deployment alone knows cannot be converted.
-            _counted[amount] = None
-    return _counted[amount]
-
-
-def _unit_findings(
-    parameter: str, count: float | None, unit: str, factory: str
-) -> list[Finding]:
-    if count is None:
-        return [
-            UNCOUNTABLE.finding(
-                f"{parameter} is known only at deployment, and must be in {unit} then",
-                f"write {factory}(...)",
-            )
-        ]
-    if is_unresolved(count) or float(count).is_integer():
-        return []
-    return [
-        UNCOUNTABLE.finding(
-            f"{parameter} must be of whole {unit}, got {count:g}",
-            f"write {factory}({math.ceil(count)})",
-        )
-    ]
-
-
 def together_findings(period: float | None, evaluation_periods: int) -> list[Finding]:
     """
     Check an alarm's periods together (CloudWatch API reference, PutMetricAlarm).
@@ -290,17 +228,58 @@ def together_findings(period: float | None, evaluation_periods: int) -> list[Fin
     ]
 
 
-def frequency_findings(frequency: Duration) -> list[Finding]:
+def time_findings(parameter: str, time: Duration | None) -> list[Finding]:
     """
-    Check how often metrics are to be published.
+    Check that the service can count a time: in whole seconds.
     """
-    interval = seconds(frequency)
-    found = time_findings("metric_publish_frequency", frequency)
-    if found or interval is None or is_unresolved(interval) or interval in FREQUENCIES:
-        return found
-    known = any_of(str(each) for each in FREQUENCIES)
+    if time is None:
+        return []
+    return _unit_findings(parameter, seconds(time), "seconds", "Duration.seconds")
+
+
+def seconds(timeout: Duration | None) -> float | None:
+    """
+    Return a duration in seconds, as the API counts.
+
+    ``None`` for none, and for a placeholder in another unit.
+    """
+    if timeout is None:
+        return None
+    return _count(timeout, lambda: timeout.to_seconds(integral=False))
+
+
+def _unit_findings(
+    parameter: str, count: float | None, unit: str, factory: str
+) -> list[Finding]:
+    if count is None:
+        return [
+            UNCOUNTABLE.finding(
+                f"{parameter} is known only at deployment, and must be in {unit} then",
+                f"write {factory}(...)",
+            )
+        ]
+    if is_unresolved(count) or float(count).is_integer():
+        return []
     return [
-        NO_SUCH_FREQUENCY.finding(
-            f"metric_publish_frequency must be {known} seconds, got {interval:g}"
+        UNCOUNTABLE.finding(
+            f"{parameter} must be of whole {unit}, got {count:g}",
+            f"write {factory}({math.ceil(count)})",
         )
     ]
+
+
+def _count(amount: Duration | Size, convert: Callable[[], float]) -> float | None:
+    if amount not in _counted:
+        try:
+            # A call into Node (ADR 2), and several checks ask the same.
+            _counted[amount] = convert()
+        except RuntimeError:
+            # What deployment alone knows cannot be converted.
+            _counted[amount] = None
+    return _counted[amount]
+
+
+def _unrounded(size: Size) -> float:
+    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415 - who has a size has it
+
+    return size.to_gibibytes(rounding=SizeRoundingBehavior.NONE)

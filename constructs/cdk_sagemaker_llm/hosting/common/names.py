@@ -1,7 +1,8 @@
 """
-Names that a stack has given away: the service refuses one twice, whatever its case.
+Names and ARNs: those that a stack has given away, which the service refuses twice
+whatever their case, and those by which a user imports what exists.
 
-They are remembered here, since looking through the constructs would ask Node.
+Names are remembered here, since looking through the constructs would ask Node.
 """
 
 from __future__ import annotations

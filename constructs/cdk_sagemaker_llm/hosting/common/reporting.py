@@ -1,5 +1,6 @@
 """
-How constructs report findings: errors together at once, warnings as annotations.
+How constructs report findings: errors together at once, warnings as annotations; and
+how their arguments are held to the declared kinds before a body runs.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def report(scope: Construct, id: str, findings: Iterable[Finding]) -> None:
+def at_synth(construct: Construct, find: Callable[[], Iterable[Finding]]) -> None:
     """
-    Raise all errors as one, before anything is created.
+    Check what only shows when everything is defined.
 
-    Raises:
-        ValueError: If there is at least one error; it begins with the path.
+    Errors stop the synthesis, warnings become annotations of the construct.
+
+    Args:
+        construct: What is checked.
+
+        find: Called once all is defined.
     """
-    found = list(findings)
-    # The path is a call into Node, which is made for an error only.
-    if any(finding.severity is Severity.ERROR for finding in found):
-        raise_errors("/".join(filter(None, (scope.node.path, id))), found)
+    check: Any = _Late(construct, find)
+    construct.node.add_validation(check)
 
 
 def annotate(construct: Construct, warnings: Iterable[Finding]) -> None:
@@ -45,6 +48,29 @@ def annotate(construct: Construct, warnings: Iterable[Finding]) -> None:
         annotations.add_warning_v2(
             f"cdk-sagemaker-llm:{finding.code}", f"{finding.message}{remedy}"
         )
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """
+    Let an initialiser, or a method that defines something, refuse arguments that are
+    not of the kinds its annotations declare.
+
+    A jsii call would end in an error of its own, far from the caller's words.
+    """
+    return held(function, refuse=_report)
+
+
+def report(scope: Construct, id: str, findings: Iterable[Finding]) -> None:
+    """
+    Raise all errors as one, before anything is created.
+
+    Raises:
+        ValueError: If there is at least one error; it begins with the path.
+    """
+    found = list(findings)
+    # The path is a call into Node, which is made for an error only.
+    if any(finding.severity is Severity.ERROR for finding in found):
+        raise_errors("/".join(filter(None, (scope.node.path, id))), found)
 
 
 @jsii.implements(IValidation)
@@ -69,35 +95,10 @@ class _Late:
         return [str(error) for error in errors_of(found)]
 
 
-def at_synth(construct: Construct, find: Callable[[], Iterable[Finding]]) -> None:
-    """
-    Check what only shows when everything is defined.
-
-    Errors stop the synthesis, warnings become annotations of the construct.
-
-    Args:
-        construct: What is checked.
-
-        find: Called once all is defined.
-    """
-    check: Any = _Late(construct, find)
-    construct.node.add_validation(check)
-
-
-def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """
-    Let an initialiser, or a method that defines something, refuse arguments that are
-    not of the kinds its annotations declare.
-
-    A jsii call would end in an error of its own, far from the caller's words.
-    """
-    return held(function, refuse=_report)
-
-
-def _report(faults: list[Fault], given: Mapping[str, object]) -> None:
-    scope = given.get("scope", given.get("self"))
+def _report(faults: list[Fault], arguments: Mapping[str, object]) -> None:
+    scope = arguments.get("scope", arguments.get("self"))
     if isinstance(scope, Construct):
         found = [WRONG_KIND.finding(each.message, each.remedy) for each in faults]
-        report(scope, str(given.get("id", "")), found)
+        report(scope, str(arguments.get("id", "")), found)
     # What is no construct has no path that could be told.
     raise_faults(faults)

@@ -2,7 +2,8 @@
 Which stack a construct is in, and for which region, asked for once each.
 
 A call into the CDK's Node process costs as much as a check (ADR 2), and the parts of
-one model all ask the same.
+one model all ask the same. For the same reason an interface of ``aws_ec2`` is named
+here by what jsii asks of it: the module takes half a second to load.
 """
 
 from __future__ import annotations
@@ -19,17 +20,6 @@ from constructs import Construct
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
-
-@dataclass(frozen=True, slots=True)
-class Folders:
-    """
-    Where a stage writes: its templates and manifests, and its assets.
-    """
-
-    templates: Path
-    assets: Path
-
-
 _stacks: WeakKeyDictionary[Construct, Stack] = WeakKeyDictionary()
 _environments: WeakKeyDictionary[Stack, tuple[str, str]] = WeakKeyDictionary()
 _stages: WeakKeyDictionary[Stack, Stage] = WeakKeyDictionary()
@@ -41,6 +31,61 @@ def belongs(construct: Construct, scope: Construct) -> None:
     Remember that a construct is in its scope's stack.
     """
     _stacks[construct] = stack_of(scope)
+
+
+def region_of(scope: Construct) -> str | None:
+    """
+    Return the region that the stack is for; ``None`` when deployment decides.
+    """
+    _, region = _environment_of(stack_of(scope))
+    return None if region == "unknown-region" else region
+
+
+def account_of(scope: Construct) -> str:
+    """
+    Return the account that the stack is for; a placeholder when deployment decides.
+    """
+    account, _ = _environment_of(stack_of(scope))
+    return Aws.ACCOUNT_ID if account == "unknown-account" else account
+
+
+def folders_of(scope: Construct) -> Folders:
+    """
+    Return where the stage of a construct's stack writes.
+
+    Raises:
+        ValueError: If the construct is in no app.
+    """
+    stage = stage_of(scope)
+    if stage not in _folders:
+        _folders[stage] = Folders(Path(stage.outdir), Path(stage.asset_outdir))
+    return _folders[stage]
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """
+    Where a stage writes: its templates and manifests, and its assets.
+    """
+
+    templates: Path
+    assets: Path
+
+
+def stage_of(scope: Construct) -> Stage:
+    """
+    Return the stage that a construct's stack is in.
+
+    Raises:
+        ValueError: If the construct is in no app.
+    """
+    stack = stack_of(scope)
+    if stack not in _stages:
+        stage = Stage.of(stack)
+        if stage is None:
+            raise ValueError(f"{scope.node.path} is in no app; define it inside one")
+        _stages[stack] = stage
+    return _stages[stack]
 
 
 def stack_of(scope: Construct) -> Stack:
@@ -60,66 +105,6 @@ def stack_of(scope: Construct) -> Stack:
     return _stacks[scope]
 
 
-def region_of(scope: Construct) -> str | None:
-    """
-    Return the region that the stack is for; ``None`` when deployment decides.
-    """
-    _, region = _environment_of(stack_of(scope))
-    return None if region == "unknown-region" else region
-
-
-def account_of(scope: Construct) -> str:
-    """
-    Return the account that the stack is for; a placeholder when deployment decides.
-    """
-    account, _ = _environment_of(stack_of(scope))
-    return Aws.ACCOUNT_ID if account == "unknown-account" else account
-
-
-def _environment_of(stack: Stack) -> tuple[str, str]:
-    """
-    Ask for both at once, as ``aws://account/region`` (cx-api, EnvironmentUtils).
-    """
-    if stack not in _environments:
-        account, region = stack.environment.removeprefix("aws://").split("/")
-        _environments[stack] = (account, region)
-    return _environments[stack]
-
-
-def stage_of(scope: Construct) -> Stage:
-    """
-    Return the stage that a construct's stack is in.
-
-    Raises:
-        ValueError: If the construct is in no app.
-    """
-    stack = stack_of(scope)
-    if stack not in _stages:
-        stage = Stage.of(stack)
-        if stage is None:
-            raise ValueError(f"{scope.node.path} is in no app; define it inside one")
-        _stages[stack] = stage
-    return _stages[stack]
-
-
-def folders_of(scope: Construct) -> Folders:
-    """
-    Return where the stage of a construct's stack writes.
-
-    Raises:
-        ValueError: If the construct is in no app.
-    """
-    stage = stage_of(scope)
-    if stage not in _folders:
-        _folders[stage] = Folders(Path(stage.outdir), Path(stage.asset_outdir))
-    return _folders[stage]
-
-
-def _homeless(construct: Construct) -> ValueError:
-    where = construct.node.path or "the app"
-    return ValueError(f"{where} is in no stack; define it inside a Stack")
-
-
 class Connectable:
     """
     Something that ports can be opened to and from, as ``ec2.IConnectable`` is.
@@ -134,3 +119,18 @@ class Connectable:
         The security groups.
         """
         raise NotImplementedError
+
+
+def _environment_of(stack: Stack) -> tuple[str, str]:
+    """
+    Ask for both at once, as ``aws://account/region`` (cx-api, EnvironmentUtils).
+    """
+    if stack not in _environments:
+        account, region = stack.environment.removeprefix("aws://").split("/")
+        _environments[stack] = (account, region)
+    return _environments[stack]
+
+
+def _homeless(construct: Construct) -> ValueError:
+    where = construct.node.path or "the app"
+    return ValueError(f"{where} is in no stack; define it inside a Stack")

@@ -1,5 +1,5 @@
 """
-The SageMaker InferenceComponent of a LoRA adapter: another voice of a model that runs.
+The SageMaker InferenceComponent of a LoRA adapter on the copies of a base model.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.hosting.components.component_checks import (
 )
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
-from cdk_sagemaker_llm.hosting.models.model import Model
+from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
 from cdk_sagemaker_llm.hosting.roles.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.roles.statements import (
     Statement,
@@ -59,21 +59,14 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
     from aws_cdk import aws_s3 as s3
 
-    from cdk_sagemaker_llm.hosting.models.model import ModelBase
     from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
 
 _Component = sagemaker.CfnInferenceComponent
 
-# The policies to wait for, by the access and what was allowed: hundreds of adapters
-# ask for the same.
-_allowed: WeakKeyDictionary[RoleAccess, dict[tuple[str, ...], list[IDependable]]] = (
-    WeakKeyDictionary()
-)
-
 # CloudFormation takes 500 resources in a stack, of which each adapter is one.
 _MANY = 400
 
-UNKNOWN_ROLE = Rule(
+UNKNOWN_READER = Rule(
     "LLM420",
     "the role that reads an adapter is not known, so that it cannot be allowed to",
 )
@@ -83,15 +76,20 @@ MANY_ADAPTERS = Rule(
     "CloudFormation user guide, quotas",
 )
 
+# The policies to wait for, by role and by what they let it read: hundreds of adapters
+# need the same.
+_policies: WeakKeyDictionary[RoleAccess, dict[tuple[str, ...], list[IDependable]]] = (
+    WeakKeyDictionary()
+)
 _counts: WeakKeyDictionary[Stack, int] = WeakKeyDictionary()
 
 
 class AdapterInferenceComponent(InferenceComponentBase):
     """
-    A LoRA adapter on the copies of a base: invoked by a name of its own, with no
-    accelerators of its own.
+    A LoRA adapter on the copies of a base: it has a name of its own to be invoked by,
+    and no accelerators of its own.
 
-    The base is told to take adapters where its definition says nothing of it, and the
+    The base is set to take adapters unless its definition sets that itself, and the
     endpoint's role may read what lies beside the adapter.
 
     Args:
@@ -103,7 +101,7 @@ class AdapterInferenceComponent(InferenceComponentBase):
 
         inference_component_name:
             A name of at most 63 letters, digits and inner hyphens.
-            If left out, CloudFormation makes one.
+            If omitted, CloudFormation makes one.
 
         inference_component_name_prefix:
             In place of a name, the beginning of one, of at most 54 characters: what
@@ -131,7 +129,7 @@ class AdapterInferenceComponent(InferenceComponentBase):
         name, prefix = inference_component_name, inference_component_name_prefix
         of_base = base_findings(base, adapter.rank)
         found = [
-            *artifact_findings(adapter),
+            *adapter_artifact_findings(adapter),
             *_kind_findings(base),
             *of_base,
             *component_name_findings(name, prefix),
@@ -155,11 +153,11 @@ class AdapterInferenceComponent(InferenceComponentBase):
             # It loads its files the moment that it is made.
             self.cfn_inference_component.node.add_dependency(*policies)
         self.inference_component_arn: str = self.cfn_inference_component.ref
-        annotate(self, [] if role else role_findings(base, adapter.uri))
+        annotate(self, [] if role else reader_findings(base, adapter.uri))
         annotate(self, [one for one in of_base if one not in errors_of(of_base)])
         annotate(self, adapter_count_findings(self))
 
-    # The name is asked of Node, and most adapters are asked by nobody.
+    # The name costs a call into Node, and few adapters' names are used.
     @property
     def inference_component_name(self) -> str:  # type: ignore[override]  # read like the attribute
         """
@@ -198,14 +196,14 @@ class AdapterInferenceComponent(InferenceComponentBase):
     def _policies(self, role: iam.IRole) -> list[IDependable]:
         adapter, access = self.artifact, access_of(self, role)
         key = (adapter.bucket_name, adapter.readable, str(id(adapter.kms_key)))
-        allowed = _allowed.setdefault(access, {})
-        if key not in allowed:
-            allowed[key] = access.allow(reading_statements(adapter))
-        return allowed[key]
+        policies = _policies.setdefault(access, {})
+        if key not in policies:
+            policies[key] = access.allow(reading_statements(adapter))
+        return policies[key]
 
     def apply_removal_policy(self, policy: RemovalPolicy) -> None:
         """
-        Say what becomes of the adapter when it is no longer defined.
+        Set what happens to the adapter when it is no longer defined.
         """
         # Its resource has no fixed id, by which the CDK would find it.
         self.cfn_inference_component.apply_removal_policy(policy)
@@ -247,117 +245,6 @@ class AdapterInferenceComponent(InferenceComponentBase):
         raise AssertionError
 
 
-def _kind_findings(base: InferenceComponentBase) -> list[Finding]:
-    if not isinstance(base, AdapterInferenceComponent):
-        return []
-    return [
-        NOT_OF_ADAPTERS.finding(
-            "base must be the component of a foundation model, got an adapter",
-            "add the adapter to its base",
-        )
-    ]
-
-
-def _role_of(base: InferenceComponentBase) -> iam.IRole | None:
-    """
-    Return the role that reads an adapter: the endpoint's, which is the base's model's.
-    """
-    endpoint = base.endpoint
-    if isinstance(endpoint, Endpoint) and endpoint.endpoint_config.execution_role:
-        return endpoint.endpoint_config.execution_role
-    return None if base.model is None else base.model.role
-
-
-def base_findings(base: InferenceComponentBase, rank: int | None) -> list[Finding]:
-    """
-    Check that a base takes an adapter; of an imported one nothing is known.
-
-    Args:
-        base: The component of the foundation model.
-
-        rank: The adapter's rank; ``None`` if it is not known.
-    """
-    definition = _definition_of(base)
-    host = None if definition is None else _host_of(definition)
-    if definition is None or host is None:
-        return []
-    found = list(adapter_findings(host, rank))
-    if not found and host.switches:
-        found += _switch_findings(definition, host.switches)
-    return found
-
-
-def switch_on(base: InferenceComponentBase) -> None:
-    """
-    Let a base take adapters, unless its definition says of itself that it does.
-    """
-    model, definition = base.model, _definition_of(base)
-    host = None if definition is None else _host_of(definition)
-    if definition is None or host is None or not isinstance(model, Model):
-        return
-    if not host.switches:
-        return
-    model.definition = replace(
-        definition, variables={**definition.variables, **host.switches}
-    )
-    for name, value in host.switches.items():
-        path = f"PrimaryContainer.Environment.{name}"
-        model.cfn_model.add_property_override(path, value)
-
-
-def role_findings(base: InferenceComponentBase, uri: str) -> list[Finding]:
-    """
-    Say what an endpoint that was made elsewhere must be allowed to.
-    """
-    return [
-        UNKNOWN_ROLE.finding(
-            f"the execution role of {base.node.id}'s endpoint is not known here: "
-            f"nothing lets it read {uri}",
-            "allow it s3:GetObject and s3:ListBucket where it is made",
-        )
-    ]
-
-
-def adapter_count_findings(scope: Construct) -> list[Finding]:
-    """
-    Count an adapter of a stack, and tell once of a stack that has nearly all it may.
-    """
-    stack = stack_of(scope)
-    count = _counts[stack] = _counts.get(stack, 0) + 1
-    if count != _MANY:
-        return []
-    return [
-        MANY_ADAPTERS.finding(
-            f"this stack defines {_MANY} adapters and more, and CloudFormation takes "
-            "500 resources in a stack",
-            "define further ones in a stack of their own, which may refer to the base",
-        )
-    ]
-
-
-def _definition_of(base: InferenceComponentBase) -> ModelDefinition | None:
-    return None if base.model is None else base.model.definition
-
-
-def _host_of(definition: ModelDefinition) -> AdapterHost | None:
-    architecture = class_of(kind_of(definition.model))
-    return adapter_host(
-        definition.container, definition.variables, architecture=architecture
-    )
-
-
-def _switch_findings(
-    definition: ModelDefinition, switches: Mapping[str, str]
-) -> Iterator[Finding]:
-    container = replace(definition.container, environment=definition.variables)
-    yield from added_findings(
-        switches,
-        container,
-        accelerators=None,
-        architecture=config_of(kind_of(definition.model)),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class LoraAdapter:
     """
@@ -372,11 +259,11 @@ class LoraAdapter:
 
         rank:
             The adapter's rank, ``r`` in its ``adapter_config.json``.
-            If left out, it is not held against what the base takes.
+            If omitted, it is not held against what the base takes.
 
         kms_key:
             The key that encrypts the objects.
-            If left out, the role may not decrypt with any.
+            If omitted, the role may not decrypt with any.
     """
 
     uri: str
@@ -429,7 +316,118 @@ class LoraAdapter:
         return self.key if self.key.endswith(ARCHIVE) else f"{self.key}*"
 
 
-def artifact_findings(adapter: LoraAdapter) -> Iterator[Finding]:
+def _kind_findings(base: InferenceComponentBase) -> list[Finding]:
+    if not isinstance(base, AdapterInferenceComponent):
+        return []
+    return [
+        NOT_OF_ADAPTERS.finding(
+            "base must be the component of a foundation model, got an adapter",
+            "add the adapter to its base",
+        )
+    ]
+
+
+def _role_of(base: InferenceComponentBase) -> iam.IRole | None:
+    """
+    Return the role that reads an adapter: the endpoint's, which is the base's model's.
+    """
+    endpoint = base.endpoint
+    if isinstance(endpoint, Endpoint) and endpoint.endpoint_config.execution_role:
+        return endpoint.endpoint_config.execution_role
+    return None if base.model is None else base.model.role
+
+
+def base_findings(base: InferenceComponentBase, rank: int | None) -> list[Finding]:
+    """
+    Check that a base takes an adapter; of an imported one nothing is known.
+
+    Args:
+        base: The component of the foundation model.
+
+        rank: The adapter's rank; ``None`` if it is not known.
+    """
+    definition = _definition_of(base)
+    host = None if definition is None else _host_of(definition)
+    if definition is None or host is None:
+        return []
+    found = list(adapter_findings(host, rank))
+    if not found and host.switches:
+        found += _switch_findings(definition, host.switches)
+    return found
+
+
+def switch_on(base: InferenceComponentBase) -> None:
+    """
+    Set a base to take adapters, unless its definition does so already.
+    """
+    model, definition = base.model, _definition_of(base)
+    host = None if definition is None else _host_of(definition)
+    if definition is None or host is None or not isinstance(model, Model):
+        return
+    if not host.switches:
+        return
+    model.definition = replace(
+        definition, variables={**definition.variables, **host.switches}
+    )
+    for name, value in host.switches.items():
+        path = f"PrimaryContainer.Environment.{name}"
+        model.cfn_model.add_property_override(path, value)
+
+
+def reader_findings(base: InferenceComponentBase, uri: str) -> list[Finding]:
+    """
+    Warn that the role of an endpoint made elsewhere must be allowed to read it.
+    """
+    return [
+        UNKNOWN_READER.finding(
+            f"the execution role of {base.node.id}'s endpoint is not known here: "
+            f"nothing lets it read {uri}",
+            "allow it s3:GetObject and s3:ListBucket where it is made",
+        )
+    ]
+
+
+def adapter_count_findings(scope: Construct) -> list[Finding]:
+    """
+    Count an adapter of a stack, and warn once of a stack that has nearly all it may.
+    """
+    stack = stack_of(scope)
+    count = _counts[stack] = _counts.get(stack, 0) + 1
+    if count != _MANY:
+        return []
+    return [
+        MANY_ADAPTERS.finding(
+            f"this stack defines {_MANY} adapters and more, and CloudFormation takes "
+            "500 resources in a stack",
+            "define further ones in a stack of their own, which may refer to the base",
+        )
+    ]
+
+
+def _definition_of(base: InferenceComponentBase) -> ModelDefinition | None:
+    return None if base.model is None else base.model.definition
+
+
+def _host_of(definition: ModelDefinition) -> AdapterHost | None:
+    architecture = class_of(kind_of(definition.model))
+    return adapter_host(
+        definition.container, definition.variables, architecture=architecture
+    )
+
+
+def _switch_findings(
+    definition: ModelDefinition, switches: Mapping[str, str]
+) -> Iterator[Finding]:
+    container = replace(definition.container, environment=definition.variables)
+    yield from added_findings(
+        switches,
+        container,
+        accelerators=None,
+        architecture=config_of(kind_of(definition.model)),
+    )
+
+
+def adapter_artifact_findings(adapter: LoraAdapter) -> Iterator[Finding]:
     """
     Check where an adapter is, as far as that is known at synth, and its rank.
     """
@@ -448,7 +446,7 @@ def artifact_findings(adapter: LoraAdapter) -> Iterator[Finding]:
 
 def reading_statements(adapter: LoraAdapter) -> list[Statement]:
     """
-    Return what a role needs to read an adapter.
+    Return the permissions that a role needs to read an adapter.
     """
     bucket = f"arn:{partition()}:s3:::{adapter.bucket_name}"
     statements = [

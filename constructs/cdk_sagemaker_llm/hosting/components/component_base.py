@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from aws_cdk import Resource
 from constructs import Construct
@@ -18,7 +17,7 @@ from cdk_sagemaker_llm.hosting.common.reporting import checked, report
 from cdk_sagemaker_llm.hosting.common.scope import stack_of, stage_of
 from cdk_sagemaker_llm.hosting.endpoints.connection import Connected, Connection
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
-from cdk_sagemaker_llm.hosting.models.model import dialect_of
+from cdk_sagemaker_llm.hosting.models.model import ModelBase, dialect_of
 from cdk_sagemaker_llm.hosting.monitoring.components import (
     ComponentAlarms,
     ComponentMetrics,
@@ -29,11 +28,7 @@ from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
 from cdk_sagemaker_llm.hosting.scaling.target_base import twice_finding
 from cdk_sagemaker_llm.tokens import is_unresolved
 
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.hosting.models.model import ModelBase
-
 _KIND = "inference-component"
-
 _USUAL_VARIANT = "AllTraffic"
 _USUAL_ID = "Resource"
 _DIGITS = 8

@@ -1,11 +1,11 @@
 """
-What is checked of an inference component before it is made.
+An inference component as it will be, and what is checked of it before it is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
@@ -18,12 +18,12 @@ from cdk_sagemaker_llm.hosting.common.limits import (
 )
 from cdk_sagemaker_llm.hosting.components.per_type import (
     WRONG_TYPES,
-    Resources,
+    ResourcesByType,
     by_type,
 )
 from cdk_sagemaker_llm.hosting.components.sizing import Scheduling, scheduling_findings
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
-from cdk_sagemaker_llm.hosting.endpoints.endpoint_config_base import EndpointConfigBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     ROLE_OR_MODEL,
     VARIANT_NAMES,
@@ -35,7 +35,7 @@ from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
 from cdk_sagemaker_llm.hosting.updates.rollout_checks import component_rollout_findings
 from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     VariantDefinition,
-    fit_on,
+    device_fit_findings,
 )
 from cdk_sagemaker_llm.serving.parameters import API, REPEATED
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -63,6 +63,9 @@ class ComponentDefinition:
     Args:
         resources: What each copy reserves, and how many copies start.
 
+        by_type: What each copy reserves on each type of instance, where pools have
+            several; none where there is one.
+
         variant_name: The variant whose instances are shared.
 
         inference_component_name: Its name; ``None`` if CloudFormation makes one.
@@ -73,112 +76,70 @@ class ComponentDefinition:
 
         download: How long the model data may take; ``None`` for the default.
 
-        scheduling: How copies are placed, and whether instances keep their data.
-
-        by_type: What each copy reserves on each type of instance, where pools have
-            several; none where there is one.
-
-        findings: All that was found of it, but not of its model.
-
         rollout: How an update reaches the copies; ``None`` for the service's own way.
 
         retain_copy_count: Whether updates leave alone how many copies run.
+
+        scheduling: How copies are placed, and whether instances keep their data.
+
+        findings: All findings of the component, without those of its model.
     """
 
     resources: ResourceRequirements
+    by_type: Mapping[str, ResourceRequirements]
     variant_name: str
     inference_component_name: str | None
     inference_component_name_prefix: str | None
     start_up: Duration | None
     download: Duration | None
+    rollout: Rolling | None
+    retain_copy_count: bool
     scheduling: Scheduling
-    by_type: Mapping[str, ResourceRequirements]
-    findings: tuple[Finding, ...]
-    rollout: Rolling | None = None
-    retain_copy_count: bool = False
+    findings: tuple[Finding, ...] = ()
 
 
 def define_component(
+    component: ComponentDefinition,
+    models: Sequence[ModelDefinition | None],
     *,
-    model: ModelDefinition | None,
     host: VariantDefinition | None,
     placement: Placement | None,
-    resources: ResourceRequirements,
-    variant_name: str,
-    inference_component_name: str | None,
-    inference_component_name_prefix: str | None,
-    start_up: Duration | None,
-    download: Duration | None,
-    rollout: Rolling | None = None,
-    retain_copy_count: bool = False,
-    scheduling: Scheduling,
-    by_type: Mapping[str, ResourceRequirements] | None = None,
-    further: Sequence[ModelDefinition | None] = (),
 ) -> ComponentDefinition:
     """
     Check a component: its name and time-outs, its model on these hosts, and whether
-    all copies have a place.
+    all copies have a place; return it with the findings.
 
     Args:
-        model: What each copy runs; ``None`` if that was made elsewhere.
+        component: The component as the user defined it.
+
+        models: What each copy runs on each type of instance; ``None`` if that was made
+            elsewhere.
 
         host: The hosts; ``None`` if they are not known.
 
         placement: Its place beside the others; ``None`` if the hosts' instances are
             not known.
-
-        resources: What each copy reserves, and how many copies start.
-
-        variant_name: The variant whose instances are shared.
-
-        inference_component_name: Its name; ``None`` if CloudFormation makes one.
-
-        inference_component_name_prefix: What its name begins with, in place of it.
-
-        start_up: How long a copy may take to answer; ``None`` for the default.
-
-        download: How long the model data may take; ``None`` for the default.
-
-        rollout: How an update reaches the copies; ``None`` for the service's own way.
-
-        retain_copy_count: Whether updates leave alone how many copies run.
-        scheduling: How copies are placed, and whether instances keep their data.
-
-        by_type: What each copy reserves on each type of instance.
-            If left out, there is one type.
-
-        further: What each copy runs on further types.
-            If left out, it runs the same on all.
     """
-    name = inference_component_name or inference_component_name_prefix
-    rolled = []
-    if rollout is not None:
-        rolled = component_rollout_findings(rollout, resources.copies, name)
+    name = component.inference_component_name
+    prefix = component.inference_component_name_prefix
     found = [
-        *component_name_findings(
-            inference_component_name, inference_component_name_prefix
-        ),
-        *timeout_findings("container_startup_health_check_timeout", start_up),
-        *timeout_findings("model_data_download_timeout", download),
-        *rolled,
-        *scheduling_findings(scheduling),
+        *component_name_findings(name, prefix),
+        *timeout_findings("container_startup_health_check_timeout", component.start_up),
+        *timeout_findings("model_data_download_timeout", component.download),
     ]
+    if component.rollout is not None:
+        found += component_rollout_findings(
+            component.rollout, component.resources.copies, name or prefix
+        )
+    found += scheduling_findings(component.scheduling)
     if placement is not None:
         found += placement.findings()
     if host is not None:
-        found += host.model_findings(model, start_up, *further)
-    return ComponentDefinition(
-        resources=resources,
-        variant_name=variant_name,
-        inference_component_name=inference_component_name,
-        inference_component_name_prefix=inference_component_name_prefix,
-        start_up=start_up,
-        download=download or (model.download_timeout if model else None),
-        rollout=rollout,
-        retain_copy_count=retain_copy_count,
-        scheduling=scheduling,
-        by_type=by_type or {},
-        findings=tuple(found),
+        found += host.model_findings(models, component.start_up)
+    first = models[0]
+    download = None if first is None else first.download_timeout
+    return replace(
+        component, download=component.download or download, findings=tuple(found)
     )
 
 
@@ -194,17 +155,16 @@ def host_of(endpoint: EndpointBase, variant_name: str) -> VariantDefinition | No
 def models_by_type(
     host: VariantDefinition | None,
     model: ModelBase,
-    resources: Resources,
+    resources: ResourcesByType,
     overrides: Mapping[str, ModelBase] | None,
 ) -> dict[str, ModelBase]:
     """
-    Say what copies run on each type of instance, the first choice first.
+    Return what copies run on each type of instance, the first choice first.
 
     Args:
-        host: The hosts; ``None`` if they are not known: what is given names the types
-            then.
+        host: The hosts; ``None`` if they are not known: resources name the types then.
 
-        model: What copies run, where nothing else is said.
+        model: What copies run, where ``overrides`` name no other.
 
         resources: What copies reserve.
 
@@ -295,7 +255,7 @@ def _likeness_findings(model: ModelBase, config: EndpointConfigBase) -> list[Fin
 
 def component_name_findings(name: str | None, prefix: str | None) -> list[Finding]:
     """
-    Check a name, or the beginning of one; not both are given.
+    Check a name, or the beginning of one, and that not both are there.
     """
     found = name_findings(COMPONENT_NAME, name)
     if prefix is None:
@@ -311,7 +271,7 @@ def component_name_findings(name: str | None, prefix: str | None) -> list[Findin
 
 
 def resource_findings(
-    given: Resources,
+    resources: ResourcesByType,
     host: VariantDefinition | None,
     models: Mapping[str, ModelDefinition | None],
 ) -> list[Finding]:
@@ -319,7 +279,7 @@ def resource_findings(
     Check that what copies reserve on each type is what their model needs there.
 
     Args:
-        given: What copies reserve: the same on all types, or for each of them.
+        resources: What copies reserve: the same on all types, or for each of them.
 
         host: The hosts; ``None`` if they are not known.
 
@@ -327,14 +287,14 @@ def resource_findings(
     """
     found: list[Finding] = []
     hardware = {} if host is None else {one.name: one.hardware for one in host.types}
-    for name, resources in by_type(given, models).items():
+    for name, needs in by_type(resources, models).items():
         model = models[name]
         if model is None:
             continue
-        found += device_findings(model, resources, hardware.get(name))
-        devices = resources.accelerators
+        found += reserved_device_findings(model, needs, hardware.get(name))
+        devices = needs.accelerators
         if host is not None and devices is not None and not is_unresolved(devices):
-            found += fit_on(hardware[name], model, devices)
+            found += device_fit_findings(hardware[name], model, devices)
     return list(dict.fromkeys(found))
 
 
@@ -350,12 +310,12 @@ def reserved_findings(
         dict.fromkeys(
             finding
             for model, resources, hardware in zip(models, needs, types, strict=True)
-            for finding in device_findings(model, resources, hardware)
+            for finding in reserved_device_findings(model, resources, hardware)
         )
     )
 
 
-def device_findings(
+def reserved_device_findings(
     model: ModelDefinition,
     resources: ResourceRequirements,
     hardware: InstanceType | None,
@@ -363,7 +323,7 @@ def device_findings(
     """
     Check that each copy of a container that runs on accelerators reserves some.
 
-    Where there are none to reserve, the host's own check says so.
+    Where the host has none to reserve, its own check reports that.
     """
     container = model.prepared.container
     if container is None or resources.accelerators is not None:

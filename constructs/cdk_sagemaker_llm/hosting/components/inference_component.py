@@ -19,7 +19,10 @@ from cdk_sagemaker_llm.hosting.common.limits import seconds
 from cdk_sagemaker_llm.hosting.common.names import take_name, twice_findings
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable
-from cdk_sagemaker_llm.hosting.components.adapters import AdapterInferenceComponent
+from cdk_sagemaker_llm.hosting.components.adapters import (
+    AdapterInferenceComponent,
+    LoraAdapter,
+)
 from cdk_sagemaker_llm.hosting.components.component_base import (
     ComponentIdentity,
     InferenceComponentBase,
@@ -35,7 +38,7 @@ from cdk_sagemaker_llm.hosting.components.component_checks import (
     override_findings,
     resource_findings,
 )
-from cdk_sagemaker_llm.hosting.components.per_type import by_type, type_findings
+from cdk_sagemaker_llm.hosting.components.per_type import by_type, by_type_findings
 from cdk_sagemaker_llm.hosting.components.sizing import (
     AvailabilityZoneBalance,
     PlacementStrategy,
@@ -44,7 +47,7 @@ from cdk_sagemaker_llm.hosting.components.sizing import (
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placement
 from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
-from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount
+from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount, ScalableCopyCount
 from cdk_sagemaker_llm.hosting.scaling.zero import CopyHost
 from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (
     Watched,
@@ -62,11 +65,10 @@ if TYPE_CHECKING:
     from aws_cdk import Duration, RemovalPolicy
     from aws_cdk import aws_ec2 as ec2
 
-    from cdk_sagemaker_llm.hosting.components.adapters import LoraAdapter
-    from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
     from cdk_sagemaker_llm.hosting.updates.rollout import Rolling
 
 _Component = sagemaker.CfnInferenceComponent
+
 STARTS_OUTSIDE = Rule(
     "LLM248", "the copies that start lie outside the bounds of their scaling"
 )
@@ -91,7 +93,7 @@ class InferenceComponent(InferenceComponentBase):
 
         inference_component_name:
             A name of at most 63 letters, digits and inner hyphens.
-            If left out, CloudFormation makes one.
+            If omitted, CloudFormation makes one.
             The service can change neither name nor endpoint nor variant of a
             component, so that a new one is created before the old is deleted: with
             the same name that fails.
@@ -103,16 +105,16 @@ class InferenceComponent(InferenceComponentBase):
 
         container_startup_health_check_timeout:
             How long a copy may take to answer, 60 to 3600 seconds.
-            If left out, it is 30 minutes.
+            If omitted, it is 30 minutes.
 
         model_data_download_timeout:
             How long the download of the model data may take, 60 to 3600 seconds.
-            If left out, it follows the size of weights that SageMaker downloads; for
+            If omitted, it follows the size of weights that SageMaker downloads; for
             a tarball alone the service's default applies.
 
         rollout:
             How an update reaches the copies: ``Rolling``, batch by batch.
-            If left out, all new copies start beside the old ones, or in their place
+            If omitted, all new copies start beside the old ones, or in their place
             where there is no room.
 
         retain_copy_count:
@@ -120,21 +122,22 @@ class InferenceComponent(InferenceComponentBase):
             changed: the template has no number of copies then.
             Set it from the second deployment on; what the service starts without a
             number is not documented.
+
         model_overrides:
             Models for types of the endpoint's instance pools, in place of ``model``.
-            If left out, copies run the same on all types.
+            If omitted, copies run the same on all types.
 
         placement_strategy:
             Whether copies spread over instances, or share as few as possible.
-            If left out, the service's default applies.
+            If omitted, the service's default applies.
 
         availability_zone_balance:
             How evenly copies are spread over zones, beside a placement strategy.
-            If left out, zones are balanced where capacity allows, as a strategy asks.
+            If omitted, zones are balanced where capacity allows, as a strategy asks.
 
         data_caching:
             Whether instances keep image and model data for further copies.
-            If left out, the service decides by the instances' storage.
+            If omitted, the service decides by the instances' storage.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
@@ -163,39 +166,42 @@ class InferenceComponent(InferenceComponentBase):
     ) -> None:
         host = host_of(endpoint, variant_name)
         models = models_by_type(host, model, resources, model_overrides)
-        known = () if host is None else tuple(models)
-        report(scope, id, type_findings("resources", resources, known))
+        types = () if host is None else tuple(models)
+        report(scope, id, by_type_findings("resources", resources, types))
         needs = by_type(resources, models)
-        first, *further = needs.values()
-        own = {name: one.definition for name, one in models.items()}
-        found = endpoint_findings(endpoint, variant_name, *models.values())
-        found += override_findings(host, model_overrides, models)
-        found += resource_findings(resources, host, own)
+        definitions = {name: one.definition for name, one in models.items()}
         placement = None
         if isinstance(endpoint, Endpoint):
-            placement = endpoint.placements.beside(variant_name, id, first, *further)
+            placement = endpoint.placements.beside(variant_name, id, *needs.values())
         definition = define_component(
-            model=next(iter(own.values())),
-            further=list(own.values())[1:],
+            ComponentDefinition(
+                resources=next(iter(needs.values())),
+                by_type=needs if len(needs) > 1 else {},
+                variant_name=variant_name,
+                inference_component_name=inference_component_name,
+                inference_component_name_prefix=inference_component_name_prefix,
+                start_up=container_startup_health_check_timeout,
+                download=model_data_download_timeout,
+                rollout=rollout,
+                retain_copy_count=retain_copy_count,
+                scheduling=Scheduling(
+                    placement_strategy=placement_strategy,
+                    availability_zone_balance=availability_zone_balance,
+                    data_caching=data_caching,
+                ),
+            ),
+            list(definitions.values()),
             host=host,
             placement=placement,
-            resources=first,
-            by_type=needs if len(needs) > 1 else {},
-            scheduling=Scheduling(
-                placement_strategy=placement_strategy,
-                availability_zone_balance=availability_zone_balance,
-                data_caching=data_caching,
-            ),
-            variant_name=variant_name,
-            inference_component_name=inference_component_name,
-            inference_component_name_prefix=inference_component_name_prefix,
-            start_up=container_startup_health_check_timeout,
-            download=model_data_download_timeout,
-            rollout=rollout,
-            retain_copy_count=retain_copy_count,
         )
-        found += twice_findings(scope, COMPONENT_NAME, inference_component_name)
-        report(scope, id, [*found, *definition.findings])
+        found = [
+            *endpoint_findings(endpoint, variant_name, *models.values()),
+            *override_findings(host, model_overrides, models),
+            *resource_findings(resources, host, definitions),
+            *twice_findings(scope, COMPONENT_NAME, inference_component_name),
+            *definition.findings,
+        ]
+        report(scope, id, found)
         super().__init__(scope, id)
         take_name(scope, COMPONENT_NAME, inference_component_name)
         self._write(definition, endpoint, models, is_part=False)
@@ -240,7 +246,7 @@ class InferenceComponent(InferenceComponentBase):
             else _Component.InferenceComponentRuntimeConfigProperty(
                 copy_count=definition.resources.copies
             ),
-            **specified(definition, self.model, models if len(models) > 1 else {}),
+            **_specification(definition, self.model, models if len(models) > 1 else {}),
         )
         """The resource itself, for what this class does not offer."""
         self.inference_component_arn: str = self.cfn_inference_component.ref
@@ -292,7 +298,7 @@ class InferenceComponent(InferenceComponentBase):
 
     def apply_removal_policy(self, policy: RemovalPolicy) -> None:
         """
-        Say what becomes of the component when it is no longer defined.
+        Set what happens to the component when it is no longer defined.
         """
         # Its resource has no fixed id, by which the CDK would find it.
         self.cfn_inference_component.apply_removal_policy(policy)
@@ -314,7 +320,7 @@ class InferenceComponent(InferenceComponentBase):
             min_capacity: Copies that always run; 0 lets the last one go.
 
         Raises:
-            ValueError: If the bounds are wrong, the host does not say whether its
+            ValueError: If the bounds are wrong, the host does not define whether its
                 instances may go to zero, or the copies are scaled already.
         """
         host = CopyHost(
@@ -351,9 +357,9 @@ class InferenceComponent(InferenceComponentBase):
         """
         Serve a LoRA adapter on this component's copies, as a component of its own.
 
-        A base that says nothing of LoRA is told to take adapters, which restarts it
-        where it runs already. ``LmiVllm(enable_lora=True)`` says it from the start, and
-        ``Vllm(enable_lora=True)`` does beside
+        A base that sets nothing about LoRA is set to take adapters, which restarts it
+        where it runs already. ``LmiVllm(enable_lora=True)`` takes them from the start,
+        as does ``Vllm(enable_lora=True)`` beside
         ``environment={"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "true"}``.
 
         Args:
@@ -365,7 +371,7 @@ class InferenceComponent(InferenceComponentBase):
 
             inference_component_name:
                 A name of your own.
-                If left out, CloudFormation makes one.
+                If omitted, CloudFormation makes one.
 
             inference_component_name_prefix:
                 In place of a name, the beginning of one: what follows changes where
@@ -428,7 +434,7 @@ class DefinedInferenceComponent(InferenceComponent):
         self._take_place(placement)
 
 
-def specified(
+def _specification(
     definition: ComponentDefinition, model: ModelBase, by_type: Mapping[str, ModelBase]
 ) -> dict[str, Any]:
     """

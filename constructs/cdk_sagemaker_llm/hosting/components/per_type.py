@@ -1,12 +1,12 @@
 """
 One model on instances of several types: its devices, plan and container on each.
 
-What belongs here lets the patterns treat one type as they treat many.
+It lets the patterns treat one type as they treat many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from constructs import Construct
@@ -17,14 +17,17 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.components.sizing import Sizing
-from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
+from cdk_sagemaker_llm.hosting.models.definitions import (
+    ModelDefinition,
+    ModelRequest,
+    define_model,
+)
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
-from cdk_sagemaker_llm.hosting.variants.capacity import InstancePool
-from cdk_sagemaker_llm.hosting.variants.variant import in_order
+from cdk_sagemaker_llm.hosting.variants.capacity import Capacity
 from cdk_sagemaker_llm.hosting.variants.variant_definition import known_hardware
 from cdk_sagemaker_llm.serving.parameters import API
 
-Resources = ResourceRequirements | Mapping[str, ResourceRequirements]
+ResourcesByType = ResourceRequirements | Mapping[str, ResourceRequirements]
 
 # botocore 1.44.5, InferenceComponentSpecificationList.
 _MOST_TYPES = 5
@@ -44,9 +47,9 @@ class Filling:
     Args:
         models: The model as it is on each type, with its plan.
 
-        findings: What was found of it, beside its plans.
+        findings: The findings of the model, beside those of its plans.
 
-        fit: What was found of its plans.
+        fit: The findings of its plans.
     """
 
     models: tuple[ModelDefinition, ...]
@@ -54,26 +57,27 @@ class Filling:
     fit: tuple[Finding, ...]
 
 
-def looked_up(
-    instance_type: str | InstanceType | None, pools: Sequence[InstancePool] | None
-) -> tuple[str | InstanceType | None, list[InstancePool] | None]:
+def look_up_types(
+    instance_type: str | InstanceType | None, capacity: Capacity | None
+) -> tuple[str | InstanceType | None, Capacity | None]:
     """
-    Look types up, so that nobody has to a second time.
+    Look the instance types up once, for all that follows.
     """
-    if pools is None:
-        return known_hardware(instance_type) or instance_type, None
-    return instance_type, [
+    if capacity is None or capacity.pools is None:
+        return known_hardware(instance_type) or instance_type, capacity
+    pools = [
         replace(
             pool,
             instance_type=known_hardware(pool.instance_type) or pool.instance_type,
         )
-        for pool in in_order(pools)
+        for pool in capacity.pools_in_order
     ]
+    return instance_type, replace(capacity, pools=pools)
 
 
 def define_filling(
     types: Sequence[str | InstanceType | None],
-    define: Callable[..., ModelDefinition],
+    request: ModelRequest,
     assumptions: Assumptions | None,
 ) -> Filling:
     """
@@ -82,26 +86,28 @@ def define_filling(
     Args:
         types: The types, as far as they are known.
 
-        define: How a model is defined for a number of devices.
+        request: The model, how it is served, and where.
 
-        assumptions: What to take for granted of the engine.
+        assumptions: The user's figures of the engine's memory.
     """
     models, fit = [], []
     for one in types:
         hardware = one if isinstance(one, InstanceType) else None
         accelerators = None if hardware is None else hardware.accelerators
-        model = define(accelerators=accelerators)
+        model = define_model(request, accelerators)
         plan = plan_of(model.demand, hardware, accelerators, assumptions=assumptions)
         fit += fit_findings(plan, model.demand, model.findings)
         models.append(replace(model, plan=plan))
     return Filling(
-        models=tuple(models), findings=told_once(models), fit=tuple(dict.fromkeys(fit))
+        models=tuple(models),
+        findings=distinct_findings(models),
+        fit=tuple(dict.fromkeys(fit)),
     )
 
 
-def told_once(models: Sequence[ModelDefinition]) -> tuple[Finding, ...]:
+def distinct_findings(models: Sequence[ModelDefinition]) -> tuple[Finding, ...]:
     """
-    Return what was found of a model on its types, the same of several types once.
+    Return the findings of a model on its types, the same of several types once.
     """
     return tuple(dict.fromkeys(one for model in models for one in model.findings))
 
@@ -120,17 +126,17 @@ def make_models(
         types: The names of the types.
     """
     first: Model = DefinedModel(scope, "Model", models[0])
-    made = [first]
+    constructs = [first]
     for index, model in enumerate(models[1:], start=1):
         alike = (old for old, one in enumerate(models[:index]) if _is_same(one, model))
         same = next(alike, None)
         if same is not None:
-            made.append(made[same])
+            constructs.append(constructs[same])
             continue
         # One role and one security group are for all.
         shared = replace(model, role=first.role, network=first.network)
-        made.append(DefinedModel(scope, f"Model{_in_id(types[index])}", shared))
-    return tuple(made)
+        constructs.append(DefinedModel(scope, f"Model{_in_id(types[index])}", shared))
+    return tuple(constructs)
 
 
 def _is_same(one: ModelDefinition, other: ModelDefinition) -> bool:
@@ -157,7 +163,7 @@ class Sized:
 
         resources: What each copy reserves.
 
-        fit: What was found of its plan.
+        fit: The findings of its plan.
     """
 
     definition: ModelDefinition
@@ -167,8 +173,8 @@ class Sized:
 
 def define_sized(
     types: Mapping[str, InstanceType | None],
-    define: Callable[..., ModelDefinition],
-    given: Resources | None,
+    request: ModelRequest,
+    resources: ResourcesByType | None,
     assumptions: Assumptions | None,
 ) -> list[Sized]:
     """
@@ -177,64 +183,66 @@ def define_sized(
     Args:
         types: The types by name; ``None`` where one is not known.
 
-        define: How a model is defined for a number of devices.
+        request: The model, how it is served, and where.
 
-        given: What the user asked for: the same on all types, or for each of them.
+        resources: What copies reserve: the same on all types, or for each of them;
+            ``None`` if the plan decides.
 
-        assumptions: What to take for granted of the engine.
+        assumptions: The user's figures of the engine's memory.
     """
-    wanted = {} if given is None else by_type(given, types)
-    found = []
+    requested = {} if resources is None else by_type(resources, types)
+    sizes = []
     for name, hardware in types.items():
         sizing = Sizing(
-            hardware=hardware, given=wanted.get(name), assumptions=assumptions
+            hardware=hardware, requested=requested.get(name), assumptions=assumptions
         )
-        model = define(accelerators=sizing.accelerators)
+        model = define_model(request, sizing.accelerators)
         fit = sizing.findings(model.demand, model.findings)
         sized = Sized(
             definition=replace(model, plan=sizing.plan(model.demand)),
             resources=sizing.resources(model.demand),
             fit=tuple(fit),
         )
-        found.append(sized)
-    return found
+        sizes.append(sized)
+    return sizes
 
 
 def by_type(
-    given: Resources, types: Sequence[str] | Mapping[str, object]
+    resources: ResourcesByType, types: Sequence[str] | Mapping[str, object]
 ) -> dict[str, ResourceRequirements]:
     """
-    Say what a copy reserves on each type.
+    Return what a copy reserves on each type.
     """
-    if isinstance(given, ResourceRequirements):
-        return dict.fromkeys(types, given)
-    return {name: given[name] for name in types if name in given}
+    if isinstance(resources, ResourceRequirements):
+        return dict.fromkeys(types, resources)
+    return {name: resources[name] for name in types if name in resources}
 
 
-def type_findings(parameter: str, given: object, types: Sequence[str]) -> list[Finding]:
+def by_type_findings(
+    parameter: str, resources: object, types: Sequence[str]
+) -> list[Finding]:
     """
-    Check that what is given for each type names all types, and no other.
+    Check that resources for each type name all types, and no other.
 
     Args:
-        parameter: What the caller knows it by.
+        parameter: What the caller knows them by.
 
-        given: What was given; only a mapping names types.
+        resources: The resources; only a mapping names types.
 
         types: The names of the types; none if they are not known.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(resources, Mapping):
         return []
     found = []
-    missing = [name for name in types if name not in given]
-    others = [name for name in given if types and name not in types]
-    if missing or others or not 1 <= len(given) <= _MOST_TYPES:
-        told = ", ".join(types) or f"1 to {_MOST_TYPES} instance types"
+    missing = [name for name in types if name not in resources]
+    others = [name for name in resources if types and name not in types]
+    if missing or others or not 1 <= len(resources) <= _MOST_TYPES:
+        expected = ", ".join(types) or f"1 to {_MOST_TYPES} instance types"
+        names = ", ".join(resources) or "nothing"
         found.append(
-            WRONG_TYPES.finding(
-                f"{parameter} must be for {told}, got {', '.join(given) or 'nothing'}"
-            )
+            WRONG_TYPES.finding(f"{parameter} must be for {expected}, got {names}")
         )
-    copies = {one.copies for one in given.values()}
+    copies = {one.copies for one in resources.values()}
     if len(copies) > 1:
         found.append(
             WRONG_TYPES.finding(

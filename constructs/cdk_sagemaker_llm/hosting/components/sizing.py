@@ -1,5 +1,5 @@
 """
-What follows from a model's size: its resources and its copies.
+How many copies of a model run, what each reserves, and how they are placed.
 """
 
 from __future__ import annotations
@@ -28,31 +28,37 @@ Copies = int | Literal["fill"]
 NO_RESOURCES = Rule(
     "LLM192", "resources are left out, and nothing is known of the model"
 )
+NO_STRATEGY = Rule(
+    "LLM316", "copies are balanced over zones without a placement strategy", API
+)
 NOTHING_TO_FILL = Rule(
     "LLM193", "instances are to be filled that are not known at synth"
 )
 
 _Component = sagemaker.CfnInferenceComponent
+_IMBALANCE = (0, 100)
 
 
 @dataclass(kw_only=True, slots=True)
 class Sizing:
     """
-    What each copy of a model reserves, decided once: when its demand is known.
+    What each copy of a model reserves, decided once, when its demand is known.
 
     Args:
         hardware: The instance type; ``None`` if it is not known.
 
-        given: What the user asked for; ``None`` if the plan decides.
+        requested: What the user asked for; ``None`` if the plan decides.
 
-        assumptions: What to take for granted of the engine; ``None`` for what its
-            configuration says.
+        assumptions: The user's figures of the engine's memory; ``None`` for those of
+            its configuration.
     """
 
     hardware: InstanceType | None
-    given: ResourceRequirements | None
+    requested: ResourceRequirements | None
     assumptions: Assumptions | None
-    _made: tuple[Demand | None, Plan | NoPlan] | None = field(default=None, init=False)
+    _last_plan: tuple[Demand | None, Plan | NoPlan] | None = field(
+        default=None, init=False
+    )
 
     def accelerators(self, demand: Demand | None) -> int | None:
         """
@@ -64,17 +70,17 @@ class Sizing:
 
     def resources(self, demand: Demand | None) -> ResourceRequirements:
         """
-        Return what was given, or what the plan asks for.
+        Return what the user asked for, or else what the plan asks for.
         """
-        if self.given is not None:
-            return self.given
+        if self.requested is not None:
+            return self.requested
         found = self._plan(demand)
         if isinstance(found, NoPlan):
             return ResourceRequirements()
         return replace(found.resources, copies=1)
 
     def findings(
-        self, demand: Demand | None, told: Iterable[Finding] = ()
+        self, demand: Demand | None, further: Iterable[Finding] = ()
     ) -> list[Finding]:
         """
         Check that the resources are known, and hold the model.
@@ -82,12 +88,12 @@ class Sizing:
         Args:
             demand: What the model asks of the memory.
 
-            told: What was found of the serving configuration alone.
+            further: The findings of the serving configuration alone.
         """
         found = self.plan(demand)
         if found is None:
             return []
-        if self.given is None and isinstance(found, NoPlan):
+        if self.requested is None and isinstance(found, NoPlan):
             ways = ["pass resources=ResourceRequirements(...)", found.remedy]
             return [
                 NO_RESOURCES.finding(
@@ -95,24 +101,27 @@ class Sizing:
                     ", or ".join(filter(None, ways)),
                 )
             ]
-        return fit_findings(found, demand, told)
+        return fit_findings(found, demand, further)
 
     def plan(self, demand: Demand | None) -> Plan | NoPlan | None:
         """
         Return how the model fits, or why that is not known; ``None`` where no device
         is reserved.
         """
-        wanted = None if self.given is None else self.given.accelerators
-        if self.given is not None and (wanted is None or is_unresolved(wanted)):
-            return None
+        if self.requested is not None:
+            devices = self.requested.accelerators
+            if devices is None or is_unresolved(devices):
+                return None
         return self._plan(demand)
 
     def _plan(self, demand: Demand | None) -> Plan | NoPlan:
-        if self._made is None or self._made[0] != demand:
-            wanted = None if self.given is None else self.given.accelerators
-            found = plan_of(demand, self.hardware, wanted, assumptions=self.assumptions)
-            self._made = demand, found
-        return self._made[1]
+        if self._last_plan is None or self._last_plan[0] != demand:
+            devices = None if self.requested is None else self.requested.accelerators
+            found = plan_of(
+                demand, self.hardware, devices, assumptions=self.assumptions
+            )
+            self._last_plan = demand, found
+        return self._last_plan[1]
 
 
 def with_same_copies(
@@ -132,13 +141,15 @@ def with_same_copies(
         fleets: The instances that there may be, all of one type; none if they are not
             known.
     """
-    known = fleets or (None,) * len(needs)
     tried = [
-        with_copies(one, copies, fleet) for one, fleet in zip(needs, known, strict=True)
+        with_copies(one, copies, fleet)
+        for one, fleet in zip(needs, fleets or (None,) * len(needs), strict=True)
     ]
-    told = list(dict.fromkeys(fault for _, faults in tried for fault in faults))
-    if copies is None or told:
-        return list(needs), told
+    found = list(
+        dict.fromkeys(finding for _, findings in tried for finding in findings)
+    )
+    if copies is None or found:
+        return list(needs), found
     least = min(one.copies for one, _ in tried)
     return [replace(one, copies=least) for one in needs], []
 
@@ -163,10 +174,9 @@ def with_copies(
     if copies != "fill":
         wrong = count_findings("copies", copies, 0)
         return (needs, wrong) if wrong else (replace(needs, copies=copies), [])
-    known = fleet is not None and all(
+    if fleet is None or not all(
         each.is_known for each in (needs, *fleet.models.values())
-    )
-    if fleet is None or not known:
+    ):
         return needs, [
             NOTHING_TO_FILL.finding(
                 "copies='fill' needs an instance type, a number of instances and the "
@@ -197,7 +207,7 @@ class AvailabilityZoneBalance:
     Args:
         max_imbalance:
             By how many copies zones may differ, 0 to 100.
-            If left out, the service's default applies.
+            If omitted, the service's default applies.
     """
 
     max_imbalance: int | None = None
@@ -279,10 +289,3 @@ def scheduling_findings(scheduling: Scheduling) -> list[Finding]:
             "give PlacementStrategy.SPREAD or PlacementStrategy.BINPACK",
         ),
     ]
-
-
-NO_STRATEGY = Rule(
-    "LLM316", "copies are balanced over zones without a placement strategy", API
-)
-
-_IMBALANCE = (0, 100)

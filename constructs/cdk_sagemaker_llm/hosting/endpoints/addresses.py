@@ -40,12 +40,12 @@ FEW_ADDRESSES = Rule(
 )
 
 
-def address_findings(
+def subnet_address_findings(
     network: Network, instances: float, *, is_rolled: bool = False
 ) -> list[Finding]:
     """
-    Hold the addresses of a network against the instances in it; what other tenants of
-    the subnets take comes on top.
+    Compare a network's addresses with the instances in it, as if nothing else ran in
+    its subnets.
 
     Args:
         network: Where they run.
@@ -67,14 +67,14 @@ def address_findings(
             )
         ]
     fleets = 1 if is_rolled else _FLEETS
-    wanted = _ADDRESSES_EACH * most * fleets
-    if free >= wanted:
+    needed = _ADDRESSES_EACH * most * fleets
+    if free >= needed:
         return []
     beside = "" if is_rolled else ", and an update runs a second fleet beside the first"
     return [
         FEW_ADDRESSES.finding(
             f"{has}, for up to {most} instances: SageMaker asks for two each{beside}, "
-            f"which is {wanted}",
+            f"which is {needed}",
             "choose larger subnets, or more of them",
         )
     ]
@@ -82,11 +82,12 @@ def address_findings(
 
 def _addresses_of(network: Network) -> int | None:
     """
-    Count the addresses that can be given out; ``None`` where a subnet's are not known.
+    Count the addresses that are free to use; ``None`` where a subnet's are unknown.
     """
     counts = [_addresses_in(subnet) for subnet in network.chosen_subnets()]
-    known = [count for count in counts if count is not None]
-    return sum(known) if known and len(known) == len(counts) else None
+    if not counts or None in counts:
+        return None
+    return sum(count for count in counts if count is not None)
 
 
 def _addresses_in(subnet: ec2.ISubnet) -> int | None:
@@ -120,10 +121,10 @@ def fleet_findings(
     most = list(counts)
     if is_unresolved(most):
         return []
-    known = {tuple(each.subnet_ids()): each for each in networks}
+    by_subnets = {tuple(each.subnet_ids()): each for each in networks}
     is_rolled = type(rollout).__name__ == "Rolling"
     return [
         finding
-        for network in known.values()
-        for finding in address_findings(network, sum(most), is_rolled=is_rolled)
+        for network in by_subnets.values()
+        for finding in subnet_address_findings(network, sum(most), is_rolled=is_rolled)
     ]

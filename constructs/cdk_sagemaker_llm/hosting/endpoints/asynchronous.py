@@ -53,7 +53,7 @@ NotificationProperty = (
 
 class AsyncTopic(enum.StrEnum):
     """
-    The topics that an asynchronous endpoint tells of its requests.
+    The topics that an asynchronous endpoint notifies of its requests.
     """
 
     SUCCESS = "SUCCESS_NOTIFICATION_TOPIC"
@@ -63,7 +63,7 @@ class AsyncTopic(enum.StrEnum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AsyncInference:
     """
-    Let requests wait in a queue; requests and answers lie on S3.
+    Asynchronous inference: requests wait in a queue, and lie on S3 as their answers do.
 
     ``AsyncInference(output=bucket, success_topic=topic)``
     ``AsyncInference(output="s3://my-bucket/answers")``
@@ -72,38 +72,40 @@ class AsyncInference:
         output:
             Where answers are written: a bucket, or an address on S3 such as
             ``bucket.s3_url_for_object("answers")``.
-            If left out, a bucket is made, and they lie in its ``answers/``: it is
+            If omitted, a bucket is made, and they lie in its ``answers/``: it is
             encrypted, private, over TLS only, and kept when the stack is deleted.
 
         failure:
             Where the answers of requests that failed are written, likewise.
-            If left out, they lie in ``failed/`` of the bucket that is made; without
+            If omitted, they lie in ``failed/`` of the bucket that is made; without
             one, they are written nowhere.
 
         inputs:
             Where requests lie, likewise, which the role may then read.
-            If left out, they lie in ``requests/`` of the bucket that is made; without
+            If omitted, they lie in ``requests/`` of the bucket that is made; without
             one, anywhere in the bucket of ``output``.
 
         kms_key:
             The key to encrypt answers with, which the role may then use.
-            If left out, they are encrypted as their bucket says.
+            If omitted, their bucket's own encryption applies.
 
         success_topic:
-            Whom to notify of each answer.
-            If left out, nobody is.
+            The topic that is notified of each answer.
+            If omitted, none is.
 
         error_topic:
-            Whom to notify of each failure.
-            If left out, nobody is.
+            The topic that is notified of each failure.
+            If omitted, none is.
 
-        include_inference_response_in: In which topics' notifications the answer itself
-            stands, where it is at most 128 KB.
+        include_inference_response_in:
+            The topics whose notifications contain the answer itself, where it is at
+            most 128 KB.
+            If omitted, none does.
 
         max_concurrent_invocations_per_instance:
             How many requests each instance is sent at the same time, 1 to 1000, which
             an engine answers in one batch.
-            If left out, SageMaker chooses, and does not say how many.
+            If omitted, SageMaker chooses a number that it does not document.
     """
 
     output: s3.IBucket | str | None = None
@@ -123,7 +125,7 @@ class AsyncInference:
 
     def within(self, bucket: s3.IBucket) -> AsyncInference:
         """
-        Return it with what was not given in a bucket that was made for it.
+        Return these settings with the places that are missing in a bucket of their own.
         """
         address = f"s3://{bucket.bucket_name}"
         return replace(
@@ -134,26 +136,28 @@ class AsyncInference:
         )
 
 
-def async_findings(given: AsyncInference, *, hosts_components: bool) -> list[Finding]:
+def async_findings(
+    async_inference: AsyncInference, *, hosts_components: bool
+) -> list[Finding]:
     """
-    Check what asynchronous inference was set to.
+    Check the settings of asynchronous inference.
 
     Args:
-        given: What was asked for.
+        async_inference: The settings.
 
         hosts_components: Whether the endpoint is for inference components.
     """
     found = [
-        *place_findings("output", given.output),
-        *place_findings("failure", given.failure),
-        *place_findings("inputs", given.inputs),
+        *place_findings("output", async_inference.output),
+        *place_findings("failure", async_inference.failure),
+        *place_findings("inputs", async_inference.inputs),
         *range_findings(
             "max_concurrent_invocations_per_instance",
-            given.max_concurrent_invocations_per_instance,
+            async_inference.max_concurrent_invocations_per_instance,
             1,
             _MOST_CONCURRENT,
         ),
-        *_topic_findings(given),
+        *_topic_findings(async_inference),
     ]
     if hosts_components:
         found.append(
@@ -166,19 +170,21 @@ def async_findings(given: AsyncInference, *, hosts_components: bool) -> list[Fin
     return found
 
 
-def _topic_findings(given: AsyncInference) -> list[Finding]:
+def _topic_findings(async_inference: AsyncInference) -> list[Finding]:
     topics = {
-        AsyncTopic.SUCCESS: ("success_topic", given.success_topic),
-        AsyncTopic.ERROR: ("error_topic", given.error_topic),
+        AsyncTopic.SUCCESS: ("success_topic", async_inference.success_topic),
+        AsyncTopic.ERROR: ("error_topic", async_inference.error_topic),
     }
-    named = {topic: topics[topic] for topic in given.include_inference_response_in}
+    chosen = {
+        topic: topics[topic] for topic in async_inference.include_inference_response_in
+    }
     return [
         NO_TOPIC.finding(
             f"include_inference_response_in names {topic.value}, and {parameter} is "
             "not given",
             f"give {parameter}, or leave {topic.value} out",
         )
-        for topic, (parameter, one) in named.items()
+        for topic, (parameter, one) in chosen.items()
         if one is None
     ]
 
@@ -194,22 +200,24 @@ class AsyncPlaces:
     inputs: Place
 
     @classmethod
-    def of(cls, given: AsyncInference) -> AsyncPlaces:
+    def of(cls, async_inference: AsyncInference) -> AsyncPlaces:
         """
-        Read them from what a user gave.
+        Read them from a user's settings.
 
         Raises:
-            ValueError: If no place was given or made for answers.
+            ValueError: If no place for answers was chosen or made.
         """
-        if given.output is None:
+        if async_inference.output is None:
             raise ValueError("no bucket was made for the answers")
-        output = place_of(given.output)
+        output = place_of(async_inference.output)
         return cls(
             output=output,
-            failure=None if given.failure is None else place_of(given.failure),
+            failure=None
+            if async_inference.failure is None
+            else place_of(async_inference.failure),
             inputs=output.whole_bucket
-            if given.inputs is None
-            else place_of(given.inputs),
+            if async_inference.inputs is None
+            else place_of(async_inference.inputs),
         )
 
     @property
@@ -220,18 +228,20 @@ class AsyncPlaces:
         return [self.output, *([self.failure] if self.failure else [])]
 
 
-def async_property(given: AsyncInference) -> AsyncProperty:
+def async_property(async_inference: AsyncInference) -> AsyncProperty:
     """
     Render for the L1 class.
     """
-    config, places = sagemaker.CfnEndpointConfig, AsyncPlaces.of(given)
-    most = given.max_concurrent_invocations_per_instance
+    config, places = sagemaker.CfnEndpointConfig, AsyncPlaces.of(async_inference)
+    most = async_inference.max_concurrent_invocations_per_instance
     return AsyncProperty(
         output_config=config.AsyncInferenceOutputConfigProperty(
             s3_output_path=places.output.uri,
             s3_failure_path=places.failure.uri if places.failure else None,
-            kms_key_id=given.kms_key.key_arn if given.kms_key else None,
-            notification_config=_notifications(given),
+            kms_key_id=async_inference.kms_key.key_arn
+            if async_inference.kms_key
+            else None,
+            notification_config=_notifications(async_inference),
         ),
         client_config=None
         if most is None
@@ -241,16 +251,21 @@ def async_property(given: AsyncInference) -> AsyncProperty:
     )
 
 
-def async_statements(given: AsyncInference) -> list[Statement]:
+def async_statements(async_inference: AsyncInference) -> list[Statement]:
     """
-    Return what the role needs to take requests, write answers and notify.
+    Return the permissions that the role needs to take requests, write answers and
+    notify.
     """
-    places = AsyncPlaces.of(given)
-    topics = [topic for topic in (given.success_topic, given.error_topic) if topic]
+    places = AsyncPlaces.of(async_inference)
+    topics = [
+        topic
+        for topic in (async_inference.success_topic, async_inference.error_topic)
+        if topic
+    ]
     found = [
         write_statement("WriteAnswers", *places.written),
         *read_statements("Requests", places.inputs),
-        *key_statements("EncryptAnswers", given.kms_key, *_keys(places)),
+        *key_statements("EncryptAnswers", async_inference.kms_key, *_keys(places)),
     ]
     if topics:
         arns = list(dict.fromkeys(topic.topic_arn for topic in topics))
@@ -260,17 +275,18 @@ def async_statements(given: AsyncInference) -> list[Statement]:
     return found
 
 
-def caller_statements(given: AsyncInference) -> list[Statement]:
+def caller_statements(async_inference: AsyncInference) -> list[Statement]:
     """
-    Return what a caller needs on S3: to lay requests down, and to fetch answers.
+    Return the permissions on S3 that a caller needs to upload requests and to fetch
+    answers.
     """
-    places = AsyncPlaces.of(given)
+    places = AsyncPlaces.of(async_inference)
     reading = (read_statements("Answers", place) for place in places.written)
     return united(
         [
             write_statement("WriteRequests", places.inputs),
             *(statement for statements in reading for statement in statements),
-            *key_statements("UseKeys", given.kms_key, *_keys(places)),
+            *key_statements("UseKeys", async_inference.kms_key, *_keys(places)),
         ]
     )
 
@@ -294,11 +310,11 @@ def make_bucket(scope: Construct, key: kms.IKey | None) -> s3.Bucket:
     )
 
 
-def _notifications(given: AsyncInference) -> NotificationProperty | None:
-    success, error = given.success_topic, given.error_topic
+def _notifications(async_inference: AsyncInference) -> NotificationProperty | None:
+    success, error = async_inference.success_topic, async_inference.error_topic
     if success is None and error is None:
         return None
-    included = [topic.value for topic in given.include_inference_response_in]
+    included = [topic.value for topic in async_inference.include_inference_response_in]
     return NotificationProperty(
         success_topic=success.topic_arn if success else None,
         error_topic=error.topic_arn if error else None,

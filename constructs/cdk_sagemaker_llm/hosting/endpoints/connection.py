@@ -1,5 +1,5 @@
 """
-What an application needs to know to ask a model: names, addresses, ready settings.
+What an application needs to call a model: names, addresses, ready settings.
 """
 
 from __future__ import annotations
@@ -43,11 +43,13 @@ class Connection:
 
         region: The endpoint's region.
 
-        inference_component_name: The component's name.
-            If left out, there is none.
+        inference_component_name:
+            The component's name.
+            If omitted, there is none.
 
-        schema: How the container wants a prompt.
-            If left out, that is not known, as of an image of your own, or it takes
+        schema:
+            How the container wants a prompt.
+            If omitted, that is not known, as of an image of your own, or it takes
             none, as one that makes embeddings.
 
         takes_chats: Whether the container is known to answer chats in OpenAI's form.
@@ -61,21 +63,21 @@ class Connection:
 
     def spoken(self, schema: Schema | str | None) -> Connection:
         """
-        Return this connection with how the container is asked, where you know it.
+        Return this connection with a schema of your choice, where you know it.
 
         Args:
-            schema: How it wants a prompt; ``openai`` and ``chat`` say that it takes
-                chats.
-                If left out, nothing changes.
+            schema:
+                How it wants a prompt; with ``openai`` and ``chat`` it takes chats.
+                If omitted, nothing changes.
 
         Raises:
             ValueError: If there is no such schema.
         """
         if schema is None:
             return self
-        known = _schema(schema)
-        chats = self.takes_chats or known in (Schema.OPENAI, Schema.CHAT)
-        return replace(self, schema=known, takes_chats=chats)
+        own = _schema(schema)
+        chats = self.takes_chats or own in (Schema.OPENAI, Schema.CHAT)
+        return replace(self, schema=own, takes_chats=chats)
 
     @property
     def openai_base_url(self) -> str | None:
@@ -114,14 +116,14 @@ class Connection:
             provider = "sagemaker"
         else:
             return None
-        named = {
+        parameters = {
             "model": f"{provider}/{self.endpoint_name}",
             "aws_region_name": self.region,
         }
         if self.inference_component_name is not None:
             # LiteLLM's word for the component.
-            named["model_id"] = self.inference_component_name
-        return named
+            parameters["model_id"] = self.inference_component_name
+        return parameters
 
     @property
     def langchain_kwargs(self) -> dict[str, str]:
@@ -130,16 +132,16 @@ class Connection:
         containers that take chats; ``SagemakerEndpoint`` takes them, too, beside a
         content handler of your own.
         """
-        named = {"endpoint_name": self.endpoint_name, "region_name": self.region}
+        arguments = {"endpoint_name": self.endpoint_name, "region_name": self.region}
         if self.inference_component_name is not None:
-            named["inference_component_name"] = self.inference_component_name
-        return named
+            arguments["inference_component_name"] = self.inference_component_name
+        return arguments
 
     def to_json(self) -> str:
         """
         Return all of it as text, which ``LlmClient.from_connection`` reads.
         """
-        told = {
+        values = {
             "endpoint_name": self.endpoint_name,
             "inference_component_name": self.inference_component_name,
             "region": self.region,
@@ -148,7 +150,7 @@ class Connection:
             "litellm": self.litellm_params,
             "langchain": self.langchain_kwargs,
         }
-        return json.dumps({k: each for k, each in told.items() if each is not None})
+        return json.dumps({k: each for k, each in values.items() if each is not None})
 
 
 def _suffix(region: str) -> str | None:
@@ -162,17 +164,17 @@ def _suffix(region: str) -> str | None:
     return suffix if is_commercial else None
 
 
-def _schema(given: Schema | str) -> Schema:
+def _schema(name: Schema | str) -> Schema:
     try:
-        return Schema(given)
+        return Schema(name)
     except ValueError:
         names = ", ".join(repr(each.value) for each in Schema)
-        raise ValueError(f"schema must be one of {names}, got {given!r}") from None
+        raise ValueError(f"schema must be one of {names}, got {name!r}") from None
 
 
 class Connected:
     """
-    What can be asked, and says how.
+    What applications can call, and the connection that says how.
     """
 
     @property
@@ -202,12 +204,13 @@ class Connected:
 
             export_prefix:
                 What the names of exports begin with, as in ``chat:EndpointName``.
-                If left out, nothing is exported.
+                If omitted, nothing is exported.
 
             schema:
                 How the container wants a prompt: ``lmi``, ``tgi``, ``openai`` or
                 ``chat``.
-                If left out, its image tells; of an image of your own it is not known.
+                If omitted, it follows the image; for an image of your own it is not
+                known.
 
         Raises:
             ValueError: If CloudFormation would refuse the names of the exports.
@@ -215,7 +218,7 @@ class Connected:
         if export_prefix is not None and not is_unresolved(export_prefix):
             _check_prefix(export_prefix)
         connection = self.connection.spoken(schema)
-        told = {
+        values = {
             "EndpointName": connection.endpoint_name,
             "InferenceComponentName": connection.inference_component_name,
             "OpenAiBaseUrl": connection.openai_base_url,
@@ -231,7 +234,7 @@ class Connected:
                 if export_prefix is None
                 else f"{export_prefix}:{name}",
             )
-            for name, value in told.items()
+            for name, value in values.items()
             if value is not None
         }
 
@@ -244,19 +247,20 @@ class Connected:
         schema: Schema | str | None = None,
     ) -> ConnectionParameter:
         """
-        Keep how to reach it in an SSM parameter, which ``LlmClient.from_ssm`` reads.
+        Store how to reach it in an SSM parameter, which ``LlmClient.from_ssm`` reads.
 
         Args:
             id: The parameter's id.
 
             parameter_name:
                 A name such as ``/llm/chat``.
-                If left out, CloudFormation makes one.
+                If omitted, CloudFormation makes one.
 
             schema:
                 How the container wants a prompt: ``lmi``, ``tgi``, ``openai`` or
                 ``chat``.
-                If left out, its image tells; of an image of your own it is not known.
+                If omitted, it follows the image; for an image of your own it is not
+                known.
 
         Raises:
             ValueError: If Systems Manager would refuse the name.
@@ -271,10 +275,10 @@ class Connected:
 
 def _check_prefix(prefix: str) -> None:
     if not _EXPORT_PREFIX.match(prefix):
-        shown = prefix if len(prefix) <= _LONGEST_PREFIX else f"{prefix[:60]}..."
+        excerpt = prefix if len(prefix) <= _LONGEST_PREFIX else f"{prefix[:60]}..."
         raise ValueError(
             f"export_prefix must be 1 to {_LONGEST_PREFIX} letters, digits, ':' and "
-            f"'-', got {shown!r}; leave it out to export nothing"
+            f"'-', got {excerpt!r}; leave it out to export nothing"
         )
 
 
@@ -347,7 +351,7 @@ class ConnectionParameter(ConnectionParameterBase):
 
         parameter_name:
             A name such as ``/llm/chat``.
-            If left out, CloudFormation makes one.
+            If omitted, CloudFormation makes one.
 
     Raises:
         ValueError: If Systems Manager would refuse the name.
@@ -379,14 +383,14 @@ class ConnectionParameter(ConnectionParameterBase):
         """The parameter."""
 
     @property
-    def parameter_name(self) -> str:  # type: ignore[override]  # asked of Node when used
+    def parameter_name(self) -> str:  # type: ignore[override]  # a call into Node, made when used
         """
         The name that ``LlmClient.from_ssm`` takes.
         """
         return self.parameter.parameter_name
 
     @property
-    def parameter_arn(self) -> str:  # type: ignore[override]  # asked of Node when used
+    def parameter_arn(self) -> str:  # type: ignore[override]  # a call into Node, made when used
         """
         The parameter's ARN.
         """

@@ -50,7 +50,7 @@ CaptureProperty = sagemaker.CfnEndpointConfig.DataCaptureConfigProperty
 
 class CaptureMode(enum.StrEnum):
     """
-    What of a request is captured.
+    The half of a request that is captured.
     """
 
     INPUT = "Input"
@@ -69,7 +69,7 @@ class DataCapture:
 
         prefix:
             What the keys begin with.
-            If left out, the folder of the endpoint's name is the first.
+            If omitted, the folder of the endpoint's name is the first.
 
         sampling_percent: How many of a hundred requests are captured, 0 to 100.
 
@@ -77,7 +77,7 @@ class DataCapture:
 
         kms_key:
             The key to encrypt them with, which the role may then use.
-            If left out, they are encrypted as the bucket says.
+            If omitted, the bucket's own encryption applies.
 
         json_content_types:
             Which content types are written as the JSON that they are; others are
@@ -85,7 +85,7 @@ class DataCapture:
 
         csv_content_types:
             Which content types are written as text of comma-separated values.
-            If left out, none is.
+            If omitted, none is.
     """
 
     bucket: s3.IBucket | str
@@ -108,7 +108,7 @@ class DataCapture:
         """
         config = sagemaker.CfnEndpointConfig
         # The API has InputAndOutput too, which CreateEndpoint refused
-        # (boto/boto3#3440): each by itself says the same.
+        # (boto/boto3#3440): one for each has the same effect.
         modes = [
             config.CaptureOptionProperty(capture_mode=mode.value)
             for mode in self.capture
@@ -133,18 +133,18 @@ def capture_findings(
     capture: DataCapture, *, hosts_components: bool, is_async: bool
 ) -> list[Finding]:
     """
-    Check what is to be captured, and whether the service says that it captures it.
+    Check what is to be captured, and whether that is documented to work.
 
     Args:
-        capture: What was asked for.
+        capture: The settings.
 
         hosts_components: Whether the endpoint is for inference components.
 
         is_async: Whether it is for asynchronous inference.
     """
-    placed = place_findings("bucket", capture.bucket)
+    unusable = place_findings("bucket", capture.bucket)
     return [
-        *(placed or prefix_findings("prefix", _place_of(capture))),
+        *(unusable or prefix_findings("prefix", _place_of(capture))),
         *range_findings("sampling_percent", capture.sampling_percent, 0, _MOST_PERCENT),
         *_mode_findings(capture.capture),
         *_type_findings("json_content_types", capture.json_content_types),
@@ -155,7 +155,7 @@ def capture_findings(
 
 def capture_statements(capture: DataCapture) -> list[Statement]:
     """
-    Return what the role needs to write what is captured.
+    Return the permissions that the role needs to write the captured data.
     """
     place = _place_of(capture)
     return [
@@ -174,8 +174,8 @@ def _mode_findings(modes: Sequence[CaptureMode]) -> list[Finding]:
         return [EMPTY_CAPTURE.finding("capture must name at least one mode, got none")]
     if len(set(modes)) == len(modes):
         return []
-    shown = ", ".join(modes)
-    return [EMPTY_CAPTURE.finding(f"capture must name each mode once, got {shown}")]
+    names = ", ".join(modes)
+    return [EMPTY_CAPTURE.finding(f"capture must name each mode once, got {names}")]
 
 
 def _type_findings(parameter: str, types: Sequence[str]) -> list[Finding]:

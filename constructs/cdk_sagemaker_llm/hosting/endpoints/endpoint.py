@@ -37,7 +37,7 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     variant_subject,
 )
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
-from cdk_sagemaker_llm.hosting.models.model import Model, common_dialect
+from cdk_sagemaker_llm.hosting.models.model import Dialect, Model, common_dialect
 from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics
 from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
@@ -62,10 +62,7 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
-    from cdk_sagemaker_llm.hosting.endpoints.endpoint_config_base import (
-        EndpointConfigBase,
-    )
-    from cdk_sagemaker_llm.hosting.models.model import Dialect
+    from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import EndpointConfigBase
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
     from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
 
@@ -94,7 +91,7 @@ class EndpointBase(
         """
         How an application reaches the endpoint.
 
-        Of one that hosts inference components it is not known how they are asked: each
+        Where it hosts inference components, the connection has no schema: each
         component has a connection of its own.
 
         Raises:
@@ -141,12 +138,12 @@ class Endpoint(EndpointBase):
             account and region whatever its case.
             ``PhysicalName.GENERATE_IF_NEEDED`` makes one where a stack of another
             environment refers to it.
-            If left out, CloudFormation makes one.
+            If omitted, CloudFormation makes one.
 
         rollout:
             How an update reaches it: ``AllAtOnce``, ``Canary``, ``Linear`` or
             ``Rolling``.
-            If left out, all requests go to a second fleet at once, and nothing is
+            If omitted, all requests go to a second fleet at once, and nothing is
             watched.
 
     Raises:
@@ -164,20 +161,20 @@ class Endpoint(EndpointBase):
         endpoint_name: str | None = None,
         rollout: Rollout | None = None,
     ) -> None:
-        rolled = []
+        rollout_findings = []
         if rollout is not None:
-            rolled = endpoint_rollout_findings(
+            rollout_findings = endpoint_rollout_findings(
                 rollout, endpoint_config.definition.variants, endpoint_name
             )
-        named = own_name_findings(scope, "endpoint_name", endpoint_name)
-        report(scope, id, [*named, *rolled])
+        name_findings = own_name_findings(scope, "endpoint_name", endpoint_name)
+        report(scope, id, [*name_findings, *rollout_findings])
         super().__init__(scope, id, physical_name=endpoint_name)
         take_name(scope, "endpoint_name", endpoint_name)
         self.endpoint_config = endpoint_config
         self.placements = Placements(endpoint_config.definition)
         """What the inference components reserve, for an endpoint that hosts them."""
         self.chosen_name = endpoint_name
-        """The name that was asked for; ``None`` when CloudFormation makes one."""
+        """The name that the user chose; ``None`` when CloudFormation makes one."""
         self._scaled: dict[str, int] = {}
         self.cfn_endpoint = sagemaker.CfnEndpoint(
             self,
@@ -192,7 +189,7 @@ class Endpoint(EndpointBase):
         self.rollout = rollout
         """How an update reaches it; ``None`` for the service's own way."""
         if rollout is not None:
-            annotate(self, [*rolled, *self._roll_out(rollout)])
+            annotate(self, [*rollout_findings, *self._roll_out(rollout)])
         if self.networks:
             at_synth(self, self._address_findings)
 
@@ -237,7 +234,7 @@ class Endpoint(EndpointBase):
         return common_dialect(model.definition for model in models)
 
     @functools.cached_property
-    def endpoint_name(self) -> str:  # type: ignore[override] # asked of Node when used
+    def endpoint_name(self) -> str:  # type: ignore[override] # a call into Node, made when used
         """
         The name that applications call.
         """
@@ -247,7 +244,7 @@ class Endpoint(EndpointBase):
         return self._get_resource_name_attribute(name)
 
     @functools.cached_property
-    def endpoint_arn(self) -> str:  # type: ignore[override] # asked of Node when used
+    def endpoint_arn(self) -> str:  # type: ignore[override] # a call into Node, made when used
         """
         The ARN.
         """
@@ -267,8 +264,8 @@ class Endpoint(EndpointBase):
         """
         Let a principal see the endpoint's state, instances and configuration.
 
-        No model is shown: its variables may hold what only some should see; and to a
-        principal of another environment no configuration, which has no name there.
+        It sees no model, whose variables may hold secrets; and a principal of another
+        environment sees no configuration, which has no name there.
         """
         grant = super().grant_describe(grantee)
         if _is_elsewhere(grantee, self):
@@ -279,7 +276,7 @@ class Endpoint(EndpointBase):
     @checked
     def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
         """
-        Let a principal lay requests down, have them answered, and fetch the answers.
+        Let a principal upload requests, invoke the endpoint, and fetch the answers.
 
         Raises:
             ValueError: If the endpoint answers at once: the service refuses the call.
@@ -378,12 +375,12 @@ class Endpoint(EndpointBase):
 
             min_capacity:
                 Instances that always run; 0 with ``async_inference`` alone.
-                If left out, it is the number that the variant starts with, or 1 where
+                If omitted, it is the number that the variant starts with, or 1 where
                 the configuration is imported.
 
             variant_name:
                 Which variant; it must have a model.
-                If left out, it is the only one; of an imported configuration it must be
+                If omitted, it is the only one; of an imported configuration it must be
                 named.
 
         Raises:
@@ -408,10 +405,10 @@ class Endpoint(EndpointBase):
             what = f"the instances of {variant_name!r}"
             report(self, "", [twice_finding(what, "auto_scale_instance_count")])
         config = self.endpoint_config
-        rolled = []
+        found = []
         if self.rollout is not None:
-            rolled = scaled_findings(self.rollout, least, most, "instances")
-        report(self, "", rolled)
+            found = scaled_findings(self.rollout, least, most, "instances")
+        report(self, "", found)
         scalable = ScalableInstanceCount(
             self,
             "Scaling" if is_only else f"{variant_name}Scaling",
@@ -425,7 +422,7 @@ class Endpoint(EndpointBase):
         )
         self._scaled[variant_name] = most
         self._retain_counts()
-        annotate(scalable, rolled)
+        annotate(scalable, found)
         return scalable
 
     def _retain_counts(self) -> None:
@@ -443,21 +440,22 @@ class Endpoint(EndpointBase):
         definition = self.endpoint_config.definition
         return variant_subject(self, self.endpoint_name, definition, variant_name)
 
-    def _variant(self, wanted: str | None) -> ProductionVariant:
+    def _variant(self, variant_name: str | None) -> ProductionVariant:
         if self.endpoint_config.hosts_components:
             raise TypeError(
                 "inference components scale by copies: call auto_scale_copy_count on "
                 "the component, and bound instances with max_instance_count"
             )
-        named = {each.variant_name: each for each in self.endpoint_config.variants}
-        if wanted is None and len(named) == 1:
-            return next(iter(named.values()))
-        if wanted in named:
-            return named[wanted]
-        some = f"one of {', '.join(named)}"
-        names = some if named else "given: the configuration is imported"
-        fault = VARIANT_NAMES.finding(f"variant_name must be {names}, got {wanted!r}")
-        raise ValueError(f"{self.node.path}: {fault}")
+        by_name = {each.variant_name: each for each in self.endpoint_config.variants}
+        if variant_name is None and len(by_name) == 1:
+            return next(iter(by_name.values()))
+        if variant_name in by_name:
+            return by_name[variant_name]
+        names = "given: the configuration is imported"
+        if by_name:
+            names = f"one of {', '.join(by_name)}"
+        fault = f"variant_name must be {names}, got {variant_name!r}"
+        raise ValueError(f"{self.node.path}: {VARIANT_NAMES.finding(fault)}")
 
 
 def _type_findings(variant: ProductionVariant) -> list[Finding]:

@@ -13,18 +13,22 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.hosting.common.limits import seconds
+from cdk_sagemaker_llm.hosting.common.names import name_in, named
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import belongs
 from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
+    AsyncInference,
     async_property,
     async_statements,
     make_bucket,
 )
-from cdk_sagemaker_llm.hosting.endpoints.data_capture import capture_statements
-from cdk_sagemaker_llm.hosting.endpoints.endpoint_config_base import EndpointConfigBase
+from cdk_sagemaker_llm.hosting.endpoints.data_capture import (
+    DataCapture,
+    capture_statements,
+)
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     EndpointConfigDefinition,
+    Observability,
     define_endpoint_config,
 )
 from cdk_sagemaker_llm.hosting.models.model import Model
@@ -37,15 +41,85 @@ from cdk_sagemaker_llm.hosting.roles.statements import (
     volume_statements,
 )
 from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
-from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant, fit_on
+from cdk_sagemaker_llm.hosting.variants.variant_definition import (
+    define_variant,
+    device_fit_findings,
+)
 
 if TYPE_CHECKING:
-    from aws_cdk import Duration
     from aws_cdk import aws_kms as kms
     from aws_cdk import aws_s3 as s3
 
-    from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
-    from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
+
+_KIND = "endpoint-config"
+
+
+class EndpointConfigBase(Resource):
+    """
+    What endpoint configurations defined here and imported ones have in common.
+    """
+
+    endpoint_config_name: str
+    """The name that an endpoint is defined with."""
+    definition: EndpointConfigDefinition
+    """What was checked; without variants for an imported one, as none are known."""
+    execution_role: iam.IRole | None
+    """The role of an endpoint that hosts components; ``None`` for others."""
+    network: Network
+    """Where components run."""
+    async_inference: AsyncInference | None = None
+    """Where requests and answers lie; ``None`` if they are answered at once."""
+    async_bucket: s3.IBucket | None = None
+    """The bucket that was made for them; ``None`` if the user chose another."""
+    is_imported: bool = False
+    """Whether it was made elsewhere, so that nothing is known of it."""
+
+    @staticmethod
+    def from_endpoint_config_name(
+        scope: Construct, id: str, endpoint_config_name: str
+    ) -> EndpointConfigBase:
+        """
+        Refer to an existing configuration in the stack's account and region.
+
+        Raises:
+            ValueError: If the service would refuse the name.
+        """
+        arn = named(scope, id, _KIND, endpoint_config_name)
+        return _ImportedEndpointConfig(scope, id, endpoint_config_name, arn)
+
+    @staticmethod
+    def from_endpoint_config_arn(
+        scope: Construct, id: str, endpoint_config_arn: str
+    ) -> EndpointConfigBase:
+        """
+        Refer to an existing configuration by its ARN.
+
+        Raises:
+            ValueError: If it is an ARN of something else.
+        """
+        name = name_in(scope, id, _KIND, endpoint_config_arn)
+        return _ImportedEndpointConfig(scope, id, name, endpoint_config_arn)
+
+    @property
+    def endpoint_config_arn(self) -> str:
+        """
+        The ARN.
+        """
+        raise NotImplementedError
+
+    @property
+    def variants(self) -> tuple[ProductionVariant, ...]:
+        """
+        What endpoints of this configuration run on.
+        """
+        return tuple(each.variant for each in self.definition.variants)
+
+    @property
+    def hosts_components(self) -> bool:
+        """
+        Whether endpoints of this configuration take inference components.
+        """
+        return self.execution_role is not None
 
 
 class EndpointConfig(EndpointConfigBase):
@@ -60,46 +134,36 @@ class EndpointConfig(EndpointConfigBase):
         execution_role:
             The role of an endpoint that hosts inference components; it must be the
             role of their models too.
-            If left out, the variants' models bring theirs.
+            If omitted, the variants' models bring theirs.
 
         network:
             Where inference components run; it must be their models' network too.
-            If left out, it is SageMaker's own network; a variant's model brings its
+            If omitted, it is SageMaker's own network; a variant's model brings its
             own.
 
         kms_key:
             The key for the instances' EBS volumes, which the role may then use; the
             key's policy must let the account's IAM policies decide.
-            If left out, it is SageMaker's own; types with NVMe storage encrypt in
+            If omitted, it is SageMaker's own; types with NVMe storage encrypt in
             hardware.
 
-        detailed_observability:
-            Whether GPU, host and container metrics go to CloudWatch, as OpenTelemetry
-            data that it bills by volume.
-            If left out, they do not; the service's own default for new configurations
-            is that they do.
-
-        enhanced_metrics:
-            Whether metrics also come by instance, container and GPU, each at
-            CloudWatch's price of a custom metric.
-
-        metric_publish_frequency:
-            How often metrics come: every 10, 30, 60, 120, 180, 240 or 300 seconds;
-            those of requests follow it with enhanced metrics alone.
-            If left out, they come every minute.
+        observability:
+            Which metrics the endpoint publishes, such as
+            ``Observability(detailed=True)``, and how often.
+            If omitted, those that cost nothing come every minute.
 
         shadow_variants:
             One variant that gets copies of the requests, beside one other; its answers
             are dropped. Its share of them is its weight, divided by the other's.
-            If left out, there is none.
+            If omitted, there is none.
 
         async_inference:
             Where requests and answers lie, so that requests wait in a queue.
-            If left out, requests are answered at once.
+            If omitted, requests are answered at once.
 
         data_capture:
             Where requests and answers are kept.
-            If left out, they are not.
+            If omitted, they are not.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
@@ -115,29 +179,27 @@ class EndpointConfig(EndpointConfigBase):
         execution_role: iam.IRole | None = None,
         network: Network | None = None,
         kms_key: kms.IKey | None = None,
-        detailed_observability: bool = False,
-        enhanced_metrics: bool = False,
-        metric_publish_frequency: Duration | None = None,
+        observability: Observability | None = None,
         shadow_variants: Sequence[ProductionVariant] = (),
         async_inference: AsyncInference | None = None,
         data_capture: DataCapture | None = None,
     ) -> None:
         definition = define_endpoint_config(
-            [define_variant(variant) for variant in variants],
+            EndpointConfigDefinition(
+                variants=tuple(define_variant(each) for each in variants),
+                shadows=tuple(define_variant(each) for each in shadow_variants),
+                execution_role=execution_role,
+                network=network,
+                kms_key=kms_key,
+                observability=observability or Observability(),
+                async_inference=async_inference,
+                data_capture=data_capture,
+            ),
             hosts_components=execution_role is not None,
-            execution_role=execution_role,
-            network=network,
-            kms_key=kms_key,
-            detailed_observability=detailed_observability,
-            enhanced_metrics=enhanced_metrics,
-            metric_publish_frequency=metric_publish_frequency,
-            shadows=[define_variant(variant) for variant in shadow_variants],
-            async_inference=async_inference,
-            data_capture=data_capture,
         )
         fit = _fit_findings(definition)
-        given = role_findings(scope, execution_role)
-        report(scope, id, [*given, *definition.findings, *fit])
+        unusable = role_findings(scope, execution_role)
+        report(scope, id, [*unusable, *definition.findings, *fit])
         super().__init__(scope, id)
         belongs(self, scope)
         self._write(definition)
@@ -167,13 +229,7 @@ class EndpointConfig(EndpointConfigBase):
             vpc_config=_vpc_config(self.network),
             enable_network_isolation=self.network.isolated or None,
             kms_key_id=key.key_arn if key else None,
-            metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
-                enable_detailed_observability=definition.detailed_observability,
-                enable_enhanced_metrics=definition.enhanced_metrics or None,
-                metric_publish_frequency_in_seconds=seconds(
-                    definition.metric_publish_frequency
-                ),
-            ),
+            metrics_config=definition.observability.to_property(),
             shadow_production_variants=[
                 each.variant.to_property(host_image=each.host_image)
                 for each in definition.shadows
@@ -185,15 +241,15 @@ class EndpointConfig(EndpointConfigBase):
             data_capture_config=capture.to_property() if capture else None,
         )
         """The resource itself, for what this class does not offer."""
-        self._wait_for_access(access, self._needed())
+        self._wait_for_access(access, self._statements())
         self.endpoint_config_name: str = (
             self.cfn_endpoint_config.attr_endpoint_config_name
         )
         annotate(self, definition.findings)
 
-    def _needed(self) -> list[Statement]:
+    def _statements(self) -> list[Statement]:
         """
-        Return what the endpoint itself needs, beside its models.
+        Return the permissions that the endpoint itself needs, beside its models.
         """
         key, capture = self.definition.kms_key, self.definition.data_capture
         found = []
@@ -209,10 +265,10 @@ class EndpointConfig(EndpointConfigBase):
         self, access: RoleAccess | None, needed: list[Statement]
     ) -> None:
         """
-        Let the roles do what the endpoint itself needs, and depend on it.
+        Grant the roles what the endpoint itself needs, and depend on these policies.
 
-        Whatever components come and go: a role is used when the endpoint is created,
-        and again while its network interfaces are removed.
+        The endpoint needs them whatever components come and go: a role is used when it
+        is created, and again while its network interfaces are removed.
         """
         policies = []
         if access is not None:
@@ -234,19 +290,6 @@ class EndpointConfig(EndpointConfigBase):
         return self.cfn_endpoint_config.ref
 
 
-def _fit_findings(definition: EndpointConfigDefinition) -> list[Finding]:
-    """
-    Check that models which were defined by themselves fit the hosts that they fill.
-    """
-    return [
-        finding
-        for each in definition.every_variant
-        for one in each.types
-        if one.model is not None and one.hardware is not None
-        for finding in fit_on(one.hardware, one.model, one.hardware.accelerators)
-    ]
-
-
 class DefinedEndpointConfig(EndpointConfig):
     """
     A configuration whose definition was made and reported by a pattern.
@@ -260,13 +303,44 @@ class DefinedEndpointConfig(EndpointConfig):
         self._write(definition)
 
 
+class _ImportedEndpointConfig(EndpointConfigBase):
+    is_imported = True
+
+    def __init__(self, scope: Construct, id: str, name: str, arn: str) -> None:
+        super().__init__(scope, id, environment_from_arn=arn)
+        self.endpoint_config_name = name
+        self.execution_role = None
+        self.network = Network()
+        self.definition = EndpointConfigDefinition(variants=())
+        self._arn = arn
+
+    @property
+    def endpoint_config_arn(self) -> str:
+        return self._arn
+
+
+def _fit_findings(definition: EndpointConfigDefinition) -> list[Finding]:
+    """
+    Check that models which were defined by themselves fit the hosts that they fill.
+    """
+    return [
+        finding
+        for each in definition.every_variant
+        for one in each.types
+        if one.model is not None and one.hardware is not None
+        for finding in device_fit_findings(
+            one.hardware, one.model, one.hardware.accelerators
+        )
+    ]
+
+
 def _with_bucket(
-    scope: Construct, given: AsyncInference | None
+    scope: Construct, async_inference: AsyncInference | None
 ) -> tuple[AsyncInference | None, s3.IBucket | None]:
-    if given is None or given.output is not None:
-        return given, None
-    bucket = make_bucket(scope, given.kms_key)
-    return given.within(bucket), bucket
+    if async_inference is None or async_inference.output is not None:
+        return async_inference, None
+    bucket = make_bucket(scope, async_inference.kms_key)
+    return async_inference.within(bucket), bucket
 
 
 def _vpc_config(

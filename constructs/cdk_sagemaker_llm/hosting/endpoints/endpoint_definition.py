@@ -1,21 +1,29 @@
 """
-The hosts of an endpoint as they will be: variants, and what is known of them.
+An endpoint configuration as it will be: its variants, and what they publish and keep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.common.limits import frequency_findings
+from cdk_sagemaker_llm.hosting.common.limits import seconds, time_findings
 from cdk_sagemaker_llm.hosting.common.reporting import report
-from cdk_sagemaker_llm.hosting.endpoints.asynchronous import async_findings
-from cdk_sagemaker_llm.hosting.endpoints.data_capture import capture_findings
+from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
+    AsyncInference,
+    async_findings,
+)
+from cdk_sagemaker_llm.hosting.endpoints.data_capture import (
+    DataCapture,
+    capture_findings,
+)
 from cdk_sagemaker_llm.hosting.endpoints.shadow import shadow_findings
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.roles.network import Network
@@ -24,23 +32,75 @@ from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     VariantDefinition,
 )
 from cdk_sagemaker_llm.serving.parameters import API
+from cdk_sagemaker_llm.text import any_of
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_iam as iam
     from aws_cdk import aws_kms as kms
 
-    from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
-    from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
     from cdk_sagemaker_llm.hosting.models.model import Model
 
 _GUIDE = "SageMaker developer guide"
 _MOST_VARIANTS = 10
+# botocore 1.44.5, MetricsConfig; with or without enhanced metrics.
+_FREQUENCIES = (10, 30, 60, 120, 180, 240, 300)
 
 VARIANT_NAMES = Rule("LLM123", "variants have no, or the same, names", API)
 ROLE_OR_MODEL = Rule(
     "LLM124", "an execution role and a model exclude each other", _GUIDE
 )
+NO_SUCH_FREQUENCY = Rule(
+    "LLM363", "metrics are to be published at an interval that there is not", API
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observability:
+    """
+    Which metrics an endpoint publishes, and how often.
+
+    ``Observability(detailed=True)``
+    ``Observability(enhanced_metrics=True, publish_frequency=Duration.seconds(10))``
+
+    Args:
+        detailed:
+            Whether GPU, host and container metrics go to CloudWatch, as OpenTelemetry
+            data that it bills by volume.
+            If omitted, they do not; the service's own default for new configurations
+            is that they do.
+
+        enhanced_metrics:
+            Whether metrics also come by instance, container and GPU, each at
+            CloudWatch's price of a custom metric.
+            If omitted, they do not.
+
+        publish_frequency:
+            How often metrics come: every 10, 30, 60, 120, 180, 240 or 300 seconds;
+            those of requests follow it with enhanced metrics alone.
+            If omitted, they come every minute.
+    """
+
+    detailed: bool = False
+    enhanced_metrics: bool = False
+    publish_frequency: Duration | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
+    def to_property(self) -> sagemaker.CfnEndpointConfig.MetricsConfigProperty:
+        """
+        Render for the L1 class.
+        """
+        return sagemaker.CfnEndpointConfig.MetricsConfigProperty(
+            enable_detailed_observability=self.detailed,
+            enable_enhanced_metrics=self.enhanced_metrics or None,
+            metric_publish_frequency_in_seconds=seconds(self.publish_frequency),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,39 +111,32 @@ class EndpointConfigDefinition:
     Args:
         variants: Its variants.
 
+        shadows: Its shadow variants, which get copies of the requests.
+
         execution_role: The role of an endpoint that hosts components.
 
         network: Where these run; ``None`` for SageMaker's own network.
 
         kms_key: The key for the instances' EBS volumes; ``None`` for SageMaker's own.
 
-        detailed_observability: Whether GPU, host and container metrics are published.
-
-        enhanced_metrics: Whether metrics also come by instance and container.
-
-        metric_publish_frequency: How often metrics come; ``None`` for each minute.
-
-        findings: What was found of the variants, alone, together, and with their
-            models.
-
-        shadows: Its shadow variants.
+        observability: Which metrics it publishes, and how often.
 
         async_inference: Where requests and answers lie; ``None`` if it answers at once.
 
         data_capture: What is kept of requests; ``None`` for nothing.
+
+        findings: All findings of the variants, alone, together, and with their models.
     """
 
     variants: tuple[VariantDefinition, ...]
-    execution_role: iam.IRole | None
-    network: Network | None
-    kms_key: kms.IKey | None
-    detailed_observability: bool
-    enhanced_metrics: bool
-    metric_publish_frequency: Duration | None
-    findings: tuple[Finding, ...]
     shadows: tuple[VariantDefinition, ...] = ()
+    execution_role: iam.IRole | None = None
+    network: Network | None = None
+    kms_key: kms.IKey | None = None
+    observability: Observability = field(default_factory=Observability)
     async_inference: AsyncInference | None = None
     data_capture: DataCapture | None = None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def every_variant(self) -> tuple[VariantDefinition, ...]:
@@ -96,8 +149,10 @@ class EndpointConfigDefinition:
         """
         Return a variant by its name; ``None`` if there is none.
         """
-        named = (each for each in self.variants if each.variant.variant_name == name)
-        return next(named, None)
+        for each in self.variants:
+            if each.variant.variant_name == name:
+                return each
+        return None
 
     def filled_by(self, model: Model, *further: Model) -> EndpointConfigDefinition:
         """
@@ -115,50 +170,23 @@ class EndpointConfigDefinition:
 
 
 def define_endpoint_config(
-    variants: Sequence[VariantDefinition],
-    *,
-    hosts_components: bool,
-    execution_role: iam.IRole | None = None,
-    network: Network | None = None,
-    kms_key: kms.IKey | None = None,
-    detailed_observability: bool = False,
-    enhanced_metrics: bool = False,
-    metric_publish_frequency: Duration | None = None,
-    shadows: Sequence[VariantDefinition] = (),
-    async_inference: AsyncInference | None = None,
-    data_capture: DataCapture | None = None,
+    config: EndpointConfigDefinition, *, hosts_components: bool
 ) -> EndpointConfigDefinition:
     """
-    Check the variants, alone and together.
+    Check a configuration: its variants alone and together, and its other settings;
+    return it with the findings.
 
     Args:
-        variants: What the endpoint is to run.
+        config: The configuration as the user defined it.
 
-        hosts_components: Whether it has, or is given, a role, and so no model.
-
-        execution_role: The role of an endpoint that hosts components.
-
-        network: Where these run; ``None`` for SageMaker's own network.
-
-        kms_key: The key for the instances' EBS volumes; ``None`` for SageMaker's own.
-
-        detailed_observability: Whether GPU, host and container metrics are published.
-
-        enhanced_metrics: Whether metrics also come by instance and container.
-
-        metric_publish_frequency: How often metrics come; ``None`` for each minute.
-
-        shadows: What is to get copies of the requests.
-
-        async_inference: Where requests and answers lie; ``None`` if it answers at once.
-
-        data_capture: What is kept of requests; ``None`` for nothing.
+        hosts_components: Whether it has, or will have, a role, and so no model.
     """
-    every = (*variants, *shadows)
+    variants, shadows, every = config.variants, config.shadows, config.every_variant
+    is_async = config.async_inference is not None
     found = [finding for variant in every for finding in variant.findings]
     found += _count_findings(len(variants))
     found += _name_findings([each.variant.variant_name for each in every])
-    if network is not None and not hosts_components:
+    if config.network is not None and not hosts_components:
         found.append(
             ROLE_OR_MODEL.finding(
                 "network is for inference components",
@@ -166,10 +194,9 @@ def define_endpoint_config(
             )
         )
     found += _role_findings(variants, hosts_components=hosts_components)
-    if metric_publish_frequency is not None:
-        found += frequency_findings(metric_publish_frequency)
-    found += _key_findings(every) if kms_key is not None else []
-    is_async = async_inference is not None
+    found += _frequency_findings(config.observability.publish_frequency)
+    if config.kms_key is not None:
+        found += _key_findings(every)
     if shadows:
         found += shadow_findings(
             [each.has_model for each in shadows],
@@ -177,35 +204,24 @@ def define_endpoint_config(
             hosts_components=hosts_components,
             is_async=is_async,
         )
-    if async_inference is not None:
-        found += async_findings(async_inference, hosts_components=hosts_components)
-    if data_capture is not None:
+    if config.async_inference is not None:
+        found += async_findings(
+            config.async_inference, hosts_components=hosts_components
+        )
+    if config.data_capture is not None:
         found += capture_findings(
-            data_capture, hosts_components=hosts_components, is_async=is_async
+            config.data_capture, hosts_components=hosts_components, is_async=is_async
         )
     found += [
         finding
         for each in every
         if each.model is not None
         for finding in each.model_findings(
-            each.model,
+            [one.model for one in each.types],
             each.variant.container_startup_health_check_timeout,
-            *(one.model for one in each.types[1:]),
         )
     ]
-    return EndpointConfigDefinition(
-        variants=tuple(variants),
-        execution_role=execution_role,
-        network=network,
-        kms_key=kms_key,
-        detailed_observability=detailed_observability,
-        enhanced_metrics=enhanced_metrics,
-        metric_publish_frequency=metric_publish_frequency,
-        findings=tuple(found),
-        shadows=tuple(shadows),
-        async_inference=async_inference,
-        data_capture=data_capture,
-    )
+    return replace(config, findings=tuple(found))
 
 
 def _count_findings(count: int) -> list[Finding]:
@@ -248,6 +264,20 @@ def _role_findings(
     return found
 
 
+def _frequency_findings(frequency: Duration | None) -> list[Finding]:
+    interval = seconds(frequency)
+    found = time_findings("observability.publish_frequency", frequency)
+    if found or interval is None or is_unresolved(interval) or interval in _FREQUENCIES:
+        return found
+    intervals = any_of(str(each) for each in _FREQUENCIES)
+    return [
+        NO_SUCH_FREQUENCY.finding(
+            f"observability.publish_frequency must be {intervals} seconds, got "
+            f"{interval:g}"
+        )
+    ]
+
+
 def _key_findings(variants: Sequence[VariantDefinition]) -> list[Finding]:
     return [
         LOCAL_STORAGE.finding(
@@ -265,7 +295,7 @@ def variant_subject(
     endpoint: Construct,
     endpoint_name: str,
     definition: EndpointConfigDefinition | None,
-    wanted: str | None,
+    variant_name: str | None,
 ) -> Subject:
     """
     Return what the metrics of a variant are of.
@@ -277,27 +307,31 @@ def variant_subject(
 
         definition: What it runs; ``None`` if it was made elsewhere.
 
-        wanted: The variant's name, or its shadow's; ``None`` for the only one.
+        variant_name: The variant's name, or its shadow's; ``None`` for the only one.
 
     Raises:
         ValueError: If there is no such variant, or several and none was named.
     """
-    known = () if definition is None else definition.every_variant
+    every = () if definition is None else definition.every_variant
     answering = () if definition is None else definition.variants
-    named = {each.variant.variant_name: each for each in known}
-    name = next(iter(named)) if wanted is None and len(answering) == 1 else wanted
-    if name is None or (named and name not in named):
-        some = f"one of {', '.join(named)}" if named else "given: it is not known here"
-        fault = VARIANT_NAMES.finding(f"variant_name must be {some}, got {wanted!r}")
-        report(endpoint, "", [fault])
-    variant = named.get(name or "")
+    by_name = {each.variant.variant_name: each for each in every}
+    name = variant_name
+    if name is None and len(answering) == 1:
+        name = next(iter(by_name))
+    if name is None or (by_name and name not in by_name):
+        names = (
+            f"one of {', '.join(by_name)}" if by_name else "given: it is not known here"
+        )
+        fault = f"variant_name must be {names}, got {variant_name!r}"
+        report(endpoint, "", [VARIANT_NAMES.finding(fault)])
+    variant = by_name.get(name or "")
     return Subject(
         construct=endpoint,
         dimensions={"EndpointName": endpoint_name, "VariantName": name or ""},
         hardware=() if variant is None else types_of(variant),
-        has_model=_has_model(variant),
+        has_model=None if variant is None else variant.has_model,
         is_async=definition.async_inference is not None
-        if definition and known
+        if definition and every
         else None,
     )
 
@@ -307,7 +341,3 @@ def types_of(variant: VariantDefinition) -> tuple[InstanceType | None, ...]:
     Return the hardware of each type that a variant's instances may be of.
     """
     return tuple(each.hardware for each in variant.types)
-
-
-def _has_model(variant: VariantDefinition | None) -> bool | None:
-    return None if variant is None else variant.has_model

@@ -1,8 +1,8 @@
 """
 Every component on an endpoint's hosts counted once, whoever defined it.
 
-What belongs here answers whether one more finds a place, and whether the hosts can
-still roll: a new version of a model starts beside the old one.
+It answers whether one more finds a place, and whether the hosts can still roll out an
+update: a new version of a model starts beside the old one.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
 )
 from cdk_sagemaker_llm.serving.parameters import API
 
-NO_PLACE = Rule(
+NO_ROOM_FOR_COPIES = Rule(
     "LLM104", "copies do not fit the most instances the endpoint may have", API
 )
-MAY_HAVE_NO_PLACE = Rule(
+MAY_LACK_ROOM = Rule(
     "LLM416", "copies do not all fit where the instances come from another pool"
 )
 NO_ROOM_TO_ROLL = Rule(
@@ -65,9 +65,9 @@ class Placement:
         Pools may mix types: that all have a place is certain to fail only where they
         find none on instances that have the most of each type.
         """
-        rule = MAY_HAVE_NO_PLACE if self._may_fit() else NO_PLACE
+        rule = MAY_LACK_ROOM if self._may_fit() else NO_ROOM_FOR_COPIES
         return [
-            (NO_PLACE if each.is_too_large else rule).finding(
+            (NO_ROOM_FOR_COPIES if each.is_too_large else rule).finding(
                 f"{reason} ({each.fleet.instance_type})"
             )
             for each in self.by_type
@@ -94,12 +94,14 @@ def _best_case(fleets: Sequence[Fleet]) -> Packing:
     """
     Place what each copy needs at least on instances with the most of each type.
     """
-    known = [
+    countable = [
         name
         for name in fleets[0].models
         if all(fleet.models[name].is_known for fleet in fleets)
     ]
-    models = {name: _least([fleet.models[name] for fleet in fleets]) for name in known}
+    models = {
+        name: _least([fleet.models[name] for fleet in fleets]) for name in countable
+    }
     capacities = [fleet.capacity for fleet in fleets]
     best = Capacity(
         accelerators=max(one.accelerators for one in capacities),
@@ -164,9 +166,9 @@ class Placements:
         each = (needs, *further) if further else (needs,) * len(fleets)
         if not fleets or len(each) != len(fleets):
             return None
-        own_name = _unused(name, fleets[0])
+        own_name = _free_name(name, fleets[0])
         first, *others = (
-            _placed(fleet, own_name, own)
+            _place(fleet, own_name, own)
             for fleet, own in zip(fleets, each, strict=True)
         )
         return replace(first, others=tuple(others))
@@ -187,21 +189,21 @@ class Placements:
                 if (variant_name, name) not in self._stuck
             ]
             self._stuck.update((variant_name, name) for name in stuck)
-            found += [_no_room(each.fleet, stuck)] if stuck else []
+            found += [_no_room_finding(each.fleet, stuck)] if stuck else []
         return found
 
 
-def _placed(fleet: Fleet, name: str, needs: ResourceRequirements) -> Placement:
-    tried = fleet.with_model(name, needs)
-    return Placement(name=name, fleet=tried, packing=tried.pack())
+def _place(fleet: Fleet, name: str, needs: ResourceRequirements) -> Placement:
+    with_model = fleet.with_model(name, needs)
+    return Placement(name=name, fleet=with_model, packing=with_model.pack())
 
 
-def _unused(name: str, fleet: Fleet) -> str:
-    taken, number = name, 1
-    while taken in fleet.models:
+def _free_name(name: str, fleet: Fleet) -> str:
+    free_name, number = name, 1
+    while free_name in fleet.models:
         number += 1
-        taken = f"{name} ({number})"
-    return taken
+        free_name = f"{name} ({number})"
+    return free_name
 
 
 def _without_room(placement: Placement) -> Iterator[str]:
@@ -218,7 +220,7 @@ def _without_room(placement: Placement) -> Iterator[str]:
             yield name
 
 
-def _no_room(fleet: Fleet, names: list[str]) -> Finding:
+def _no_room_finding(fleet: Fleet, names: list[str]) -> Finding:
     some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "")
     count = fleet.instances
     return NO_ROOM_TO_ROLL.finding(

@@ -14,7 +14,11 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.hosting.common.limits import range_findings
-from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition, define_model
+from cdk_sagemaker_llm.hosting.models.definitions import (
+    ModelDefinition,
+    ModelRequest,
+    define_model,
+)
 from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
 from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     VariantDefinition,
@@ -24,9 +28,6 @@ from cdk_sagemaker_llm.hosting.variants.variant_definition import (
 from cdk_sagemaker_llm.serving.parameters import API
 
 if TYPE_CHECKING:
-    from aws_cdk import aws_iam as iam
-
-    from cdk_sagemaker_llm.hosting.roles.network import Network
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
@@ -53,15 +54,15 @@ class ShadowVariant:
     Args:
         model:
             Where its weights come from.
-            If left out, it is the endpoint's model.
+            If omitted, it is the endpoint's model.
 
         serving:
             Which backend serves it, and how.
-            If left out, it is the endpoint's.
+            If omitted, it is the endpoint's.
 
         instance_type:
-            What it runs on.
-            If left out, it is the endpoint's type.
+            The type of its instances.
+            If omitted, it is the endpoint's type.
 
         instance_count: Instances that it runs on.
 
@@ -71,7 +72,7 @@ class ShadowVariant:
 
         environment:
             Further environment variables of its container.
-            If left out, it has none.
+            If omitted, it has none.
     """
 
     model: ModelSource | None = None
@@ -147,7 +148,7 @@ class ShadowDefinition:
 
         variant: Its instances.
 
-        fit: What was found of how the model fits them, and of its share.
+        fit: The findings of how the model fits them, and of its share.
     """
 
     model: ModelDefinition
@@ -157,7 +158,7 @@ class ShadowDefinition:
     @property
     def findings(self) -> list[Finding]:
         """
-        What was found of it, told apart from what was found of the endpoint's model.
+        The findings, each marked as the shadow's and not the endpoint's model's.
 
         What is wrong with its instances is among the configuration's findings.
         """
@@ -167,57 +168,44 @@ class ShadowDefinition:
 
 def define_shadow(
     shadow: ShadowVariant,
-    *,
-    region: str | None,
-    serving: ServingConfiguration,
-    model: ModelSource | None,
-    network: Network | None,
-    role: iam.IRole | None,
+    request: ModelRequest,
     instance_type: str | InstanceType | None,
 ) -> ShadowDefinition:
     """
-    Check all that can be said of a shadow before anything is made of it.
+    Check a shadow completely before anything is made of it.
 
     Args:
-        shadow: What was asked for.
+        shadow: The shadow as the user defined it.
 
-        region: The stack's region; ``None`` if it is known at deployment only.
-
-        serving: What serves the endpoint's own model.
-
-        model: Where that one's weights come from.
-
-        network: Where both containers run.
-
-        role: The execution role of both; ``None`` if each gets its own.
+        request: The endpoint's own model, in whose network and role the shadow runs.
 
         instance_type: What the endpoint's own model runs on.
     """
-    own = shadow.instance_type
-    wanted = instance_type if own is None else own
-    hardware = known_hardware(wanted)
+    if shadow.instance_type is not None:
+        instance_type = shadow.instance_type
+    hardware = known_hardware(instance_type)
     accelerators = None if hardware is None else hardware.accelerators
-    filling = define_model(
-        region=region,
-        serving=shadow.serving or serving,
-        model=shadow.model or model,
-        network=network,
-        role=role,
+    own = replace(
+        request,
+        serving=shadow.serving or request.serving,
+        model=shadow.model or request.model,
         environment=shadow.environment,
-        accelerators=accelerators,
+        # The shadow's time-out follows its own backend and size.
+        start_up=None,
     )
+    model = define_model(own, accelerators)
     variant = ProductionVariant(
-        instance_type=hardware or wanted,
+        instance_type=hardware or instance_type,
         variant_name=shadow.variant_name,
         initial_instance_count=shadow.instance_count,
         # Of as many requests as the other variant, whose weight is 1.
         initial_variant_weight=shadow.share,
-        container_startup_health_check_timeout=filling.start_up_timeout,
+        container_startup_health_check_timeout=model.start_up_timeout,
     )
-    plan = plan_of(filling.demand, hardware, accelerators)
-    fit = fit_findings(plan, filling.demand, filling.findings)
+    plan = plan_of(model.demand, hardware, accelerators)
+    fit = fit_findings(plan, model.demand, model.findings)
     return ShadowDefinition(
-        model=replace(filling, plan=plan),
-        variant=define_variant(variant, model=filling),
+        model=replace(model, plan=plan),
+        variant=define_variant(variant, model=model),
         fit=(*range_findings("share", shadow.share, 0, 1), *fit),
     )

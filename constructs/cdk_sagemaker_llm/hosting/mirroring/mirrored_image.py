@@ -1,5 +1,6 @@
 """
-A serving image that is copied into a registry of the account's own, at deployment.
+A serving image that is copied into a registry of the account's own at deployment; what
+it may be is checked before anything is made.
 """
 
 from __future__ import annotations
@@ -153,11 +154,11 @@ class MirroredImage(RunsBuild, Construct):
         digest:
             The digest of its manifest, as ``sha256:...``: a tag may stand for another
             image tomorrow. An index of several platforms is copied as a whole.
-            If left out, the image was described by its digest.
+            If omitted, the image was described by its digest.
 
         source:
             Where it is copied from.
-            If left out, AWS's private registry in the stack's region, where that lists
+            If omitted, AWS's private registry in the stack's region, where that lists
             the image, else in us-east-1 or another region of the partition; an image
             of another registry is copied from there.
 
@@ -165,35 +166,35 @@ class MirroredImage(RunsBuild, Construct):
             Where it is copied to, in the stack's own account and region. It should be
             of another stack: what was brought into it stays when this one is rolled
             back.
-            If left out, one is made whose tags cannot be moved, and which is scanned
+            If omitted, one is made whose tags cannot be moved, and which is scanned
             when an image comes.
 
         encryption_key:
             The key that encrypts the repository.
-            If left out, Amazon ECR's own keys do.
+            If omitted, Amazon ECR's own keys do.
 
         removal_policy:
             What becomes of the repository when it is not defined any more; ``DESTROY``
             removes its images too.
-            If left out, it is kept.
+            If omitted, it is kept.
 
         timeout:
             How long the build may take, from 5 minutes to 11 and a half hours.
-            If left out, it is an hour.
+            If omitted, it is an hour.
 
         compute_type:
             The build's machine.
-            If left out, it is ``MEDIUM``.
+            If omitted, it is ``MEDIUM``.
 
         build_image:
             An image with Python 3.11 or later and ``boto3`` in it.
-            If left out, AWS's own, which has both.
+            If omitted, AWS's own, which has both.
 
         network:
             The VPC that the build runs in; it needs a way to both registries, to S3,
             where their layers are kept, and to CloudFormation's, where it tells how it
             went.
-            If left out, it is CodeBuild's own network.
+            If omitted, it is CodeBuild's own network.
 
     Raises:
         ValueError: If there is no digest, or what else could not be copied; all reasons
@@ -361,6 +362,40 @@ class MirroredImage(RunsBuild, Construct):
         return replace(image, tag=self.digest, registry=copy)
 
 
+def mirroring_findings(
+    scope: Construct,
+    *,
+    image: ImageRelease,
+    digest: str | None,
+    source: ImageSource | None,
+    repository: ecr.IRepository | None,
+    beside_repository: list[str],
+    timeout: Duration | None,
+    compute_type: codebuild.ComputeType,
+    network: Network | None,
+) -> list[Finding]:
+    """
+    Check what a mirrored image was asked to be.
+    """
+    return [
+        *_digest_findings(image, digest),
+        *_source_findings(region_of(scope), image, source),
+        *_repository_findings(scope, repository, beside_repository),
+        *build_time_findings(timeout),
+        *machine_findings(compute_type),
+        *_network_findings(network),
+    ]
+
+
+def _tag(image: ImageRelease, digest: str) -> str:
+    """
+    Return a tag of its own for each digest: one that cannot be moved is taken once.
+    """
+    name = image.version if is_digest(image.tag) else image.tag
+    short = digest.partition(":")[2][:_SHORT]
+    return f"{name[:_LONGEST_NAME]}-{short}".removeprefix("-")
+
+
 def _source(
     image: ImageRelease, source: ImageSource | None, region: str | None
 ) -> dict[str, str]:
@@ -385,40 +420,6 @@ def _is_catalogued(image: ImageRelease) -> bool:
     if image.registry is not None or image.family not in image_families():
         return False
     return is_digest(image.tag) or image == find_image(image.family, image.version)
-
-
-def _tag(image: ImageRelease, digest: str) -> str:
-    """
-    Return a tag of its own for each digest: one that cannot be moved is taken once.
-    """
-    name = image.version if is_digest(image.tag) else image.tag
-    short = digest.partition(":")[2][:_SHORT]
-    return f"{name[:_LONGEST_NAME]}-{short}".removeprefix("-")
-
-
-def mirroring_findings(
-    scope: Construct,
-    *,
-    image: ImageRelease,
-    digest: str | None,
-    source: ImageSource | None,
-    repository: ecr.IRepository | None,
-    beside_repository: list[str],
-    timeout: Duration | None,
-    compute_type: codebuild.ComputeType,
-    network: Network | None,
-) -> list[Finding]:
-    """
-    Check what a mirrored image was asked to be.
-    """
-    return [
-        *_digest_findings(image, digest),
-        *_source_findings(region_of(scope), image, source),
-        *_repository_findings(scope, repository, beside_repository),
-        *build_time_findings(timeout),
-        *machine_findings(compute_type),
-        *_network_findings(network),
-    ]
 
 
 def _digest_findings(image: ImageRelease, digest: str | None) -> Iterator[Finding]:
@@ -476,55 +477,6 @@ def _source_findings(
         yield from _region_findings(region, image, source.region_name)
 
 
-def _region_findings(
-    region: str | None, image: ImageRelease, source: str
-) -> Iterator[Finding]:
-    if is_unresolved(source):
-        yield NOT_THERE.finding(
-            "source is a region that is known only at deployment, and its registry is "
-            "looked up at synth",
-            "pass its name as text",
-        )
-        return
-    try:
-        image.uri(source)
-    except ValueError as fault:
-        yield NOT_THERE.finding(f"source: {fault}")
-        return
-    yield from _partition_findings(region, source)
-
-
-def _partition_findings(region: str | None, source: str) -> Iterator[Finding]:
-    if region is None or partition_of(region) == partition_of(source):
-        return
-    yield OTHER_PARTITION.finding(
-        f"source is {source} of the partition {partition_of(source)}, where no "
-        f"credentials of {region} are good, which is of {partition_of(region)}",
-        f"name a region of {partition_of(region)}, or ImageSource.public_gallery() "
-        "where the network leads there",
-    )
-
-
-def _other_registry_findings(
-    region: str | None, image: ImageRelease, source: ImageSource | None
-) -> Iterator[Finding]:
-    registry = image.registry
-    if registry is None:
-        return
-    if source is not None:
-        yield NOT_THERE.finding(
-            f"source is given, and the image {image.reference} names its own registry",
-            "leave source out",
-        )
-    elif not registry.account.isdigit() or not _REGION.fullmatch(registry.region):
-        yield NOT_THERE.finding(
-            "the image's account or region is known only at deployment",
-            "describe it by an address that is known at synth",
-        )
-    else:
-        yield from _partition_findings(region, registry.region)
-
-
 def _repository_findings(
     scope: Construct, repository: ecr.IRepository | None, beside: list[str]
 ) -> Iterator[Finding]:
@@ -555,3 +507,52 @@ def _network_findings(network: Network | None) -> Iterator[Finding]:
             "another",
             "isolate the endpoint, and give the build a network with a way to both",
         )
+
+
+def _other_registry_findings(
+    region: str | None, image: ImageRelease, source: ImageSource | None
+) -> Iterator[Finding]:
+    registry = image.registry
+    if registry is None:
+        return
+    if source is not None:
+        yield NOT_THERE.finding(
+            f"source is given, and the image {image.reference} names its own registry",
+            "leave source out",
+        )
+    elif not registry.account.isdigit() or not _REGION.fullmatch(registry.region):
+        yield NOT_THERE.finding(
+            "the image's account or region is known only at deployment",
+            "describe it by an address that is known at synth",
+        )
+    else:
+        yield from _partition_findings(region, registry.region)
+
+
+def _region_findings(
+    region: str | None, image: ImageRelease, source: str
+) -> Iterator[Finding]:
+    if is_unresolved(source):
+        yield NOT_THERE.finding(
+            "source is a region that is known only at deployment, and its registry is "
+            "looked up at synth",
+            "pass its name as text",
+        )
+        return
+    try:
+        image.uri(source)
+    except ValueError as fault:
+        yield NOT_THERE.finding(f"source: {fault}")
+        return
+    yield from _partition_findings(region, source)
+
+
+def _partition_findings(region: str | None, source: str) -> Iterator[Finding]:
+    if region is None or partition_of(region) == partition_of(source):
+        return
+    yield OTHER_PARTITION.finding(
+        f"source is {source} of the partition {partition_of(source)}, where no "
+        f"credentials of {region} are good, which is of {partition_of(region)}",
+        f"name a region of {partition_of(region)}, or ImageSource.public_gallery() "
+        "where the network leads there",
+    )

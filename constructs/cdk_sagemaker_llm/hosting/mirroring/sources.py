@@ -39,7 +39,7 @@ class ImageSource:
     Args:
         region_name:
             The region whose registry of AWS's it is.
-            If left out, it is the public gallery.
+            If omitted, it is the public gallery.
     """
 
     region_name: str | None = None

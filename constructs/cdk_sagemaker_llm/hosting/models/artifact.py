@@ -78,10 +78,10 @@ class ServingArtifact(Construct):
 
     def _register(self) -> tuple[str, str]:
         """
-        Announce the tarball to the stack's synthesizer; return its bucket and key.
+        Register the tarball with the stack's synthesizer; return its bucket and key.
         """
         try:
-            return self._announce()
+            return self._add_to_synthesizer()
         except RuntimeError as fault:
             # A synthesizer of the app's own comes back through jsii as it was before
             # the stack bound its copy (aws-cdk-lib 2.275.0, reusableBind).
@@ -89,7 +89,7 @@ class ServingArtifact(Construct):
                 raise
         return self._stage()
 
-    def _announce(self) -> tuple[str, str]:
+    def _add_to_synthesizer(self) -> tuple[str, str]:
         folders = folders_of(self)
         target = folders.assets / f"asset.{self.asset_hash}.tar.gz"
         location = stack_of(self).synthesizer.add_file_asset(
@@ -122,7 +122,8 @@ class ServingArtifact(Construct):
 
     def read_statements(self) -> list[Statement]:
         """
-        Return what a role needs to read the tarball, now and before an update.
+        Return the permissions that a role needs to read this tarball, and those of
+        earlier deployments.
         """
         bucket = f"arn:{partition()}:s3:::{self.bucket_name}"
         return [
@@ -226,7 +227,7 @@ def _write_at_synthesis(artifact: ServingArtifact, target: Path) -> None:
 
 def check_files(files: Mapping[str, bytes]) -> None:
     """
-    Refuse files that make no tarball.
+    Check that files make a tarball.
 
     Raises:
         ValueError: If there are no files, or a path leaves the tarball or is no text.
@@ -246,7 +247,7 @@ def check_files(files: Mapping[str, bytes]) -> None:
 
 def _check_names(files: Iterable[str]) -> None:
     """
-    Refuse what no folder can hold when the tarball is unpacked.
+    Check that a folder can hold the files when the tarball is unpacked.
     """
     paths = [PurePosixPath(name) for name in files]
     odd = [path for path in paths if not path.parts or not _may_be_made(path)]

@@ -1,9 +1,9 @@
 """
-What models and inference components will be: checked once, before anything is made.
+A model as it will be: checked once, before anything is made.
 
 A definition holds all that is prepared and known; a construct only writes it. Patterns
-make definitions, report what was found, and hand them to constructs; a construct that
-is made by itself does the same with its own arguments.
+make definitions, report the findings, and hand them to constructs; a construct that is
+made by itself does the same with its own arguments.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from cdk_sagemaker_llm.hosting.models.image import region_findings
 from cdk_sagemaker_llm.hosting.models.model_weights import (
     eula_findings,
     far_findings,
-    token_findings,
     token_reference,
+    token_reference_findings,
     weight_bytes,
 )
 from cdk_sagemaker_llm.hosting.roles.network import (
@@ -61,23 +61,52 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
 
-ISOLATED_DOWNLOAD = Rule(
-    "LLM119", "an isolated network lets the container download no weights"
-)
-
 # CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
 _MOST_VARIABLES = 100
 _LONGEST_NAME = 1024
 _LONGEST_VALUE = 1024
 _MOST_BYTES = 32 * 1024
-_SHOWN = 30
+_LONGEST_EXCERPT = 30
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 # A process's variable ends at a NUL, and half of a surrogate pair is not in UTF-8.
 _IN_NO_VARIABLE = re.compile(r"[\0\ud800-\udfff]")
 
+ISOLATED_MODEL = Rule(
+    "LLM119", "an isolated network lets the container download no weights"
+)
 LARGE_ENVIRONMENT = Rule(
     "LLM120", "the environment is larger than the service takes", API
 )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelRequest:
+    """
+    A model that a user wants to be served, how, and where.
+
+    Args:
+        serving: Which backend serves the model, and how.
+
+        model: Where the weights come from; ``None`` if the serving's files name them.
+
+        environment: Further environment variables.
+
+        role: The execution role; ``None`` if one is to be made.
+
+        network: Where the container runs; ``None`` for SageMaker's own network.
+
+        region: The stack's region; ``None`` if it is known at deployment only.
+
+        start_up: How long SageMaker waits for it, where that was chosen.
+    """
+
+    serving: ServingConfiguration
+    model: ModelSource | None
+    environment: Mapping[str, str] | None
+    role: iam.IRole | None
+    network: Network | None
+    region: str | None
+    start_up: Duration | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,7 +117,7 @@ class ModelDefinition:
     Args:
         prepared: What its serving configuration answered.
 
-        model: Where the weights come from; ``None`` if the container's files say it.
+        model: Where the weights come from; ``None`` if the container's files name them.
 
         network: Where the container runs.
 
@@ -98,10 +127,10 @@ class ModelDefinition:
 
         variables: All environment variables, the token's references included.
 
-        findings: All that was found of it.
+        findings: All findings of the model.
 
-        plan: How it fits its instances, or why that is not known; ``None`` where no
-            instances are known of, as for a model that is made by itself.
+        plan: How it fits its instances, or why that is not known; ``None`` where there
+            are none yet, as for a model that is made by itself.
     """
 
     prepared: Prepared
@@ -167,66 +196,40 @@ class ModelDefinition:
         return Duration.seconds(container.start_up_seconds)
 
 
-def define_model(
-    *,
-    region: str | None,
-    serving: ServingConfiguration,
-    model: ModelSource | None,
-    network: Network | None,
-    role: iam.IRole | None,
-    environment: Mapping[str, str] | None,
-    accelerators: Accelerators,
-    start_up: Duration | None = None,
-) -> ModelDefinition:
+def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefinition:
     """
-    Check all that can be said of a model before anything is made of it.
+    Check a model completely before anything is made of it.
 
     Args:
-        region: The stack's region; ``None`` if it is known at deployment only.
+        request: The model, how it is served, and where.
 
-        serving: Which backend serves the model, and how.
-
-        model: Where the weights come from; ``None`` if the serving's files say it.
-
-        network: Where the container runs; ``None`` for SageMaker's own network.
-
-        role: The execution role; ``None`` if one is to be made.
-
-        environment: Further environment variables.
-
-        accelerators: Devices that each copy has, or a function that decides it.
-
-        start_up: How long SageMaker waits for it, where that was chosen.
+        accelerators: How many devices each copy has, or a function that decides it.
     """
-    network, environment = network or Network(), environment or {}
-    prepared = _prepared(serving, model, accelerators, seconds(start_up))
-    if prepared.container is None and not errors_of(prepared.findings):
+    serving, model, region = request.serving, request.model, request.region
+    network, environment = request.network or Network(), request.environment or {}
+    prepared = _prepared(serving, model, accelerators, seconds(request.start_up))
+    container = prepared.container
+    if container is None and not errors_of(prepared.findings):
         raise ValueError(
             f"{type(serving).__name__}.prepare() must return a container, or an error "
             "that says why there is none"
         )
     reference = token_reference(model)
-    found = [*prepared.findings, *token_findings(reference)]
-    found += class_findings(model.architecture if model else prepared.architecture)
-    found += model_findings(model)
-    if model is not None and model.compiled is not None and not prepared.loads_engines:
-        found.append(
-            OTHER_SERVING.finding(
-                "the model was compiled ahead of time, got "
-                f"serving={type(serving).__name__}",
-                "pass the serving of the StagedModel that compiled them",
-            )
-        )
-    found += credential_findings("environment", environment)
+    own = {} if container is None else _own_variables(container, reference)
     unusable = network_findings(network)
-    found += unusable
-    own: dict[str, str] = {}
-    if prepared.container is not None:
-        own = _own_variables(prepared.container, reference)
-    found += environment_findings(environment, own=own)
-    if prepared.container is not None:
-        found += _container_findings(prepared.container, region, model, network)
-        found += eula_findings(model, prepared.container.weights_uri)
+    found = [
+        *prepared.findings,
+        *token_reference_findings(reference),
+        *class_findings(model.architecture if model else prepared.architecture),
+        *model_findings(model),
+        *_compilation_findings(serving, model, prepared),
+        *credential_findings("environment", environment),
+        *unusable,
+        *environment_findings(environment, own=own),
+    ]
+    if container is not None:
+        found += _container_findings(container, region, model, network)
+        found += eula_findings(model, container.weights_uri)
         found += _overlap_findings(own, environment)
         if not unusable:
             found += zone_findings(network)
@@ -237,11 +240,28 @@ def define_model(
         prepared=prepared,
         model=model,
         network=network,
-        role=role,
+        role=request.role,
         region=region,
-        variables={**own, **environment} if prepared.container is not None else {},
+        variables={} if container is None else {**own, **environment},
         findings=tuple(found),
     )
+
+
+def _compilation_findings(
+    serving: ServingConfiguration, model: ModelSource | None, prepared: Prepared
+) -> list[Finding]:
+    """
+    Check that compiled engines are served by what loads them.
+    """
+    if model is None or model.compiled is None or prepared.loads_engines:
+        return []
+    return [
+        OTHER_SERVING.finding(
+            "the model was compiled ahead of time, got "
+            f"serving={type(serving).__name__}",
+            "pass the serving of the StagedModel that compiled them",
+        )
+    ]
 
 
 def _prepared(
@@ -280,7 +300,7 @@ def _container_findings(
         found += file_findings(container.files)
     if network.isolated and model is not None and container.weights_uri is None:
         found.append(
-            ISOLATED_DOWNLOAD.finding(
+            ISOLATED_MODEL.finding(
                 "an isolated network lets the container download no weights",
                 "serve an S3Model with a backend that reads /opt/ml/model, or define "
                 "the network without isolated=True",
@@ -339,10 +359,10 @@ def environment_findings(
 
 
 def _name_findings(variables: Mapping[str, str]) -> list[Finding]:
-    return [finding for name in variables for finding in _findings_of_name(name)]
+    return [finding for name in variables for finding in _one_name_findings(name)]
 
 
-def _findings_of_name(name: str) -> list[Finding]:
+def _one_name_findings(name: str) -> list[Finding]:
     if is_unresolved(name):
         # CloudFormation takes functions as values only.
         return [
@@ -355,7 +375,7 @@ def _findings_of_name(name: str) -> list[Finding]:
         return [
             IMPOSSIBLE_NAME.finding(
                 f"a name in environment must be at most {_LONGEST_NAME} characters "
-                f"long, got {len(name)}, beginning with {name[:_SHOWN]!r}"
+                f"long, got {len(name)}, beginning with {name[:_LONGEST_EXCERPT]!r}"
             )
         ]
     if _NAME.match(name):

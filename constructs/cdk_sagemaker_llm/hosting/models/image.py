@@ -41,9 +41,9 @@ class ServingImage:
         self.release = release
         self._arn = release.registry.repository_arn if release.registry else None
         if release.registry is not None:
-            self._region = _filled(release.registry.region)
-            self._account = _filled(release.registry.account)
-            self.uri = _filled(release.uri(self._region))
+            self._region = _with_placeholders(release.registry.region)
+            self._account = _with_placeholders(release.registry.account)
+            self.uri = _with_placeholders(release.uri(self._region))
         elif region is None:
             self._region = Aws.REGION
             self._account = _mapping(scope, release).find_in_map(Aws.REGION, "account")
@@ -55,9 +55,9 @@ class ServingImage:
             self._account = release.account(region)
             self.uri = release.uri(region)
 
-    def awaited(self) -> list[Construct]:
+    def sources(self) -> list[Construct]:
         """
-        Return what puts the image in place, where the app does that itself.
+        Return the constructs that put the image in place, where the app does so itself.
         """
         registry = self.release.registry
         if registry is None or registry.depends_on is None:
@@ -66,7 +66,7 @@ class ServingImage:
 
     def pull_statements(self) -> list[Statement]:
         """
-        Return what a role needs to pull the image.
+        Return the permissions that a role needs to pull the image.
         """
         login = login_statement()
         if not is_repository_known(self.release):
@@ -83,7 +83,7 @@ class ServingImage:
         return [login, pull]
 
     def _arn_of_parts(self) -> str:
-        repository = _filled(self.release.repository)
+        repository = _with_placeholders(self.release.repository)
         return (
             f"arn:{partition()}:ecr:{self._region}:{self._account}"
             f":repository/{repository}"
@@ -92,8 +92,8 @@ class ServingImage:
 
 def region_findings(region: str | None, release: ImageRelease) -> list[Finding]:
     """
-    Check that the region, where it is known, lists the image, and that the role can
-    be let pull it.
+    Check that the region, where it is known, lists the image, and that the role can be
+    allowed to pull it.
     """
     if not is_repository_known(release):
         return [
@@ -120,7 +120,7 @@ def is_repository_known(release: ImageRelease) -> bool:
     return registry is None or bool(release.repository or registry.repository_arn)
 
 
-def _filled(text: str) -> str:
+def _with_placeholders(text: str) -> str:
     """
     Put the CDK's placeholders in the place of CloudFormation's own, which a template
     does not fill in by itself.

@@ -26,7 +26,11 @@ from cdk_sagemaker_llm.hosting.common.reporting import (
 )
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
 from cdk_sagemaker_llm.hosting.models.artifact import ServingArtifact
-from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition, define_model
+from cdk_sagemaker_llm.hosting.models.definitions import (
+    ModelDefinition,
+    ModelRequest,
+    define_model,
+)
 from cdk_sagemaker_llm.hosting.models.image import ServingImage
 from cdk_sagemaker_llm.hosting.models.model_weights import (
     accepts_eula,
@@ -101,21 +105,23 @@ class Model(ModelBase):
 
         model:
             Where the weights come from.
-            If left out, the serving configuration's own files must name them.
+            If omitted, the serving configuration's own files must name them.
 
         accelerators:
             Devices that each copy has, for backends that split over all of them.
-            If left out, the backend decides.
+            If omitted, the backend decides.
 
-        environment: Further environment variables of the container.
+        environment:
+            Further environment variables of the container.
+            If omitted, there are none.
 
         role:
-            The execution role; it is given what this model needs.
-            If left out, one is made.
+            The execution role, which gets the permissions that this model needs.
+            If omitted, one is made.
 
         network:
             The VPC to run in, and whether the container is cut off from it.
-            If left out, it is SageMaker's own network.
+            If omitted, it is SageMaker's own network.
 
     Raises:
         ValueError: If the definition could not start; all reasons at once.
@@ -135,15 +141,15 @@ class Model(ModelBase):
         network: Network | None = None,
     ) -> None:
         report(scope, id, count_findings("accelerators", accelerators or 0, 0))
-        definition = define_model(
-            region=region_of(scope),
+        request = ModelRequest(
             serving=serving,
             model=model,
-            network=network,
-            role=role,
             environment=environment,
-            accelerators=accelerators,
+            role=role,
+            network=network,
+            region=region_of(scope),
         )
+        definition = define_model(request, accelerators)
         report(scope, id, [*role_findings(scope, role), *definition.findings])
         super().__init__(scope, id)
         belongs(self, scope)
@@ -165,8 +171,8 @@ class Model(ModelBase):
         self.cfn_model = self._make_resource(definition, access.role_arn)
         """The resource itself, for what this class does not offer."""
         # Without this SageMaker may use the role before it may do anything.
-        awaited = [*_awaited(definition.model), *self._image.awaited()]
-        self.cfn_model.node.add_dependency(*policies, *awaited)
+        sources = [*_weight_sources(definition.model), *self._image.sources()]
+        self.cfn_model.node.add_dependency(*policies, *sources)
         self.model_name: str = self.cfn_model.attr_model_name
         annotate(self, definition.findings)
         if self.network.vpc is not None and (self.artifact or container.weights_uri):
@@ -248,9 +254,9 @@ class DefinedModel(Model):
         self._write(definition)
 
 
-def _awaited(model: ModelSource | None) -> list[Construct]:
+def _weight_sources(model: ModelSource | None) -> list[Construct]:
     """
-    Return what puts the weights in place, where the app does that itself.
+    Return the constructs that put the weights in place, where the app does so itself.
     """
     if not isinstance(model, S3Model) or model.depends_on is None:
         return []
@@ -304,7 +310,7 @@ class _ImportedModel(ModelBase):
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """
-    How a container wants to be asked.
+    The form in which a container takes requests.
 
     Args:
         schema: How it wants a prompt; ``None`` if that is not known, or it takes none.
@@ -316,16 +322,16 @@ class Dialect:
     takes_chats: bool = False
 
 
-UNKNOWN = Dialect()
+UNKNOWN_DIALECT = Dialect()
 
 
 def dialect_of(definition: ModelDefinition | None) -> Dialect:
     """
-    Return how a model's container wants to be asked; nothing is known of an imported
-    model, and of an image that the catalogue does not have.
+    Return the form in which a model's container takes requests; it is unknown for an
+    imported model, and for an image that the catalogue does not have.
     """
     if definition is None:
-        return UNKNOWN
+        return UNKNOWN_DIALECT
     found = families.dialect_of(
         definition.container,
         definition.variables,
@@ -337,7 +343,7 @@ def dialect_of(definition: ModelDefinition | None) -> Dialect:
 
 def common_dialect(definitions: Iterable[ModelDefinition | None]) -> Dialect:
     """
-    Return how all of several models are asked; unknown where they differ.
+    Return the form of several models; it is unknown where they differ.
     """
     found = {dialect_of(definition) for definition in definitions}
-    return found.pop() if len(found) == 1 else UNKNOWN
+    return found.pop() if len(found) == 1 else UNKNOWN_DIALECT

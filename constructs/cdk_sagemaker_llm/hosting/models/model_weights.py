@@ -1,5 +1,5 @@
 """
-Reading a model's weights from S3, and its Hugging Face token from Secrets Manager.
+A model's weights: who may read them, with which token, and what room they need.
 """
 
 from __future__ import annotations
@@ -34,35 +34,33 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 if TYPE_CHECKING:
     from aws_cdk import Size
 
-USELESS_EULA = Rule(
-    "LLM823",
-    "a licence is accepted where SageMaker does not download the weights",
-    "SageMaker API reference, S3ModelDataSource",
-)
-VISIBLE_TOKEN = Rule("LLM202", "a token can be read by whoever may call DescribeModel")
-
-# What a type without local NVMe storage gets, where no size is asked for.
+# The size for a type without local NVMe storage, where none is chosen.
 DEFAULT_VOLUME_GIB = 30
 LARGEST_VOLUME_GIB = 512
 # The weights as they are published, and as the engine splits or compiles them.
 _COPIES_ON_DISK = 2
 
+VISIBLE_TOKEN = Rule("LLM202", "a token can be read by whoever may call DescribeModel")
 SMALL_VOLUME = Rule(
     "LLM246",
     "a volume may be too small for the model's weights",
     "SageMaker developer guide, large-model-inference-hosting",
 )
-
 FAR_SOURCE = Rule(
     "LLM797",
     "a model's image, or its staged weights, are in another region",
     "SageMaker API reference, ContainerDefinition",
 )
+USELESS_EULA = Rule(
+    "LLM823",
+    "a licence is accepted where SageMaker does not download the weights",
+    "SageMaker API reference, S3ModelDataSource",
+)
 
 
 def weights_statements(model: ModelSource | None) -> list[Statement]:
     """
-    Return what a role needs to read weights on S3.
+    Return the permissions that a role needs to read weights on S3.
     """
     if not isinstance(model, S3Model):
         return []
@@ -96,7 +94,8 @@ def accepts_eula(model: ModelSource | None) -> bool:
 
 def eula_findings(model: ModelSource | None, weights_uri: str | None) -> list[Finding]:
     """
-    Check that what is accepted is written: the model's data source alone has a place.
+    Check that an accepted licence reaches the template: only a model's data source can
+    hold it.
 
     Args:
         model: The weights.
@@ -130,9 +129,9 @@ def token_reference(model: ModelSource | None) -> str | None:
     return value.unsafe_unwrap()
 
 
-def token_findings(reference: str | None) -> list[Finding]:
+def token_reference_findings(reference: str | None) -> list[Finding]:
     """
-    Check that the token is a reference, and say who can read it all the same.
+    Check that the token is a reference, and warn of who can read it all the same.
     """
     if reference is None:
         return []
@@ -157,8 +156,8 @@ def weight_bytes(demand: Demand | None, model: ModelSource | None) -> int | None
     Return the bytes of a model's weights as they are published; ``None`` if that is
     not known.
     """
-    known = demand.architecture if demand else architecture_of(model)
-    return None if known is None else known.weight_bytes()
+    architecture = demand.architecture if demand else architecture_of(model)
+    return None if architecture is None else architecture.weight_bytes()
 
 
 def volume_gib(hardware: InstanceType | None, weights: int | None) -> int | None:
@@ -195,10 +194,10 @@ def volume_findings(
         return []
     has = DEFAULT_VOLUME_GIB
     if volume_size is not None:
-        asked = gibibytes(volume_size)
-        if asked is None or is_unresolved(asked):
+        size = gibibytes(volume_size)
+        if size is None or is_unresolved(size):
             return []
-        has = round(asked)
+        has = round(size)
     if weights is None and volume_size is None:
         return [
             SMALL_VOLUME.finding(

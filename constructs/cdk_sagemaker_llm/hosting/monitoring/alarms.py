@@ -1,5 +1,5 @@
 """
-Alarms on what is hosted.
+Alarms on what is hosted: which metrics they watch, and which thresholds make sense.
 """
 
 from __future__ import annotations
@@ -48,6 +48,52 @@ _MICROSECONDS = 1e6
 Kind = Literal["share", "seconds", "percent", "count", "ratio"]
 Subjects = Literal["components", "variants"]
 _MOST: Mapping[Kind, float] = {"share": 1, "percent": 100}
+
+
+def make_alarms(
+    subject: Subject,
+    id: str,
+    subjects: Subjects,
+    thresholds: Mapping[str, float | None],
+    evaluation: Evaluation,
+) -> dict[str, cloudwatch.Alarm]:
+    """
+    Make an alarm for each threshold.
+
+    Args:
+        subject: What is watched; the alarms are made in its construct.
+
+        id: The id of the alarms together.
+
+        subjects: What it is one of, which says what each threshold is held against.
+
+        thresholds: The thresholds; ``None`` for no alarm.
+
+        evaluation: When they go off, and what they do.
+
+    Raises:
+        ValueError: If a threshold or the evaluation is wrong; all reasons at once.
+    """
+    watches = WATCHES[subjects]
+    chosen = {name: value for name, value in thresholds.items() if value is not None}
+    found = [each for n, v in chosen.items() for each in watches[n].findings(n, v)]
+    taken = _id_findings(subject.construct, id)
+    report(subject.construct, id, [*taken, *evaluation.findings(), *found])
+    if not chosen:
+        return {}
+    metrics = {name: _metric(subject, watches[name], evaluation) for name in chosen}
+    scope = Construct(subject.construct, id)
+    return {
+        name: _alarm(
+            scope,
+            name,
+            watches[name],
+            metrics[name],
+            threshold=value,
+            evaluation=evaluation,
+        )
+        for name, value in chosen.items()
+    }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,136 +145,10 @@ class Evaluation:
         return together_findings(length, self.evaluation_periods)
 
 
-def make_alarms(
-    subject: Subject,
-    id: str,
-    subjects: Subjects,
-    thresholds: Mapping[str, float | None],
-    evaluation: Evaluation,
-) -> dict[str, cloudwatch.Alarm]:
-    """
-    Make an alarm for each threshold.
-
-    Args:
-        subject: What is watched; the alarms are made in its construct.
-
-        id: The id of the alarms together.
-
-        subjects: What it is one of, which says what each threshold is held against.
-
-        thresholds: The thresholds; ``None`` for no alarm.
-
-        evaluation: When they go off, and what they do.
-
-    Raises:
-        ValueError: If a threshold or the evaluation is wrong; all reasons at once.
-    """
-    watches = WATCHES[subjects]
-    chosen = {name: value for name, value in thresholds.items() if value is not None}
-    found = [each for n, v in chosen.items() for each in watches[n].findings(n, v)]
-    taken = _id_findings(subject.construct, id)
-    report(subject.construct, id, [*taken, *evaluation.findings(), *found])
-    if not chosen:
-        return {}
-    metrics = {name: _metric(subject, watches[name], evaluation) for name in chosen}
-    scope = Construct(subject.construct, id)
-    return {
-        name: _alarm(
-            scope,
-            name,
-            watches[name],
-            metrics[name],
-            threshold=value,
-            evaluation=evaluation,
-        )
-        for name, value in chosen.items()
-    }
-
-
-def _id_findings(scope: Construct, id: str) -> list[Finding]:
-    """
-    Check that an id is free: where it was left out, the CDK's error would name what
-    the caller never wrote.
-    """
-    if not id:
-        return [IMPOSSIBLE_NAME.finding("id must not be empty", "leave it out")]
-    if scope.node.try_find_child(id) is None:
-        return []
-    return [
-        IMPOSSIBLE_NAME.finding(
-            f"the id {id!r} is taken, such as by an earlier call of add_alarms",
-            "pass another as the first argument",
-        )
-    ]
-
-
-def _metric(
-    subject: Subject, watch: Watch, evaluation: Evaluation
-) -> cloudwatch.Metric | cloudwatch.MathExpression:
-    options: MetricOptions = {"statistic": watch.statistic}
-    if evaluation.period is not None:
-        options["period"] = evaluation.period
-    if watch.metric.endswith("Normalized"):
-        return normalised(
-            subject, watch.metric, options, by="accelerators", of_one_type=_OF_ONE_TYPE
-        )
-    of = subject.endpoint if watch.of_endpoint else subject
-    metric = metric_of(of, watch.metric, options)
-    if not watch.divided_by:
-        return metric
-    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
-
-    each = metric_of(subject, watch.divided_by, options)
-    return cloudwatch.MathExpression(
-        expression="requests / each",
-        using_metrics={"requests": metric, "each": each},
-        period=metric.period,
-    )
-
-
-def _alarm(
-    scope: Construct,
-    name: str,
-    watch: Watch,
-    metric: cloudwatch.Metric | cloudwatch.MathExpression,
-    *,
-    threshold: float,
-    evaluation: Evaluation,
-) -> cloudwatch.Alarm:
-    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
-
-    above = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
-    from_it_on = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
-    alarm = cloudwatch.Alarm(
-        scope,
-        name.title().replace("_", ""),
-        metric=metric,
-        threshold=watch.value(threshold),
-        comparison_operator=from_it_on if watch.at_least else above,
-        evaluation_periods=evaluation.evaluation_periods,
-        datapoints_to_alarm=evaluation.datapoints_to_alarm,
-        # Without requests there is nothing, and nothing is wrong.
-        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-        # A percentile of a handful of requests says little.
-        evaluate_low_sample_count_percentile="ignore"
-        if watch.statistic.startswith("p")
-        else None,
-        alarm_description=watch.words,
-    )
-    for actions, add in (
-        (evaluation.alarm_actions, alarm.add_alarm_action),
-        (evaluation.ok_actions, alarm.add_ok_action),
-        (evaluation.insufficient_data_actions, alarm.add_insufficient_data_action),
-    ):
-        if actions:
-            add(*actions)
-    return alarm
-
-
 @dataclass(frozen=True, slots=True)
 class Watch:
     """
-    What one threshold is held against.
+    A metric, and how it is compared with a threshold.
 
     Args:
         metric: The service's metric.
@@ -385,3 +305,83 @@ WATCHES: Mapping[Subjects, Mapping[str, Watch]] = {
     "components": _OF_COMPONENTS,
     "variants": _OF_VARIANTS,
 }
+
+
+def _id_findings(scope: Construct, id: str) -> list[Finding]:
+    """
+    Check that an id is free: where it was left out, the CDK's error would name what
+    the caller never wrote.
+    """
+    if not id:
+        return [IMPOSSIBLE_NAME.finding("id must not be empty", "leave it out")]
+    if scope.node.try_find_child(id) is None:
+        return []
+    return [
+        IMPOSSIBLE_NAME.finding(
+            f"the id {id!r} is taken, such as by an earlier call of add_alarms",
+            "pass another as the first argument",
+        )
+    ]
+
+
+def _metric(
+    subject: Subject, watch: Watch, evaluation: Evaluation
+) -> cloudwatch.Metric | cloudwatch.MathExpression:
+    options: MetricOptions = {"statistic": watch.statistic}
+    if evaluation.period is not None:
+        options["period"] = evaluation.period
+    if watch.metric.endswith("Normalized"):
+        return normalised(
+            subject, watch.metric, options, by="accelerators", of_one_type=_OF_ONE_TYPE
+        )
+    of = subject.endpoint if watch.of_endpoint else subject
+    metric = metric_of(of, watch.metric, options)
+    if not watch.divided_by:
+        return metric
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
+    each = metric_of(subject, watch.divided_by, options)
+    return cloudwatch.MathExpression(
+        expression="requests / each",
+        using_metrics={"requests": metric, "each": each},
+        period=metric.period,
+    )
+
+
+def _alarm(
+    scope: Construct,
+    name: str,
+    watch: Watch,
+    metric: cloudwatch.Metric | cloudwatch.MathExpression,
+    *,
+    threshold: float,
+    evaluation: Evaluation,
+) -> cloudwatch.Alarm:
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
+    above = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
+    from_it_on = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
+    alarm = cloudwatch.Alarm(
+        scope,
+        name.title().replace("_", ""),
+        metric=metric,
+        threshold=watch.value(threshold),
+        comparison_operator=from_it_on if watch.at_least else above,
+        evaluation_periods=evaluation.evaluation_periods,
+        datapoints_to_alarm=evaluation.datapoints_to_alarm,
+        # Without requests there is nothing, and nothing is wrong.
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        # A percentile of a handful of requests says little.
+        evaluate_low_sample_count_percentile="ignore"
+        if watch.statistic.startswith("p")
+        else None,
+        alarm_description=watch.words,
+    )
+    for actions, add in (
+        (evaluation.alarm_actions, alarm.add_alarm_action),
+        (evaluation.ok_actions, alarm.add_ok_action),
+        (evaluation.insufficient_data_actions, alarm.add_insufficient_data_action),
+    ):
+        if actions:
+            add(*actions)
+    return alarm

@@ -1,5 +1,6 @@
 """
-Which charts a dashboard has, and which metrics each draws.
+Which charts a dashboard has, which metrics each draws, and the target of each policy of
+scaling as a line.
 """
 
 from __future__ import annotations
@@ -19,26 +20,9 @@ if TYPE_CHECKING:
 _Target = appscaling.CfnScalableTarget
 _Policy = appscaling.CfnScalingPolicy
 
+_MILLISECOND = 1000
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """
-    One curve of a chart.
-
-    Args:
-        label: Its name.
-
-        metric: The service's metric.
-
-        statistic: How it is read.
-
-        divided_by: A metric, or a number, that it is divided by; ``None`` for none.
-    """
-
-    label: str
-    metric: str
-    statistic: str
-    divided_by: str | int | None = None
+_SECOND = 1000 * _MILLISECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +46,72 @@ class Chart:
     most: int | None = None
 
 
-_MILLISECOND = 1000
+def of_asynchronous(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
+    """
+    Return the charts of an asynchronous variant.
+
+    Args:
+        accelerators: How many each instance has; ``None`` if it is not known.
+
+        cores: How many CPU cores each has; ``None`` if it is not known.
+    """
+    return (*_ASYNCHRONOUS, *_hardware(accelerators, cores))
+
+
+def of_variants(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
+    """
+    Return the charts of a variant that a model fills.
+
+    Args:
+        accelerators: How many each instance has; ``None`` if it is not known.
+
+        cores: How many CPU cores each has; ``None`` if it is not known.
+    """
+    return (
+        Chart(
+            "Requests a minute",
+            (
+                Curve("all instances", "Invocations", "Sum"),
+                Curve("each instance", "InvocationsPerInstance", "Sum"),
+            ),
+        ),
+        Chart(
+            "Requests under way on an instance",
+            (Curve("at most", "ConcurrentRequestsPerModel", "Maximum"),),
+        ),
+        Chart(
+            "Instances that serve",
+            (Curve("instances", "Invocations", "Sum", "InvocationsPerInstance"),),
+            has_bounds=True,
+        ),
+        _TIME,
+        Chart("Requests that fail, a minute", _ERRORS),
+        _OTHER_TIME,
+        *_hardware(accelerators, cores),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """
+    One curve of a chart.
+
+    Args:
+        label: Its name.
+
+        metric: The service's metric.
+
+        statistic: How it is read.
+
+        divided_by: A metric, or a number, that it is divided by; ``None`` for none.
+    """
+
+    label: str
+    metric: str
+    statistic: str
+    divided_by: str | int | None = None
+
+
 _TIME = Chart(
     "Time to an answer (ms)",
     tuple(
@@ -203,7 +252,7 @@ OF_QUEUES = (
         most=1,
     ),
 )
-_SECOND = 1000 * _MILLISECOND
+
 # Asynchronous endpoints publish no others of requests.
 _ASYNCHRONOUS = (
     Chart(
@@ -233,121 +282,6 @@ _ASYNCHRONOUS = (
         ),
     ),
 )
-
-
-def of_asynchronous(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
-    """
-    Return the charts of an asynchronous variant.
-
-    Args:
-        accelerators: How many each instance has; ``None`` if it is not known.
-
-        cores: How many CPU cores each has; ``None`` if it is not known.
-    """
-    return (*_ASYNCHRONOUS, *_hardware(accelerators, cores))
-
-
-def of_variants(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
-    """
-    Return the charts of a variant that a model fills.
-
-    Args:
-        accelerators: How many each instance has; ``None`` if it is not known.
-
-        cores: How many CPU cores each has; ``None`` if it is not known.
-    """
-    return (
-        Chart(
-            "Requests a minute",
-            (
-                Curve("all instances", "Invocations", "Sum"),
-                Curve("each instance", "InvocationsPerInstance", "Sum"),
-            ),
-        ),
-        Chart(
-            "Requests under way on an instance",
-            (Curve("at most", "ConcurrentRequestsPerModel", "Maximum"),),
-        ),
-        Chart(
-            "Instances that serve",
-            (Curve("instances", "Invocations", "Sum", "InvocationsPerInstance"),),
-            has_bounds=True,
-        ),
-        _TIME,
-        Chart("Requests that fail, a minute", _ERRORS),
-        _OTHER_TIME,
-        *_hardware(accelerators, cores),
-    )
-
-
-def _hardware(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
-    gpus = Chart(
-        _percent("GPUs", accelerators),
-        (
-            Curve("use", "GPUUtilization", "Average", accelerators),
-            Curve("memory", "GPUMemoryUtilization", "Maximum", accelerators),
-        ),
-        most=100 if accelerators else None,
-    )
-    rest = Chart(
-        _percent("CPU and memory", cores),
-        (
-            Curve("CPU", "CPUUtilization", "Average", cores),
-            Curve("memory", "MemoryUtilization", "Maximum"),
-            Curve("disk", "DiskUtilization", "Maximum"),
-        ),
-        most=100 if cores else None,
-    )
-    # Nothing is published of GPUs that are not there, nor can it be divided by them.
-    return (rest,) if accelerators == 0 else (gpus, rest)
-
-
-def _percent(what: str, devices: int | None) -> str:
-    return f"{what} (%)" if devices else f"{what} (%, 100 for each)"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """
-    A level in a chart.
-
-    Args:
-        label: What it is.
-
-        value: Where it is.
-    """
-
-    label: str
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Scaled:
-    """
-    How one number is scaled.
-
-    Args:
-        bounds: Its least and its most.
-
-        aims: What its policies keep metrics near, by the metrics' names.
-    """
-
-    bounds: tuple[Line, ...] = ()
-    aims: tuple[tuple[str, Line], ...] = ()
-
-    def lines(self, metrics: Iterable[str], *, has_bounds: bool) -> tuple[Line, ...]:
-        """
-        Return the levels that belong into a chart.
-
-        Args:
-            metrics: What it draws.
-
-            has_bounds: Whether it draws the number itself.
-        """
-        if has_bounds:
-            return self.bounds
-        drawn = {*metrics}
-        return tuple(line for metric, line in self.aims if metric in drawn)
 
 
 class Scalings:
@@ -396,6 +330,81 @@ class Scalings:
                     yield metric, Line("scaling's aim", tracking.target_value)
 
 
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """
+    How one number is scaled.
+
+    Args:
+        bounds: Its least and its most.
+
+        aims: What its policies keep metrics near, by the metrics' names.
+    """
+
+    bounds: tuple[Line, ...] = ()
+    aims: tuple[tuple[str, Line], ...] = ()
+
+    def lines(self, metrics: Iterable[str], *, has_bounds: bool) -> tuple[Line, ...]:
+        """
+        Return the levels that belong into a chart.
+
+        Args:
+            metrics: What it draws.
+
+            has_bounds: Whether it draws the number itself.
+        """
+        if has_bounds:
+            return self.bounds
+        drawn = {*metrics}
+        return tuple(line for metric, line in self.aims if metric in drawn)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """
+    A level in a chart.
+
+    Args:
+        label: What it is.
+
+        value: Where it is.
+    """
+
+    label: str
+    value: float
+
+
+def alarms_in(constructs: Iterable[IConstruct]) -> list[cloudwatch.CfnAlarm]:
+    """
+    Return the alarms of some trees, scaling's among them.
+    """
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
+    return [each for each in constructs if isinstance(each, cloudwatch.CfnAlarm)]
+
+
+def _hardware(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
+    gpus = Chart(
+        _percent("GPUs", accelerators),
+        (
+            Curve("use", "GPUUtilization", "Average", accelerators),
+            Curve("memory", "GPUMemoryUtilization", "Maximum", accelerators),
+        ),
+        most=100 if accelerators else None,
+    )
+    rest = Chart(
+        _percent("CPU and memory", cores),
+        (
+            Curve("CPU", "CPUUtilization", "Average", cores),
+            Curve("memory", "MemoryUtilization", "Maximum"),
+            Curve("disk", "DiskUtilization", "Maximum"),
+        ),
+        most=100 if cores else None,
+    )
+    # Nothing is published of GPUs that are not there, nor can it be divided by them.
+    return (rest,) if accelerators == 0 else (gpus, rest)
+
+
 def _metric(
     tracking: _Policy.TargetTrackingScalingPolicyConfigurationProperty,
 ) -> str | None:
@@ -408,10 +417,5 @@ def _metric(
     return None
 
 
-def alarms_in(constructs: Iterable[IConstruct]) -> list[cloudwatch.CfnAlarm]:
-    """
-    Return the alarms of some trees, scaling's among them.
-    """
-    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
-
-    return [each for each in constructs if isinstance(each, cloudwatch.CfnAlarm)]
+def _percent(what: str, devices: int | None) -> str:
+    return f"{what} (%)" if devices else f"{what} (%, 100 for each)"

@@ -1,5 +1,5 @@
 """
-The metrics of an inference component.
+The metrics of an inference component, and the alarms on them.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ class ComponentAlarms:
 
             client_error_rate:
                 The share of requests with a 4xx status, 0 to 1.
-                If left out, there is no such alarm: the fault is the callers'.
+                If omitted, there is no such alarm: the fault is the callers'.
 
             model_latency_seconds:
                 The time to an answer that 99 of 100 requests get; SageMaker waits 60
@@ -262,20 +262,20 @@ class ComponentAlarms:
 
             first_chunk_latency_seconds:
                 The time to the first part that 99 of 100 bidirectional streams get.
-                If left out, there is no such alarm.
+                If omitted, there is no such alarm.
 
             gpu_memory_percent:
                 The use of GPU memory, 0 to 100.
-                If left out, there is no such alarm: engines fill it on purpose.
+                If omitted, there is no such alarm: engines fill it on purpose.
 
             concurrency:
                 The requests under way on one copy.
-                If left out, there is no such alarm.
+                If omitted, there is no such alarm.
 
             copies:
                 So many copies or more, such as scaling's ``max_capacity``. They are
                 counted by their requests: without traffic there is nothing to count.
-                If left out, there is no such alarm.
+                If omitted, there is no such alarm.
 
             no_capacity_failures:
                 The requests of a period that come while no copy is there; while what
@@ -283,7 +283,7 @@ class ComponentAlarms:
 
             period:
                 The time that one value stands for.
-                If left out, it is a minute.
+                If omitted, it is a minute.
 
             evaluation_periods: Of how many periods an alarm looks at the values.
 

@@ -1,5 +1,6 @@
 """
-Metrics of the CDK, made from what the service publishes.
+Metrics of the CDK, made from what the service publishes, and how they are read: by the
+CDK's own options and by those of SageMaker's dimensions.
 """
 
 from __future__ import annotations
@@ -34,61 +35,15 @@ NOT_PUBLISHED = Rule(
 )
 Devices = Literal["accelerators", "vcpus"]
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Subject:
-    """
-    What a metric is of.
-
-    Args:
-        construct: The construct that defines it.
-
-        dimensions: The dimensions that tell it from others.
-
-        hardware: The instances' types; ``None`` for one that is not known.
-
-        has_model: Whether a model fills the instances; ``None`` if it is not known.
-
-        is_async: Whether it answers asynchronously; ``None`` if it is not known.
-    """
-
-    construct: Construct
-    dimensions: Mapping[str, str]
-    hardware: tuple[InstanceType | None, ...] = ()
-    has_model: bool | None = None
-    is_async: bool | None = None
-
-    @property
-    def endpoint(self) -> Subject:
-        """
-        Its endpoint, whatever the variant.
-        """
-        dimensions = {"EndpointName": self.dimensions["EndpointName"]}
-        return replace(self, dimensions=dimensions)
-
-    def published(self, name: str) -> PublishedMetric:
-        """
-        Look up one of its metrics.
-        """
-        return published_metric(name, tuple(self.dimensions))
-
-
-def metric_of(subject: Subject, name: str, options: MetricOptions) -> cloudwatch.Metric:
-    """
-    Make a metric.
-
-    Args:
-        subject: What it is of.
-
-        name: The service's name of it.
-
-        options: How it is to be read.
-
-    Raises:
-        ValueError: If it has no such statistic, or is not published.
-    """
-    _check(subject, name, options)
-    return _made(subject, name, options)
+_KINDS: Mapping[str, str] = {
+    "statistic": "str",
+    "period": "Duration",
+    "label": "str",
+    "color": "str",
+    "dimensions_map": "Mapping[str, str]",
+    "instance_type": "str",
+    "variant_name": "str | None",
+}
 
 
 def normalised(
@@ -139,21 +94,22 @@ def normalised(
     )
 
 
-def _made(subject: Subject, name: str, options: MetricOptions) -> cloudwatch.Metric:
-    from aws_cdk import Duration  # noqa: PLC0415 - beside the module that needs it
-    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+def metric_of(subject: Subject, name: str, options: MetricOptions) -> cloudwatch.Metric:
+    """
+    Make a metric.
 
-    row = subject.published(name)
-    return cloudwatch.Metric(
-        namespace=row.namespace,
-        metric_name=row.name,
-        dimensions_map={**dimensions_of(subject, options)},
-        statistic=options.get("statistic", row.default_statistic),
-        period=options.get("period") or Duration.minutes(1),
-        label=options.get("label"),
-        color=options.get("color"),
-        # No unit: CloudWatch would leave out what it holds under another.
-    ).attach_to(subject.construct)
+    Args:
+        subject: What it is of.
+
+        name: The service's name of it.
+
+        options: How it is to be read.
+
+    Raises:
+        ValueError: If it has no such statistic, or is not published.
+    """
+    _check(subject, name, options)
+    return _made(subject, name, options)
 
 
 def dimensions_of(subject: Subject, options: MetricOptions) -> Mapping[str, str]:
@@ -173,12 +129,182 @@ def dimensions_of(subject: Subject, options: MetricOptions) -> Mapping[str, str]
     }
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subject:
+    """
+    What a metric is of.
+
+    Args:
+        construct: The construct that defines it.
+
+        dimensions: The dimensions that tell it from others.
+
+        hardware: The instances' types; ``None`` for one that is not known.
+
+        has_model: Whether a model fills the instances; ``None`` if it is not known.
+
+        is_async: Whether it answers asynchronously; ``None`` if it is not known.
+    """
+
+    construct: Construct
+    dimensions: Mapping[str, str]
+    hardware: tuple[InstanceType | None, ...] = ()
+    has_model: bool | None = None
+    is_async: bool | None = None
+
+    @property
+    def endpoint(self) -> Subject:
+        """
+        Its endpoint, whatever the variant.
+        """
+        dimensions = {"EndpointName": self.dimensions["EndpointName"]}
+        return replace(self, dimensions=dimensions)
+
+    def published(self, name: str) -> PublishedMetric:
+        """
+        Look up one of its metrics.
+        """
+        return published_metric(name, tuple(self.dimensions))
+
+
+def devices_of(hardware: Iterable[InstanceType | None], by: Devices) -> int | None:
+    """
+    Return the number of devices that each instance has; ``None`` if they differ, or
+    it is not known.
+
+    Args:
+        hardware: The instances' types.
+
+        by: Which devices.
+    """
+    counts = {None if each is None else getattr(each, by) for each in hardware}
+    return counts.pop() if len(counts) == 1 else None
+
+
+class MetricOptions(TypedDict, total=False):
+    """
+    How a metric is to be read; each may be omitted.
+
+    Args:
+        statistic:
+            One of the metric's valid statistics, such as ``Average`` or ``p99``.
+            If omitted, it is the sum of what is counted, the average of what is
+            measured, and the maximum of requests under way.
+
+        period:
+            The time that one value stands for.
+            If omitted, it is a minute.
+
+        label:
+            Its name in a graph.
+            If omitted, it is the metric's own.
+
+        color:
+            Its colour in a graph, such as ``#1f77b4``.
+            If omitted, CloudWatch chooses.
+
+        dimensions_map:
+            Further dimensions, such as the ``InstanceId`` of enhanced metrics.
+            If omitted, the metric is that of all instances.
+
+        instance_type:
+            The instance type of a pool, where the variant has several.
+            If omitted, the metric is that of all types.
+    """
+
+    statistic: str
+    period: Duration
+    label: str
+    color: str
+    dimensions_map: Mapping[str, str]
+    instance_type: str
+
+
+class VariantMetricOptions(MetricOptions, total=False):
+    """
+    How a metric of a variant is to be read; each may be omitted.
+
+    Args:
+        variant_name:
+            Which variant.
+            If omitted, it is the only one.
+    """
+
+    variant_name: str
+
+
+def kind_findings(options: Mapping[str, object]) -> list[Finding]:
+    """
+    Check that options are of their kinds; a type checker says the same.
+
+    Raises:
+        TypeError: If there is an option that no metric has.
+    """
+    return list(_option_findings(options))
+
+
 def _check(subject: Subject, name: str, options: MetricOptions) -> None:
     found = kind_findings({**options}) or [
         *_statistic_findings(subject.published(name), options),
         *_published_findings(subject, subject.published(name)),
     ]
     report(subject.construct, "", found)
+
+
+def _types(subject: Subject, options: MetricOptions) -> tuple[InstanceType | None, ...]:
+    of_type = options.get("instance_type")
+    if of_type is None or is_unresolved(of_type):
+        return subject.hardware
+    return (find_instance_type(of_type),)
+
+
+def _device_findings(
+    name: str,
+    by: Devices,
+    hardware: Sequence[InstanceType | None],
+    devices: int | None,
+    of_one_type: str,
+) -> list[Finding]:
+    if devices:
+        return []
+    raw = name.removesuffix("Normalized")
+    which, remedy = "not known", f"read {raw}, which goes to 100 times that number"
+    if devices == 0:
+        which = f"0 for {hardware[0]}"
+    elif len(hardware) > 1:
+        which, remedy = "not the same for all types", of_one_type
+    return [
+        NOT_PUBLISHED.finding(
+            f"{name} is computed from the number of {by} of an instance, which is "
+            f"{which}",
+            remedy,
+        )
+    ]
+
+
+def _made(subject: Subject, name: str, options: MetricOptions) -> cloudwatch.Metric:
+    from aws_cdk import Duration  # noqa: PLC0415 - beside the module that needs it
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
+    row = subject.published(name)
+    return cloudwatch.Metric(
+        namespace=row.namespace,
+        metric_name=row.name,
+        dimensions_map={**dimensions_of(subject, options)},
+        statistic=options.get("statistic", row.default_statistic),
+        period=options.get("period") or Duration.minutes(1),
+        label=options.get("label"),
+        color=options.get("color"),
+        # No unit: CloudWatch would leave out what it holds under another.
+    ).attach_to(subject.construct)
+
+
+def _option_findings(options: Mapping[str, object]) -> Iterator[Finding]:
+    for name, value in options.items():
+        if name not in _KINDS:
+            raise TypeError(f"a metric has no option {name!r}")
+        for fault in kind_of(_KINDS[name]).faults(name, value):
+            yield WRONG_KIND.finding(fault.message, fault.remedy)
 
 
 def _statistic_findings(
@@ -214,129 +340,3 @@ def _published_findings(subject: Subject, metric: PublishedMetric) -> list[Findi
             "and a model fills these"
         )
     ]
-
-
-def devices_of(hardware: Iterable[InstanceType | None], by: Devices) -> int | None:
-    """
-    Return the number of devices that each instance has; ``None`` if they differ, or
-    it is not known.
-
-    Args:
-        hardware: The instances' types.
-
-        by: Which devices.
-    """
-    counts = {None if each is None else getattr(each, by) for each in hardware}
-    return counts.pop() if len(counts) == 1 else None
-
-
-def _types(subject: Subject, options: MetricOptions) -> tuple[InstanceType | None, ...]:
-    of_type = options.get("instance_type")
-    if of_type is None or is_unresolved(of_type):
-        return subject.hardware
-    return (find_instance_type(of_type),)
-
-
-def _device_findings(
-    name: str,
-    by: Devices,
-    hardware: Sequence[InstanceType | None],
-    devices: int | None,
-    of_one_type: str,
-) -> list[Finding]:
-    if devices:
-        return []
-    raw = name.removesuffix("Normalized")
-    which, remedy = "not known", f"read {raw}, which goes to 100 times that number"
-    if devices == 0:
-        which = f"0 for {hardware[0]}"
-    elif len(hardware) > 1:
-        which, remedy = "not the same for all types", of_one_type
-    return [
-        NOT_PUBLISHED.finding(
-            f"{name} is computed from the number of {by} of an instance, which is "
-            f"{which}",
-            remedy,
-        )
-    ]
-
-
-class MetricOptions(TypedDict, total=False):
-    """
-    How a metric is to be read; each may be left out.
-
-    Args:
-        statistic:
-            One of the metric's valid statistics, such as ``Average`` or ``p99``.
-            If left out, it is the sum of what is counted, the average of what is
-            measured, and the maximum of requests under way.
-
-        period:
-            The time that one value stands for.
-            If left out, it is a minute.
-
-        label:
-            Its name in a graph.
-            If left out, it is the metric's own.
-
-        color:
-            Its colour in a graph, such as ``#1f77b4``.
-            If left out, CloudWatch chooses.
-
-        dimensions_map:
-            Further dimensions, such as the ``InstanceId`` of enhanced metrics.
-            If left out, the metric is that of all instances.
-
-        instance_type:
-            The instance type of a pool, where the variant has several.
-            If left out, the metric is that of all types.
-    """
-
-    statistic: str
-    period: Duration
-    label: str
-    color: str
-    dimensions_map: Mapping[str, str]
-    instance_type: str
-
-
-class VariantMetricOptions(MetricOptions, total=False):
-    """
-    How a metric of a variant is to be read; each may be left out.
-
-    Args:
-        variant_name:
-            Which variant.
-            If left out, it is the only one.
-    """
-
-    variant_name: str
-
-
-_KINDS: Mapping[str, str] = {
-    "statistic": "str",
-    "period": "Duration",
-    "label": "str",
-    "color": "str",
-    "dimensions_map": "Mapping[str, str]",
-    "instance_type": "str",
-    "variant_name": "str | None",
-}
-
-
-def kind_findings(options: Mapping[str, object]) -> list[Finding]:
-    """
-    Check that options are of their kinds; a type checker says the same.
-
-    Raises:
-        TypeError: If there is an option that no metric has.
-    """
-    return list(_faults(options))
-
-
-def _faults(options: Mapping[str, object]) -> Iterator[Finding]:
-    for name, value in options.items():
-        if name not in _KINDS:
-            raise TypeError(f"a metric has no option {name!r}")
-        for fault in kind_of(_KINDS[name]).faults(name, value):
-            yield WRONG_KIND.finding(fault.message, fault.remedy)

@@ -1,5 +1,6 @@
 """
-The metrics of an endpoint's variants.
+The metrics of an endpoint's variants, of their requests and of their instances, and the
+alarms on them.
 """
 
 from __future__ import annotations
@@ -358,7 +359,7 @@ class VariantAlarms:
 
             client_error_rate:
                 The share of requests with a 4xx status, 0 to 1.
-                If left out, there is no such alarm: the fault is the callers'.
+                If omitted, there is no such alarm: the fault is the callers'.
 
             model_latency_seconds:
                 The time to an answer that 99 of 100 requests get; SageMaker waits 60
@@ -369,32 +370,32 @@ class VariantAlarms:
 
             first_chunk_latency_seconds:
                 The time to the first part that 99 of 100 bidirectional streams get.
-                If left out, there is no such alarm.
+                If omitted, there is no such alarm.
 
             gpu_memory_percent:
                 The use of GPU memory, 0 to 100.
-                If left out, there is no such alarm: engines fill it on purpose.
+                If omitted, there is no such alarm: engines fill it on purpose.
 
             concurrency:
                 The requests under way on one instance.
-                If left out, there is no such alarm.
+                If omitted, there is no such alarm.
 
             instances:
                 So many instances or more, such as scaling's ``max_capacity``. They are
                 counted by their requests: without traffic there is nothing to count.
-                If left out, there is no such alarm.
+                If omitted, there is no such alarm.
 
             backlog_per_instance:
                 The requests in an asynchronous endpoint's queue, for each instance.
-                If left out, there is no such alarm.
+                If omitted, there is no such alarm.
 
             variant_name:
                 Which variant; give the alarms of another an ``id`` of their own.
-                If left out, it is the only one.
+                If omitted, it is the only one.
 
             period:
                 The time that one value stands for.
-                If left out, it is a minute.
+                If omitted, it is a minute.
 
             evaluation_periods: Of how many periods an alarm looks at the values.
 

@@ -139,7 +139,7 @@ def charts_of_all(chart: Chart, models: Sequence[Drawn]) -> list[Widget]:
 
 def metrics_in(widget: Widget) -> int:
     """
-    Count the metrics that a widget reads; expressions are none.
+    Count the metrics that a widget reads, without expressions.
     """
     rows = widget["properties"].get("metrics", ())
     return sum(len(row) > 1 for row in rows)

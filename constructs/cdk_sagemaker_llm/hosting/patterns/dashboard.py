@@ -76,12 +76,12 @@ _TOKENS = (
 )
 _NO_TOKENS = (
     "Tokens, queue and cache are metrics of the containers, which come with "
-    "`detailed_observability=True` alone."
+    "`Observability(detailed=True)` alone."
 )
 TOO_MUCH = Rule("LLM362", "a dashboard has more than CloudWatch takes", _QUOTAS)
 NOTHING_TO_SHOW = Rule("LLM364", "a dashboard has nothing to show", _BODY)
 SUMMED_UP = Rule("LLM445", "a dashboard has one line, and no charts, of each model")
-Shown = EndpointBase | LlmEndpoint | InferenceComponentEndpoint
+EndpointOrPattern = EndpointBase | LlmEndpoint | InferenceComponentEndpoint
 
 
 class LlmDashboard(Construct):
@@ -96,15 +96,15 @@ class LlmDashboard(Construct):
         endpoints:
             What to show: patterns, with the components that ``add_model`` made, and
             endpoints.
-            If left out, components alone are shown.
+            If omitted, components alone are shown.
 
         components:
             Further inference components, such as those of an ``Endpoint``.
-            If left out, it is those of the patterns.
+            If omitted, it is those of the patterns.
 
         dashboard_name:
             A name of at most 255 letters, digits, hyphens and underscores.
-            If left out, CloudFormation makes one.
+            If omitted, CloudFormation makes one.
 
     Raises:
         ValueError: If there is nothing to show, or more than CloudWatch takes.
@@ -146,9 +146,11 @@ class _Page:
     """
 
     def __init__(
-        self, shown: Sequence[Shown], components: Sequence[InferenceComponentBase]
+        self,
+        endpoints: Sequence[EndpointOrPattern],
+        components: Sequence[InferenceComponentBase],
     ) -> None:
-        self._shown = shown
+        self._endpoints = endpoints
         self._components = components
 
     def findings(self) -> list[Finding]:
@@ -192,25 +194,27 @@ class _Page:
             title: The dashboard's.
         """
         sections = list(self._sections())
-        trees = [each for shown in self._roots() for each in shown.node.find_all()]
+        trees = [each for root in self._roots() for each in root.node.find_all()]
         stacks = {stack_of(each.construct): None for each in sections}
-        known = [each for stack in stacks for each in stack.node.find_all()]
+        constructs = [each for stack in stacks for each in stack.node.find_all()]
         alarms = dict.fromkeys(each.attr_arn for each in alarms_in(trees))
         tokens = _TOKENS if self._is_observed() else _NO_TOKENS
         return placed(
             [
                 text(_HEAD.format(title=title, tokens=tokens), height=3),
                 *alarm_states(list(alarms)),
-                *self._charts(sections, Scalings(known)),
+                *self._charts(sections, Scalings(constructs)),
             ]
         )
 
-    def _charts(self, sections: Sequence[Section], scalings: Scalings) -> list[Widget]:
+    def _charts(
+        self, sections: Sequence[DashboardSection], scalings: Scalings
+    ) -> list[Widget]:
         models = _models(sections)
         if len(models) <= _MOST_DETAILED:
             return [each for one in sections for each in one.widgets(scalings)]
-        hosts = [each for each in sections if not each.summed]
-        kinds = dict.fromkeys(each.summed for each in models)
+        hosts = [each for each in sections if not each.sum_charts]
+        kinds = dict.fromkeys(each.sum_charts for each in models)
         return [
             *(each for one in hosts for each in one.widgets(scalings)),
             text("## Models"),
@@ -219,31 +223,31 @@ class _Page:
                 for kind in kinds
                 for chart in kind
                 for widget in charts_of_all(
-                    chart, [each.drawn for each in models if each.summed == kind]
+                    chart, [each.drawn for each in models if each.sum_charts == kind]
                 )
             ),
         ]
 
     def _roots(self) -> Iterator[IConstruct]:
-        yield from self._shown
+        yield from self._endpoints
         yield from self._components
 
-    def _sections(self) -> Iterator[Section]:
+    def _sections(self) -> Iterator[DashboardSection]:
         seen: dict[InferenceComponentBase, None] = {}
-        for each in self._shown:
+        for each in self._endpoints:
             endpoint = each if isinstance(each, EndpointBase) else each.endpoint
-            yield from sections_of(endpoint, each)
+            yield from variant_sections(endpoint, each)
             hosted = getattr(each, "components", ())
-            yield from map(section_of_component, hosted)
+            yield from map(component_section, hosted)
             seen.update(dict.fromkeys(hosted))
         for one in dict.fromkeys(self._components):
             if one not in seen:
-                yield section_of_component(one)
+                yield component_section(one)
 
     def _is_observed(self) -> bool:
-        configs = (getattr(each, "endpoint_config", None) for each in self._shown)
+        configs = (getattr(each, "endpoint_config", None) for each in self._endpoints)
         return any(
-            each is not None and each.definition.detailed_observability
+            each is not None and each.definition.observability.detailed
             for each in configs
         )
 
@@ -269,8 +273,8 @@ class _Body:
         return stack_of(self._dashboard).to_json_string(body)
 
 
-def _models(sections: Sequence[Section]) -> list[Section]:
-    return [each for each in sections if each.summed]
+def _models(sections: Sequence[DashboardSection]) -> list[DashboardSection]:
+    return [each for each in sections if each.sum_charts]
 
 
 def _name_findings(name: str | None) -> list[Finding]:
@@ -285,7 +289,7 @@ def _name_findings(name: str | None) -> list[Finding]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Section:
+class DashboardSection:
     """
     One model, or one host.
 
@@ -298,7 +302,7 @@ class Section:
 
         charts: The charts of it alone.
 
-        summed: The charts that have a line of each of its kind; none for hosts.
+        sum_charts: The charts that have a line of each of its kind; none for hosts.
 
         resource_id: Its name for Application Auto Scaling; empty where nothing scales.
 
@@ -309,7 +313,7 @@ class Section:
     title: str
     dimensions: Mapping[str, str]
     charts: tuple[Chart, ...]
-    summed: tuple[Chart, ...] = ()
+    sum_charts: tuple[Chart, ...] = ()
     resource_id: str = ""
     variant: VariantDefinition | None = None
 
@@ -338,7 +342,7 @@ class Section:
             metrics = [curve.metric for curve in chart.curves]
             lines = scaled.lines(metrics, has_bounds=chart.has_bounds)
             yield chart_of(chart, drawn, lines)
-        if self.variant is not None and not self.summed and self._is_enhanced:
+        if self.variant is not None and not self.sum_charts and self._is_enhanced:
             yield self._instances(drawn)
 
     @property
@@ -346,7 +350,7 @@ class Section:
         endpoint = self.construct
         if not isinstance(endpoint, Endpoint):
             return False
-        return endpoint.endpoint_config.definition.enhanced_metrics
+        return endpoint.endpoint_config.definition.observability.enhanced_metrics
 
     def _instances(self, drawn: Drawn) -> Widget:
         """
@@ -379,24 +383,28 @@ class Section:
         )
 
 
-def sections_of(endpoint: EndpointBase, named: Construct) -> Iterator[Section]:
+def variant_sections(
+    endpoint: EndpointBase, owner: Construct
+) -> Iterator[DashboardSection]:
     """
     Yield an endpoint's variants, and after them its shadows.
 
     Args:
         endpoint: The endpoint.
 
-        named: The construct that names it: the pattern, or itself.
+        owner: The construct whose path is the title: the pattern, or itself.
     """
-    known = isinstance(endpoint, Endpoint) and endpoint.endpoint_config.definition
-    variants = known.variants if known else ()
-    if not variants:
-        # Nothing is known of it but that a name is needed: it says so.
+    definition = None
+    if isinstance(endpoint, Endpoint):
+        definition = endpoint.endpoint_config.definition
+    if definition is None or not definition.variants:
+        # Without its variants, a variant must be named: this raises and says so.
         endpoint.metric_invocations()
-    is_async = bool(known and known.async_inference is not None)
-    for each in variants:
-        title = title_of(named)
-        if len(variants) > 1:
+        return
+    is_async = definition.async_inference is not None
+    for each in definition.variants:
+        title = section_title(owner)
+        if len(definition.variants) > 1:
             title += f", {each.variant.variant_name}"
         if not each.has_model:
             yield _of_host(endpoint, each, title)
@@ -404,13 +412,15 @@ def sections_of(endpoint: EndpointBase, named: Construct) -> Iterator[Section]:
             yield from _of_asynchronous(endpoint, each, title)
         else:
             yield _of_model(endpoint, each, title)
-    for each in known.shadows if known else ():
-        title = f"{title_of(named)}, {each.variant.variant_name}"
+    for each in definition.shadows:
+        title = f"{section_title(owner)}, {each.variant.variant_name}"
         yield _of_model(endpoint, each, title)
 
 
-def _of_host(endpoint: EndpointBase, variant: VariantDefinition, title: str) -> Section:
-    return Section(
+def _of_host(
+    endpoint: EndpointBase, variant: VariantDefinition, title: str
+) -> DashboardSection:
+    return DashboardSection(
         construct=endpoint,
         title=title,
         dimensions=_dimensions(endpoint, variant),
@@ -421,13 +431,13 @@ def _of_host(endpoint: EndpointBase, variant: VariantDefinition, title: str) -> 
 
 def _of_model(
     endpoint: EndpointBase, variant: VariantDefinition, title: str
-) -> Section:
-    return Section(
+) -> DashboardSection:
+    return DashboardSection(
         construct=endpoint,
         title=title,
         dimensions=_dimensions(endpoint, variant),
         charts=of_variants(*_devices(variant)),
-        summed=SUMMED_VARIANTS,
+        sum_charts=SUMMED_VARIANTS,
         resource_id=_resource_id(endpoint, variant),
         variant=variant,
     )
@@ -435,15 +445,15 @@ def _of_model(
 
 def _of_asynchronous(
     endpoint: EndpointBase, variant: VariantDefinition, title: str
-) -> Iterator[Section]:
-    yield Section(
+) -> Iterator[DashboardSection]:
+    yield DashboardSection(
         construct=endpoint,
         title=title,
         dimensions=_dimensions(endpoint, variant),
         charts=of_asynchronous(*_devices(variant)),
         variant=variant,
     )
-    yield Section(
+    yield DashboardSection(
         construct=endpoint,
         title=f"{title}, queue",
         dimensions={"EndpointName": endpoint.endpoint_name},
@@ -466,22 +476,22 @@ def _devices(variant: VariantDefinition) -> tuple[int | None, int | None]:
     return devices_of(types, "accelerators"), devices_of(types, "vcpus")
 
 
-def section_of_component(component: InferenceComponentBase) -> Section:
+def component_section(component: InferenceComponentBase) -> DashboardSection:
     """
     Return what is shown of a component.
     """
     name = component.inference_component_name
-    return Section(
+    return DashboardSection(
         construct=component,
-        title=title_of(component).removesuffix("/Component"),
+        title=section_title(component).removesuffix("/Component"),
         dimensions={"InferenceComponentName": name},
         charts=OF_COMPONENTS,
-        summed=SUMMED_COMPONENTS,
+        sum_charts=SUMMED_COMPONENTS,
         resource_id=f"inference-component/{name}",
     )
 
 
-def title_of(construct: Construct) -> str:
+def section_title(construct: Construct) -> str:
     """
     Return a construct's path in its stack.
     """

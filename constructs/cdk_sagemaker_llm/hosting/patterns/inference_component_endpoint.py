@@ -4,8 +4,7 @@ The pattern for copies of one or many models on shared instances.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from cdk_sagemaker_llm.hosting.common.reporting import (
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
 from cdk_sagemaker_llm.hosting.components.component_checks import (
     COMPONENT_NAME,
+    ComponentDefinition,
     define_component,
     reserved_findings,
 )
@@ -33,10 +33,10 @@ from cdk_sagemaker_llm.hosting.components.inference_component import (
     InferenceComponent,
 )
 from cdk_sagemaker_llm.hosting.components.per_type import (
+    by_type_findings,
     define_sized,
+    distinct_findings,
     make_models,
-    told_once,
-    type_findings,
 )
 from cdk_sagemaker_llm.hosting.components.sizing import (
     AvailabilityZoneBalance,
@@ -51,9 +51,11 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import (
     EndpointConfig,
 )
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
+    EndpointConfigDefinition,
+    Observability,
     define_endpoint_config,
 )
-from cdk_sagemaker_llm.hosting.models.definitions import define_model
+from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest
 from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics
 from cdk_sagemaker_llm.hosting.roles.access import make_execution_role
 from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
@@ -62,17 +64,15 @@ from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.scaling.counts import host_zero_findings
 from cdk_sagemaker_llm.hosting.updates.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.variants.capacity import (
-    CapacityReservation,
-    InstancePool,
+    Capacity,
     PrefixAwareRouting,
     RoutingStrategy,
-    ScaleInPolicy,
 )
-from cdk_sagemaker_llm.hosting.variants.capacity_checks import fixed_number_findings
 from cdk_sagemaker_llm.hosting.variants.variant import (
-    ManagedInstanceScaling,
-    MinimumNotChosen,
     ProductionVariant,
+    ScaleInPolicy,
+    bounds_of_hosts,
+    fixed_number_findings,
 )
 from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
@@ -99,109 +99,92 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
     Args:
         instance_type:
             The type's API name, or ``InstanceType.of(...)`` for a new one.
-            If left out, ``instance_pools`` say the types.
+            If omitted, ``capacity`` names pools of types.
 
         instance_count:
             Instances at the start, and at least from then on, unless
-            ``min_instance_count`` says less.
+            ``min_instance_count`` is less.
 
         max_instance_count:
             Up to how many instances SageMaker adds when copies need them.
-            If left out, the number is fixed.
+            If omitted, the number is fixed.
 
         endpoint_name:
             A name of your own.
-            If left out, CloudFormation makes one.
+            If omitted, CloudFormation makes one.
 
         role:
             The execution role of the endpoint and all its models.
-            If left out, one is made.
+            If omitted, one is made.
 
         network:
             The VPC of the endpoint and all its models.
-            If left out, it is SageMaker's own network.
+            If omitted, it is SageMaker's own network.
 
         container_startup_health_check_timeout:
             How long a container may take to answer, 60 to 3600 seconds.
-            If left out, it is 30 minutes.
-
-        instance_provision_timeout:
-            How long to wait for instances, 300 to 3600 seconds; of pools, for all of
-            them together.
-            If left out, the service's default applies.
+            If omitted, it is 30 minutes.
 
         inference_ami_version:
             The host image, which decides the GPU driver, for all models that come and
             go.
-            If left out, ``cuda_version`` or ``engine`` say it.
+            If omitted, it is derived from ``cuda_version`` or ``engine``.
 
         cuda_version:
             The CUDA version of the models' images, such as ``12.4``, from which the
             host image is derived.
-            If left out, it is that of ``engine``.
+            If omitted, it is that of ``engine``.
 
         engine:
             What most of the models are served with, such as ``Tgi("3.3.6")``; it
             stands for its image's CUDA version.
-            If left out, it is the library's default, ``Vllm()``.
+            If omitted, it is the library's default, ``Vllm()``.
 
         volume_size:
             The size of the EBS volume, for types without local NVMe storage, which
             holds the weights of all models; the others refuse it.
-            If left out, it is the service's 30 GiB.
+            If omitted, it is the service's 30 GiB.
 
         kms_key:
             The key for the instances' EBS volumes, which the role may then use; the
             key's policy must let the account's IAM policies decide.
-            If left out, it is SageMaker's own; types with NVMe storage encrypt in
+            If omitted, it is SageMaker's own; types with NVMe storage encrypt in
             hardware.
 
-        detailed_observability:
-            Whether GPU, host and container metrics go to CloudWatch, as OpenTelemetry
-            data that it bills by volume.
-
-        enhanced_metrics:
-            Whether metrics also come by instance, container and GPU, each at
-            CloudWatch's price of a custom metric.
-
-        metric_publish_frequency:
-            How often metrics come: every 10, 30, 60, 120, 180, 240 or 300 seconds;
-            those of requests follow it with enhanced metrics alone.
-            If left out, they come every minute.
+        observability:
+            Which metrics the endpoint publishes, such as
+            ``Observability(detailed=True)``, and how often.
+            If omitted, those that cost nothing come every minute.
 
         min_instance_count:
             Instances that always run; with 0 the last one goes when no component has
             a copy, which ``auto_scale_copy_count(min_capacity=0)`` lets happen.
-            If left out, it is ``instance_count``.
+            If omitted, it is ``instance_count``.
 
         rollout:
             How an update of the instances reaches the endpoint: ``AllAtOnce``,
             ``Canary``, ``Linear`` or ``Rolling``; that of a model is ``add_model``'s.
-            If left out, all requests go to a second fleet at once, and nothing is
+            If omitted, all requests go to a second fleet at once, and nothing is
             watched.
 
-        instance_pools:
-            In place of ``instance_type``, two to five types: where the first has no
-            capacity, instances of the next one start.
-            If left out, all instances are of one type.
-
-        capacity_reservation:
-            Reserved capacity that instances start in, and nowhere else.
-            If left out, they start on demand.
+        capacity:
+            Where instances come from, such as ``Capacity(pools=[...])``, and how long
+            to wait for them.
+            If omitted, they are of ``instance_type`` and start on demand.
 
         routing_strategy:
             How requests are spread, such as ``PrefixAwareRouting(...)``.
-            If left out, they go to the least busy copy.
+            If omitted, they go to the least busy copy.
 
         scale_in_policy:
             How instances are released that copies no longer need, where
             ``max_instance_count`` lets SageMaker add some.
-            If left out, the service's default applies.
+            If omitted, the service's default applies.
 
         data_capture:
-            Where requests and answers are kept; the guide does not say that it works
-            with inference components.
-            If left out, they are not.
+            Where requests and answers are kept; the guide does not document it for
+            inference components.
+            If omitted, they are not kept.
 
     Raises:
         ValueError: If the service would refuse it; all reasons at once.
@@ -220,25 +203,21 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         role: iam.IRole | None = None,
         network: Network | None = None,
         container_startup_health_check_timeout: Duration | None = None,
-        instance_provision_timeout: Duration | None = None,
         inference_ami_version: str | None = None,
         cuda_version: str | None = None,
         engine: ServingConfiguration | None = None,
         volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
-        detailed_observability: bool = False,
+        observability: Observability | None = None,
         min_instance_count: int | None = None,
         rollout: Rollout | None = None,
-        enhanced_metrics: bool = False,
-        metric_publish_frequency: Duration | None = None,
-        instance_pools: Sequence[InstancePool] | None = None,
-        capacity_reservation: CapacityReservation | None = None,
+        capacity: Capacity | None = None,
         routing_strategy: RoutingStrategy
         | PrefixAwareRouting = RoutingStrategy.LEAST_OUTSTANDING_REQUESTS,
         scale_in_policy: ScaleInPolicy | None = None,
         data_capture: DataCapture | None = None,
     ) -> None:
-        bounds = _bounds(
+        bounds = bounds_of_hosts(
             instance_count, min_instance_count, max_instance_count, scale_in_policy
         )
         variant = ProductionVariant(
@@ -246,34 +225,38 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             initial_instance_count=instance_count,
             managed_instance_scaling=bounds,
             container_startup_health_check_timeout=container_startup_health_check_timeout,
-            instance_provision_timeout=instance_provision_timeout,
             inference_ami_version=inference_ami_version,
             cuda_version=cuda_version,
             engine=engine,
             volume_size=volume_size,
-            instance_pools=instance_pools,
-            capacity_reservation=capacity_reservation,
+            capacity=capacity,
             routing_strategy=routing_strategy,
         )
         config = define_endpoint_config(
-            [define_variant(variant)],
+            EndpointConfigDefinition(
+                variants=(define_variant(variant),),
+                network=network,
+                kms_key=kms_key,
+                observability=observability or Observability(),
+                data_capture=data_capture,
+            ),
             hosts_components=True,
-            network=network,
-            kms_key=kms_key,
-            detailed_observability=detailed_observability,
-            enhanced_metrics=enhanced_metrics,
-            metric_publish_frequency=metric_publish_frequency,
-            data_capture=data_capture,
         )
-        named = own_name_findings(scope, "endpoint_name", endpoint_name)
-        given = role_findings(scope, role)
+        findings = [
+            *own_name_findings(scope, "endpoint_name", endpoint_name),
+            *role_findings(scope, role),
+        ]
         if rollout is not None:
-            given += endpoint_rollout_findings(rollout, config.variants, endpoint_name)
-        fixed = fixed_number_findings(scale_in_policy, bounds)
-        report(scope, id, [*named, *given, *config.findings, *fixed])
+            findings += endpoint_rollout_findings(
+                rollout, config.variants, endpoint_name
+            )
+        findings += config.findings
+        findings += fixed_number_findings(scale_in_policy, bounds)
+        report(scope, id, findings)
         super().__init__(scope, id)
         belongs(self, scope)
         (self._host,) = config.variants
+        self._hardware_by_type = {one.name: one.hardware for one in self._host.types}
         self._start_up = container_startup_health_check_timeout
         self.role: iam.IRole = role or make_execution_role(self, "Role")
         """The execution role of the endpoint and all its models."""
@@ -345,11 +328,11 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
 
             streaming:
                 Whether it is granted the action of response streams.
-                If left out, it is.
+                If omitted, it is.
 
             bearer_token:
                 Whether it may ask with a bearer token, as OpenAI's SDK does.
-                If left out, it signs its requests.
+                If omitted, it signs its requests.
         """
         grant = self.endpoint.grant_invoke(
             grantee, streaming=streaming, bearer_token=bearer_token
@@ -390,7 +373,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
                 Whether it may also change the bounds of the copies' automatic scaling.
                 IAM cannot limit that to one host: it is granted for the copies of all
                 components in the account.
-                If left out, it is not granted.
+                If omitted, it is not granted.
         """
         return self._grant_of_each(
             self.endpoint.grant_scale(grantee),
@@ -438,46 +421,48 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
 
             model:
                 Where the weights come from.
-                If left out, the serving configuration's own files must name them.
+                If omitted, the serving configuration's own files must name them.
 
             serving:
                 Which backend serves the model, and how.
-                If left out, it is vLLM on the newest LMI.
+                If omitted, it is vLLM on the newest LMI.
 
             resources:
                 What each copy reserves, and how many copies start; of instance pools,
                 the same on all types, or a mapping of type to requirements.
-                If left out, it is what the plan for the model's size asks for on each
+                If omitted, it is what the plan for the model's size asks for on each
                 type, if that is known.
 
             copies:
                 How many copies start, or ``"fill"`` for as many as the instances
                 hold beside the other models.
-                If left out, it is what ``resources`` say, or one.
+                If omitted, it is the number in ``resources``, or one.
 
             inference_component_name:
                 A name of your own.
-                If left out, CloudFormation makes one.
+                If omitted, CloudFormation makes one.
 
             inference_component_name_prefix:
                 In place of a name, the beginning of one: what follows changes where
                 the component has to be replaced.
 
-            environment: Further environment variables of the container.
+            environment:
+                Further environment variables of the container.
+                If omitted, there are none.
 
             container_startup_health_check_timeout:
                 How long a copy may take to load, 60 to 3600 seconds.
-                If left out, it is the endpoint's; else 30 minutes, or more where the
+                If omitted, it is the endpoint's; else 30 minutes, or more where the
                 model's size asks for it.
 
             model_data_download_timeout:
                 How long the download of the model data may take.
-                If left out, it follows the size of weights that SageMaker downloads;
+                If omitted, it follows the size of weights that SageMaker downloads;
                 for a tarball alone the service's default applies.
 
             rollout:
                 How an update reaches the copies: ``Rolling``, batch by batch.
-                If left out, all new copies start beside the old ones, or in their
+                If omitted, all new copies start beside the old ones, or in their
                 place where there is no room.
 
             retain_copy_count:
@@ -485,73 +470,79 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
                 have changed: the template has no number of copies then.
                 Set it from the second deployment on; what the service starts without
                 a number is not documented.
+
             placement_strategy:
                 Whether copies spread over instances, or share as few as possible.
-                If left out, the service's default applies.
+                If omitted, the service's default applies.
 
             availability_zone_balance:
                 How evenly copies are spread over zones, beside a placement strategy.
-                If left out, zones are balanced where capacity allows, as a strategy
+                If omitted, zones are balanced where capacity allows, as a strategy
                 asks.
 
             data_caching:
                 Whether instances keep image and model data for further copies.
-                If left out, the service decides by the instances' storage.
+                If omitted, the service decides by the instances' storage.
 
             assumptions:
-                What to take for granted of the memory that the engine needs, where
-                the cautious figures of the plan refuse what is known to run.
-                If left out, it is what the serving configuration says.
+                Figures for the memory that the engine needs, in place of the plan's
+                cautious ones, where those refuse a model that is known to run.
+                If omitted, the figures of the serving configuration apply.
 
         Raises:
             ValueError: If the definition could not start, or the instances cannot
                 hold its copies beside those of other models; all reasons at once.
         """
         start_up = container_startup_health_check_timeout or self._start_up
-        types = {one.name: one.hardware for one in self._host.types}
-        report(self, id, type_findings("resources", resources, list(types)))
-        define = functools.partial(
-            define_model,
-            region=region_of(self),
+        variant, types = self._host.variant.variant_name, self._hardware_by_type
+        report(self, id, by_type_findings("resources", resources, list(types)))
+        request = ModelRequest(
             serving=serving or Vllm(),
             model=model,
-            network=self.endpoint_config.network,
-            role=self.role,
             environment=environment,
+            role=self.role,
+            network=self.endpoint_config.network,
+            region=region_of(self),
             start_up=start_up,
         )
-        sized = define_sized(types, define, resources, assumptions)
-        models = [one.definition for one in sized]
-        placements, variant = self.endpoint.placements, self._host.variant.variant_name
+        sizes = define_sized(types, request, resources, assumptions)
+        models = [one.definition for one in sizes]
+        placements = self.endpoint.placements
         needs, faults = with_same_copies(
-            [one.resources for one in sized], copies, placements.fleets(variant)
+            [one.resources for one in sizes], copies, placements.fleets(variant)
         )
         placement = placements.beside(variant, id, *needs)
         definition = define_component(
-            model=models[0],
-            further=models[1:],
+            ComponentDefinition(
+                resources=needs[0],
+                by_type=dict(zip(types, needs, strict=True)) if len(needs) > 1 else {},
+                variant_name=variant,
+                inference_component_name=inference_component_name,
+                inference_component_name_prefix=inference_component_name_prefix,
+                start_up=start_up or models[0].start_up_timeout,
+                download=model_data_download_timeout,
+                rollout=rollout,
+                retain_copy_count=retain_copy_count,
+                scheduling=Scheduling(
+                    placement_strategy=placement_strategy,
+                    availability_zone_balance=availability_zone_balance,
+                    data_caching=data_caching,
+                ),
+            ),
+            models,
             host=self._host,
             placement=placement,
-            resources=needs[0],
-            by_type=dict(zip(types, needs, strict=True)) if len(needs) > 1 else {},
-            scheduling=Scheduling(
-                placement_strategy=placement_strategy,
-                availability_zone_balance=availability_zone_balance,
-                data_caching=data_caching,
-            ),
-            variant_name=variant,
-            inference_component_name=inference_component_name,
-            inference_component_name_prefix=inference_component_name_prefix,
-            start_up=start_up or models[0].start_up_timeout,
-            download=model_data_download_timeout,
-            rollout=rollout,
-            retain_copy_count=retain_copy_count,
         )
-        fit = [*dict.fromkeys(told for one in sized for told in one.fit), *faults]
+        fit = [*dict.fromkeys(one for size in sizes for one in size.fit), *faults]
         if resources is not None:
             fit += reserved_findings(models, needs, types.values())
-        twice = twice_findings(self, COMPONENT_NAME, inference_component_name)
-        report(self, id, [*definition.findings, *twice, *told_once(models), *fit])
+        findings = [
+            *definition.findings,
+            *twice_findings(self, COMPONENT_NAME, inference_component_name),
+            *distinct_findings(models),
+            *fit,
+        ]
+        report(self, id, findings)
         hosted = Construct(self, id)
         belongs(hosted, self)
         component = DefinedInferenceComponent(
@@ -572,16 +563,3 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
-
-
-def _bounds(
-    start: int, least: int | None, most: int | None, scale_in: ScaleInPolicy | None
-) -> ManagedInstanceScaling | None:
-    if least is None and most is None:
-        return None
-    bounds = MinimumNotChosen if least is None else ManagedInstanceScaling
-    return bounds(
-        min_instance_count=start if least is None else least,
-        max_instance_count=start if most is None else most,
-        scale_in_policy=scale_in,
-    )

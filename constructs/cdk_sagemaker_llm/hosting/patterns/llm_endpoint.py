@@ -4,8 +4,7 @@ The pattern for one model that fills the instances of an endpoint.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,20 +18,22 @@ from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
 from cdk_sagemaker_llm.hosting.components.per_type import (
     define_filling,
-    looked_up,
+    look_up_types,
     make_models,
 )
-from cdk_sagemaker_llm.hosting.endpoints.connection import Connected
+from cdk_sagemaker_llm.hosting.endpoints.connection import Connected, Connection
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import (
     DefinedEndpointConfig,
     EndpointConfig,
 )
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
+    EndpointConfigDefinition,
+    Observability,
     define_endpoint_config,
 )
-from cdk_sagemaker_llm.hosting.endpoints.shadow import define_shadow
-from cdk_sagemaker_llm.hosting.models.definitions import define_model
+from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant, define_shadow
+from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics
@@ -40,8 +41,7 @@ from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
 from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.updates.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.variants.capacity import (
-    CapacityReservation,
-    InstancePool,
+    Capacity,
     PrefixAwareRouting,
     RoutingStrategy,
 )
@@ -56,9 +56,7 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
-    from cdk_sagemaker_llm.hosting.endpoints.connection import Connection
     from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
-    from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
     from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
@@ -74,111 +72,96 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
     Args:
         instance_type:
             The type's API name, or ``InstanceType.of(...)`` for a new one.
-            If left out, ``instance_pools`` say the types.
+            If omitted, ``capacity`` names pools of types.
 
         serving:
             Which backend serves the model, and how.
-            If left out, it is vLLM on the newest LMI.
+            If omitted, it is vLLM on the newest LMI.
 
         model:
             Where the weights come from.
-            If left out, the serving configuration's own files must name them.
+            If omitted, the serving configuration's own files must name them.
 
         instance_count: Instances at the start.
 
         endpoint_name:
             A name of your own.
-            If left out, CloudFormation makes one.
+            If omitted, CloudFormation makes one.
 
-        environment: Further environment variables of the container.
+        environment:
+            Further environment variables of the container.
+            If omitted, there are none.
 
         role:
-            The execution role; it is given what the model needs.
-            If left out, one is made.
+            The execution role, which gets the permissions that the model needs.
+            If omitted, one is made.
 
         network:
             The VPC to run in, and whether the container is cut off from it.
-            If left out, it is SageMaker's own network.
+            If omitted, it is SageMaker's own network.
 
         container_startup_health_check_timeout:
             How long the model may take to load, 60 to 3600 seconds.
-            If left out, it is 30 minutes, or more where the model's size asks for it.
+            If omitted, it is 30 minutes, or more where the model's size needs it.
 
         model_data_download_timeout:
             How long the download of the model data may take, 60 to 3600 seconds.
-            If left out, it follows the size of weights that SageMaker downloads; for
+            If omitted, it follows the size of weights that SageMaker downloads; for
             a tarball alone the service's default applies.
-
-        instance_provision_timeout:
-            How long to wait for instances, 300 to 3600 seconds; of pools, for all of
-            them together.
-            If left out, the service's default applies.
 
         inference_ami_version:
             The host image, where the container needs another GPU driver.
-            If left out, it follows the CUDA version of the image.
+            If omitted, it follows the CUDA version of the image.
 
         volume_size:
             The size of the EBS volume, for types without local NVMe storage; the
             others refuse it.
-            If left out, it follows the model's size, or is the service's 30 GiB.
+            If omitted, it follows the model's size, or is the service's 30 GiB.
 
         kms_key:
             The key for the instances' EBS volumes, which the role may then use; the
             key's policy must let the account's IAM policies decide.
-            If left out, it is SageMaker's own; types with NVMe storage encrypt in
+            If omitted, it is SageMaker's own; types with NVMe storage encrypt in
             hardware.
 
-        detailed_observability:
-            Whether GPU, host and container metrics go to CloudWatch, as OpenTelemetry
-            data that it bills by volume.
-
-        enhanced_metrics:
-            Whether metrics also come by instance, container and GPU, each at
-            CloudWatch's price of a custom metric.
-
-        metric_publish_frequency:
-            How often metrics come: every 10, 30, 60, 120, 180, 240 or 300 seconds;
-            those of requests follow it with enhanced metrics alone.
-            If left out, they come every minute.
+        observability:
+            Which metrics the endpoint publishes, such as
+            ``Observability(detailed=True)``, and how often.
+            If omitted, those that cost nothing come every minute.
 
         rollout:
             How an update reaches the endpoint: ``AllAtOnce``, ``Canary``, ``Linear`` or
             ``Rolling``.
-            If left out, all requests go to a second fleet at once, and nothing is
+            If omitted, all requests go to a second fleet at once, and nothing is
             watched.
 
-        instance_pools:
-            In place of ``instance_type``, two to five types: where the first has no
-            capacity, instances of the next one start.
-            If left out, all instances are of one type.
-
-        capacity_reservation:
-            Reserved capacity that instances start in, and nowhere else.
-            If left out, they start on demand.
+        capacity:
+            Where instances come from, such as ``Capacity(pools=[...])``, and how long
+            to wait for them.
+            If omitted, they are of ``instance_type`` and start on demand.
 
         routing_strategy:
             How requests are spread, such as ``PrefixAwareRouting(...)``.
-            If left out, they go to the least busy instance.
+            If omitted, they go to the least busy instance.
 
         async_inference:
             Where requests and answers lie, so that requests wait in a queue and
             instances may go to zero.
-            If left out, requests are answered at once.
+            If omitted, requests are answered at once.
 
         shadow:
             Another model, serving or instance type, which gets copies of the requests;
             its answers are dropped.
-            If left out, there is none.
+            If omitted, there is none.
 
         data_capture:
             Where requests and answers are kept.
-            If left out, they are not.
+            If omitted, they are not.
 
         assumptions:
-            What to take for granted of the memory that the engine needs, where the
-            cautious figures of the plan refuse what is known to run.
-            If left out, it is what the serving configuration says.
+            Figures for the memory that the engine needs, in place of the plan's
+            cautious ones, where those refuse a model that is known to run.
+            If omitted, the figures of the serving configuration apply.
 
     Raises:
         ValueError: If the definition could not start; all reasons at once.
@@ -200,16 +183,12 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
         network: Network | None = None,
         container_startup_health_check_timeout: Duration | None = None,
         model_data_download_timeout: Duration | None = None,
-        instance_provision_timeout: Duration | None = None,
         inference_ami_version: str | None = None,
         volume_size: Size | None = None,
         kms_key: kms.IKey | None = None,
-        detailed_observability: bool = False,
+        observability: Observability | None = None,
         rollout: Rollout | None = None,
-        enhanced_metrics: bool = False,
-        metric_publish_frequency: Duration | None = None,
-        instance_pools: Sequence[InstancePool] | None = None,
-        capacity_reservation: CapacityReservation | None = None,
+        capacity: Capacity | None = None,
         routing_strategy: RoutingStrategy
         | PrefixAwareRouting = RoutingStrategy.LEAST_OUTSTANDING_REQUESTS,
         async_inference: AsyncInference | None = None,
@@ -217,64 +196,59 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
         data_capture: DataCapture | None = None,
         assumptions: Assumptions | None = None,
     ) -> None:
-        known, pools = looked_up(instance_type, instance_pools)
+        instance_type, capacity = look_up_types(instance_type, capacity)
         variant = ProductionVariant(
-            instance_type=known,
-            instance_pools=pools,
+            instance_type=instance_type,
             initial_instance_count=instance_count,
-            instance_provision_timeout=instance_provision_timeout,
+            model_data_download_timeout=model_data_download_timeout,
             inference_ami_version=inference_ami_version,
             volume_size=volume_size,
-            capacity_reservation=capacity_reservation,
+            capacity=capacity,
             routing_strategy=routing_strategy,
         )
-        define = functools.partial(
-            define_model,
-            region=region_of(scope),
+        request = ModelRequest(
             serving=serving or Vllm(),
             model=model,
-            network=network,
-            role=role,
             environment=environment,
+            role=role,
+            network=network,
+            region=region_of(scope),
             start_up=container_startup_health_check_timeout,
         )
-        filling = define_filling(variant.instance_types, define, assumptions)
+        filling = define_filling(variant.instance_types, request, assumptions)
         first, *further = filling.models
         variant = replace(
             variant,
             container_startup_health_check_timeout=(
                 container_startup_health_check_timeout or first.start_up_timeout
             ),
-            model_data_download_timeout=model_data_download_timeout,
         )
         shadowing = None
         if shadow is not None:
-            shadowing = define_shadow(
-                shadow,
-                region=region_of(scope),
-                serving=serving or Vllm(),
-                model=model,
-                network=network,
-                role=role,
-                instance_type=variant.instance_types[0],
-            )
+            shadowing = define_shadow(shadow, request, variant.instance_types[0])
         config = define_endpoint_config(
-            [define_variant(variant, model=first, further=further)],
+            EndpointConfigDefinition(
+                variants=(define_variant(variant, model=first, further=further),),
+                shadows=() if shadowing is None else (shadowing.variant,),
+                kms_key=kms_key,
+                observability=observability or Observability(),
+                async_inference=async_inference,
+                data_capture=data_capture,
+            ),
             hosts_components=False,
-            kms_key=kms_key,
-            detailed_observability=detailed_observability,
-            enhanced_metrics=enhanced_metrics,
-            metric_publish_frequency=metric_publish_frequency,
-            shadows=[shadowing.variant] if shadowing else [],
-            async_inference=async_inference,
-            data_capture=data_capture,
         )
-        named = own_name_findings(scope, "endpoint_name", endpoint_name)
-        given = role_findings(scope, role)
+        findings = [
+            *own_name_findings(scope, "endpoint_name", endpoint_name),
+            *role_findings(scope, role),
+        ]
         if rollout is not None:
-            given += endpoint_rollout_findings(rollout, config.variants, endpoint_name)
-        found = [*named, *given, *config.findings, *filling.findings, *filling.fit]
-        report(scope, id, [*found, *(shadowing.findings if shadowing else ())])
+            findings += endpoint_rollout_findings(
+                rollout, config.variants, endpoint_name
+            )
+        findings += [*config.findings, *filling.findings, *filling.fit]
+        if shadowing is not None:
+            findings += shadowing.findings
+        report(scope, id, findings)
         super().__init__(scope, id)
         belongs(self, scope)
         types = [str(one) for one in variant.instance_types]
@@ -363,7 +337,7 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
 
             min_capacity:
                 Instances that always run; 0 with ``async_inference`` alone.
-                If left out, it is ``instance_count``.
+                If omitted, it is ``instance_count``.
         """
         return self.endpoint.auto_scale_instance_count(
             min_capacity=min_capacity, max_capacity=max_capacity
@@ -385,11 +359,11 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
 
             streaming:
                 Whether it is granted the action of response streams.
-                If left out, it is.
+                If omitted, it is.
 
             bearer_token:
                 Whether it may ask with a bearer token, as OpenAI's SDK does.
-                If left out, it signs its requests.
+                If omitted, it signs its requests.
         """
         return self.endpoint.grant_invoke(
             grantee, streaming=streaming, bearer_token=bearer_token
@@ -416,7 +390,7 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
                 Whether it may also change the bounds of automatic scaling.
                 IAM cannot limit that to one endpoint: it is granted for the instances
                 of all endpoints in the account.
-                If left out, it is not granted.
+                If omitted, it is not granted.
         """
         return self.endpoint.grant_scale(grantee, scalable_target=scalable_target)
 
@@ -426,7 +400,7 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
     @checked
     def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
         """
-        Let a principal lay requests down, have them answered, and fetch the answers.
+        Let a principal upload requests, invoke the endpoint, and fetch the answers.
 
         Raises:
             ValueError: If the endpoint was not defined with ``async_inference``.

@@ -57,7 +57,7 @@ class _Written:
 
     policy: iam.Policy | iam.ManagedPolicy
     node: Node
-    told: dict[str, str] = field(default_factory=dict)
+    acknowledged: dict[str, str] = field(default_factory=dict)
 
 
 class RoleAccess:
@@ -114,9 +114,9 @@ class RoleAccess:
         Raises:
             ValueError: If it is more than IAM lets a role have.
         """
-        wanted = list(statements)
-        added = self._place_together(wanted)
-        for statement in () if added else wanted:
+        needed = list(statements)
+        added = self._place_together(needed)
+        for statement in () if added else needed:
             number = self._place(statement)
             if number is not None:
                 added.setdefault(number, []).append(statement)
@@ -178,7 +178,7 @@ class RoleAccess:
             if isinstance(resource, iam.CfnPolicy | iam.CfnManagedPolicy):
                 resource.policy_document = document_json(found)
         written = self._policies[number]
-        acknowledge(self._home, written.node, found, written.told)
+        acknowledge(self._home, written.node, found, written.acknowledged)
 
     def _make(
         self, number: int, document: Mapping[str, Any]

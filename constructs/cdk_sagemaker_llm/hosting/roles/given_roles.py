@@ -1,6 +1,9 @@
 """
-What a given role lacks that stays as it is: all that is asked of one made elsewhere,
-and what is missing of one whose statements are in the app.
+Roles that a user gives: whose they are, whether two are the same, and what one lacks
+that stays as it is.
+
+Of a role that is made elsewhere, all that is asked of it is said; of one whose
+statements are in the app, what is missing.
 """
 
 from __future__ import annotations
@@ -50,17 +53,6 @@ FOREIGN_ROLE = Rule(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """
-    What the app says of a role: its statements, and policies that are not in the app.
-    """
-
-    statements: Sequence[Mapping[str, Any]]
-    trust: object
-    unseen: Sequence[str]
-
-
 def remind(
     policy: iam.Policy, role: iam.IRole, asked_for: Callable[[], Sequence[Statement]]
 ) -> None:
@@ -77,142 +69,7 @@ def trust_findings(role: iam.IRole) -> list[Finding]:
     if not isinstance(role, iam.Role) or role.assume_role_policy is None:
         return []
     trust = stack_of(role).resolve(role.assume_role_policy)
-    return [] if trusts_sagemaker(trust) else [_distrusted(role)]
-
-
-@jsii.implements(IAspect)
-class _Reminder:
-    def __init__(
-        self, role: iam.IRole, asked_for: Callable[[], Sequence[Statement]]
-    ) -> None:
-        self._role = role
-        self._asked_for = asked_for
-
-    def visit(self, node: IConstruct) -> None:
-        """
-        Warn at the policy, and not again at its resource.
-        """
-        if not isinstance(node, iam.Policy):
-            return
-        stack, wanted = stack_of(node), list(self._asked_for())
-        known = _known(stack)
-        document = _resolved(stack, document_json(wanted), known)
-        seen = _seen(self._role, known)
-        node.node.add_metadata(
-            METADATA,
-            {
-                "role": _shown(self._role),
-                "policy": document,
-                "trust": trust_document(
-                    known.get("AWS::AccountId", "${AWS::AccountId}")
-                ),
-            },
-        )
-        if seen is None:
-            annotate(node, [_untouched(self._role, wanted, document)])
-        else:
-            annotate(node, _lacks(self._role, document, seen))
-
-
-def _untouched(
-    role: iam.IRole, wanted: Sequence[Statement], document: Mapping[str, Any]
-) -> Finding:
-    needs = "; ".join(str(statement) for statement in wanted)
-    return UNTOUCHED_ROLE.finding(
-        f"role {_shown(role)} stays as it is, and must be allowed {needs}; its policy: "
-        f"{_compact(document)}",
-        "see that it is, where the role is made",
-    )
-
-
-def _lacks(role: iam.IRole, document: Mapping[str, Any], seen: _Seen) -> list[Finding]:
-    found = []
-    missing = lacking(statements_of(document), seen.statements)
-    if missing:
-        unseen = ", ".join(seen.unseen)
-        doubt = f", unless one of {unseen} allows it" if unseen else ""
-        found.append(
-            LACKING_ROLE.finding(
-                f"role {_shown(role)} stays as it is, and lacks "
-                f"{_compact(missing)}{doubt}",
-                "add it where the role is made",
-            )
-        )
-    if not trusts_sagemaker(seen.trust):
-        found.append(_distrusted(role))
-    return found
-
-
-def _distrusted(role: iam.IRole) -> Finding:
-    return DISTRUSTING_ROLE.finding(
-        f"role {_shown(role)} must let sagemaker.amazonaws.com take it "
-        "(sts:AssumeRole), and its trust policy does not",
-        "make it with assumed_by=ServicePrincipal('sagemaker.amazonaws.com')",
-    )
-
-
-def _shown(role: iam.IRole) -> str:
-    name = role.role_name
-    return role.node.path if is_unresolved(name) else name
-
-
-def _seen(role: iam.IRole, known: Mapping[str, str]) -> _Seen | None:
-    """
-    Return what the app says of a role; ``None`` for one that is made elsewhere.
-    """
-    stack = stack_of(_construct(role))
-    match stack.resolve(role.role_arn):
-        case {"Fn::GetAtt": [str(name), "Arn"]}:
-            return _read(stack, name, known)
-    return None
-
-
-def _construct(role: iam.IRole) -> Construct:
-    # Whatever class jsii found for it, it hangs somewhere.
-    scope = role.node.scope
-    if not isinstance(scope, Construct):
-        raise TypeError(f"role must be in a stack, got {role.node.path}")
-    return scope
-
-
-def _read(stack: Stack, name: str, known: Mapping[str, str]) -> _Seen | None:
-    statements: list[Mapping[str, Any]] = []
-    unseen: list[str] = []
-    found, trust = False, None
-    for each in stack.node.find_all():
-        if isinstance(each, iam.CfnRole) and stack.get_logical_id(each) == name:
-            found, trust = True, stack.resolve(each.assume_role_policy_document)
-            unseen = _resolved(stack, each.managed_policy_arns, known) or []
-            for policy in stack.resolve(each.policies) or []:
-                statements += statements_of(policy.get("policyDocument"))
-        elif isinstance(each, iam.CfnPolicy | iam.CfnManagedPolicy) and {
-            "Ref": name
-        } in (stack.resolve(each.roles) or []):
-            statements += statements_of(stack.resolve(each.policy_document))
-    return _Seen(pasted(statements, known), trust, unseen) if found else None
-
-
-def _resolved(stack: Stack, value: object, known: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
-    return pasted(stack.resolve(value), known)
-
-
-def _known(stack: Stack) -> dict[str, str]:
-    """
-    Return what a stack's own names stand for, as far as synth knows.
-    """
-    names = {"AWS::AccountId": stack.account, "AWS::Region": stack.region}
-    found = {name: each for name, each in names.items() if not is_unresolved(each)}
-    if "AWS::Region" in found:
-        from aws_cdk.region_info import RegionInfo  # noqa: PLC0415 - rarely needed
-
-        partition = RegionInfo.get(found["AWS::Region"]).partition
-        if partition is not None:
-            found["AWS::Partition"] = partition
-    return found
-
-
-def _compact(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    return [] if trusts_sagemaker(trust) else [_distrust_finding(role)]
 
 
 def role_findings(scope: Construct, role: iam.IRole | None) -> list[Finding]:
@@ -275,3 +132,151 @@ def stays_as_it_is(policy: iam.Policy) -> bool:
     resource = policy.node.default_child
     roles = resource.roles if isinstance(resource, iam.CfnPolicy) else None
     return not stack_of(policy).resolve(roles)
+
+
+@jsii.implements(IAspect)
+class _Reminder:
+    def __init__(
+        self, role: iam.IRole, asked_for: Callable[[], Sequence[Statement]]
+    ) -> None:
+        self._role = role
+        self._asked_for = asked_for
+
+    def visit(self, node: IConstruct) -> None:
+        """
+        Warn at the policy, and not again at its resource.
+        """
+        if not isinstance(node, iam.Policy):
+            return
+        stack, needed = stack_of(node), list(self._asked_for())
+        values = _placeholder_values(stack)
+        document = _resolved(stack, document_json(needed), values)
+        seen = _seen(self._role, values)
+        node.node.add_metadata(
+            METADATA,
+            {
+                "role": _name_of(self._role),
+                "policy": document,
+                "trust": trust_document(
+                    values.get("AWS::AccountId", "${AWS::AccountId}")
+                ),
+            },
+        )
+        if seen is None:
+            annotate(node, [_untouched_finding(self._role, needed, document)])
+        else:
+            annotate(node, _lack_findings(self._role, document, seen))
+
+
+def _distrust_finding(role: iam.IRole) -> Finding:
+    return DISTRUSTING_ROLE.finding(
+        f"role {_name_of(role)} must let sagemaker.amazonaws.com take it "
+        "(sts:AssumeRole), and its trust policy does not",
+        "make it with assumed_by=ServicePrincipal('sagemaker.amazonaws.com')",
+    )
+
+
+def _placeholder_values(stack: Stack) -> dict[str, str]:
+    """
+    Return what a stack's own names stand for, as far as synth knows.
+    """
+    names = {"AWS::AccountId": stack.account, "AWS::Region": stack.region}
+    found = {name: each for name, each in names.items() if not is_unresolved(each)}
+    if "AWS::Region" in found:
+        from aws_cdk.region_info import RegionInfo  # noqa: PLC0415 - rarely needed
+
+        partition = RegionInfo.get(found["AWS::Region"]).partition
+        if partition is not None:
+            found["AWS::Partition"] = partition
+    return found
+
+
+def _resolved(stack: Stack, value: object, values: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
+    return pasted(stack.resolve(value), values)
+
+
+def _seen(role: iam.IRole, values: Mapping[str, str]) -> _Seen | None:
+    """
+    Return what the app says of a role; ``None`` for one that is made elsewhere.
+    """
+    stack = stack_of(_construct(role))
+    match stack.resolve(role.role_arn):
+        case {"Fn::GetAtt": [str(name), "Arn"]}:
+            return _read(stack, name, values)
+    return None
+
+
+def _name_of(role: iam.IRole) -> str:
+    name = role.role_name
+    return role.node.path if is_unresolved(name) else name
+
+
+def _untouched_finding(
+    role: iam.IRole, needed: Sequence[Statement], document: Mapping[str, Any]
+) -> Finding:
+    needs = "; ".join(str(statement) for statement in needed)
+    return UNTOUCHED_ROLE.finding(
+        f"role {_name_of(role)} stays as it is, and must be allowed {needs}; "
+        f"its policy: {_compact(document)}",
+        "see that it is, where the role is made",
+    )
+
+
+def _lack_findings(
+    role: iam.IRole, document: Mapping[str, Any], seen: _Seen
+) -> list[Finding]:
+    found = []
+    missing = lacking(statements_of(document), seen.statements)
+    if missing:
+        unseen = ", ".join(seen.unseen)
+        doubt = f", unless one of {unseen} allows it" if unseen else ""
+        found.append(
+            LACKING_ROLE.finding(
+                f"role {_name_of(role)} stays as it is, and lacks "
+                f"{_compact(missing)}{doubt}",
+                "add it where the role is made",
+            )
+        )
+    if not trusts_sagemaker(seen.trust):
+        found.append(_distrust_finding(role))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """
+    What the app says of a role: its statements, and policies that are not in the app.
+    """
+
+    statements: Sequence[Mapping[str, Any]]
+    trust: object
+    unseen: Sequence[str]
+
+
+def _construct(role: iam.IRole) -> Construct:
+    # Whatever class jsii found for it, it hangs somewhere.
+    scope = role.node.scope
+    if not isinstance(scope, Construct):
+        raise TypeError(f"role must be in a stack, got {role.node.path}")
+    return scope
+
+
+def _read(stack: Stack, name: str, values: Mapping[str, str]) -> _Seen | None:
+    statements: list[Mapping[str, Any]] = []
+    unseen: list[str] = []
+    found, trust = False, None
+    for each in stack.node.find_all():
+        if isinstance(each, iam.CfnRole) and stack.get_logical_id(each) == name:
+            found, trust = True, stack.resolve(each.assume_role_policy_document)
+            unseen = _resolved(stack, each.managed_policy_arns, values) or []
+            for policy in stack.resolve(each.policies) or []:
+                statements += statements_of(policy.get("policyDocument"))
+        elif isinstance(each, iam.CfnPolicy | iam.CfnManagedPolicy) and {
+            "Ref": name
+        } in (stack.resolve(each.roles) or []):
+            statements += statements_of(stack.resolve(each.policy_document))
+    return _Seen(pasted(statements, values), trust, unseen) if found else None
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))

@@ -50,13 +50,13 @@ class EndpointGrants:
 
             streaming:
                 Whether it is granted the action of response streams.
-                If left out, it is.
+                If omitted, it is.
                 Without it no stream is promised, and none is ruled out: the API
                 reference asks for ``sagemaker:InvokeEndpoint`` alone.
 
             bearer_token:
                 Whether it may ask with a bearer token, as OpenAI's SDK does.
-                If left out, it signs its requests.
+                If omitted, it signs its requests.
         """
         return let_invoke(
             grantee,
@@ -89,7 +89,7 @@ class EndpointGrants:
                 Whether it may also change the bounds of automatic scaling.
                 IAM cannot limit that to one endpoint: it is granted for the instances
                 of all endpoints in the account.
-                If left out, it is not granted.
+                If omitted, it is not granted.
         """
         return let_scale(
             grantee,
@@ -128,13 +128,13 @@ class ComponentGrants:
 
             streaming:
                 Whether it is granted the action of response streams.
-                If left out, it is.
+                If omitted, it is.
                 Without it no stream is promised, and none is ruled out: the API
                 reference asks for ``sagemaker:InvokeEndpoint`` alone.
 
             bearer_token:
                 Whether it may ask with a bearer token, as OpenAI's SDK does.
-                If left out, it signs its requests.
+                If omitted, it signs its requests.
         """
         return let_invoke(
             grantee,
@@ -164,7 +164,7 @@ class ComponentGrants:
                 Whether it may also change the bounds of automatic scaling.
                 IAM cannot limit that to one component: it is granted for the copies of
                 all components in the account.
-                If left out, it is not granted.
+                If omitted, it is not granted.
         """
         return let_scale(
             grantee,
@@ -231,7 +231,7 @@ def let_scale(
 
         dimension:
             What Application Auto Scaling calls the number, whose bounds it may change.
-            If left out, it may change none.
+            If omitted, it may change none.
     """
     grant = _let(grantee, [f"sagemaker:{action}"], [arn])
     if dimension is None:

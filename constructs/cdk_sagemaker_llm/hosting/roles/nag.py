@@ -23,10 +23,10 @@ def acknowledge(
     scope: Construct,
     policy: Node,
     statements: Iterable[Statement],
-    told: dict[str, str],
+    acknowledged: dict[str, str],
 ) -> None:
     """
-    Tell cdk-nag the reason for each wildcard that it was not told before.
+    Tell cdk-nag the reason for each wildcard that it does not know yet.
 
     ``Validations.acknowledge`` takes an id with one ``::`` only, and those of
     resources have several (aws-cdk-lib 2.275.0): the record is written as it would be.
@@ -38,16 +38,16 @@ def acknowledge(
 
         statements: All that the policy says.
 
-        told: What was told of this policy; what is told now is added.
+        acknowledged: The reasons that cdk-nag has of this policy; new ones are added.
     """
     new = {
         resource: reason
         for resource, reason in _reasons(statements).items()
-        if told.get(resource) != reason
+        if acknowledged.get(resource) != reason
     }
     if not new:
         return
-    told.update(new)
+    acknowledged.update(new)
     open_ = {name: reason for name, reason in new.items() if _is_open(name)}
     known = {name: reason for name, reason in new.items() if name not in open_}
     _write(scope, policy, known)

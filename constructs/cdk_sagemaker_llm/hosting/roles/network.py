@@ -1,10 +1,10 @@
 """
-Where a model runs: subnets, security groups, and whether it may reach out at all.
+Where a model runs: subnets and security groups, whether it may reach out at all, and
+whether it reaches the Hugging Face Hub and S3.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -14,7 +14,7 @@ from constructs import Construct, IConstruct
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.scope import stage_of
-from cdk_sagemaker_llm.hosting.roles.statements import Statement
+from cdk_sagemaker_llm.hosting.roles.statements import TOKEN, Statement
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -43,6 +43,12 @@ ONE_ZONE = Rule(
     "SageMaker developer guide, host-vpc",
 )
 
+NO_WAY_TO_S3 = Rule(
+    "LLM803",
+    "model data is on S3, and its isolated subnets have no endpoint of S3",
+    "SageMaker developer guide, host-vpc",
+)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Network:
@@ -57,17 +63,17 @@ class Network:
     ``Network(isolated=True)``
 
     Args:
-        vpc: The VPC. If left out, SageMaker's own network is used.
+        vpc: The VPC. If omitted, SageMaker's own network is used.
 
         subnets:
             Which of its subnets, in two or more zones.
-            If left out, the private ones with a way out are taken.
+            If omitted, the private ones with a way out are taken.
 
         security_groups:
             Up to five groups. SageMaker's network interfaces hold on to them, and to
             the subnets, some minutes after the endpoint is deleted: what is made in
             another stack does not fail to be deleted with it.
-            If left out, the construct makes one that allows all outbound traffic.
+            If omitted, the construct makes one that allows all outbound traffic.
 
         isolated:
             Whether containers are cut off from all networks, S3 and the Hugging
@@ -282,7 +288,7 @@ def way_out_findings(
 
 def kind_without_a_way(network: Network) -> str | None:
     """
-    Return of which kind all subnets are that lead nowhere; ``None`` if some may.
+    Return the kind of subnets that lead nowhere; ``None`` if some may have a way out.
     """
     vpc = network.vpc
     if vpc is None:
@@ -291,17 +297,6 @@ def kind_without_a_way(network: Network) -> str | None:
     if chosen <= _ids(vpc.isolated_subnets):
         return "isolated"
     return "public" if chosen <= _ids(vpc.public_subnets) else None
-
-
-def _ids(subnets: list[ec2.ISubnet]) -> set[str]:
-    return {subnet.subnet_id for subnet in subnets}
-
-
-NO_WAY_TO_S3 = Rule(
-    "LLM803",
-    "model data is on S3, and its isolated subnets have no endpoint of S3",
-    "SageMaker developer guide, host-vpc",
-)
 
 
 def s3_findings(construct: Construct, network: Network) -> list[Finding]:
@@ -352,8 +347,12 @@ def endpoints_of(
 
 def is_of(endpoint: ec2.CfnVPCEndpoint, service: str) -> bool:
     # The region is in the middle, and S3's name ends in a placeholder of its own.
-    name = _TOKEN.sub("", endpoint.service_name or "")
+    name = TOKEN.sub("", endpoint.service_name or "")
     return name.endswith(f".{service}")
+
+
+def _ids(subnets: list[ec2.ISubnet]) -> set[str]:
+    return {subnet.subnet_id for subnet in subnets}
 
 
 def _below(vpc: ec2.Vpc, constructs: Iterable[IConstruct]) -> list[IConstruct]:
@@ -362,6 +361,3 @@ def _below(vpc: ec2.Vpc, constructs: Iterable[IConstruct]) -> list[IConstruct]:
     """
     paths = tuple(f"{subnet.node.path}/" for subnet in vpc.isolated_subnets)
     return [each for each in constructs if each.node.path.startswith(paths)]
-
-
-_TOKEN = re.compile(r"\$\{Token\[[^\]]+\]\}")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LONGEST_URI = 512
 _SCHEME = "s3://"
 
-NO_PLACE = Rule("LLM347", "an address is none of a bucket on S3 and a prefix", API)
+NOT_ON_S3 = Rule("LLM347", "an address is none of a bucket on S3 and a prefix", API)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,39 +80,39 @@ class Place:
         return bucket, prefix
 
 
-def place_of(given: s3.IBucket | str) -> Place:
+def place_of(place: s3.IBucket | str) -> Place:
     """
     Read a place that ``place_findings`` has nothing against: a bucket, or an address.
     """
-    if isinstance(given, str):
-        return Place(given.rstrip("/"))
-    return Place(f"{_SCHEME}{given.bucket_name}", given.encryption_key)
+    if isinstance(place, str):
+        return Place(place.rstrip("/"))
+    return Place(f"{_SCHEME}{place.bucket_name}", place.encryption_key)
 
 
-def place_findings(parameter: str, given: s3.IBucket | str | None) -> list[Finding]:
+def place_findings(parameter: str, place: s3.IBucket | str | None) -> list[Finding]:
     """
     Check an address of the user's; a bucket is one.
     """
-    if not isinstance(given, str):
+    if not isinstance(place, str):
         return []
-    if is_unresolved(given) and not given.startswith(_SCHEME):
+    if is_unresolved(place) and not place.startswith(_SCHEME):
         return [
-            NO_PLACE.finding(
+            NOT_ON_S3.finding(
                 f"{parameter} is known only at deployment, and the role needs its "
                 "bucket at synth",
                 "pass the bucket, or 's3://' and its name",
             )
         ]
-    bucket = given.removeprefix(_SCHEME).partition("/")[0]
-    if not given.startswith(_SCHEME) or not bucket:
+    bucket = place.removeprefix(_SCHEME).partition("/")[0]
+    if not place.startswith(_SCHEME) or not bucket:
         fault = "an address such as 's3://bucket/prefix'"
     elif wrong := bucket_fault(bucket):
         fault = f"of a bucket whose name is {wrong}"
-    elif _is_too_long(given):
+    elif _is_too_long(place):
         fault = f"at most {_LONGEST_URI} characters"
     else:
         return []
-    return [NO_PLACE.finding(f"{parameter} must be {fault}, got {given!r}")]
+    return [NOT_ON_S3.finding(f"{parameter} must be {fault}, got {place!r}")]
 
 
 def prefix_findings(parameter: str, place: Place) -> list[Finding]:
@@ -127,7 +127,7 @@ def prefix_findings(parameter: str, place: Place) -> list[Finding]:
     if not _is_too_long(place.uri):
         return []
     return [
-        NO_PLACE.finding(
+        NOT_ON_S3.finding(
             f"{parameter} must leave the address of bucket and prefix at most "
             f"{_LONGEST_URI} characters, got {len(place.uri)}"
         )

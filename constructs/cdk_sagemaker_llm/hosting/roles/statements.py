@@ -2,7 +2,9 @@
 What a role may do, as plain values: united, counted, and written as IAM has it.
 
 What belongs here makes no resource; a placeholder is counted at the longest that it
-can stand for.
+can stand for. Placeholders of partition, region and account are asked for once: a call
+into the CDK's Node process costs as much as a check. IAM names a key of KMS by its ARN,
+never by its alias.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from aws_cdk import Aws
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
-_TOKEN = re.compile(r"\$\{Token\[[^\]]+\]\}")
+TOKEN = re.compile(r"\$\{Token\[[^\]]+\]\}")
 # The longest of each that there is: aws-us-gov, ap-southeast-2, twelve digits.
 _LENGTHS = {"AWS::Partition": 10, "AWS::Region": 14, "AWS::AccountId": 12}
 # An ECR repository's name has up to 256 characters; of all that models refer to, none
@@ -74,6 +76,14 @@ class Statement:
         return f"{self.sid} ({', '.join(self.actions)})"
 
 
+def covers(statements: Iterable[Statement], statement: Statement) -> bool:
+    """
+    Return whether a statement is among others already.
+    """
+    found = list(statements)
+    return document_json(united([*found, statement])) == document_json(united(found))
+
+
 def united(statements: Iterable[Statement]) -> list[Statement]:
     """
     Unite what differs in its resources alone; name what is left of one name by number.
@@ -91,12 +101,14 @@ def prefix_condition(*prefixes: str) -> dict[str, dict[str, list[str]]]:
     return {"StringLike": {"s3:prefix": list(prefixes)}}
 
 
-def covers(statements: Iterable[Statement], wanted: Statement) -> bool:
+def size_of(statements: Iterable[Statement]) -> int:
     """
-    Return whether a statement is among others already.
+    Count the characters that IAM counts: all but white space.
     """
-    found = list(statements)
-    return document_json(united([*found, wanted])) == document_json(united(found))
+    text = json.dumps(document_json(statements), separators=(",", ":"))
+    for placeholder, name in own_names().items():
+        text = text.replace(placeholder, "x" * _LENGTHS[name])
+    return len(TOKEN.sub("x" * _LONGEST_REFERENCE, text))
 
 
 def document_json(statements: Iterable[Statement]) -> dict[str, Any]:
@@ -109,28 +121,6 @@ def document_json(statements: Iterable[Statement]) -> dict[str, Any]:
             if len(each[key]) == 1:
                 (each[key],) = each[key]
     return {"Statement": rendered, "Version": "2012-10-17"}
-
-
-def size_of(statements: Iterable[Statement]) -> int:
-    """
-    Count the characters that IAM counts: all but white space.
-    """
-    text = json.dumps(document_json(statements), separators=(",", ":"))
-    for placeholder, name in own_names().items():
-        text = text.replace(placeholder, "x" * _LENGTHS[name])
-    return len(_TOKEN.sub("x" * _LONGEST_REFERENCE, text))
-
-
-def login_statement() -> Statement:
-    """
-    Return what a role needs to pull an image, whichever it is.
-    """
-    return Statement(
-        sid="LogInToRegistries",
-        actions=["ecr:GetAuthorizationToken"],
-        resources=["*"],
-        wildcard_reason="one login serves all registries: none can be named",
-    )
 
 
 def hosting_statements() -> list[Statement]:
@@ -170,71 +160,24 @@ def hosting_statements() -> list[Statement]:
     ]
 
 
-def _united_by(
-    statements: Iterable[Statement],
-    alike: Callable[[Statement], object],
-    unite: Callable[[Statement, Statement], Statement],
-) -> list[Statement]:
-    found: dict[str, Statement] = {}
-    for statement in statements:
-        key = json.dumps(alike(statement))
-        found[key] = unite(found[key], statement) if key in found else statement
-    return list(found.values())
-
-
-def _without_resources(statement: Statement) -> object:
-    return replace(statement, resources=()).to_json()
-
-
-def _with_resources(one: Statement, other: Statement) -> Statement:
-    return replace(one, resources=_together(one.resources, other.resources))
-
-
-def _without_prefixes(statement: Statement) -> object:
-    if _prefixes_of(statement) is None:
-        return statement.to_json()
-    return replace(statement, conditions=None).to_json()
-
-
-def _with_prefixes(one: Statement, other: Statement) -> Statement:
-    both = _together(_prefixes_of(one) or (), _prefixes_of(other) or ())
-    return replace(one, conditions=prefix_condition(*both)) if both else one
-
-
-def _prefixes_of(statement: Statement) -> Sequence[str] | None:
+def login_statement() -> Statement:
     """
-    Return the key prefixes of a statement that has no other condition.
+    Return the statement that lets a role log in to registries, to pull any image.
     """
-    conditions = statement.conditions or {}
-    prefixes = conditions.get("StringLike", {}).get("s3:prefix")
-    if prefixes is None or conditions != prefix_condition(*prefixes):
-        return None
-    return prefixes
-
-
-def _together(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys([*one, *other]))
-
-
-def _numbered(statements: Sequence[Statement]) -> list[Statement]:
-    """
-    Give each statement a name of its own: IAM refuses the same one twice in a policy.
-    """
-    counts: dict[str, int] = {}
-    found = []
-    for statement in statements:
-        number = counts[statement.sid] = counts.get(statement.sid, 0) + 1
-        sid = statement.sid if number == 1 else f"{statement.sid}{number}"
-        found.append(replace(statement, sid=sid))
-    return found
+    return Statement(
+        sid="LogInToRegistries",
+        actions=["ecr:GetAuthorizationToken"],
+        resources=["*"],
+        wildcard_reason="one login serves all registries: none can be named",
+    )
 
 
 @functools.cache
-def partition() -> str:
+def address_names() -> Mapping[str, str]:
     """
-    Return the placeholder of the partition.
+    Return the placeholders that an image's address may have, with their names.
     """
-    return Aws.PARTITION
+    return {**own_names(), Aws.URL_SUFFIX: "AWS::URLSuffix"}
 
 
 @functools.cache
@@ -247,14 +190,6 @@ def own_names() -> Mapping[str, str]:
         Aws.REGION: "AWS::Region",
         Aws.ACCOUNT_ID: "AWS::AccountId",
     }
-
-
-@functools.cache
-def address_names() -> Mapping[str, str]:
-    """
-    Return the placeholders that an image's address may have, with their names.
-    """
-    return {**own_names(), Aws.URL_SUFFIX: "AWS::URLSuffix"}
 
 
 @functools.cache
@@ -271,6 +206,24 @@ def own_alarms() -> str:
     Return the ARN's beginning of the alarms in the stack's account and region.
     """
     return f"arn:{partition()}:cloudwatch:{Aws.REGION}:{Aws.ACCOUNT_ID}:alarm"
+
+
+@functools.cache
+def partition() -> str:
+    """
+    Return the placeholder of the partition.
+    """
+    return Aws.PARTITION
+
+
+def volume_statements(key: kms.IKey) -> list[Statement]:
+    """
+    Return what a role needs where a key of the user's encrypts the instances' volumes.
+
+    CreateEndpointConfig asks that the key allows the role; of the actions, AWS names
+    kms:CreateGrant (API reference, RecommendationJobInputConfig$VolumeKmsKeyId).
+    """
+    return key_access("EncryptVolumes", ["kms:CreateGrant"], [arn_of(key)])
 
 
 def arn_of(key: kms.IKey) -> str:
@@ -303,14 +256,48 @@ def key_access(
     return found + [_by_alias(sid, actions, arn) for arn in every if _ALIAS in arn]
 
 
-def volume_statements(key: kms.IKey) -> list[Statement]:
-    """
-    Return what a role needs where a key of the user's encrypts the instances' volumes.
+def _united_by(
+    statements: Iterable[Statement],
+    alike: Callable[[Statement], object],
+    unite: Callable[[Statement, Statement], Statement],
+) -> list[Statement]:
+    found: dict[str, Statement] = {}
+    for statement in statements:
+        key = json.dumps(alike(statement))
+        found[key] = unite(found[key], statement) if key in found else statement
+    return list(found.values())
 
-    CreateEndpointConfig asks that the key allows the role; of the actions, AWS names
-    kms:CreateGrant (API reference, RecommendationJobInputConfig$VolumeKmsKeyId).
+
+def _without_resources(statement: Statement) -> object:
+    return replace(statement, resources=()).to_json()
+
+
+def _with_resources(one: Statement, other: Statement) -> Statement:
+    return replace(one, resources=_together(one.resources, other.resources))
+
+
+def _numbered(statements: Sequence[Statement]) -> list[Statement]:
     """
-    return key_access("EncryptVolumes", ["kms:CreateGrant"], [arn_of(key)])
+    Give each statement a name of its own: IAM refuses the same one twice in a policy.
+    """
+    counts: dict[str, int] = {}
+    found = []
+    for statement in statements:
+        number = counts[statement.sid] = counts.get(statement.sid, 0) + 1
+        sid = statement.sid if number == 1 else f"{statement.sid}{number}"
+        found.append(replace(statement, sid=sid))
+    return found
+
+
+def _without_prefixes(statement: Statement) -> object:
+    if _prefixes_of(statement) is None:
+        return statement.to_json()
+    return replace(statement, conditions=None).to_json()
+
+
+def _with_prefixes(one: Statement, other: Statement) -> Statement:
+    both = _together(_prefixes_of(one) or (), _prefixes_of(other) or ())
+    return replace(one, conditions=prefix_condition(*both)) if both else one
 
 
 def _by_alias(sid: str, actions: Sequence[str], arn: str) -> Statement:
@@ -324,3 +311,18 @@ def _by_alias(sid: str, actions: Sequence[str], arn: str) -> Statement:
         },
         wildcard_reason="the key is known by its alias, which the condition names",
     )
+
+
+def _together(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*one, *other]))
+
+
+def _prefixes_of(statement: Statement) -> Sequence[str] | None:
+    """
+    Return the key prefixes of a statement that has no other condition.
+    """
+    conditions = statement.conditions or {}
+    prefixes = conditions.get("StringLike", {}).get("s3:prefix")
+    if prefixes is None or conditions != prefix_condition(*prefixes):
+        return None
+    return prefixes

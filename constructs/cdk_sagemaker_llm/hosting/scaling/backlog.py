@@ -58,11 +58,11 @@ class BacklogScaling(Construct):
 
         scale_in_cooldown:
             How long to wait after one scale-in before the next.
-            If left out, it is 300 seconds.
+            If omitted, it is 300 seconds.
 
         scale_out_cooldown:
             How long capacity that was just added counts toward the next scale-out.
-            If left out, it is 300 seconds.
+            If omitted, it is 300 seconds.
 
     Raises:
         ValueError: If the target value is not above 0, or a time of no whole seconds.

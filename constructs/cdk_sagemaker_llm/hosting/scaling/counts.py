@@ -1,5 +1,6 @@
 """
-The numbers that serve requests: instances of a variant, copies of a component.
+The numbers that serve requests: instances of a variant, copies of a component, and
+whether the instances of a host ever go to zero.
 """
 
 from __future__ import annotations
@@ -336,25 +337,12 @@ class HostedCopyCount(ScalableCopyCount):
         for name, copies in bounds.items():
             # A target whose own maximum is past the room has been told of.
             if copies is not None and copies != contents_of(self).most:
-                told = self._host.room_findings(f"{name} of {action.name!r}", copies)
-                annotate(self, told)
-                if told:
+                warnings = self._host.room_findings(
+                    f"{name} of {action.name!r}", copies
+                )
+                annotate(self, warnings)
+                if warnings:
                     break
-
-
-class ScaledComponent(Protocol):
-    """
-    What the scaling of a host has to know of a component.
-    """
-
-    @property
-    def node(self) -> Node: ...
-
-    @property
-    def resources(self) -> ResourceRequirements: ...
-
-    @property
-    def scaling(self) -> ScalableCopyCount | None: ...
 
 
 def host_zero_findings(
@@ -391,6 +379,21 @@ def host_zero_findings(
             "call auto_scale_copy_count(min_capacity=0, ...) on each",
         )
     ]
+
+
+class ScaledComponent(Protocol):
+    """
+    What the scaling of a host has to know of a component.
+    """
+
+    @property
+    def node(self) -> Node: ...
+
+    @property
+    def resources(self) -> ResourceRequirements: ...
+
+    @property
+    def scaling(self) -> ScalableCopyCount | None: ...
 
 
 def _may_sleep(component: ScaledComponent) -> bool:

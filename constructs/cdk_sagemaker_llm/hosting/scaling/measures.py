@@ -49,16 +49,16 @@ _SHORT_PERIODS = (10, 20, 30)
 _MINUTE = 60
 
 
-def number_findings(given: str) -> list[Finding]:
+def number_findings(got: str) -> list[Finding]:
     """
     Say that a policy follows one metric.
 
     Args:
-        given: What it was given instead, in words.
+        got: What it was given instead, in words.
     """
     return [
         IMPOSSIBLE_METRIC.finding(
-            f"predefined_metric or metric must be given, and not both, got {given}"
+            f"predefined_metric or metric must be given, and not both, got {got}"
         )
     ]
 
@@ -106,7 +106,7 @@ class Stat:
 @dataclass(frozen=True, slots=True)
 class Measure:
     """
-    What is followed: one metric, or a formula of several.
+    The metric that a policy follows, or a formula of several.
 
     Args:
         parts: The metrics, and the expressions, by their ids; what counts is the last.
@@ -120,7 +120,7 @@ class Measure:
     @property
     def single(self) -> Stat | None:
         """
-        The metric, where it is one and no formula.
+        The metric; ``None`` for a formula.
         """
         (*others, last) = self.parts.values()
         return last if isinstance(last, Stat) and not others else None
@@ -228,17 +228,17 @@ def _read(metric: cloudwatch.IMetric) -> tuple[dict[str, Stat | str], Stat | str
     return parts, formula.expression
 
 
-def _stat_of(given: cloudwatch.MetricStatConfig) -> Stat:
-    statistic = given.statistic
+def _stat_of(config: cloudwatch.MetricStatConfig) -> Stat:
+    statistic = config.statistic
     return Stat(
-        namespace=given.namespace,
-        name=given.metric_name,
-        dimensions={one.name: one.value for one in given.dimensions or ()},
+        namespace=config.namespace,
+        name=config.metric_name,
+        dimensions={one.name: one.value for one in config.dimensions or ()},
         statistic=_STATISTICS.get(statistic.lower(), statistic),
-        period=seconds(given.period),
-        unit=None if given.unit_filter is None else _unit(given.unit_filter.name),
-        account=given.account,
-        region=given.region,
+        period=seconds(config.period),
+        unit=None if config.unit_filter is None else _unit(config.unit_filter.name),
+        account=config.account,
+        region=config.region,
     )
 
 

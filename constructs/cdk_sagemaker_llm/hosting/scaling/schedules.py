@@ -1,5 +1,6 @@
 """
-Scheduled actions: bounds that change with the time of day.
+Scheduled actions: bounds that change with the time of day, one by one or as office
+hours.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ WRONG_SCHEDULE = Rule(
     "API reference, PutScheduledAction",
 )
 
-_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_CRON_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _MONTHS = (
     *("JAN", "FEB", "MAR", "APR", "MAY", "JUN"),
     *("JUL", "AUG", "SEP", "OCT", "NOV", "DEC"),
@@ -46,8 +47,181 @@ _Target = appscaling.CfnScalableTarget
 
 _Action = appscaling.CfnScalableTarget.ScheduledActionProperty
 
-_OFFICE_DAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
+_WEEK = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)\Z")
+
+
+class ScheduledTarget(ScalableTargetBase):
+    """
+    A number whose bounds may change with the clock.
+    """
+
+    _may_be_zero: bool
+    _actions: list[_Action]
+
+    @checked
+    def scale_on_schedule(
+        self,
+        id: str,
+        *,
+        schedule: str | appscaling.Schedule,
+        time_zone: str | TimeZone | None = None,
+        min_capacity: int | None = None,
+        max_capacity: int | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
+    ) -> None:
+        """
+        Change the bounds at a time, or again and again.
+
+        They hold until something else changes them. A deployment sets the target's own
+        bounds again only where those change.
+
+        Args:
+            id: The action's name, unique within the target.
+
+            schedule:
+                ``cron(0 20 * * ? *)`` with six fields, ``rate(1 day)`` or
+                ``at(2026-12-24T18:00:00)``, or a ``Schedule`` of the CDK.
+
+            time_zone:
+                Where the clock hangs, such as ``Europe/Berlin``.
+                If omitted, it is UTC.
+
+            min_capacity:
+                The least from then on.
+                If omitted, it stays as it is.
+
+            max_capacity:
+                The most from then on.
+                If omitted, it stays as it is.
+
+            start:
+                When the schedule begins to hold; UTC where it has no time zone.
+                If omitted, it holds at once.
+
+            end:
+                When it ends; UTC where it has no time zone.
+                If omitted, it does not.
+
+        Raises:
+            ValueError: If the schedule cannot be read, or sets no bounds that the
+                target may have; all reasons at once.
+        """
+        expression, zone = expression_of(schedule), zone_of(time_zone)
+        found = [
+            *schedule_findings(expression, zone),
+            *span_findings(start, end),
+            *self._action_findings(id, min_capacity, max_capacity),
+        ]
+        report(self, id, found)
+        self._schedule(
+            Action(id, min_capacity, max_capacity),
+            action_of(
+                id,
+                expression=expression,
+                zone=zone,
+                least=min_capacity,
+                most=max_capacity,
+                start=start,
+                end=end,
+            ),
+        )
+
+    @checked
+    def office_hours(
+        self,
+        id: str,
+        *,
+        opens: str,
+        closes: str,
+        min_capacity: int,
+        closed_capacity: int,
+        time_zone: str | TimeZone | None = None,
+        days: str = "MON-FRI",
+        max_capacity: int | None = None,
+    ) -> None:
+        """
+        Keep capacity while people work, and little or none while they do not.
+
+        ``office_hours("Office", opens="08:00", closes="18:00", min_capacity=2,
+        closed_capacity=0, time_zone="Europe/Berlin")``
+
+        Two scheduled actions set the bounds, so that the first of them counts from the
+        first time that it is due. Capacity begins to start at ``opens``: let it open
+        as much earlier as a start takes.
+
+        Args:
+            id: What the names of both actions begin with.
+
+            opens: When, such as ``08:00``.
+
+            closes: When; on the next day where that is not later than ``opens``.
+
+            min_capacity: The least while it is open.
+
+            closed_capacity: The least and the most while it is closed.
+
+            time_zone:
+                Where the clock hangs, such as ``Europe/Berlin``.
+                If omitted, it is UTC.
+
+            days: On which days it opens, such as ``TUE,THU,SAT``; ``*`` for all.
+
+            max_capacity:
+                The most while it is open.
+                If omitted, it is the target's.
+
+        Raises:
+            ValueError: If hours, days or bounds are wrong; all reasons at once.
+        """
+        most = contents_of(self).most if max_capacity is None else max_capacity
+        zone = zone_of(time_zone)
+        hours, found = hours_of(opens, closes, days)
+        found += zone_findings(zone)
+        openness = Action(f"{id}Opens", min_capacity, most)
+        closure = Action(f"{id}Closes", closed_capacity, closed_capacity)
+        for action in (openness, closure):
+            found += self._action_findings(action.name, action.least, action.most)
+        report(self, id, found)
+        for action, expression in (
+            (openness, hours.opening),
+            (closure, hours.closing),
+        ):
+            self._schedule(
+                action,
+                action_of(
+                    action.name,
+                    expression=expression,
+                    zone=zone,
+                    least=action.least,
+                    most=action.most,
+                    start=None,
+                    end=None,
+                ),
+            )
+
+    def _action_findings(
+        self, name: str, least: int | None, most: int | None
+    ) -> list[Finding]:
+        return [
+            *action_name_findings(name),
+            *contents_of(self).action_findings(name),
+            *action_bounds_findings(least, most, may_be_zero=self._may_be_zero),
+        ]
+
+    def _schedule(
+        self,
+        action: Action,
+        written: _Action,
+    ) -> None:
+        contents = contents_of(self)
+        if not contents.actions:
+            at_synth(self, contents.bounds_findings)
+        contents.actions[action.name] = action
+        self._actions.append(written)
+        actions: list[IResolvable | _Action] = [*self._actions]
+        self.cfn_scalable_target.scheduled_actions = actions
 
 
 def expression_of(schedule: str | appscaling.Schedule) -> str:
@@ -123,25 +297,14 @@ def action_bounds_findings(
                 "neither"
             )
         ]
-    given = {"min_capacity": least, "max_capacity": most}
+    bounds = {"min_capacity": least, "max_capacity": most}
     found = []
-    for parameter, value in given.items():
+    for parameter, value in bounds.items():
         if value is not None:
             found += least_capacity_findings(parameter, value, may_be_zero=may_be_zero)
     if found or least is None or most is None:
         return found
     return bounds_findings("min_capacity", least, "max_capacity", most)
-
-
-def in_utc(moment: datetime) -> datetime:
-    """
-    Return a moment in UTC, which one without a time zone is taken for.
-
-    The machine's own zone would make another template elsewhere.
-    """
-    if moment.tzinfo is None:
-        return moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC)
 
 
 def action_of(
@@ -169,230 +332,15 @@ def action_of(
     )
 
 
-def _expression_findings(expression: str) -> list[Finding]:
-    if is_unresolved(expression):
-        return []
-    from cdk_sagemaker_llm.simulation.scaling.schedules import (  # noqa: PLC0415 - who has a schedule has it
-        next_time,
-    )
-
-    try:
-        next_time(_certain(expression), "UTC", 0.0, 0.0)
-    except ValueError as fault:
-        return [WRONG_SCHEDULE.finding(str(fault))]
-    return []
-
-
-def _certain(expression: str) -> str:
+def in_utc(moment: datetime) -> datetime:
     """
-    Leave out of a cron expression what is not documented to be refused.
+    Return a moment in UTC, which one without a time zone is taken for.
 
-    Quartz, whose language it is, reads ranges around the end, such as FRI-MON, and
-    days before the last.
+    The machine's own zone would make another template elsewhere.
     """
-    if not expression.startswith("cron("):
-        return expression
-    shortened = _BEFORE_LAST.sub("L", expression.upper())
-    return "cron" + _RANGE.sub(_beginning, shortened)[len("cron") :]
-
-
-def _beginning(found: re.Match[str]) -> str:
-    first, last = (_place(one) for one in found.groups())
-    wraps = first is not None and last is not None and first > last
-    return found[1] if wraps else found[0]
-
-
-def _place(text: str) -> int | None:
-    if text.isdecimal():
-        return int(text)
-    names = next((names for names in (_DAYS, _MONTHS) if text in names), ())
-    return names.index(text) if text in names else None
-
-
-class ScheduledTarget(ScalableTargetBase):
-    """
-    A number whose bounds may change with the clock.
-    """
-
-    _may_be_zero: bool
-    _actions: list[_Action]
-
-    @checked
-    def scale_on_schedule(
-        self,
-        id: str,
-        *,
-        schedule: str | appscaling.Schedule,
-        time_zone: str | TimeZone | None = None,
-        min_capacity: int | None = None,
-        max_capacity: int | None = None,
-        start: datetime | None = None,
-        end: datetime | None = None,
-    ) -> None:
-        """
-        Change the bounds at a time, or again and again.
-
-        They hold until something else changes them. A deployment sets the target's own
-        bounds again only where those change.
-
-        Args:
-            id: The action's name, unique within the target.
-
-            schedule:
-                ``cron(0 20 * * ? *)`` with six fields, ``rate(1 day)`` or
-                ``at(2026-12-24T18:00:00)``, or a ``Schedule`` of the CDK.
-
-            time_zone:
-                Where the clock hangs, such as ``Europe/Berlin``.
-                If left out, it is UTC.
-
-            min_capacity:
-                The least from then on.
-                If left out, it stays as it is.
-
-            max_capacity:
-                The most from then on.
-                If left out, it stays as it is.
-
-            start:
-                When the schedule begins to hold; UTC where it has no time zone.
-                If left out, it holds at once.
-
-            end:
-                When it ends; UTC where it has no time zone.
-                If left out, it does not.
-
-        Raises:
-            ValueError: If the schedule cannot be read, or sets no bounds that the
-                target may have; all reasons at once.
-        """
-        expression, zone = expression_of(schedule), zone_of(time_zone)
-        found = [
-            *schedule_findings(expression, zone),
-            *span_findings(start, end),
-            *self._action_findings(id, min_capacity, max_capacity),
-        ]
-        report(self, id, found)
-        self._schedule(
-            Action(id, min_capacity, max_capacity),
-            action_of(
-                id,
-                expression=expression,
-                zone=zone,
-                least=min_capacity,
-                most=max_capacity,
-                start=start,
-                end=end,
-            ),
-        )
-
-    @checked
-    def office_hours(
-        self,
-        id: str,
-        *,
-        opens: str,
-        closes: str,
-        min_capacity: int,
-        closed_capacity: int,
-        time_zone: str | TimeZone | None = None,
-        days: str = "MON-FRI",
-        max_capacity: int | None = None,
-    ) -> None:
-        """
-        Keep capacity while people work, and little or none while they do not.
-
-        ``office_hours("Office", opens="08:00", closes="18:00", min_capacity=2,
-        closed_capacity=0, time_zone="Europe/Berlin")``
-
-        Two scheduled actions set the bounds, so that the first of them counts from the
-        first time that it is due. Capacity begins to start at ``opens``: let it open
-        as much earlier as a start takes.
-
-        Args:
-            id: What the names of both actions begin with.
-
-            opens: When, such as ``08:00``.
-
-            closes: When; on the next day where that is not later than ``opens``.
-
-            min_capacity: The least while it is open.
-
-            closed_capacity: The least and the most while it is closed.
-
-            time_zone:
-                Where the clock hangs, such as ``Europe/Berlin``.
-                If left out, it is UTC.
-
-            days: On which days it opens, such as ``TUE,THU,SAT``; ``*`` for all.
-
-            max_capacity:
-                The most while it is open.
-                If left out, it is the target's.
-
-        Raises:
-            ValueError: If hours, days or bounds are wrong; all reasons at once.
-        """
-        most = contents_of(self).most if max_capacity is None else max_capacity
-        zone = zone_of(time_zone)
-        hours, found = hours_of(opens, closes, days)
-        found += zone_findings(zone)
-        openness = Action(f"{id}Opens", min_capacity, most)
-        closure = Action(f"{id}Closes", closed_capacity, closed_capacity)
-        for action in (openness, closure):
-            found += self._action_findings(action.name, action.least, action.most)
-        report(self, id, found)
-        for action, expression in (
-            (openness, hours.opening),
-            (closure, hours.closing),
-        ):
-            self._schedule(
-                action,
-                action_of(
-                    action.name,
-                    expression=expression,
-                    zone=zone,
-                    least=action.least,
-                    most=action.most,
-                    start=None,
-                    end=None,
-                ),
-            )
-
-    def _action_findings(
-        self, name: str, least: int | None, most: int | None
-    ) -> list[Finding]:
-        return [
-            *action_name_findings(name),
-            *contents_of(self).action_findings(name),
-            *action_bounds_findings(least, most, may_be_zero=self._may_be_zero),
-        ]
-
-    def _schedule(
-        self,
-        action: Action,
-        written: _Action,
-    ) -> None:
-        contents = contents_of(self)
-        if not contents.actions:
-            at_synth(self, contents.bounds_findings)
-        contents.actions[action.name] = action
-        self._actions.append(written)
-        actions: list[IResolvable | _Action] = [*self._actions]
-        self.cfn_scalable_target.scheduled_actions = actions
-
-
-@dataclass(frozen=True, slots=True)
-class Hours:
-    """
-    When it opens and closes, as cron expressions.
-    """
-
-    opening: str
-    closing: str
-
-
-_NONE = Hours("", "")
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC)
 
 
 def hours_of(opens: str, closes: str, days: str) -> tuple[Hours, list[Finding]]:
@@ -417,8 +365,8 @@ def hours_of(opens: str, closes: str, days: str) -> tuple[Hours, list[Finding]]:
         ]
     times = {"opens": _TIME.match(opens), "closes": _TIME.match(closes)}
     found = [
-        WRONG_SCHEDULE.finding(f"{name} must be a time such as 08:00, got {given!r}")
-        for (name, read), given in zip(times.items(), (opens, closes), strict=True)
+        WRONG_SCHEDULE.finding(f"{name} must be a time such as 08:00, got {text!r}")
+        for (name, read), text in zip(times.items(), (opens, closes), strict=True)
         if read is None
     ]
     numbers = _numbers(days)
@@ -440,12 +388,35 @@ def hours_of(opens: str, closes: str, days: str) -> tuple[Hours, list[Finding]]:
             )
         ]
     overnight = until < from_
-    closing = frozenset((day + overnight) % len(_OFFICE_DAYS) for day in numbers)
+    closing = frozenset((day + overnight) % len(_WEEK) for day in numbers)
     return Hours(_cron(from_, numbers), _cron(until, closing)), []
 
 
-def _minutes(read: re.Match[str]) -> int:
-    return int(read[1]) * 60 + int(read[2])
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """
+    When it opens and closes, as cron expressions.
+    """
+
+    opening: str
+    closing: str
+
+
+_NONE = Hours("", "")
+
+
+def _expression_findings(expression: str) -> list[Finding]:
+    if is_unresolved(expression):
+        return []
+    from cdk_sagemaker_llm.simulation.scaling.schedules import (  # noqa: PLC0415 - who has a schedule has it
+        next_time,
+    )
+
+    try:
+        next_time(_certain(expression), "UTC", 0.0, 0.0)
+    except ValueError as fault:
+        return [WRONG_SCHEDULE.finding(str(fault))]
+    return []
 
 
 def _numbers(days: str) -> frozenset[int]:
@@ -453,29 +424,59 @@ def _numbers(days: str) -> frozenset[int]:
     Return days by their numbers, from 0 for Monday; none where one is unknown.
     """
     if days.strip() == "*":
-        return frozenset(range(len(_OFFICE_DAYS)))
+        return frozenset(range(len(_WEEK)))
     found: set[int] = set()
     for part in days.upper().replace(" ", "").split(","):
         first, dash, last = part.partition("-")
-        if first not in _OFFICE_DAYS or (dash and last not in _OFFICE_DAYS):
+        if first not in _WEEK or (dash and last not in _WEEK):
             return frozenset()
-        begin = _OFFICE_DAYS.index(first)
-        length = (_OFFICE_DAYS.index(last) - begin) % len(_OFFICE_DAYS) if dash else 0
-        found.update((begin + each) % len(_OFFICE_DAYS) for each in range(length + 1))
+        begin = _WEEK.index(first)
+        length = (_WEEK.index(last) - begin) % len(_WEEK) if dash else 0
+        found.update((begin + each) % len(_WEEK) for each in range(length + 1))
     return frozenset(found)
+
+
+def _minutes(read: re.Match[str]) -> int:
+    return int(read[1]) * 60 + int(read[2])
 
 
 def _cron(minutes: int, days: frozenset[int]) -> str:
     return f"cron({minutes % 60} {minutes // 60} ? * {_named(days)} *)"
 
 
+def _certain(expression: str) -> str:
+    """
+    Keep those parts of a cron expression that the service is documented to refuse.
+
+    Quartz, whose language it is, reads ranges around the end, such as FRI-MON, and
+    days before the last.
+    """
+    if not expression.startswith("cron("):
+        return expression
+    shortened = _BEFORE_LAST.sub("L", expression.upper())
+    return "cron" + _RANGE.sub(_beginning, shortened)[len("cron") :]
+
+
 def _named(days: frozenset[int]) -> str:
-    if len(days) == len(_OFFICE_DAYS):
+    if len(days) == len(_WEEK):
         return "*"
     ordered = sorted(days)
     first, last = ordered[0], ordered[-1]
     is_run = last - first + 1 == len(ordered)
     # The service's week begins on Sunday, so that a range must not lead up to it.
-    if is_run and len(ordered) > 1 and _OFFICE_DAYS[last] != "SUN":
-        return f"{_OFFICE_DAYS[first]}-{_OFFICE_DAYS[last]}"
-    return ",".join(_OFFICE_DAYS[day] for day in ordered)
+    if is_run and len(ordered) > 1 and _WEEK[last] != "SUN":
+        return f"{_WEEK[first]}-{_WEEK[last]}"
+    return ",".join(_WEEK[day] for day in ordered)
+
+
+def _beginning(found: re.Match[str]) -> str:
+    first, last = (_place(one) for one in found.groups())
+    wraps = first is not None and last is not None and first > last
+    return found[1] if wraps else found[0]
+
+
+def _place(text: str) -> int | None:
+    if text.isdecimal():
+        return int(text)
+    names = next((names for names in (_CRON_DAYS, _MONTHS) if text in names), ())
+    return names.index(text) if text in names else None

@@ -1,5 +1,9 @@
 """
-Step scaling: a policy that changes capacity by how far a metric is past a threshold.
+Step scaling: a policy that changes capacity by how far a metric is past a threshold,
+with its steps and its alarm.
+
+The service counts a step's bounds from the alarm's threshold, and closes the interval
+at the end nearer to it (user guide, step-scaling-policy-overview).
 """
 
 from __future__ import annotations
@@ -86,25 +90,25 @@ class StepScaling(Construct):
 
         cooldown:
             How long what a step did counts before the next one.
-            If left out, it is 300 seconds.
+            If omitted, it is 300 seconds.
 
         metric_aggregation_type:
             Which of the metric's points since the alarm went off counts.
-            If left out, it follows the metric's statistic, or is the average.
+            If omitted, it follows the metric's statistic, or is the average.
 
         min_adjustment_magnitude:
             The least that a percentage changes.
-            If left out, it is rounded as the service does.
+            If omitted, it is rounded as the service does.
 
         evaluation_periods: How many of the metric's periods the alarm looks at.
 
         datapoints_to_alarm:
             How many of them must be past the threshold.
-            If left out, all of them must.
+            If omitted, all of them must.
 
         treat_missing_data:
             What the alarm takes periods without a value for.
-            If left out, they are missing, and it keeps its state.
+            If omitted, they are missing, and it keeps its state.
 
     Raises:
         ValueError: If steps overlap, leave a gap or have no open end, or the service
@@ -174,38 +178,142 @@ class StepScaling(Construct):
         annotate(self, step_count_findings(steps))
 
 
-def _alarm(
-    scope: Construct,
-    measure: Measure,
-    *,
-    threshold: float,
-    comparison_operator: str,
-    evaluation_periods: int,
-    datapoints_to_alarm: int | None,
-    treat_missing_data: str,
-    alarm_actions: list[str],
-) -> cloudwatch.CfnAlarm:
+def alarm_metric(measure: Measure, account: str | None) -> dict[str, Any]:
+    """
+    Render what an alarm watches, as keywords of ``CfnAlarm``.
+
+    Args:
+        measure: The metric, or the formula.
+
+        account: The stack's account, for metrics that name another.
+    """
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
 
-    return cloudwatch.CfnAlarm(
-        scope,
-        "Alarm",
-        threshold=threshold,
-        comparison_operator=comparison_operator,
-        evaluation_periods=evaluation_periods,
-        datapoints_to_alarm=datapoints_to_alarm,
-        treat_missing_data=treat_missing_data,
-        alarm_actions=alarm_actions,
-        **alarm_metric(measure, account_of(scope)),
-    )
+    single = measure.single
+    if single is not None and single.account in (None, account):
+        return {
+            "namespace": single.namespace,
+            "metric_name": single.name,
+            "dimensions": _dimensions(cloudwatch.CfnAlarm, single) or None,
+            "extended_statistic" if single.is_extended else "statistic": (
+                single.statistic
+            ),
+            "period": single.period,
+            "unit": single.unit,
+        }
+    last = [*measure.parts][-1]
+    queries = [
+        _query(cloudwatch.CfnAlarm, name, part, account, is_last=name == last)
+        for name, part in measure.parts.items()
+    ]
+    return {"metrics": queries}
 
 
-def _takes_away(
-    steps: Sequence[ScalingStep], adjustment_type: appscaling.AdjustmentType
-) -> bool:
-    return adjustment_type is appscaling.AdjustmentType.EXACT_CAPACITY or any(
-        step.change < 0 for step in steps
+def staircase_of(steps: Sequence[ScalingStep]) -> tuple[Staircase, list[Finding]]:
+    """
+    Put steps in order, and say where they make no staircase.
+    """
+    goes_up = all(step.lower is not None for step in steps)
+    found = _direction_findings(steps)
+    if found:
+        return Staircase(tuple(steps), goes_up), found
+    ordered = sorted(
+        steps, key=lambda step: _start(step, goes_up=goes_up), reverse=not goes_up
     )
+    found = _neighbour_findings(ordered, goes_up=goes_up)
+    return Staircase(tuple(ordered), goes_up), found
+
+
+@dataclass(frozen=True, slots=True)
+class Staircase:
+    """
+    Steps in one direction, the one at the threshold first.
+
+    Args:
+        steps: The steps, in order.
+
+        goes_up: Whether they count from the threshold up, or from it down.
+    """
+
+    steps: tuple[ScalingStep, ...]
+    goes_up: bool
+
+    @property
+    def threshold(self) -> float:
+        """
+        The alarm's threshold.
+        """
+        return _start(self.steps[0], goes_up=self.goes_up)
+
+    @property
+    def comparison(self) -> str:
+        """
+        The alarm's comparison; the threshold itself is in the first step, as in the
+        policy.
+        """
+        kind = "Greater" if self.goes_up else "Less"
+        return f"{kind}ThanOrEqualToThreshold"
+
+    def adjustments(self) -> list[_Adjustment]:
+        """
+        Render the steps, relative to the threshold.
+        """
+        starts = [_start(step, goes_up=self.goes_up) for step in self.steps]
+        bounds = [0.0, *(_difference(one, starts[0]) for one in starts[1:]), None]
+        return [
+            _Adjustment(
+                scaling_adjustment=step.change,
+                metric_interval_lower_bound=near if self.goes_up else far,
+                metric_interval_upper_bound=far if self.goes_up else near,
+            )
+            for step, (near, far) in zip(self.steps, pairwise(bounds), strict=True)
+        ]
+
+
+def step_count_findings(steps: Sequence[ScalingStep]) -> list[Finding]:
+    """
+    Check the number of steps against the quota, which AWS raises on request.
+    """
+    if len(steps) <= _QUOTA:
+        return []
+    return [
+        MANY_STEPS.finding(
+            f"a policy of {len(steps)} steps is above the quota of {_QUOTA}",
+            "have the quota raised before deploying, or use fewer steps",
+        )
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScalingStep:
+    """
+    By how much capacity changes while the metric is between two bounds.
+
+    ``ScalingStep(lower=10, change=+1)``: from 10 on, one more
+    ``ScalingStep(upper=2, change=-1)``: down to 2 and below, one less
+
+    Args:
+        change: What is added, or taken away if it is negative; a percentage or a
+            number to reach, where the policy's adjustment type says so.
+
+        lower:
+            The metric's value from which on the step counts.
+            If omitted, it has no lower end, or that of the next step below.
+
+        upper:
+            The value up to which it counts.
+            If omitted, it has no upper end, or that of the next step above.
+    """
+
+    change: int
+    lower: float | None = None
+    upper: float | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
 
 
 def _change_findings(
@@ -248,6 +356,14 @@ def _together_findings(measure: Measure, periods: int) -> list[Finding]:
     return [] if single is None else together_findings(single.period, periods)
 
 
+def _takes_away(
+    steps: Sequence[ScalingStep], adjustment_type: appscaling.AdjustmentType
+) -> bool:
+    return adjustment_type is appscaling.AdjustmentType.EXACT_CAPACITY or any(
+        step.change < 0 for step in steps
+    )
+
+
 def _aggregation(
     chosen: appscaling.MetricAggregationType | None, measure: Measure
 ) -> str:
@@ -258,6 +374,32 @@ def _aggregation(
     return followed if followed in _AGGREGATIONS.values() else "Average"
 
 
+def _alarm(
+    scope: Construct,
+    measure: Measure,
+    *,
+    threshold: float,
+    comparison_operator: str,
+    evaluation_periods: int,
+    datapoints_to_alarm: int | None,
+    treat_missing_data: str,
+    alarm_actions: list[str],
+) -> cloudwatch.CfnAlarm:
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
+
+    return cloudwatch.CfnAlarm(
+        scope,
+        "Alarm",
+        threshold=threshold,
+        comparison_operator=comparison_operator,
+        evaluation_periods=evaluation_periods,
+        datapoints_to_alarm=datapoints_to_alarm,
+        treat_missing_data=treat_missing_data,
+        alarm_actions=alarm_actions,
+        **alarm_metric(measure, account_of(scope)),
+    )
+
+
 def _missing(chosen: cloudwatch.TreatMissingData | None) -> str:
     if chosen is None:
         return "missing"
@@ -265,35 +407,13 @@ def _missing(chosen: cloudwatch.TreatMissingData | None) -> str:
     return first + second.capitalize()
 
 
-def alarm_metric(measure: Measure, account: str | None) -> dict[str, Any]:
-    """
-    Render what an alarm watches, as keywords of ``CfnAlarm``.
-
-    Args:
-        measure: The metric, or the formula.
-
-        account: The stack's account, for metrics that name another.
-    """
-    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
-
-    single = measure.single
-    if single is not None and single.account in (None, account):
-        return {
-            "namespace": single.namespace,
-            "metric_name": single.name,
-            "dimensions": _dimensions(cloudwatch.CfnAlarm, single) or None,
-            "extended_statistic" if single.is_extended else "statistic": (
-                single.statistic
-            ),
-            "period": single.period,
-            "unit": single.unit,
-        }
-    last = [*measure.parts][-1]
-    queries = [
-        _query(cloudwatch.CfnAlarm, name, part, account, is_last=name == last)
-        for name, part in measure.parts.items()
+def _dimensions(
+    alarm: type[cloudwatch.CfnAlarm], stat: Stat
+) -> list[cloudwatch.CfnAlarm.DimensionProperty]:
+    return [
+        alarm.DimensionProperty(name=name, value=value)
+        for name, value in stat.dimensions.items()
     ]
-    return {"metrics": queries}
 
 
 def _query(
@@ -324,107 +444,6 @@ def _query(
         ),
         return_data=is_last,
     )
-
-
-def _dimensions(
-    alarm: type[cloudwatch.CfnAlarm], stat: Stat
-) -> list[cloudwatch.CfnAlarm.DimensionProperty]:
-    return [
-        alarm.DimensionProperty(name=name, value=value)
-        for name, value in stat.dimensions.items()
-    ]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ScalingStep:
-    """
-    By how much capacity changes while the metric is between two bounds.
-
-    ``ScalingStep(lower=10, change=+1)``: from 10 on, one more
-    ``ScalingStep(upper=2, change=-1)``: down to 2 and below, one less
-
-    Args:
-        change: What is added, or taken away if it is negative; a percentage or a
-            number to reach, where the policy's adjustment type says so.
-
-        lower:
-            The metric's value from which on the step counts.
-            If left out, it has no lower end, or that of the next step below.
-
-        upper:
-            The value up to which it counts.
-            If left out, it has no upper end, or that of the next step above.
-    """
-
-    change: int
-    lower: float | None = None
-    upper: float | None = None
-
-    def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
-        hold_kinds(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Staircase:
-    """
-    Steps in one direction, the one at the threshold first.
-
-    Args:
-        steps: They.
-
-        goes_up: Whether they count from the threshold up, or from it down.
-    """
-
-    steps: tuple[ScalingStep, ...]
-    goes_up: bool
-
-    @property
-    def threshold(self) -> float:
-        """
-        The alarm's.
-        """
-        return _start(self.steps[0], goes_up=self.goes_up)
-
-    @property
-    def comparison(self) -> str:
-        """
-        The alarm's; it has the threshold itself in the first step, as the policy does.
-        """
-        kind = "Greater" if self.goes_up else "Less"
-        return f"{kind}ThanOrEqualToThreshold"
-
-    def adjustments(self) -> list[_Adjustment]:
-        """
-        Render the steps, relative to the threshold.
-        """
-        starts = [_start(step, goes_up=self.goes_up) for step in self.steps]
-        bounds = [0.0, *(_difference(one, starts[0]) for one in starts[1:]), None]
-        return [
-            _Adjustment(
-                scaling_adjustment=step.change,
-                metric_interval_lower_bound=near if self.goes_up else far,
-                metric_interval_upper_bound=far if self.goes_up else near,
-            )
-            for step, (near, far) in zip(self.steps, pairwise(bounds), strict=True)
-        ]
-
-
-def staircase_of(steps: Sequence[ScalingStep]) -> tuple[Staircase, list[Finding]]:
-    """
-    Put steps in order, and say where they make no staircase.
-    """
-    goes_up = all(step.lower is not None for step in steps)
-    found = _direction_findings(steps)
-    if found:
-        return Staircase(tuple(steps), goes_up), found
-    ordered = sorted(
-        steps, key=lambda step: _start(step, goes_up=goes_up), reverse=not goes_up
-    )
-    found = _neighbour_findings(ordered, goes_up=goes_up)
-    return Staircase(tuple(ordered), goes_up), found
 
 
 def _direction_findings(steps: Sequence[ScalingStep]) -> list[Finding]:
@@ -459,18 +478,9 @@ def _direction_findings(steps: Sequence[ScalingStep]) -> list[Finding]:
     return []
 
 
-def step_count_findings(steps: Sequence[ScalingStep]) -> list[Finding]:
-    """
-    Check the number of steps against the quota, which AWS raises on request.
-    """
-    if len(steps) <= _QUOTA:
-        return []
-    return [
-        MANY_STEPS.finding(
-            f"a policy of {len(steps)} steps is above the quota of {_QUOTA}",
-            "have the quota raised before deploying, or use fewer steps",
-        )
-    ]
+def _start(step: ScalingStep, *, goes_up: bool) -> float:
+    bound = step.lower if goes_up else step.upper
+    return 0.0 if bound is None else bound
 
 
 def _neighbour_findings(
@@ -492,18 +502,9 @@ def _neighbour_findings(
     return found
 
 
-def _wrong(rule: str, *steps: ScalingStep) -> Finding:
-    got = " and ".join(f"({_named(step)})" for step in steps)
-    return WRONG_STEPS.finding(f"steps must {rule}, got {got}")
-
-
-def _end(step: ScalingStep, *, goes_up: bool) -> float | None:
-    return step.upper if goes_up else step.lower
-
-
-def _named(step: ScalingStep) -> str:
-    parts = {"lower": step.lower, "upper": step.upper}
-    return ", ".join(f"{k}={v:g}" for k, v in parts.items() if v is not None)
+def _difference(value: float, threshold: float) -> float:
+    # As people subtract: 0.3 - 0.1 is 0.2.
+    return float(Decimal(str(value)) - Decimal(str(threshold)))
 
 
 def _bounds(steps: Sequence[ScalingStep]) -> list[float]:
@@ -511,11 +512,15 @@ def _bounds(steps: Sequence[ScalingStep]) -> list[float]:
     return [bound for bound in both if bound is not None]
 
 
-def _start(step: ScalingStep, *, goes_up: bool) -> float:
-    bound = step.lower if goes_up else step.upper
-    return 0.0 if bound is None else bound
+def _end(step: ScalingStep, *, goes_up: bool) -> float | None:
+    return step.upper if goes_up else step.lower
 
 
-def _difference(value: float, threshold: float) -> float:
-    # As people subtract: 0.3 - 0.1 is 0.2.
-    return float(Decimal(str(value)) - Decimal(str(threshold)))
+def _wrong(rule: str, *steps: ScalingStep) -> Finding:
+    got = " and ".join(f"({_named(step)})" for step in steps)
+    return WRONG_STEPS.finding(f"steps must {rule}, got {got}")
+
+
+def _named(step: ScalingStep) -> str:
+    parts = {"lower": step.lower, "upper": step.upper}
+    return ", ".join(f"{k}={v:g}" for k, v in parts.items() if v is not None)

@@ -1,5 +1,6 @@
 """
-What a policy needs to know of the target that it changes.
+A scalable target: what Application Auto Scaling takes of its bounds, and which policies
+and scheduled actions it has, by name.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ SCALED_TWICE = Rule(
 # blank at either end.
 _ACTION_NAME = re.compile(r"(?! )[^\x00-\x1f\x7f-\x9f:/|]{1,256}(?<! )\Z")
 
+_kept: WeakKeyDictionary[ScalableTargetBase, Contents] = WeakKeyDictionary()
+
 
 class ScalableTargetBase(Construct):
     """
@@ -51,22 +54,25 @@ class ScalableTargetBase(Construct):
     """The resource itself, for what this class does not offer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+def keep_contents(target: ScalableTargetBase, least: int, most: int) -> None:
     """
-    A scheduled action's bounds.
+    Begin to remember the policies and actions of a target.
 
     Args:
-        name: Its name.
+        target: The scalable target.
 
-        least: The minimum that it sets; ``None`` if it leaves it.
+        least: The minimum that it starts with.
 
-        most: The maximum that it sets; ``None`` if it leaves it.
+        most: The maximum that it starts with.
     """
+    _kept[target] = Contents(least, most)
 
-    name: str
-    least: int | None
-    most: int | None
+
+def contents_of(target: ScalableTargetBase) -> Contents:
+    """
+    Return the policies and actions of a target.
+    """
+    return _kept[target]
 
 
 class Contents:
@@ -111,9 +117,9 @@ class Contents:
         """
         Check that one more policy can be put on the target.
         """
-        return _taken("policy", name, is_taken=name in self.policies) or _too_many(
-            "policies", len(self.policies), _MOST_POLICIES
-        )
+        return _taken_findings(
+            "policy", name, is_taken=name in self.policies
+        ) or _number_findings("policies", len(self.policies), _MOST_POLICIES)
 
     def tracked_findings(self, metric: str | None) -> list[Finding]:
         """
@@ -137,9 +143,9 @@ class Contents:
         """
         Check that one more action can be scheduled for the target.
         """
-        return _taken(
+        return _taken_findings(
             "scheduled action", name, is_taken=name in self.actions
-        ) or _too_many("scheduled actions", len(self.actions), _MOST_ACTIONS)
+        ) or _number_findings("scheduled actions", len(self.actions), _MOST_ACTIONS)
 
     def bounds_findings(self) -> list[Finding]:
         """
@@ -176,50 +182,22 @@ class Contents:
         return found
 
 
-_kept: WeakKeyDictionary[ScalableTargetBase, Contents] = WeakKeyDictionary()
-
-
-def keep_contents(target: ScalableTargetBase, least: int, most: int) -> None:
+@dataclass(frozen=True, slots=True)
+class Action:
     """
-    Begin to remember what a target has.
+    A scheduled action's bounds.
 
     Args:
-        target: It.
+        name: Its name.
 
-        least: The minimum that it starts with.
+        least: The minimum that it sets; ``None`` if it leaves it.
 
-        most: The maximum that it starts with.
+        most: The maximum that it sets; ``None`` if it leaves it.
     """
-    _kept[target] = Contents(least, most)
 
-
-def contents_of(target: ScalableTargetBase) -> Contents:
-    """
-    Return what a target has.
-    """
-    return _kept[target]
-
-
-def _taken(kind: str, name: str, *, is_taken: bool) -> list[Finding]:
-    if not is_taken:
-        return []
-    return [
-        SCALED_TWICE.finding(
-            f"this target has a {kind} {name!r} already, and names must be unique "
-            "within it",
-            "choose another id",
-        )
-    ]
-
-
-def _too_many(kind: str, there_are: int, most: int) -> list[Finding]:
-    if there_are < most:
-        return []
-    return [
-        IMPOSSIBLE_COUNT.finding(
-            f"a scalable target must have at most {most} {kind}, got one more"
-        )
-    ]
+    name: str
+    least: int | None
+    most: int | None
 
 
 def capacity_findings(
@@ -295,5 +273,27 @@ def action_name_findings(name: str) -> list[Finding]:
         IMPOSSIBLE_NAME.finding(
             "the id of a scheduled action must be 1 to 256 characters without colon, "
             f"slash or bar, and no blank at either end, got {name!r}"
+        )
+    ]
+
+
+def _taken_findings(kind: str, name: str, *, is_taken: bool) -> list[Finding]:
+    if not is_taken:
+        return []
+    return [
+        SCALED_TWICE.finding(
+            f"this target has a {kind} {name!r} already, and names must be unique "
+            "within it",
+            "choose another id",
+        )
+    ]
+
+
+def _number_findings(kind: str, there_are: int, most: int) -> list[Finding]:
+    if there_are < most:
+        return []
+    return [
+        IMPOSSIBLE_COUNT.finding(
+            f"a scalable target must have at most {most} {kind}, got one more"
         )
     ]

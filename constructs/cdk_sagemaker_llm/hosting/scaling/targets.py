@@ -147,11 +147,11 @@ class ScalableTarget(ScheduledTarget):
 
             scale_in_cooldown:
                 How long to wait after one scale-in before the next.
-                If left out, it is 300 seconds.
+                If omitted, it is 300 seconds.
 
             scale_out_cooldown:
                 How long what was just added counts toward the next scale-out.
-                If left out, it is 300 seconds.
+                If omitted, it is 300 seconds.
         """
         return TargetTrackingScaling(
             self,

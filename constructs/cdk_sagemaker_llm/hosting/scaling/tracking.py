@@ -1,5 +1,5 @@
 """
-Target tracking: a policy that keeps a metric near a target.
+Target tracking: a policy that keeps a metric near a target, and how it names it.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ class TargetTrackingScaling(Construct):
         predefined_metric:
             The name of a metric that the service has ready, such as
             ``SageMakerVariantInvocationsPerInstance``.
-            If left out, ``metric`` is given.
+            If omitted, ``metric`` is given.
 
         metric:
             A metric of CloudWatch, or metric math; it must fall as capacity is added.
             The service looks at it by the minute, whatever its period.
-            If left out, ``predefined_metric`` is given.
+            If omitted, ``predefined_metric`` is given.
 
         disable_scale_in: Whether the policy never takes capacity away.
 
         scale_in_cooldown:
             How long to wait after one scale-in before the next.
-            If left out, it is 300 seconds.
+            If omitted, it is 300 seconds.
 
         scale_out_cooldown:
             How long capacity that was just added counts toward the next scale-out.
-            If left out, it is 300 seconds.
+            If omitted, it is 300 seconds.
 
     Raises:
         ValueError: If the target value is not above 0, the metric is none that can be
@@ -120,33 +120,6 @@ class TargetTrackingScaling(Construct):
         """The resource itself, for what this class does not offer."""
 
 
-def _metric_findings(
-    scope: Construct, predefined: str | None, measure: Measure | None
-) -> list[Finding]:
-    if (predefined is None) == (measure is None):
-        return number_findings("neither" if measure is None else "both")
-    return [] if measure is None else measure.tracked_findings(scope)
-
-
-def _value_findings(value: float) -> list[Finding]:
-    if is_unresolved(value) or value > 0:
-        return []
-    return [OUTSIDE_RANGE.finding(f"the target value must be above 0, got {value:g}")]
-
-
-def _predefined(
-    metric: str | None,
-) -> _Policy.PredefinedMetricSpecificationProperty | None:
-    if metric is None:
-        return None
-    return _Policy.PredefinedMetricSpecificationProperty(predefined_metric_type=metric)
-
-
-def _cooldown(cooldown: Duration | None) -> float:
-    chosen = seconds(cooldown)
-    return _COOLDOWN_SECONDS if chosen is None else chosen
-
-
 def tracked_metric(
     measure: Measure,
 ) -> _Policy.CustomizedMetricSpecificationProperty:
@@ -176,6 +149,33 @@ def tracked_metric(
             for name, part in measure.parts.items()
         ]
     )
+
+
+def _metric_findings(
+    scope: Construct, predefined: str | None, measure: Measure | None
+) -> list[Finding]:
+    if (predefined is None) == (measure is None):
+        return number_findings("neither" if measure is None else "both")
+    return [] if measure is None else measure.tracked_findings(scope)
+
+
+def _value_findings(value: float) -> list[Finding]:
+    if is_unresolved(value) or value > 0:
+        return []
+    return [OUTSIDE_RANGE.finding(f"the target value must be above 0, got {value:g}")]
+
+
+def _cooldown(cooldown: Duration | None) -> float:
+    chosen = seconds(cooldown)
+    return _COOLDOWN_SECONDS if chosen is None else chosen
+
+
+def _predefined(
+    metric: str | None,
+) -> _Policy.PredefinedMetricSpecificationProperty | None:
+    if metric is None:
+        return None
+    return _Policy.PredefinedMetricSpecificationProperty(predefined_metric_type=metric)
 
 
 def _tracked_query(

@@ -1,5 +1,6 @@
 """
-Scale to zero: what wakes a component that has no copy, and what that costs.
+Scale to zero: what wakes a component that has no copy, what that costs, and what the
+hosts of its copies allow.
 
 The set is that of the SageMaker guide, endpoint-auto-scaling-zero-instances, with the
 alarm of AWS's notebook: the guide's own goes off at the second request alone.
@@ -91,61 +92,10 @@ def never_sleeps_findings(target: ScalableTargetBase) -> list[Finding]:
     ]
 
 
-def waking_findings(
-    model: ModelDefinition | None, instance_type: str | None, *, has_instances: bool
-) -> list[Finding]:
-    """
-    Say how long requests fail while a component wakes.
-
-    Args:
-        model: What is loaded; ``None`` if it is not known.
-
-        instance_type: Where; ``None`` if it is not known.
-
-        has_instances: Whether instances stay, so that only the copy has to start.
-    """
-    from cdk_sagemaker_llm.simulation.fleet.times import (  # noqa: PLC0415 - who scales to zero has it
-        FleetTimes,
-        seconds,
-        start_seconds,
-    )
-
-    times, kind = FleetTimes(), instance_type or ""
-    size = None if model is None else model.weight_bytes
-    start = (
-        seconds(times.model_start, kind)
-        if size is None
-        else start_seconds(size, source=_source(model))
-    )
-    parts = {"the alarm": float(_ALARM_SECONDS)}
-    if not has_instances:
-        parts["an instance"] = seconds(times.provision, kind)
-        parts["its image"] = seconds(times.image_pull, kind)
-    weights = "its weights" if size is None else f"{size / _GIGABYTE:.1f} GB of weights"
-    parts[f"the start with {weights}"] = start
-    told = ", ".join(f"{_minutes(time)} for {what}" for what, time in parts.items())
-    return [
-        WAKING.finding(
-            f"waking from zero takes about {_minutes(sum(parts.values()))} minutes "
-            f"({told}), and requests fail until then",
-            "have clients try again, or keep min_capacity=1",
-        )
-    ]
-
-
-def _source(model: ModelDefinition | None) -> str:
-    is_on_s3 = model is not None and isinstance(model.model, S3Model)
-    return "s3" if is_on_s3 else "hub"
-
-
-def _minutes(time: float) -> str:
-    return f"{max(1, round(time / _MINUTE))}"
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CopyHost:
     """
-    What is known of where copies run, and of what they run.
+    The instances on which copies run, and the model that they run.
 
     Args:
         hosts: The instances; ``None`` if they are not known.
@@ -219,3 +169,54 @@ class CopyHost:
             None if hardware is None else str(hardware),
             has_instances=bounds is not None and bounds.min_instance_count > 0,
         )
+
+
+def waking_findings(
+    model: ModelDefinition | None, instance_type: str | None, *, has_instances: bool
+) -> list[Finding]:
+    """
+    Say how long requests fail while a component wakes.
+
+    Args:
+        model: What is loaded; ``None`` if it is not known.
+
+        instance_type: Where; ``None`` if it is not known.
+
+        has_instances: Whether instances stay, so that only the copy has to start.
+    """
+    from cdk_sagemaker_llm.simulation.fleet.times import (  # noqa: PLC0415 - who scales to zero has it
+        FleetTimes,
+        seconds,
+        start_seconds,
+    )
+
+    times, kind = FleetTimes(), instance_type or ""
+    size = None if model is None else model.weight_bytes
+    start = (
+        seconds(times.model_start, kind)
+        if size is None
+        else start_seconds(size, source=_source(model))
+    )
+    parts = {"the alarm": float(_ALARM_SECONDS)}
+    if not has_instances:
+        parts["an instance"] = seconds(times.provision, kind)
+        parts["its image"] = seconds(times.image_pull, kind)
+    weights = "its weights" if size is None else f"{size / _GIGABYTE:.1f} GB of weights"
+    parts[f"the start with {weights}"] = start
+    spans = ", ".join(f"{_minutes(time)} for {what}" for what, time in parts.items())
+    return [
+        WAKING.finding(
+            f"waking from zero takes about {_minutes(sum(parts.values()))} minutes "
+            f"({spans}), and requests fail until then",
+            "have clients try again, or keep min_capacity=1",
+        )
+    ]
+
+
+def _source(model: ModelDefinition | None) -> str:
+    is_on_s3 = model is not None and isinstance(model.model, S3Model)
+    return "s3" if is_on_s3 else "hub"
+
+
+def _minutes(time: float) -> str:
+    return f"{max(1, round(time / _MINUTE))}"

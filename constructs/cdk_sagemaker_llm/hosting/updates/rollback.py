@@ -82,28 +82,28 @@ class RollbackAlarms:
         invocation_5xx_error_rate:
             The part of requests that may end with a status of 500 and above, 0 to 1;
             ``None`` for no such alarm.
-            If left out, it is one in twenty.
+            If omitted, it is one in twenty.
 
         invocation_5xx_error_count:
             How many may, in a period, in place of or beside their part.
-            If left out, there is no such alarm.
+            If omitted, there is no such alarm.
 
         invocation_model_error_rate:
             The part of requests that the container may not answer with a status of
             200 to 299, 0 to 1; ``None`` for no such alarm.
-            If left out, it is one in twenty.
+            If omitted, it is one in twenty.
 
         mid_stream_error_rate:
             The part of streams that may break after their first chunk, 0 to 1.
-            If left out, there is no such alarm.
+            If omitted, there is no such alarm.
 
         first_chunk_latency:
             How long a stream may take to its first chunk.
-            If left out, there is no such alarm.
+            If omitted, there is no such alarm.
 
         model_latency:
             How long an answer may take; that of a stream ends with its last chunk.
-            If left out, there is no such alarm.
+            If omitted, there is no such alarm.
 
         latency_statistic:
             What is taken of latencies: ``Average``, ``Maximum``, ``Minimum``, or a
@@ -111,7 +111,7 @@ class RollbackAlarms:
 
         period:
             What each value is taken over, whole minutes.
-            If left out, it is one minute.
+            If omitted, it is one minute.
 
         evaluation_periods: How many values in a row must be above.
     """
@@ -164,7 +164,7 @@ _TIMED = {"first_chunk_latency": "FirstChunkLatency", "model_latency": "ModelLat
 
 def thresholds(alarms: RollbackAlarms) -> Iterator[Threshold]:
     """
-    Return what is watched.
+    Return the thresholds that are watched.
     """
     for name, (id_, metric, statistic) in _COUNTED.items():
         value = getattr(alarms, name)

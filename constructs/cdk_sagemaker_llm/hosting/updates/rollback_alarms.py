@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
 
-UNKNOWN_ROLE = Rule(
+UNSEEN_ROLE = Rule(
     "LLM427",
     "a role that is not known here must be allowed to look at alarms",
     "SageMaker developer guide, deployment-guardrails-configuration",
@@ -163,7 +163,7 @@ def let_look(
     if roles:
         return []
     return [
-        UNKNOWN_ROLE.finding(
+        UNSEEN_ROLE.finding(
             "the execution role is not known here, and must be allowed "
             "cloudwatch:DescribeAlarms on the alarms of the rollout",
             "see that it is, where the role is made",

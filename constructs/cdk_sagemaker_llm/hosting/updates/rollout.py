@@ -63,15 +63,15 @@ class AllAtOnce(_BlueGreen):
         termination_wait:
             How long the old fleet stands by, up to an hour, in which alarms are
             watched.
-            If left out, it is 5 minutes.
+            If omitted, it is 5 minutes.
 
         maximum_execution_timeout:
             How long the whole update may take, 10 minutes to 8 hours.
-            If left out, the service's default applies.
+            If omitted, the service's default applies.
 
         rollback_on:
             Alarms that turn the update back, of your own or made for it.
-            If left out, only instances that do not start do.
+            If omitted, only instances that do not start do.
     """
 
     @property
@@ -127,26 +127,26 @@ class Canary(_ByShares):
     Args:
         percent:
             The part that gets requests first, 1 to 50 percent of the instances.
-            If left out, ``instances`` says it.
+            If omitted, ``instances`` says it.
 
         instances: The part as a number of instances, in place of ``percent``.
 
         wait_interval:
             How long the part is watched before the rest follows, up to an hour.
-            If left out, it is 5 minutes.
+            If omitted, it is 5 minutes.
 
         termination_wait:
             How long the old fleet stands by afterwards, up to an hour.
-            If left out, it goes at once.
+            If omitted, it goes at once.
 
         maximum_execution_timeout:
             How long the whole update may take, 10 minutes to 8 hours; longer than
             the waits together.
-            If left out, the service's default applies.
+            If omitted, the service's default applies.
 
         rollback_on:
             Alarms that turn the update back, of your own or made for it.
-            If left out, only instances that do not start do, and waiting watches
+            If omitted, only instances that do not start do, and waiting watches
             nothing.
     """
 
@@ -179,26 +179,26 @@ class Linear(_ByShares):
     Args:
         percent:
             The size of a step, 10 to 50 percent of the instances.
-            If left out, ``instances`` says it.
+            If omitted, ``instances`` says it.
 
         instances: The size of a step in instances, in place of ``percent``.
 
         wait_interval:
             How long each step is watched, up to an hour.
-            If left out, it is 5 minutes.
+            If omitted, it is 5 minutes.
 
         termination_wait:
             How long the old fleet stands by afterwards, up to an hour.
-            If left out, it goes at once.
+            If omitted, it goes at once.
 
         maximum_execution_timeout:
             How long the whole update may take, 10 minutes to 8 hours; longer than
             the waits together.
-            If left out, the service's default applies.
+            If omitted, the service's default applies.
 
         rollback_on:
             Alarms that turn the update back, of your own or made for it.
-            If left out, only instances that do not start do, and waiting watches
+            If omitted, only instances that do not start do, and waiting watches
             nothing.
     """
 
@@ -232,7 +232,7 @@ class Rolling(Rollout):
     Args:
         percent:
             The size of a batch, 5 to 50 percent of the instances or copies.
-            If left out, ``instances`` or ``copies`` says it.
+            If omitted, ``instances`` or ``copies`` says it.
 
         instances: The size of a batch of an endpoint, in place of ``percent``.
 
@@ -240,11 +240,11 @@ class Rolling(Rollout):
 
         wait_interval:
             How long each batch is watched, up to an hour.
-            If left out, it is 5 minutes.
+            If omitted, it is 5 minutes.
 
         rollback_percent:
             How much goes back at a time when an alarm turns the update back.
-            If left out, and no number is given either, all goes back at once.
+            If omitted, and no number is given either, all goes back at once.
 
         rollback_instances: The same, as a number of instances of an endpoint.
 
@@ -252,11 +252,11 @@ class Rolling(Rollout):
 
         maximum_execution_timeout:
             How long the whole update may take, 10 minutes to 8 hours.
-            If left out, the service's default applies.
+            If omitted, the service's default applies.
 
         rollback_on:
             Alarms that turn the update back, of your own or made for it.
-            If left out, only what does not start does, and waiting watches nothing.
+            If omitted, only what does not start does, and waiting watches nothing.
     """
 
     percent: int | None = None
@@ -340,7 +340,7 @@ def rollback_batch_of(rollout: Rolling) -> Batch | None:
         instances=rollout.rollback_instances,
         copies=rollout.rollback_copies,
     )
-    return batch if batch.given else None
+    return batch if batch.sizes else None
 
 
 def _share_of(rollout: _ByShares) -> Batch:

@@ -48,23 +48,23 @@ class Batch:
     copies: int | None = None
 
     @property
-    def given(self) -> dict[str, int]:
+    def sizes(self) -> dict[str, int]:
         """
-        What was said of its size, by the caller's words.
+        The sizes that the caller named, by their parameters.
         """
-        said = {
+        sizes = {
             "percent": self.percent,
             "instances": self.instances,
             "copies": self.copies,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in sizes.items() if value is not None}
 
     @property
     def type(self) -> str:
         """
         What its value counts, in the service's word.
         """
-        (unit,) = self.given
+        (unit,) = self.sizes
         return _KINDS.get(unit, "CAPACITY_PERCENT")
 
     @property
@@ -72,7 +72,7 @@ class Batch:
         """
         Its size.
         """
-        (value,) = self.given.values()
+        (value,) = self.sizes.values()
         return value
 
 
@@ -85,11 +85,11 @@ class Rollout:
     Args:
         maximum_execution_timeout:
             How long the whole update may take.
-            If left out, the service's default applies.
+            If omitted, the service's default applies.
 
         rollback_on:
             Alarms that turn the update back.
-            If left out, only what does not start does.
+            If omitted, only what does not start does.
     """
 
     maximum_execution_timeout: Duration | None = None
@@ -146,7 +146,7 @@ class Rollout:
 
 def wait_seconds(wait: Duration | None) -> float:
     """
-    Return how long a wait is; five minutes where nothing was said.
+    Return how long a wait is; five minutes if omitted.
     """
     chosen = seconds(wait)
     return _WAIT_SECONDS if chosen is None else chosen

@@ -1,6 +1,6 @@
 """
-What is checked of a rollout where it is given: whether the fleet is large enough, and
-whether it is of a kind for it.
+What is checked of a rollout: its sizes and times by themselves, and then whether the
+fleet is large enough for it and of a kind that allows it.
 """
 
 from __future__ import annotations
@@ -168,6 +168,47 @@ def retained_findings(*, is_retained: bool) -> list[Finding]:
     ]
 
 
+def fitting(rollout: Rollout, count: int) -> range:
+    """
+    Return which numbers of instances or copies a rollout may move of so many.
+    """
+    least, most = rollout.bounds
+    return range(max(1, math.ceil(count * least / 100)), count * most // 100 + 1)
+
+
+def own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
+    """
+    Check sizes, waits and the time-out of the whole.
+
+    Args:
+        rollout: The rollout.
+
+        counted: What it moves.
+    """
+    found = []
+    batch = batch_of(rollout)
+    if batch is not None:
+        found += _size_findings(batch, counted) or _value_findings(
+            batch, rollout.bounds
+        )
+    back = rollback_batch_of(rollout) if isinstance(rollout, Rolling) else None
+    if back is not None:
+        found += _size_findings(back, counted) or _value_findings(back, (1, 100))
+    times = _time_findings(rollout)
+    return [*found, *(times or _whole_findings(rollout)), *_unwatched_findings(rollout)]
+
+
+def waited_seconds(rollout: Rollout) -> float:
+    """
+    Return how long a rollout waits at least, from its first step to its end.
+    """
+    if isinstance(rollout, AllAtOnce):
+        return wait_seconds(rollout.termination_wait)
+    waits = rollout.waits
+    between = rollout.steps * wait_seconds(waits["wait_interval"])
+    return between + (seconds(waits.get("termination_wait")) or 0)
+
+
 def _known_name(name: str | None) -> str | None:
     """
     Return a name that alarms can have in their dimensions: one that the CDK makes only
@@ -249,7 +290,7 @@ def _count_findings(
     Check a batch against so many instances or copies.
     """
     batch = batch_of(rollout)
-    if batch is None or len(batch.given) != 1 or is_unresolved(count):
+    if batch is None or len(batch.sizes) != 1 or is_unresolved(count):
         return []
     name, allowed = type(rollout).__name__, fitting(rollout, count)
     there = f"{where or 'there'} {'is' if where or count == 1 else 'are'} {count}"
@@ -260,7 +301,7 @@ def _count_findings(
                 f"have at least 2 {counted}, or {_way_out(counted)}",
             )
         ]
-    value = batch.given.get(counted)
+    value = batch.sizes.get(counted)
     if value is None or is_unresolved(value) or value in allowed or value < 1:
         return []
     least, most = rollout.bounds
@@ -273,61 +314,21 @@ def _count_findings(
     ]
 
 
-def _way_out(counted: Counted) -> str:
-    return "use AllAtOnce" if counted == "instances" else "leave rollout out"
-
-
-def fitting(rollout: Rollout, count: int) -> range:
-    """
-    Return which numbers of instances or copies a rollout may move of so many.
-    """
-    least, most = rollout.bounds
-    return range(max(1, math.ceil(count * least / 100)), count * most // 100 + 1)
-
-
-def _spoken(allowed: Iterable[int]) -> str:
-    numbers = list(allowed)
-    first, last = numbers[0], numbers[-1]
-    return str(first) if first == last else f"{first} to {last}"
-
-
-def own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
-    """
-    Check sizes, waits and the time-out of the whole.
-
-    Args:
-        rollout: The rollout.
-
-        counted: What it moves.
-    """
-    found = []
-    batch = batch_of(rollout)
-    if batch is not None:
-        found += _size_findings(batch, counted) or _value_findings(
-            batch, rollout.bounds
-        )
-    back = rollback_batch_of(rollout) if isinstance(rollout, Rolling) else None
-    if back is not None:
-        found += _size_findings(back, counted) or _value_findings(back, (1, 100))
-    times = _time_findings(rollout)
-    return [*found, *(times or _whole_findings(rollout)), *_unwatched(rollout)]
-
-
 def _size_findings(batch: Batch, counted: Counted) -> list[Finding]:
     other = "copies" if counted == "instances" else "instances"
-    given = batch.given
-    if other in given:
+    sizes = batch.sizes
+    if other in sizes:
         what = "an endpoint" if counted == "instances" else "a component"
         return [
             BATCH_SIZE.finding(
                 f"{batch.name} counts the {counted} of {what}, got "
-                f"{other}={given[other]}",
+                f"{other}={sizes[other]}",
                 f"pass {counted}, or percent",
             )
         ]
-    if len(given) == 1:
+    if len(sizes) == 1:
         return []
-    got = " and ".join(f"{k}={v}" for k, v in given.items()) or "neither"
+    got = " and ".join(f"{k}={v}" for k, v in sizes.items()) or "neither"
     return [
         BATCH_SIZE.finding(
             f"{batch.name} must have either percent or {counted}, got {got}",
@@ -337,7 +338,7 @@ def _size_findings(batch: Batch, counted: Counted) -> list[Finding]:
 
 
 def _value_findings(batch: Batch, bounds: tuple[int, int]) -> list[Finding]:
-    ((unit, value),) = batch.given.items()
+    ((unit, value),) = batch.sizes.items()
     if unit == "percent":
         return range_findings(f"percent of {batch.name}", value, *bounds)
     return count_findings(f"{unit} of {batch.name}", value, 1)
@@ -369,18 +370,7 @@ def _whole_findings(rollout: Rollout) -> list[Finding]:
     ]
 
 
-def waited_seconds(rollout: Rollout) -> float:
-    """
-    Return how long a rollout waits at least, from its first step to its end.
-    """
-    if isinstance(rollout, AllAtOnce):
-        return wait_seconds(rollout.termination_wait)
-    waits = rollout.waits
-    between = rollout.steps * wait_seconds(waits["wait_interval"])
-    return between + (seconds(waits.get("termination_wait")) or 0)
-
-
-def _unwatched(rollout: Rollout) -> list[Finding]:
+def _unwatched_findings(rollout: Rollout) -> list[Finding]:
     if rollout.rollback_on is None or waited_seconds(rollout) != 0:
         return []
     return [
@@ -389,3 +379,13 @@ def _unwatched(rollout: Rollout) -> list[Finding]:
             "wait for some minutes: alarms see what happened a few minutes later",
         )
     ]
+
+
+def _way_out(counted: Counted) -> str:
+    return "use AllAtOnce" if counted == "instances" else "leave rollout out"
+
+
+def _spoken(allowed: Iterable[int]) -> str:
+    numbers = list(allowed)
+    first, last = numbers[0], numbers[-1]
+    return str(first) if first == last else f"{first} to {last}"

@@ -1,8 +1,8 @@
 """
 The host image of an endpoint's instances: chosen once, when the hosts are defined.
 
-What belongs here knows no component: a host image that followed the models that come
-and go would swap the driver under all the others.
+It knows no component: a host image that followed the models that come and go would
+swap the driver under all the others.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ _ANY_MODEL = HuggingFaceModel("any/model")
 HOST_PURPOSE = Rule(
     "LLM196", "what hosts are for is said more than once, or cannot be read"
 )
-
-UNLISTED_HOST = Rule(
-    "LLM417",
-    "a host image is asked for that AWS does not list for the instance type",
-    "SageMaker developer guide, inference-gpu-drivers",
-)
 MIXED_HOSTS = Rule(
     "LLM313",
     "instance pools are of types that no one host image runs on",
+    "SageMaker developer guide, inference-gpu-drivers",
+)
+UNLISTED_HOST = Rule(
+    "LLM417",
+    "a host image is asked for that AWS does not list for the instance type",
     "SageMaker developer guide, inference-gpu-drivers",
 )
 
@@ -58,15 +57,15 @@ def choose_host_image(
     Return the host image to ask for; ``None`` for the types' defaults.
 
     Args:
-        variant: What was asked for.
+        variant: The variant as the user defined it.
 
         types: The instance types; ``None`` where one is not known.
 
         model: What is known of the model that fills the instances; ``None`` if they
             host components.
     """
-    known = [hardware for hardware in types if hardware is not None]
-    if variant.inference_ami_version is not None or not known:
+    hardware = [one for one in types if one is not None]
+    if variant.inference_ami_version is not None or not hardware:
         return variant.inference_ami_version
     if model is None and variant.model is not None:
         # Nothing is known of a model that was made elsewhere.
@@ -74,12 +73,12 @@ def choose_host_image(
     cuda_version = _cuda_version(variant, model)
     if is_unresolved(cuda_version) or not _is_version(cuda_version):
         return None
-    if len(known) == 1:
-        return host_image_for(known[0], cuda_version)
+    if len(hardware) == 1:
+        return host_image_for(hardware[0], cuda_version)
     try:
-        return shared_host_image(known, cuda_version)
+        return shared_host_image(hardware, cuda_version)
     except ValueError:
-        # ``mixed_findings`` tell of it.
+        # ``mixed_findings`` reports it.
         return None
 
 
@@ -87,21 +86,21 @@ def listed_findings(
     variant: ProductionVariant, types: Sequence[InstanceType | None]
 ) -> list[Finding]:
     """
-    Check that AWS lists the host image that was asked for, for each type.
+    Check that AWS lists the chosen host image for each type.
     """
-    asked = variant.inference_ami_version
-    if asked is None or is_unresolved(asked):
+    name = variant.inference_ami_version
+    if name is None or is_unresolved(name):
         return []
     return [
         UNLISTED_HOST.finding(
-            f"{asked} is not among the host images that AWS lists for {hardware}",
+            f"{name} is not among the host images that AWS lists for {hardware}",
             "leave inference_ami_version out, or use "
             f"{any_of(hardware.compatible_inference_amis)}"
             if hardware.compatible_inference_amis
             else "leave inference_ami_version out",
         )
         for hardware in types
-        if hardware is not None and not is_listed(hardware, asked)
+        if hardware is not None and not is_listed(hardware, name)
     ]
 
 
@@ -113,14 +112,14 @@ def mixed_findings(
     """
     Check that one host image, with one driver, can run on every type of the pools.
     """
-    known = [hardware for hardware in types if hardware is not None]
-    if len(types) == 1 or not known:
+    hardware = [one for one in types if one is not None]
+    if len(types) == 1 or not hardware:
         return []
-    if len({hardware.has_neuron_cores for hardware in known}) > 1:
-        names = ", ".join(map(str, known))
+    if len({one.has_neuron_cores for one in hardware}) > 1:
+        names = ", ".join(map(str, hardware))
         return [
             MIXED_HOSTS.finding(
-                f"instance_pools mix GPUs with Inferentia or Trainium: {names}",
+                f"capacity.pools mix GPUs with Inferentia or Trainium: {names}",
                 "serve these from endpoints of their own",
             )
         ]
@@ -130,10 +129,10 @@ def mixed_findings(
     if is_unresolved(cuda_version) or not _is_version(cuda_version):
         return []
     try:
-        shared_host_image(known, cuda_version)
+        shared_host_image(hardware, cuda_version)
     except ValueError as fault:
         remedy = "choose types of one driver generation, or inference_ami_version"
-        return [MIXED_HOSTS.finding(f"instance_pools: {fault}", remedy)]
+        return [MIXED_HOSTS.finding(f"capacity.pools: {fault}", remedy)]
     return []
 
 
@@ -141,34 +140,34 @@ def purpose_findings(
     variant: ProductionVariant, hardware: InstanceType | None, *, has_model: bool
 ) -> list[Finding]:
     """
-    Check that one thing, and one only, says what the hosts are for, and that there are
-    such hosts.
+    Check that at most one argument decides the hosts' driver, and that there are such
+    hosts.
     """
-    given = [
+    purposes = [
         name
         for name in ("inference_ami_version", "cuda_version", "engine")
         if getattr(variant, name) is not None
     ]
     found = []
-    if has_model and {"cuda_version", "engine"} & set(given):
+    if has_model and {"cuda_version", "engine"} & set(purposes):
         found.append(
             HOST_PURPOSE.finding(
-                f"{given[-1]} is for hosts of inference components; the host image of "
-                "a variant with a model follows the model's image",
+                f"{purposes[-1]} is for hosts of inference components; the host image "
+                "of a variant with a model follows the model's image",
                 "leave it out",
             )
         )
-    elif len(given) > 1:
+    elif len(purposes) > 1:
         found.append(
             HOST_PURPOSE.finding(
-                f"{' and '.join(given)} each say which driver the hosts have",
+                f"{' and '.join(purposes)} each say which driver the hosts have",
                 "give one of them",
             )
         )
     return found + _version_findings(variant.cuda_version, hardware)
 
 
-def image_of(serving: ServingConfiguration) -> ImageRelease | None:
+def engine_image(serving: ServingConfiguration) -> ImageRelease | None:
     """
     Return the image that a serving configuration runs; ``None`` where it has errors.
     """
@@ -190,7 +189,7 @@ def _cuda_version(
         return variant.cuda_version
     if variant.engine is None:
         return _default_cuda_version()
-    image = image_of(variant.engine)
+    image = engine_image(variant.engine)
     return None if image is None else _cuda_inside(image)
 
 

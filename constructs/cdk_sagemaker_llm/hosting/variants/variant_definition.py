@@ -32,11 +32,11 @@ from cdk_sagemaker_llm.hosting.models.model_weights import (
     volume_findings,
     volume_gib,
 )
-from cdk_sagemaker_llm.hosting.variants.capacity_checks import (
+from cdk_sagemaker_llm.hosting.variants.capacity import (
+    Capacity,
     pool_findings,
     reservation_findings,
     routing_findings,
-    scale_in_findings,
 )
 from cdk_sagemaker_llm.hosting.variants.host_image import (
     choose_host_image,
@@ -46,9 +46,8 @@ from cdk_sagemaker_llm.hosting.variants.host_image import (
 )
 from cdk_sagemaker_llm.hosting.variants.variant import (
     START_UP_SECONDS,
-    ManagedInstanceScaling,
     ProductionVariant,
-    in_order,
+    scale_in_findings,
 )
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.images import host_findings
@@ -58,19 +57,6 @@ if TYPE_CHECKING:
     from aws_cdk import Duration
 
     from cdk_sagemaker_llm.hosting.models.model import Model
-
-OTHER_ACCELERATOR = Rule(
-    "LLM777",
-    "engines are served on other devices than they were compiled for",
-    "LMI documentation, TensorRT-LLM ahead-of-time compilation",
-)
-TOO_FEW_DEVICES = Rule(
-    "LLM172", "a model is split over more devices than its hosts give it"
-)
-
-CONTRADICTING_TIMEOUTS = Rule(
-    "LLM213", "the container's and SageMaker's time-outs contradict each other"
-)
 
 _GUIDE = "SageMaker developer guide"
 
@@ -84,6 +70,17 @@ LOCAL_STORAGE = Rule(
 )
 MANAGED_WITH_MODEL = Rule(
     "LLM122", "managed instance scaling is set on a variant with a model", _GUIDE
+)
+SPLIT_TOO_FAR = Rule(
+    "LLM172", "a model is split over more devices than its hosts give it"
+)
+CONTRADICTING_TIMEOUTS = Rule(
+    "LLM213", "the container's and SageMaker's time-outs contradict each other"
+)
+OTHER_ACCELERATOR = Rule(
+    "LLM777",
+    "engines are served on other devices than they were compiled for",
+    "LMI documentation, TensorRT-LLM ahead-of-time compilation",
 )
 
 
@@ -111,7 +108,7 @@ class VariantDefinition:
     A production variant, with what is known of its hardware.
 
     Args:
-        variant: What was asked for.
+        variant: The variant as the user defined it.
 
         types: The types of its instances, the first choice first; one without pools.
 
@@ -119,7 +116,7 @@ class VariantDefinition:
             The host image, whatever models come and go; ``None`` for the types'
             defaults.
 
-        findings: What was found of the variant alone.
+        findings: The findings of the variant alone.
     """
 
     variant: ProductionVariant
@@ -156,17 +153,15 @@ class VariantDefinition:
         may be of; none if not known.
         """
         instances = self.variant.most_instances
-        known = [one.hardware for one in self.types if one.hardware is not None]
-        if len(known) < len(self.types) or is_unresolved(instances):
+        hardware = [one.hardware for one in self.types if one.hardware is not None]
+        if len(hardware) < len(self.types) or is_unresolved(instances):
             return ()
-        return tuple(
-            Fleet(instance_type=hardware, instances=instances) for hardware in known
-        )
+        return tuple(Fleet(instance_type=one, instances=instances) for one in hardware)
 
     @property
     def has_model(self) -> bool:
         """
-        Whether a model fills the instances, be it one of which nothing is known.
+        Whether a model fills the instances, an imported one included.
         """
         return self.model is not None or self.variant.model is not None
 
@@ -178,33 +173,28 @@ class VariantDefinition:
         return replace(self, variant=self.variant.with_model(model, *further))
 
     def model_findings(
-        self,
-        model: ModelDefinition | None,
-        start_up: Duration | None,
-        *further: ModelDefinition | None,
+        self, models: Sequence[ModelDefinition | None], start_up: Duration | None
     ) -> list[Finding]:
         """
         Check a model against these hosts.
 
         Args:
-            model: The variant's model, or that of a component on it; ``None`` if that
-                was made elsewhere.
+            models: The variant's model, or that of a component on it, as it is on each
+                type, or once for all of them; ``None`` if it was made elsewhere.
 
             start_up: How long it may take to answer; ``None`` for the default.
-
-            further: The model as it is on further types; none if it is the same on
-                all.
         """
-        models = (model, *further) if further else [model] * len(self.types)
+        if len(models) == 1:
+            models = [*models] * len(self.types)
         found = [
             finding
             for one, own in zip(self.types, models, strict=True)
             if own is not None
-            for finding in self._findings_on(one.hardware, own, start_up)
+            for finding in self._host_findings(one.hardware, own, start_up)
         ]
         return list(dict.fromkeys(found))
 
-    def _findings_on(
+    def _host_findings(
         self,
         hardware: InstanceType | None,
         model: ModelDefinition,
@@ -220,9 +210,9 @@ class VariantDefinition:
                 self.host_image,
                 hosts_components=self.model is None,
             ),
-            *engine_findings(hardware, model.model),
+            *compiled_engine_findings(hardware, model.model),
             *volume_findings(hardware, self.variant.volume_size, model.weight_bytes),
-            *timeout_contradictions(
+            *loading_timeout_findings(
                 container.loading_seconds,
                 seconds(start_up) or START_UP_SECONDS,
                 was_chosen=bool(start_up),
@@ -230,31 +220,154 @@ class VariantDefinition:
         ]
 
 
-def engine_findings(
+def define_variant(
+    variant: ProductionVariant,
+    *,
+    model: ModelDefinition | None = None,
+    further: Sequence[ModelDefinition] = (),
+) -> VariantDefinition:
+    """
+    Check a variant against what the API accepts, and look its hardware up.
+
+    Args:
+        variant: The variant as the user defined it.
+
+        model:
+            The model that is to fill it, before it is made.
+            If omitted, it is the variant's own.
+
+        further:
+            The model as it is on the further types of pools.
+            If omitted, it is the same on all.
+    """
+    names = variant.instance_types
+    models = (model, *further) if further else (model,) * len(names)
+    types, type_findings = [], []
+    for index, (name, own) in enumerate(zip(names, models, strict=True)):
+        hardware, faults = hardware_findings(name)
+        type_findings += faults
+        types.append(HostType(str(name), hardware, own or _own_model(variant, index)))
+    variant = _with_sizes_of_models(variant, types)
+    hardware_of_types = [one.hardware for one in types]
+    first_model = types[0].model
+    has_model = first_model is not None or variant.model is not None
+    capacity = variant.capacity or Capacity()
+    findings = [
+        *name_findings("variant_name", variant.variant_name),
+        *pool_findings(
+            variant.instance_type,
+            capacity.pools,
+            variant.routing_strategy,
+            has_model=variant.model is not None,
+        ),
+        *type_findings,
+        *_volume_findings(variant, hardware_of_types),
+        *_count_findings(variant, has_model=has_model),
+        *_timeout_findings(variant, capacity),
+        *dict.fromkeys(
+            finding
+            for one in hardware_of_types
+            for finding in purpose_findings(variant, one, has_model=has_model)
+        ),
+        *host_image_findings("inference_ami_version", variant.inference_ami_version),
+        *least_findings("initial_variant_weight", variant.initial_variant_weight, 0),
+        *listed_findings(variant, hardware_of_types),
+        *mixed_findings(variant, hardware_of_types, first_model),
+        *reservation_findings(capacity.reservation, hardware_of_types),
+        # Instances of a model may be scaled by a policy, of which nothing is known yet.
+        *routing_findings(
+            variant.routing_strategy, None if has_model else variant.most_instances
+        ),
+    ]
+    return VariantDefinition(
+        variant=variant,
+        types=tuple(types),
+        host_image=choose_host_image(variant, hardware_of_types, first_model),
+        findings=tuple(findings),
+    )
+
+
+def _own_model(variant: ProductionVariant, index: int) -> ModelDefinition | None:
+    pools = variant.pools
+    model = (pools[index].model if pools else None) or variant.model
+    return None if model is None else model.definition
+
+
+def _with_sizes_of_models(
+    variant: ProductionVariant, types: Sequence[HostType]
+) -> ProductionVariant:
+    """
+    Complete a variant by what its models ask for, where nothing was chosen.
+    """
+    models = [one.model for one in types if one.model is not None]
+    if not models:
+        return variant
+    if variant.model_data_download_timeout is None:
+        timeout = models[0].download_timeout
+        variant = replace(variant, model_data_download_timeout=timeout)
+    sizes = [
+        volume_gib(one.hardware, one.model.weight_bytes)
+        for one in types
+        if one.model is not None
+    ]
+    needed = [size for size in sizes if size is not None]
+    # A type with local storage refuses a size.
+    if variant.volume_size is None and len(needed) == len(types):
+        variant = replace(variant, volume_size=Size.gibibytes(max(needed)))
+    return variant
+
+
+def known_hardware(
+    instance_type: str | InstanceType | None,
+) -> InstanceType | None:
+    """
+    Look an instance type up; ``None`` for a placeholder, and for a type that does not
+    exist, which the variant's own check reports.
+    """
+    return hardware_findings(instance_type)[0]
+
+
+def hardware_findings(
+    instance_type: str | InstanceType | None,
+) -> tuple[InstanceType | None, list[Finding]]:
+    """
+    Look an instance type up; return why where there is none of that name.
+    """
+    if isinstance(instance_type, InstanceType):
+        return instance_type, []
+    if instance_type is None or is_unresolved(instance_type):
+        return None, []
+    try:
+        return find_instance_type(instance_type), []
+    except ValueError as fault:
+        return None, [IMPOSSIBLE_TYPE.finding(str(fault))]
+
+
+def compiled_engine_findings(
     hardware: InstanceType | None, model: ModelSource | None
 ) -> list[Finding]:
     """
     Check that a host has the devices that engines were compiled for.
     """
-    made = None if model is None else model.compiled
-    if hardware is None or made is None:
+    compilation = None if model is None else model.compiled
+    if hardware is None or compilation is None:
         return []
-    if made.accelerator_model == hardware.accelerator_model:
+    if compilation.accelerator_model == hardware.accelerator_model:
         return []
     return [
         OTHER_ACCELERATOR.finding(
-            f"the engines were compiled for {made.accelerator_model}, and {hardware} "
-            f"has {hardware.accelerator_model}",
+            f"the engines were compiled for {compilation.accelerator_model}, and "
+            f"{hardware} has {hardware.accelerator_model}",
             "compile them on the instance type that serves them",
         )
     ]
 
 
-def fit_on(
+def device_fit_findings(
     hardware: InstanceType | None, model: ModelDefinition, devices: int
 ) -> list[Finding]:
     """
-    Check that a model which was defined by itself fits the devices it is given.
+    Check that a model which was defined by itself fits the devices of a copy.
 
     Args:
         hardware: The host's type; ``None`` if it is not known.
@@ -265,22 +378,21 @@ def fit_on(
     """
     demand = model.demand
     degree = None if demand is None else demand.tensor_parallel_degree
-    found = []
     if isinstance(degree, int) and degree > devices:
-        found.append(
-            TOO_FEW_DEVICES.finding(
+        return [
+            SPLIT_TOO_FAR.finding(
                 f"the model is split over {degree} devices, and a copy has {devices} "
                 f"on {hardware}",
                 "give it more devices, or split it over fewer",
             )
-        )
-    if found or hardware is None or hardware.accelerators == 0:
-        return found
+        ]
+    if hardware is None or hardware.accelerators == 0:
+        return []
     plan = plan_of(demand, hardware, devices)
     return fit_findings(plan, demand, model.findings)
 
 
-def timeout_contradictions(
+def loading_timeout_findings(
     limit: int | None, health_check_seconds: float, *, was_chosen: bool
 ) -> list[Finding]:
     """
@@ -312,135 +424,6 @@ def timeout_contradictions(
     return [CONTRADICTING_TIMEOUTS.finding(message, remedy)]
 
 
-def known_hardware(
-    instance_type: str | InstanceType | None,
-) -> InstanceType | None:
-    """
-    Look an instance type up; ``None`` for a placeholder, and for one that there is
-    not: the variant's own check says so.
-    """
-    return hardware_findings(instance_type)[0]
-
-
-def define_variant(
-    variant: ProductionVariant,
-    *,
-    model: ModelDefinition | None = None,
-    further: Sequence[ModelDefinition] = (),
-) -> VariantDefinition:
-    """
-    Check a variant against what the API accepts, and look its hardware up.
-
-    Args:
-        variant: What was asked for.
-
-        model: The model that is to fill it, before it is made.
-            If left out, it is the variant's own.
-
-        further: The model as it is on the further types of pools.
-            If left out, it is the same on all.
-    """
-    models = () if model is None else _for_each(variant, (model, *further))
-    found = pool_findings(variant)
-    types = []
-    for index, wanted in enumerate(variant.instance_types):
-        hardware, unknown = hardware_findings(wanted)
-        filled_by = models[index] if models else _own_model(variant, index)
-        types.append(HostType(str(wanted), hardware, filled_by))
-        found += unknown
-    variant = _fitted(variant, types)
-    return VariantDefinition(
-        variant=variant,
-        types=tuple(types),
-        host_image=choose_host_image(variant, _hardware(types), types[0].model),
-        findings=(
-            *name_findings("variant_name", variant.variant_name),
-            *found,
-            *_findings_of(variant, types),
-        ),
-    )
-
-
-def _for_each(
-    variant: ProductionVariant, models: Sequence[ModelDefinition]
-) -> Sequence[ModelDefinition]:
-    return models if len(models) > 1 else [*models] * len(variant.instance_types)
-
-
-def _hardware(types: Sequence[HostType]) -> list[InstanceType | None]:
-    return [one.hardware for one in types]
-
-
-def _own_model(variant: ProductionVariant, index: int) -> ModelDefinition | None:
-    pools = in_order(variant.instance_pools or ())
-    model = (pools[index].model if pools else None) or variant.model
-    return None if model is None else model.definition
-
-
-def _findings_of(
-    variant: ProductionVariant, types: Sequence[HostType]
-) -> list[Finding]:
-    model, hardware = types[0].model, _hardware(types)
-    has_model = model is not None or variant.model is not None
-    return [
-        *_volume_findings(variant, hardware),
-        *_scaling_findings(variant, has_model=has_model),
-        *_timeout_findings(variant),
-        *dict.fromkeys(
-            finding
-            for one in hardware
-            for finding in purpose_findings(variant, one, has_model=has_model)
-        ),
-        *host_image_findings("inference_ami_version", variant.inference_ami_version),
-        *least_findings("initial_variant_weight", variant.initial_variant_weight, 0),
-        *listed_findings(variant, hardware),
-        *mixed_findings(variant, hardware, model),
-        *reservation_findings(variant.capacity_reservation, hardware),
-        # Instances of a model may be scaled by a policy, of which nothing is known yet.
-        *routing_findings(
-            variant.routing_strategy, None if has_model else variant.most_instances
-        ),
-    ]
-
-
-def _fitted(variant: ProductionVariant, types: Sequence[HostType]) -> ProductionVariant:
-    """
-    Complete a variant by what its model asks for, where nothing was chosen.
-    """
-    models = [one.model for one in types if one.model is not None]
-    if not models:
-        return variant
-    if variant.model_data_download_timeout is None:
-        wanted = models[0].download_timeout
-        variant = replace(variant, model_data_download_timeout=wanted)
-    sizes = [
-        volume_gib(one.hardware, one.model.weight_bytes)
-        for one in types
-        if one.model is not None
-    ]
-    asked = [size for size in sizes if size is not None]
-    # A type with local storage refuses a size.
-    if variant.volume_size is None and len(asked) == len(types):
-        variant = replace(variant, volume_size=Size.gibibytes(max(asked)))
-    return variant
-
-
-def hardware_findings(
-    instance_type: str | InstanceType | None,
-) -> tuple[InstanceType | None, list[Finding]]:
-    """
-    Look an instance type up; say why where there is none of that name.
-    """
-    if isinstance(instance_type, InstanceType):
-        return instance_type, []
-    if instance_type is None or is_unresolved(instance_type):
-        return None, []
-    try:
-        return find_instance_type(instance_type), []
-    except ValueError as fault:
-        return None, [IMPOSSIBLE_TYPE.finding(str(fault))]
-
-
 def _volume_findings(
     variant: ProductionVariant, types: Sequence[InstanceType | None]
 ) -> list[Finding]:
@@ -462,9 +445,12 @@ def _volume_findings(
     return range_findings("volume_size", gibibytes(size), 1, LARGEST_VOLUME_GIB, " GiB")
 
 
-def _scaling_findings(variant: ProductionVariant, *, has_model: bool) -> list[Finding]:
-    found = count_findings("initial_instance_count", variant.initial_instance_count, 1)
-    bounds = variant.managed_instance_scaling
+def _count_findings(variant: ProductionVariant, *, has_model: bool) -> list[Finding]:
+    """
+    Check how many instances start, and between which bounds their number may change.
+    """
+    start, bounds = variant.initial_instance_count, variant.managed_instance_scaling
+    found = count_findings("initial_instance_count", start, 1)
     if bounds is None:
         return found
     if has_model:
@@ -475,23 +461,20 @@ def _scaling_findings(variant: ProductionVariant, *, has_model: bool) -> list[Fi
                 "scale a model's instances with auto_scale_instance_count",
             )
         )
-    return found + _bounds_findings(variant, bounds) + scale_in_findings(bounds)
-
-
-def _bounds_findings(
-    variant: ProductionVariant, bounds: ManagedInstanceScaling
-) -> list[Finding]:
     least, most = bounds.min_instance_count, bounds.max_instance_count
-    below = count_findings("max_instance_count", most, 1)
-    # A pattern's one number is both, and is told of as what instances start with.
-    if least != variant.initial_instance_count:
-        below += count_findings("min_instance_count", least, 0)
-    return below or bounds_findings(
+    wrong = count_findings("max_instance_count", most, 1)
+    # Where a pattern's one number is both, it is checked as what instances start with.
+    if least != start:
+        wrong += count_findings("min_instance_count", least, 0)
+    found += wrong or bounds_findings(
         "min_instance_count", least, "max_instance_count", most
     )
+    if bounds.scale_in_policy is not None:
+        found += scale_in_findings(bounds.scale_in_policy)
+    return found
 
 
-def _timeout_findings(variant: ProductionVariant) -> list[Finding]:
+def _timeout_findings(variant: ProductionVariant, capacity: Capacity) -> list[Finding]:
     return [
         *timeout_findings(
             "container_startup_health_check_timeout",
@@ -501,6 +484,6 @@ def _timeout_findings(variant: ProductionVariant) -> list[Finding]:
             "model_data_download_timeout", variant.model_data_download_timeout
         ),
         *timeout_findings(
-            "instance_provision_timeout", variant.instance_provision_timeout, least=300
+            "capacity.provision_timeout", capacity.provision_timeout, least=300
         ),
     ]

@@ -1,22 +1,34 @@
 """
-What an endpoint of a VPC lets through: what the callers' roles may do, and no more.
+Who calls AWS from inside a VPC, and what the VPC's endpoints let through: what the
+callers' roles may do, and no more.
+
+Callers are the models and endpoints of the app, its functions, and whom the user names;
+what their roles may do is read from the app's policies.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from aws_cdk import Aws, Stack
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.scope import stack_of
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import EndpointConfig
+from cdk_sagemaker_llm.hosting.models.model import Model
+from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.roles.statements import Statement, own_names, partition
 from cdk_sagemaker_llm.hosting.vpc.services import Service, reached_by
 from cdk_sagemaker_llm.tokens import is_unresolved
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_ec2 as ec2
 
 WIDER_POLICY = Rule(
     "LLM802",
@@ -129,49 +141,24 @@ def invocations(
     ]
 
 
-def _statement(
-    actions: Sequence[str], resources: Sequence[Any], *, is_wide: bool
-) -> dict[str, Any]:
-    account = {"aws:PrincipalAccount": Aws.ACCOUNT_ID}
-    if is_wide:
-        account["aws:ResourceAccount"] = Aws.ACCOUNT_ID
-    return {
-        "Effect": "Allow",
-        "Principal": "*",
-        "Action": _one_or_more(actions),
-        "Resource": _one_or_more(resources),
-        # Nobody else's credentials carry anything out of the VPC.
-        "Condition": {"StringEquals": account},
-    }
-
-
-def _one_or_more(values: Sequence[Any]) -> object:
-    return values[0] if len(values) == 1 else list(values)
-
-
-@dataclass(frozen=True, slots=True)
-class Permission:
+def callers_in(
+    vpc: ec2.IVpc, constructs: Sequence[IConstruct], clients: Iterable[ec2.IConnectable]
+) -> list[Caller]:
     """
-    One thing that a role may do.
+    Find the callers of AWS inside a VPC, in the order of definition.
 
     Args:
-        actions: The actions.
+        vpc: The VPC.
 
-        resources: On what; each a text, or what CloudFormation makes one of.
+        constructs: All that is defined.
 
-        stack: The stack whose template says so.
+        clients: Whom the user names.
     """
-
-    actions: tuple[str, ...]
-    resources: tuple[Any, ...]
-    stack: Stack
-
-    @property
-    def is_known(self) -> bool:
-        """
-        Whether the resources are the same text in every stack.
-        """
-        return all(map(_is_known, self.resources))
+    policies = Policies(constructs)
+    named = list(clients)
+    found = [*_hosts(vpc, constructs, policies), *_functions(vpc, constructs, policies)]
+    known = {id(each.construct) for each in found}
+    return [*found, *(_client(one, policies) for one in named if id(one) not in known)]
 
 
 class Policies:
@@ -214,6 +201,154 @@ def permissions_of(statements: Iterable[Statement], stack: Stack) -> list[Permis
     ]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Caller:
+    """
+    A construct that calls AWS from inside a VPC.
+
+    Args:
+        construct: The construct that calls.
+
+        is_host: Whether it is a model or an endpoint's configuration.
+
+        connections: Its security groups.
+
+        subnet_ids: Its subnets; ``None`` if they are not known.
+
+        permissions: What its role may do; ``None`` if that is not known.
+    """
+
+    construct: IConstruct
+    is_host: bool
+    connections: ec2.Connections
+    subnet_ids: tuple[str, ...] | None
+    permissions: tuple[Permission, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """
+    One thing that a role may do.
+
+    Args:
+        actions: The actions.
+
+        resources: On what; each a text, or what CloudFormation makes one of.
+
+        stack: The stack whose template says so.
+    """
+
+    actions: tuple[str, ...]
+    resources: tuple[Any, ...]
+    stack: Stack
+
+    @property
+    def is_known(self) -> bool:
+        """
+        Whether the resources are the same text in every stack.
+        """
+        return all(map(_is_known, self.resources))
+
+
+def check_clients(clients: Iterable[ec2.IConnectable]) -> None:
+    """
+    Refuse a client that has security groups but is no construct.
+
+    Raises:
+        TypeError: If one is no construct.
+    """
+    for each in clients:
+        if not hasattr(each, "node"):
+            raise TypeError(
+                f"clients must be constructs, got {type(each).__name__}; name what has "
+                "these connections"
+            )
+
+
+def is_in(network: Network | None, vpc: ec2.IVpc) -> bool:
+    """
+    Return whether a network is of a VPC; several objects may stand for one.
+    """
+    if network is None or network.vpc is None:
+        return False
+    return network.vpc is vpc or network.vpc.vpc_id == vpc.vpc_id
+
+
+def subnets_of(vpc: ec2.IVpc) -> dict[str, ec2.ISubnet]:
+    """
+    Return all subnets that are known of a VPC, by their ids.
+    """
+    every = [*vpc.isolated_subnets, *vpc.private_subnets, *vpc.public_subnets]
+    return {subnet.subnet_id: subnet for subnet in every}
+
+
+def _statement(
+    actions: Sequence[str], resources: Sequence[Any], *, is_wide: bool
+) -> dict[str, Any]:
+    account = {"aws:PrincipalAccount": Aws.ACCOUNT_ID}
+    if is_wide:
+        account["aws:ResourceAccount"] = Aws.ACCOUNT_ID
+    return {
+        "Effect": "Allow",
+        "Principal": "*",
+        "Action": _one_or_more(actions),
+        "Resource": _one_or_more(resources),
+        # Nobody else's credentials carry anything out of the VPC.
+        "Condition": {"StringEquals": account},
+    }
+
+
+def _hosts(
+    vpc: ec2.IVpc, constructs: Iterable[IConstruct], policies: Policies
+) -> Iterator[Caller]:
+    for each in constructs:
+        if not isinstance(each, Model | EndpointConfig) or not is_in(each.network, vpc):
+            continue
+        # It makes none of its own where its models bring theirs.
+        role = each.role if isinstance(each, Model) else each.execution_role
+        allowed = list(policies.of(role)) if role is not None else []
+        yield Caller(
+            construct=each,
+            is_host=True,
+            connections=each.network.connections,
+            subnet_ids=tuple(each.network.subnet_ids()),
+            permissions=(*_asked_for(each), *allowed),
+        )
+
+
+def _functions(
+    vpc: ec2.IVpc, constructs: Iterable[IConstruct], policies: Policies
+) -> Iterator[Caller]:
+    module = sys.modules.get("aws_cdk.aws_lambda")
+    if module is None:
+        # An app without functions does not load them.
+        return
+    ours = subnets_of(vpc)
+    for each in constructs:
+        if not isinstance(each, module.Function):
+            continue
+        config = getattr(each.node.default_child, "vpc_config", None)
+        subnets = tuple(getattr(config, "subnet_ids", None) or ())
+        if subnets and set(subnets) <= set(ours):
+            yield Caller(
+                construct=each,
+                is_host=False,
+                connections=each.connections,
+                subnet_ids=subnets,
+                permissions=_callers_permissions(each, policies),
+            )
+
+
+def _client(client: ec2.IConnectable, policies: Policies) -> Caller:
+    return Caller(
+        construct=cast("IConstruct", client),
+        is_host=False,
+        connections=client.connections,
+        subnet_ids=None,
+        permissions=_callers_permissions(client, policies),
+    )
+
+
 def _permissions(document: object, stack: Stack) -> Iterator[Permission]:
     rendered = document
     if isinstance(document, iam.PolicyDocument):
@@ -227,12 +362,35 @@ def _permissions(document: object, stack: Stack) -> Iterator[Permission]:
             yield Permission(tuple(actions), tuple(resources), stack)
 
 
-def _several(value: object) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else [value]
-
-
 def _is_known(resource: object) -> bool:
     if not isinstance(resource, str):
         return False
     own = "|".join(map(re.escape, own_names()))
     return not is_unresolved(re.sub(own, "", resource))
+
+
+def _one_or_more(values: Sequence[Any]) -> object:
+    return values[0] if len(values) == 1 else list(values)
+
+
+def _asked_for(host: Model | EndpointConfig) -> list[Permission]:
+    """
+    Return what a host needs, which a role that stays as it is has elsewhere.
+    """
+    if isinstance(host, EndpointConfig):
+        return []
+    needed = host._statements(host.definition.model)  # noqa: SLF001 - what its role is given
+    return permissions_of(needed, stack_of(host))
+
+
+def _callers_permissions(
+    client: object, policies: Policies
+) -> tuple[Permission, ...] | None:
+    role = getattr(client, "grant_principal", None)
+    if role is None or not hasattr(role, "role_name"):
+        return None
+    return tuple(policies.of(role))
+
+
+def _several(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else [value]

@@ -15,30 +15,26 @@ from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.hosting.common.reporting import at_synth, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, stack_of, stage_of
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
-from cdk_sagemaker_llm.hosting.vpc.callers import (
-    Caller,
-    callers_in,
-    hold_clients,
-    is_in,
-    subnets_of,
-)
 from cdk_sagemaker_llm.hosting.vpc.endpoint_policies import (
+    Caller,
     EndpointPolicy,
     Permission,
+    callers_in,
+    check_clients,
     invocations,
+    is_in,
     layer_statement,
+    subnets_of,
 )
 from cdk_sagemaker_llm.hosting.vpc.services import (
+    NOBODY_THERE,
+    NOT_AWAITED,
     SERVICES,
     Service,
     name_findings,
-    service_named,
-)
-from cdk_sagemaker_llm.hosting.vpc.standing import (
-    NOBODY_THERE,
-    NOT_AWAITED,
     names_findings,
     route_findings,
+    service_named,
     taken_findings,
 )
 
@@ -76,11 +72,11 @@ class PrivateAccess(Construct):
 
         subnets:
             Where the endpoints have their network interfaces, one in each zone.
-            If left out, it is the VPC's private subnets, or else its isolated ones.
+            If omitted, it is the VPC's private subnets, or else its isolated ones.
 
         clients:
             Who else in the VPC asks models, such as a service of ECS or an instance.
-            If left out, it is the app's functions in the VPC alone.
+            If omitted, it is the app's functions in the VPC alone.
 
         services:
             Services that get an endpoint though nothing shows that they are called,
@@ -91,7 +87,7 @@ class PrivateAccess(Construct):
 
         security_group:
             The endpoints' group, which lets in port 443 of all who call.
-            If left out, one is made.
+            If omitted, one is made.
 
     Raises:
         ValueError: If a service is not known, or the VPC's DNS is turned off.
@@ -118,7 +114,7 @@ class PrivateAccess(Construct):
             *names_findings(vpc),
         ]
         report(scope, id, found)
-        hold_clients(clients)
+        check_clients(clients)
         super().__init__(scope, id)
         self.vpc = vpc
         """The VPC."""
@@ -187,7 +183,7 @@ class PrivateAccess(Construct):
         Make the endpoints, now that all is defined.
         """
         callers = self._callers()
-        wanted = [
+        services = [
             service_named(name)
             for name in self.needed_services()
             if name not in self._without
@@ -195,13 +191,15 @@ class PrivateAccess(Construct):
         if not callers and not self._services:
             self._findings.append(NOBODY_THERE.finding(*_nobody()))
             return
-        self._findings += taken_findings(self, self.vpc, wanted, self._defined())
-        if _S3 in wanted:
+        self._findings += taken_findings(self, self.vpc, services, self._defined())
+        if _S3 in services:
             self._findings += route_findings(self._routed(callers))
         if errors_of(self._findings):
             return
         self._let_in(callers)
-        made = [(service, self._make_endpoint(service, callers)) for service in wanted]
+        made = [
+            (service, self._make_endpoint(service, callers)) for service in services
+        ]
         awaited = [endpoint for service, endpoint in made if service.is_awaited]
         self._let_wait([*awaited, *self._rules()] if awaited else [])
 
@@ -226,7 +224,7 @@ class PrivateAccess(Construct):
         self, service: Service, callers: Iterable[Caller]
     ) -> list[dict[str, Any]]:
         """
-        Return what lets the layers of images through, where they are and are pulled.
+        Return the statements that let image layers through, where images are pulled.
         """
         if service is not _S3:
             return []
@@ -313,13 +311,13 @@ class PrivateAccess(Construct):
             for caller in callers
             for group in caller.connections.security_groups
         }
-        port, said = ec2.Port.tcp(_HTTPS), "calls of AWS by private access"
+        port, description = ec2.Port.tcp(_HTTPS), "calls of AWS by private access"
         for group in groups.values():
             theirs = Stack.of(group)
             # In the stack that depends on the other one anyway, or may.
             is_remote = theirs is not stack_of(self) and not self._needs(theirs)
-            self.security_group.add_ingress_rule(group, port, said, is_remote)
-            group.add_egress_rule(self.security_group, port, said, not is_remote)
+            self.security_group.add_ingress_rule(group, port, description, is_remote)
+            group.add_egress_rule(self.security_group, port, description, not is_remote)
 
     def _needs(self, theirs: Stack) -> bool:
         """
@@ -331,7 +329,7 @@ class PrivateAccess(Construct):
 
     def _rules(self) -> list[CfnResource]:
         """
-        Return what lets those in whose group is of another stack, or given.
+        Return the rules for callers whose group another stack or the user owns.
         """
         found = self.security_group.node.find_all()
         return [

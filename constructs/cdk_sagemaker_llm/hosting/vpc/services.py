@@ -1,18 +1,21 @@
 """
-The services of AWS that hosting calls from inside a VPC: who calls each, and why.
-
-What belongs here is the reading of IAM's actions by the table of them.
+The services of AWS that hosting calls from inside a VPC: who calls each and why, and
+what stands in the way of an endpoint of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from constructs import Construct, IConstruct
+from jsii.errors import JSIIError
+
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.roles.network import endpoints_of, is_of
 from cdk_sagemaker_llm.text import any_of
 
 if TYPE_CHECKING:
@@ -23,6 +26,28 @@ _INVOKE = "sagemaker:invoke"
 UNKNOWN_SERVICE = Rule(
     "LLM705", "a service is named that hosting does not call from inside a VPC"
 )
+
+ENDPOINT_TWICE = Rule(
+    "LLM702",
+    "a VPC has an endpoint of a service already",
+    "EC2 API reference, CreateVpcEndpoint",
+)
+NO_ROUTES = Rule(
+    "LLM703",
+    "the route tables of subnets that need a way to S3 are not known",
+    "EC2 API reference, CreateVpcEndpoint",
+)
+NO_NAMES = Rule(
+    "LLM704",
+    "a VPC has its DNS turned off, without which names lead to no endpoint in it",
+    "AWS PrivateLink guide, private DNS names",
+)
+NOT_AWAITED = Rule(
+    "LLM805", "models are deployed before the endpoints of a VPC that they need"
+)
+NOBODY_THERE = Rule("LLM804", "private access is defined where nobody calls AWS")
+
+"""What hosting calls, in the order in which endpoints are made."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,14 +135,6 @@ def reached_by(action: str) -> tuple[str, ...]:
     return tuple(one.name for one in SERVICES if one.namespace == namespace)
 
 
-def _reached_of_sagemaker(action: str) -> tuple[str, ...]:
-    if action.startswith(_INVOKE):
-        return ("sagemaker.runtime",)
-    if fnmatchcase(f"{_INVOKE}endpoint", action):
-        return ("sagemaker.runtime", "sagemaker.api")
-    return ("sagemaker.api",)
-
-
 def name_findings(parameter: str, names: Iterable[str]) -> list[Finding]:
     """
     Check that services are named as the table has them.
@@ -130,3 +147,102 @@ def name_findings(parameter: str, names: Iterable[str]) -> list[Finding]:
         for name in names
         if name not in _BY_NAME
     ]
+
+
+def names_findings(vpc: ec2.IVpc) -> list[Finding]:
+    """
+    Check that a VPC of the app resolves names; of an imported one it is not known.
+    """
+    is_on = [
+        getattr(vpc, each, True)
+        for each in ("dns_hostnames_enabled", "dns_support_enabled")
+    ]
+    if all(is_on):
+        return []
+    return [
+        NO_NAMES.finding(
+            "vpc must resolve names, got one with its DNS turned off: private DNS of "
+            "endpoints needs it",
+            "define the VPC with enable_dns_hostnames=True and enable_dns_support=True",
+        )
+    ]
+
+
+def taken_findings(
+    access: Construct,
+    vpc: ec2.IVpc,
+    services: Iterable[Service],
+    constructs: Iterable[IConstruct],
+) -> list[Finding]:
+    """
+    Check that nothing else of the app makes the same endpoints in a VPC.
+
+    Args:
+        access: What is to make them.
+
+        vpc: The VPC.
+
+        services: The services.
+
+        constructs: All that is defined.
+    """
+    own = f"{access.node.path}/"
+    others = [
+        each
+        for each in endpoints_of(vpc, constructs)
+        if not each.node.path.startswith(own)
+    ]
+    return [
+        ENDPOINT_TWICE.finding(
+            f"the VPC has an endpoint of {service.name} already, at "
+            f"{other.node.path.removesuffix('/Resource')}: EC2 refuses a second one",
+            f"define PrivateAccess(..., without=[{service.name!r}]), or remove the "
+            "other",
+        )
+        for service in services
+        for other in others
+        if is_of(other, service.name) and _is_in_the_way(other, service)
+    ]
+
+
+def route_findings(subnets: Sequence[ec2.ISubnet]) -> list[Finding]:
+    """
+    Check that the way to S3 can be written into the subnets' route tables.
+    """
+    unknown = [each.subnet_id for each in subnets if not _has_table(each)]
+    if subnets and not unknown:
+        return []
+    what = f"of {', '.join(unknown)}" if unknown else "of any subnet"
+    return [
+        NO_ROUTES.finding(
+            f"the way to S3 goes into route tables, and that {what} is not known",
+            "import the VPC with isolated_subnet_route_table_ids or "
+            "private_subnet_route_table_ids, or define without=['s3'] where it has an "
+            "endpoint of S3",
+        )
+    ]
+
+
+def _reached_of_sagemaker(action: str) -> tuple[str, ...]:
+    if action.startswith(_INVOKE):
+        return ("sagemaker.runtime",)
+    if fnmatchcase(f"{_INVOKE}endpoint", action):
+        return ("sagemaker.runtime", "sagemaker.api")
+    return ("sagemaker.api",)
+
+
+def _is_in_the_way(endpoint: ec2.CfnVPCEndpoint, service: Service) -> bool:
+    """
+    Return whether EC2 refuses another: of its routes, or of its private DNS names.
+    """
+    if service.name == "s3":
+        return endpoint.vpc_endpoint_type == "Gateway"
+    return endpoint.private_dns_enabled is True
+
+
+def _has_table(subnet: ec2.ISubnet) -> bool:
+    try:
+        return bool(subnet.route_table.route_table_id)
+    except (RuntimeError, JSIIError):
+        # jsii has no word for what an import leaves out.
+        return False

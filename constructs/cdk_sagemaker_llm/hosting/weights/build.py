@@ -1,5 +1,7 @@
 """
 The build that brings a model from the Hub into a bucket.
+
+It runs the package ``staging``, which is shipped with the versions that it needs.
 """
 
 from __future__ import annotations
@@ -42,10 +44,10 @@ if TYPE_CHECKING:
 
 _PYTHON = "3.12"
 
-REQUIREMENTS = "requirements.txt"
+REQUIREMENTS_FILE = "requirements.txt"
 _INSTALL = (
     "python3 -m pip install --quiet --require-hashes --only-binary :all: "
-    f"--requirement {REQUIREMENTS}"
+    f"--requirement {REQUIREMENTS_FILE}"
 )
 # CodeBuild user guide, build-env-ref-compute-types. Those of Lambda stop after 15
 # minutes, and have 10 GB of disk.
@@ -60,75 +62,6 @@ _PLAIN, _SECRET = "PLAINTEXT", "SECRETS_MANAGER"
 
 Variable = codebuild.CfnProject.EnvironmentVariableProperty
 _PACKAGE = "cdk_sagemaker_llm"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BuildPlan:
-    """
-    What a build is to be.
-
-    Args:
-        bucket: Where the files go.
-
-        place: Their keys there.
-
-        token: The Hub's token; ``None`` for public models.
-
-        minutes: How long the build may take.
-
-        compute_type: The size of its machine, which its disk goes by.
-
-        hub_url: A mirror of the Hub; ``None`` for the Hub itself.
-
-        build_image: The image; ``None`` for AWS's own.
-
-        network: Where it runs.
-    """
-
-    bucket: s3.IBucket
-    place: StagedPlace
-    token: BuildToken | None
-    minutes: int
-    compute_type: codebuild.ComputeType
-    hub_url: str | None
-    build_image: codebuild.IBuildImage | None
-    network: Network
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BuildWork:
-    """
-    What a build does, and where.
-
-    Args:
-        title: What it does, in a few words.
-
-        module: The module that does it.
-
-        install: What its phase of installing does; empty for nothing.
-
-        statements: What the worker does with the role.
-
-        variables: The worker's variables.
-
-        minutes: How long it may take.
-
-        compute_type: The size of its machine.
-
-        build_image: The image; ``None`` for AWS's own.
-
-        network: Where it runs.
-    """
-
-    title: str
-    module: str
-    install: str
-    statements: Sequence[Statement]
-    variables: Sequence[Variable]
-    minutes: int
-    compute_type: codebuild.ComputeType
-    build_image: codebuild.IBuildImage | None
-    network: Network
 
 
 class RunsBuild:
@@ -254,38 +187,9 @@ class Build:
         )
 
 
-def _puller(image: codebuild.IBuildImage) -> str:
-    """
-    Return whose credentials pull an image: the role's, but for AWS's own images.
-    """
-    own = image.image_pull_principal_type is codebuild.ImagePullPrincipalType.CODEBUILD
-    return "CODEBUILD" if own else "SERVICE_ROLE"
-
-
-def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | None:
-    if network.vpc is None:
-        return None
-    return codebuild.CfnProject.VpcConfigProperty(
-        vpc_id=network.vpc.vpc_id,
-        subnets=network.subnet_ids(),
-        security_group_ids=network.security_group_ids(),
-    )
-
-
-def _build_spec(work: BuildWork) -> dict[str, object]:
-    install = {
-        "runtime-versions": {"python": _PYTHON},
-        **({"commands": [work.install]} if work.install else {}),
-    }
-    build = {"commands": [f"python3 -m {work.module}"]}
-    # An image of the user's own has what the worker needs: no registry is asked.
-    phases = {} if work.build_image is not None else {"install": install}
-    return {"version": "0.2", "phases": {**phases, "build": build}}
-
-
 def model_work(plan: BuildPlan) -> BuildWork:
     """
-    Return what brings a model.
+    Return the commands that bring a model.
     """
     return BuildWork(
         title="Brings one revision of a model into a bucket",
@@ -300,36 +204,40 @@ def model_work(plan: BuildPlan) -> BuildWork:
     )
 
 
-def _variables(plan: BuildPlan) -> list[Variable]:
-    # What is downloaded is nobody's business.
-    found = [Variable(name="HF_HUB_DISABLE_TELEMETRY", value="1", type=_PLAIN)]
-    if plan.hub_url is not None:
-        found.append(Variable(name="HF_ENDPOINT", value=plan.hub_url, type=_PLAIN))
-    if plan.token is not None:
-        found.append(Variable(name="HF_TOKEN", value=plan.token.value, type=_SECRET))
-    return found
-
-
-def _own_statements(worker: s3_assets.Asset, log: logs.LogGroup) -> Sequence[Statement]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildWork:
     """
-    Return what CodeBuild does with the role itself: it reads the code, and logs.
+    What a build does, and where.
+
+    Args:
+        title: What it does, in a few words.
+
+        module: The module that does it.
+
+        install: What its phase of installing does; empty for nothing.
+
+        statements: What the worker does with the role.
+
+        variables: The worker's variables.
+
+        minutes: How long it may take.
+
+        compute_type: The size of its machine.
+
+        build_image: The image; ``None`` for AWS's own.
+
+        network: Where it runs.
     """
-    bucket = f"arn:{partition()}:s3:::{worker.s3_bucket_name}"
-    return [
-        Statement(
-            sid="ReadWorker",
-            actions=["s3:GetObject", "s3:GetObjectVersion"],
-            resources=[f"{bucket}/{worker.s3_object_key}"],
-        ),
-        Statement(
-            sid="LocateWorker", actions=["s3:GetBucketLocation"], resources=[bucket]
-        ),
-        Statement(
-            sid="LogBuilds",
-            actions=["logs:CreateLogStream", "logs:PutLogEvents"],
-            resources=[log.log_group_arn],
-        ),
-    ]
+
+    title: str
+    module: str
+    install: str
+    statements: Sequence[Statement]
+    variables: Sequence[Variable]
+    minutes: int
+    compute_type: codebuild.ComputeType
+    build_image: codebuild.IBuildImage | None
+    network: Network
 
 
 def build_statements(plan: BuildPlan) -> list[Statement]:
@@ -366,6 +274,39 @@ def build_statements(plan: BuildPlan) -> list[Statement]:
     ]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildPlan:
+    """
+    What a build is to be.
+
+    Args:
+        bucket: Where the files go.
+
+        place: Their keys there.
+
+        token: The Hub's token; ``None`` for public models.
+
+        minutes: How long the build may take.
+
+        compute_type: The size of its machine, which its disk goes by.
+
+        hub_url: A mirror of the Hub; ``None`` for the Hub itself.
+
+        build_image: The image; ``None`` for AWS's own.
+
+        network: Where it runs.
+    """
+
+    bucket: s3.IBucket
+    place: StagedPlace
+    token: BuildToken | None
+    minutes: int
+    compute_type: codebuild.ComputeType
+    hub_url: str | None
+    build_image: codebuild.IBuildImage | None
+    network: Network
+
+
 def worker_asset(scope: Construct, id: str) -> s3_assets.Asset:
     """
     Make the asset that builds and the function run; its hash is of its contents.
@@ -399,6 +340,67 @@ def worker_files() -> Mapping[str, bytes]:
     return {
         # Without it another copy of the library, where there is one, would be taken.
         f"{_PACKAGE}/__init__.py": b"",
-        REQUIREMENTS: (source / REQUIREMENTS).read_bytes(),
+        REQUIREMENTS_FILE: (source / REQUIREMENTS_FILE).read_bytes(),
         **modules,
     }
+
+
+def _own_statements(worker: s3_assets.Asset, log: logs.LogGroup) -> Sequence[Statement]:
+    """
+    Return what CodeBuild does with the role itself: it reads the code, and logs.
+    """
+    bucket = f"arn:{partition()}:s3:::{worker.s3_bucket_name}"
+    return [
+        Statement(
+            sid="ReadWorker",
+            actions=["s3:GetObject", "s3:GetObjectVersion"],
+            resources=[f"{bucket}/{worker.s3_object_key}"],
+        ),
+        Statement(
+            sid="LocateWorker", actions=["s3:GetBucketLocation"], resources=[bucket]
+        ),
+        Statement(
+            sid="LogBuilds",
+            actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+            resources=[log.log_group_arn],
+        ),
+    ]
+
+
+def _build_spec(work: BuildWork) -> dict[str, object]:
+    install = {
+        "runtime-versions": {"python": _PYTHON},
+        **({"commands": [work.install]} if work.install else {}),
+    }
+    build = {"commands": [f"python3 -m {work.module}"]}
+    # An image of the user's own has what the worker needs: no registry is asked.
+    phases = {} if work.build_image is not None else {"install": install}
+    return {"version": "0.2", "phases": {**phases, "build": build}}
+
+
+def _puller(image: codebuild.IBuildImage) -> str:
+    """
+    Return which credentials pull an image: the role's, except for AWS's own images.
+    """
+    own = image.image_pull_principal_type is codebuild.ImagePullPrincipalType.CODEBUILD
+    return "CODEBUILD" if own else "SERVICE_ROLE"
+
+
+def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | None:
+    if network.vpc is None:
+        return None
+    return codebuild.CfnProject.VpcConfigProperty(
+        vpc_id=network.vpc.vpc_id,
+        subnets=network.subnet_ids(),
+        security_group_ids=network.security_group_ids(),
+    )
+
+
+def _variables(plan: BuildPlan) -> list[Variable]:
+    # What is downloaded is nobody's business.
+    found = [Variable(name="HF_HUB_DISABLE_TELEMETRY", value="1", type=_PLAIN)]
+    if plan.hub_url is not None:
+        found.append(Variable(name="HF_ENDPOINT", value=plan.hub_url, type=_PLAIN))
+    if plan.token is not None:
+        found.append(Variable(name="HF_TOKEN", value=plan.token.value, type=_SECRET))
+    return found

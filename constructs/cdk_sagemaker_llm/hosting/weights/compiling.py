@@ -41,14 +41,14 @@ from cdk_sagemaker_llm.serving.images import instance_findings, named_image
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import AheadOfTime, job_properties
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
-from cdk_sagemaker_llm.staging.wanted import JOBS
+from cdk_sagemaker_llm.staging.prefix import JOBS
 
 if TYPE_CHECKING:
     from aws_cdk import aws_lambda as lambda_
     from aws_cdk import aws_s3 as s3
     from constructs import Construct
 
-    from cdk_sagemaker_llm.hosting.weights.starter import Asked
+    from cdk_sagemaker_llm.hosting.weights.starter import StagingRequest
 
 NO_JOB_TYPE = Rule(
     "LLM779",
@@ -78,7 +78,7 @@ Compilable = TensorRtLlm | NeuronX
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CompilePlan:
     """
-    What is compiled, on what.
+    What a job compiles, and on which instance type.
 
     Args:
         serving: The configuration, with its degree in numbers.
@@ -221,7 +221,7 @@ class CompileJob:
 
         weights: The weights.
 
-        asked: Where the engines go.
+        request: Where the engines go.
     """
 
     def __init__(
@@ -229,17 +229,17 @@ class CompileJob:
         scope: Construct,
         plan: CompilePlan,
         weights: S3Model,
-        asked: Asked,
+        request: StagingRequest,
     ) -> None:
         self._scope = scope
         self.plan = plan
         """What is compiled."""
         self._weights = weights
-        self.asked = asked
+        self.request = request
         """Where the engines go."""
-        self._bucket = asked.bucket
-        self._jobs = asked.place.base + JOBS
-        self._objects = f"arn:{partition()}:s3:::{asked.bucket.bucket_name}"
+        self._bucket = request.bucket
+        self._jobs = request.place.base + JOBS
+        self._objects = f"arn:{partition()}:s3:::{request.bucket.bucket_name}"
         self.name = scope.node.addr[:_ADDRESS_LENGTH]
         """What the names of its jobs begin with."""
         self._image = ServingImage(scope, plan.container.image, region_of(scope))
@@ -249,13 +249,13 @@ class CompileJob:
             assumed_by=service_of("sagemaker", account_of(scope)),
             description="Compiles a model's engines",
         )
-        self.awaited = self._image.awaited()
+        self.awaited = self._image.sources()
         """What puts the image in place."""
         self.access = attach(scope, "CompileAccess", self._role, self._statements())
 
     def order(self, seconds: int, weight_bytes: int | None) -> dict[str, Any]:
         """
-        Return what the function is told to start.
+        Return the order with which the function starts the job.
         """
         plan = self.plan
         return {
@@ -286,10 +286,10 @@ class CompileJob:
         Return what the function needs: to start and stop jobs of this name, and to put
         in place what they made.
         """
-        word, place = self.plan.word, self.asked.place
+        word, place = self.plan.word, self.request.place
         job = f"arn:{partition()}:sagemaker:{_here()}:{word.lower()}-job/{self.name}-*"
         return [
-            *owner_statements(self._bucket, place, keeps=self.asked.keeps),
+            *owner_statements(self._bucket, place, keeps=self.request.keeps),
             Statement(
                 sid="StartJobs",
                 actions=[
@@ -404,9 +404,9 @@ def volume_gib_of(hardware: InstanceType, weight_bytes: int | None) -> int:
     A job on a type with local storage is refused if it asks for more than that has
     (SageMaker API reference, ProcessingClusterConfig and ResourceConfig).
     """
-    wanted = _needed_gib(weight_bytes)
+    needed = _needed_gib(weight_bytes)
     local = local_storage_gb(hardware)
-    return min(wanted, local) if local else wanted
+    return min(needed, local) if local else needed
 
 
 def disk_findings(hardware: InstanceType, weight_bytes: int | None) -> list[Finding]:

@@ -41,7 +41,7 @@ from cdk_sagemaker_llm.hosting.weights.staging_checks import (
 )
 from cdk_sagemaker_llm.hosting.weights.starter import (
     MARGIN_SECONDS,
-    Asked,
+    StagingRequest,
     Starter,
     await_staged,
     owner_statements,
@@ -62,12 +62,12 @@ _GB = 1e9
 
 class BuildMetricOptions(TypedDict, total=False):
     """
-    How a metric of builds is to be read; each may be left out.
+    How a metric of builds is to be read; each may be omitted.
 
     Args:
         statistic: One of the metric's valid statistics, such as ``Average`` or ``p99``.
 
-        period: The time that one value stands for; five minutes if left out.
+        period: The time that one value stands for; five minutes if omitted.
 
         label: Its name in a graph.
 
@@ -109,7 +109,7 @@ class StagedModel(RunsBuild, Construct):
         include:
             Patterns of the files that are wanted, such as ``*.safetensors``; each must
             match a file.
-            If left out, weights are taken as safetensors where there are any, never as
+            If omitted, weights are taken as safetensors where there are any, never as
             pickles, with all small files.
 
         exclude: Patterns of files that are not.
@@ -118,7 +118,7 @@ class StagedModel(RunsBuild, Construct):
             How TensorRT-LLM engines, or graphs of NeuronX, are compiled from the
             weights, once they are there, by LMI's own script in the image that will
             serve them. Serve ``model`` with ``serving``.
-            If left out, nothing is compiled.
+            If omitted, nothing is compiled.
 
         instance_type:
             The type that is compiled on: the one that will serve, or another of the
@@ -127,32 +127,32 @@ class StagedModel(RunsBuild, Construct):
         removal_policy:
             What becomes of the weights when no stack wants them any more: ``DESTROY``
             removes them. A download that never finished stays, to be gone on with.
-            If left out, they are kept.
+            If omitted, they are kept.
 
         timeout:
             How long the build may take, and the job that compiles, each, from 5
             minutes to 11 and a half hours.
-            If left out, four times what the download may take at 50 MB/s, an hour at
+            If omitted, four times what the download may take at 50 MB/s, an hour at
             least, and all of it where the size is not known.
 
         compute_type:
             The build's machine, whose disk holds the files that are on their way: eight
             at a time, 128 GB with ``LARGE``, 824 GB with ``X2_LARGE`` (CodeBuild user
             guide, build-env-ref-compute-types).
-            If left out, it is ``LARGE``.
+            If omitted, it is ``LARGE``.
 
         hub_url:
             The address of a mirror of the Hub.
-            If left out, it is the Hub.
+            If omitted, it is the Hub.
 
         build_image:
             An image with Python 3.11 or later, ``boto3`` and ``huggingface_hub`` in
             it, where no package registry can be reached.
-            If left out, AWS's own, and both are installed by their hashes.
+            If omitted, AWS's own, and both are installed by their hashes.
 
         network:
             The VPC that the build runs in; it needs a way to S3 and to the Hub.
-            If left out, it is CodeBuild's own network.
+            If omitted, it is CodeBuild's own network.
 
     Raises:
         ValueError: If the revision is no commit, or what else could not be staged; all
@@ -220,7 +220,7 @@ class StagedModel(RunsBuild, Construct):
             build_image=build_image,
             network=network or Network(),
         )
-        asked = Asked(
+        request = StagingRequest(
             step="Download",
             bucket=bucket,
             place=place,
@@ -233,13 +233,13 @@ class StagedModel(RunsBuild, Construct):
         job = None
         if compiled is not None:
             engines = replace(
-                asked,
+                request,
                 step="Compile",
                 place=compiled.place(place),
                 seconds=seconds + MARGIN_SECONDS,
             )
             job = CompileJob(self, compiled, weights, engines)
-        self._write(Starter(self, worker), asked, weights, job)
+        self._write(Starter(self, worker), request, weights, job)
         if job is not None:
             self._compile(job, seconds, weight_bytes_of(model))
         annotate(self, findings)
@@ -280,21 +280,25 @@ class StagedModel(RunsBuild, Construct):
     ) -> cloudwatch.Metric:
         from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - slow to load
 
-        said: BuildMetricOptions = {"statistic": statistic, **options}
+        merged: BuildMetricOptions = {"statistic": statistic, **options}
         return cloudwatch.Metric(
             namespace="AWS/CodeBuild",
             metric_name=name,
             dimensions_map={"ProjectName": self.project_name},
-            **said,
+            **merged,
         )
 
     def _write(
-        self, starter: Starter, asked: Asked, weights: S3Model, job: CompileJob | None
+        self,
+        starter: Starter,
+        request: StagingRequest,
+        weights: S3Model,
+        job: CompileJob | None,
     ) -> None:
         project, self._function = self._build.project, starter.function
         statements = [
             *start_statements(project),
-            *owner_statements(asked.bucket, asked.place, keeps=asked.keeps),
+            *owner_statements(request.bucket, request.place, keeps=request.keeps),
         ]
         # The project and the function are referred to, and need no saying.
         self._ready: list[Construct] = [watch_builds(self, project, self._function)]
@@ -302,7 +306,7 @@ class StagedModel(RunsBuild, Construct):
             statements += job.starter_statements()
             self._ready += [job.access, job.watch(self._function), *job.awaited]
         self._ready.append(starter.allow(statements))
-        download = replace(asked, project=project.ref)
+        download = replace(request, project=project.ref)
         done = await_staged(self, download, self._function, self._ready)
         self.weights = replace(weights, depends_on=done)
         """The weights as the Hub has them."""
@@ -310,21 +314,21 @@ class StagedModel(RunsBuild, Construct):
         """What an endpoint serves: what was compiled, or else the weights."""
         self.serving: TensorRtLlm | NeuronX | None = None
         """How it is served; ``None`` where nothing is compiled."""
-        self._manifest = asked.place.manifest
+        self._manifest = request.place.manifest
 
     def _compile(self, job: CompileJob, seconds: int, weight_bytes: int | None) -> None:
-        asked = replace(job.asked, order=job.order(seconds, weight_bytes))
+        request = replace(job.request, order=job.order(seconds, weight_bytes))
         done = self.weights.depends_on
         ready = self._ready if done is None else [*self._ready, done]
         self.model = S3Model.from_bucket(
-            asked.bucket,
-            asked.place.prefix,
+            request.bucket,
+            request.place.prefix,
             architecture=self.weights.architecture,
-            depends_on=await_staged(self, asked, self._function, ready),
+            depends_on=await_staged(self, request, self._function, ready),
             compiled=job.plan.compilation,
         )
         self.serving = job.plan.precompiled
-        self._manifest = asked.place.manifest
+        self._manifest = request.place.manifest
 
     def _tell(self, model: HuggingFaceModel) -> None:
         """

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from cdk_sagemaker_llm.models import HuggingFaceModel
 from cdk_sagemaker_llm.serving.base import BYTES_PER_SECOND
-from cdk_sagemaker_llm.staging.wanted import MANIFEST
+from cdk_sagemaker_llm.staging.prefix import MANIFEST_ENDING
 
 _SHORT = 8
 
@@ -45,7 +45,7 @@ class StagedPlace:
         """
         The key of the list of all files, which is written last.
         """
-        return self.base + MANIFEST
+        return self.base + MANIFEST_ENDING
 
 
 def place_of(

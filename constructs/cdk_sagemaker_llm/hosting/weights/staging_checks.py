@@ -22,7 +22,10 @@ from cdk_sagemaker_llm.hosting.roles.network import (
 )
 from cdk_sagemaker_llm.hosting.weights.build import COMPUTE_TYPES
 from cdk_sagemaker_llm.hosting.weights.staged_place import minutes_of
-from cdk_sagemaker_llm.hosting.weights.starter import LONGEST_SECONDS, MARGIN_SECONDS
+from cdk_sagemaker_llm.hosting.weights.starter import (
+    LONGEST_WAIT_SECONDS,
+    MARGIN_SECONDS,
+)
 from cdk_sagemaker_llm.models import HuggingFaceModel, architecture_of
 from cdk_sagemaker_llm.text import any_of
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -54,7 +57,7 @@ FAR_BUCKET = Rule(
     "a model is staged in another region than its endpoint's",
     "SageMaker API reference, S3DataSource",
 )
-NO_FOLDER = Rule("LLM765", "a folder's name is no beginning of a key on S3")
+NO_STAGED_FOLDER = Rule("LLM765", "a folder's name is no beginning of a key on S3")
 NO_TIMEOUT = Rule(
     "LLM769",
     "a build may take longer than CloudFormation waits, or no time at all",
@@ -266,9 +269,11 @@ def _bucket_findings(scope: Construct, bucket: s3.IBucket) -> Iterator[Finding]:
 
 def _folder_findings(folder: str) -> Iterator[Finding]:
     if is_unresolved(folder):
-        yield NO_FOLDER.finding("folder is known only at deployment", "pass it as text")
+        yield NO_STAGED_FOLDER.finding(
+            "folder is known only at deployment", "pass it as text"
+        )
     elif not _FOLDER.fullmatch(folder) or "//" in folder or folder.startswith("/"):
-        yield NO_FOLDER.finding(
+        yield NO_STAGED_FOLDER.finding(
             "folder must be of letters, digits and !_.'()-, with single slashes "
             f"between them, got {folder!r}",
             "write such as 'models'",
@@ -276,12 +281,12 @@ def _folder_findings(folder: str) -> Iterator[Finding]:
     elif {".", ".."} & set(folder.split("/")):
         # Clients take such parts out of an address, and ask for another key (Amazon S3
         # user guide, object-keys).
-        yield NO_FOLDER.finding(
+        yield NO_STAGED_FOLDER.finding(
             f"folder must have no part that is '.' or '..', got {folder!r}",
             "write such as 'models'",
         )
     elif len(folder) > _LONGEST_FOLDER:
-        yield NO_FOLDER.finding(
+        yield NO_STAGED_FOLDER.finding(
             f"folder must have at most {_LONGEST_FOLDER} characters, got {len(folder)}"
         )
 
@@ -308,16 +313,16 @@ def _timeout_findings(
     if refused:
         yield from refused
         return
-    most = LONGEST_SECONDS - MARGIN_SECONDS
-    asked = None if timeout is None else seconds(timeout)
+    most = LONGEST_WAIT_SECONDS - MARGIN_SECONDS
+    requested = None if timeout is None else seconds(timeout)
     minutes = minutes_of(weight_bytes_of(model))
     if minutes is None:
         return
-    given = most if asked is None else asked
-    if minutes * 60 > given:
+    limit = most if requested is None else requested
+    if minutes * 60 > limit:
         yield SHORT_TIMEOUT.finding(
             f"{model.model_id} may take {minutes} minutes to download, and its build "
-            f"is given {given / 60:g}",
+            f"is given {limit / 60:g}",
             "raise timeout, or choose fewer files with include; what was brought "
             "stays, and a second deployment goes on from there",
         )
@@ -327,20 +332,20 @@ def build_time_findings(timeout: Duration | None) -> list[Finding]:
     """
     Check that a build may take so long, and that CloudFormation waits as long.
     """
-    most = LONGEST_SECONDS - MARGIN_SECONDS
-    asked = None if timeout is None else seconds(timeout)
-    if timeout is not None and asked is None:
+    most = LONGEST_WAIT_SECONDS - MARGIN_SECONDS
+    requested = None if timeout is None else seconds(timeout)
+    if timeout is not None and requested is None:
         return [
             NO_TIMEOUT.finding(
                 "timeout is known only at deployment", "write Duration.minutes(90)"
             )
         ]
-    if asked is None or _SHORTEST_SECONDS <= asked <= most:
+    if requested is None or _SHORTEST_SECONDS <= requested <= most:
         return []
     return [
         NO_TIMEOUT.finding(
             f"timeout must be from {_SHORTEST_SECONDS // 60} to {most // 60} minutes, "
-            f"got {asked / 60:g}"
+            f"got {requested / 60:g}"
         )
     ]
 
@@ -361,5 +366,5 @@ def timeout_of(model: HuggingFaceModel, timeout: Duration | None) -> int:
     if timeout is not None:
         return int(timeout.to_seconds(integral=False))
     minutes = minutes_of(weight_bytes_of(model))
-    most = LONGEST_SECONDS - MARGIN_SECONDS
+    most = LONGEST_WAIT_SECONDS - MARGIN_SECONDS
     return most if minutes is None else min(max(minutes * 4 * 60, 3600), most)

@@ -1,5 +1,6 @@
 """
-The function that starts a build when a stack asks for it, and what calls it.
+The function that starts a build when a stack asks for it; how a stack asks, and how
+long it waits.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from cdk_sagemaker_llm.hosting.roles.statements import (
     united,
 )
 from cdk_sagemaker_llm.hosting.weights.staged_place import short_hash
-from cdk_sagemaker_llm.staging.wanted import MANIFEST, OWNERS
+from cdk_sagemaker_llm.staging.prefix import MANIFEST_ENDING, OWNERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +55,7 @@ _UNTOLD = ["FAILED", "FAULT", "STOPPED", "TIMED_OUT"]
 
 # CloudFormation user guide, AWS::CloudFormation::WaitCondition: 43200 at most. What is
 # left of it is for a build to be provisioned and to tell.
-LONGEST_SECONDS = 43_200
+LONGEST_WAIT_SECONDS = 43_200
 MARGIN_SECONDS = 1_800
 # CodeBuild API reference, StartBuild: a build waits in its queue for 8 hours at most. A
 # new account runs one build of a kind at a time (CodeBuild user guide, limits).
@@ -71,7 +72,7 @@ class Starter:
 
         worker: The code that it runs.
 
-        handler: The function of the code. If left out, it stages models.
+        handler: The function of the code. If omitted, it stages models.
 
         what: What it starts, in a few words.
     """
@@ -194,7 +195,7 @@ def owner_statements(
         Statement(
             sid="ReadManifest",
             actions=["s3:GetObject"],
-            resources=[f"{objects}/{place.home}*{MANIFEST}"],
+            resources=[f"{objects}/{place.home}*{MANIFEST_ENDING}"],
             wildcard_reason="the revision before is released when this one is there",
         ),
         Statement(
@@ -212,18 +213,34 @@ def owner_statements(
     return found
 
 
-def _removal(objects: str, place: StagedPlace) -> Statement:
-    return Statement(
-        sid="RemoveWeights",
-        # The manifest is put back where another stack comes in between.
-        actions=["s3:DeleteObject", "s3:PutObject"],
-        resources=[f"{objects}/{place.home}*"],
-        wildcard_reason="a model is many files, and so is the revision before",
+def await_staged(
+    scope: Construct,
+    request: StagingRequest,
+    starter: lambda_.IFunction,
+    ready: Sequence[Construct],
+) -> CfnWaitCondition:
+    """
+    Ask for a prefix when all that it needs is ready; return what waits for it.
+    """
+    return await_order(
+        scope,
+        request.step,
+        resource_type="Custom::StagedModel",
+        order=request.order,
+        seconds=request.seconds,
+        properties={
+            "Bucket": request.bucket.bucket_name,
+            "Base": request.place.base,
+            "Keep": "true" if request.keeps else "false",
+            "Project": request.project,
+        },
+        starter=starter,
+        ready=ready,
     )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class StagingRequest:
     """
     What a stack asks for.
 
@@ -250,32 +267,6 @@ class Asked:
     order: Mapping[str, Any]
     seconds: int
     project: str = ""
-
-
-def await_staged(
-    scope: Construct,
-    asked: Asked,
-    starter: lambda_.IFunction,
-    ready: Sequence[Construct],
-) -> CfnWaitCondition:
-    """
-    Ask for a prefix when all that it needs is ready; return what waits for it.
-    """
-    return await_order(
-        scope,
-        asked.step,
-        resource_type="Custom::StagedModel",
-        order=asked.order,
-        seconds=asked.seconds,
-        properties={
-            "Bucket": asked.bucket.bucket_name,
-            "Base": asked.place.base,
-            "Keep": "true" if asked.keeps else "false",
-            "Project": asked.project,
-        },
-        starter=starter,
-        ready=ready,
-    )
 
 
 def await_order(
@@ -340,21 +331,21 @@ def await_order(
     return condition
 
 
-def queued_minutes_of(build_seconds: int) -> int:
-    """
-    Return the minutes that a build may wait for others: what CloudFormation's wait
-    leaves beside the build itself and its telling.
-    """
-    left = (LONGEST_SECONDS - build_seconds) // 60 - _TELLING_MINUTES
-    return min(left, _LONGEST_QUEUE_MINUTES)
-
-
 def waited_seconds_of(build_seconds: int) -> int:
     """
     Return the seconds that CloudFormation waits for a build.
     """
     waiting = queued_minutes_of(build_seconds) + _TELLING_MINUTES
     return build_seconds + waiting * 60
+
+
+def queued_minutes_of(build_seconds: int) -> int:
+    """
+    Return the minutes that a build may wait for others: what CloudFormation's wait
+    leaves beside the build itself and its telling.
+    """
+    left = (LONGEST_WAIT_SECONDS - build_seconds) // 60 - _TELLING_MINUTES
+    return min(left, _LONGEST_QUEUE_MINUTES)
 
 
 def attach(
@@ -368,3 +359,13 @@ def attach(
     policy = iam.Policy(scope, id, document=document, roles=[role])
     acknowledge(scope, policy.node, found, {})
     return policy
+
+
+def _removal(objects: str, place: StagedPlace) -> Statement:
+    return Statement(
+        sid="RemoveWeights",
+        # The manifest is put back where another stack comes in between.
+        actions=["s3:DeleteObject", "s3:PutObject"],
+        resources=[f"{objects}/{place.home}*"],
+        wildcard_reason="a model is many files, and so is the revision before",
+    )

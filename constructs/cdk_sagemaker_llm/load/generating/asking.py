@@ -1,5 +1,6 @@
 """
-Asking the endpoint, and keeping what came of it.
+Asking the endpoint, and keeping what came of it; before it is loaded, whether it
+answers at all.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class Asking:
 
         Args:
             due: When it should have been sent, in seconds since 1970.
-                If left out, it is now.
+                If omitted, it is now.
         """
         answer = _Answer(due)
         try:
@@ -155,6 +156,67 @@ class Asking:
             wall, cpu = self._begun
             seconds = max(time.perf_counter() - wall, 1e-9)
             self._kept.cpus[self._number] = (time.process_time() - cpu) / seconds
+
+
+def prepared(settings: LoadSettings, number: int) -> Asking:
+    """
+    Return what asks, after it has asked once.
+
+    Args:
+        settings: Who asks what.
+
+        number: Which process this is.
+
+    Raises:
+        HopelessError: If the endpoint refuses for good.
+    """
+    try:
+        asking = Asking(settings, number)
+    except ValueError as error:
+        raise HopelessError(f"{error}; correct the setting") from error
+    except RefusedError as error:
+        raise _at_fault(error.__cause__ or error) from error
+    try:
+        asking.try_once()
+    except BotoCoreError as error:
+        raise _at_fault(error) from error
+    except (ComponentNameError, RefusedError) as error:
+        raise HopelessError(str(error)) from error
+    except Exception:  # noqa: BLE001, S110 - what may pass is measured, not judged
+        pass
+    return asking
+
+
+def failure_of(error: Exception) -> str:
+    """
+    Name the kind of a failure.
+    """
+    name = type(error).__name__
+    if isinstance(error, ModelError) and error.status is not None:
+        return f"{name} {error.status}"
+    return name
+
+
+class HopelessError(Exception):
+    """
+    The load cannot begin, and waiting does not help.
+    """
+
+
+def _client(settings: LoadSettings) -> LlmClient:
+    return LlmClient(
+        settings.endpoint,
+        settings.component,
+        variant=settings.variant,
+        schema=settings.schema,
+        timeouts=Timeouts(read=settings.timeout, total=settings.timeout),
+        # What is tried again, or waits for a copy, would look like a slow answer.
+        retries=0,
+        wait_for_capacity=0,
+        max_connections=max(settings.user_count, MOST_IN_FLIGHT),
+        region=settings.region,
+        endpoint_url=settings.endpoint_url,
+    )
 
 
 class _Answer:
@@ -208,67 +270,6 @@ class _Answer:
             prompt_tokens=self._prompt_tokens,
             failure=failure,
         )
-
-
-def failure_of(error: Exception) -> str:
-    """
-    Name the kind of a failure.
-    """
-    name = type(error).__name__
-    if isinstance(error, ModelError) and error.status is not None:
-        return f"{name} {error.status}"
-    return name
-
-
-def _client(settings: LoadSettings) -> LlmClient:
-    return LlmClient(
-        settings.endpoint,
-        settings.component,
-        variant=settings.variant,
-        schema=settings.schema,
-        timeouts=Timeouts(read=settings.timeout, total=settings.timeout),
-        # What is tried again, or waits for a copy, would look like a slow answer.
-        retries=0,
-        wait_for_capacity=0,
-        max_connections=max(settings.user_count, MOST_IN_FLIGHT),
-        region=settings.region,
-        endpoint_url=settings.endpoint_url,
-    )
-
-
-class HopelessError(Exception):
-    """
-    No load could ever be: what is wrong does not pass.
-    """
-
-
-def prepared(settings: LoadSettings, number: int) -> Asking:
-    """
-    Return what asks, after it has asked once.
-
-    Args:
-        settings: Who asks what.
-
-        number: Which process this is.
-
-    Raises:
-        HopelessError: If the endpoint refuses for good.
-    """
-    try:
-        asking = Asking(settings, number)
-    except ValueError as error:
-        raise HopelessError(f"{error}; correct the setting") from error
-    except RefusedError as error:
-        raise _at_fault(error.__cause__ or error) from error
-    try:
-        asking.try_once()
-    except BotoCoreError as error:
-        raise _at_fault(error) from error
-    except (ComponentNameError, RefusedError) as error:
-        raise HopelessError(str(error)) from error
-    except Exception:  # noqa: BLE001, S110 - what may pass is measured, not judged
-        pass
-    return asking
 
 
 def _at_fault(error: BaseException) -> HopelessError:

@@ -27,7 +27,7 @@ class Crew(Protocol):
     @property
     def phase(self) -> str:
         """
-        Who is waited for before it can begin.
+        The workers that are awaited before the load begins.
         """
 
     @property
@@ -62,7 +62,7 @@ class Crew(Protocol):
         Have everybody go home.
 
         Args:
-            reason: Why. If left out, because the test is over.
+            reason: Why. If omitted, because the test is over.
         """
 
 

@@ -88,7 +88,7 @@ def environment_of(asking: Asking) -> Environment:
 
 def bare_environment() -> Environment:
     """
-    Make that of a process that will be told what to do: for users of either kind.
+    Make the environment of a process that takes orders, for users of either kind.
     """
     return Environment(user_classes=[Looping, Arriving], events=Events())
 

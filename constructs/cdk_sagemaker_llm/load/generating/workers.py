@@ -54,7 +54,7 @@ class _Master(runners.MasterRunner):
 
     def handle_message(self, client_id: str, msg: Message) -> None:
         """
-        Have a stranger who is too late go, instead of giving it a part of the users.
+        Send away a worker that joins too late, instead of giving it users.
         """
         there = sum(one.state != runners.STATE_MISSING for one in self.clients.all)
         if client_id in self.worker_indexes or there < self.most:
@@ -91,7 +91,7 @@ class Workers:
     @property
     def phase(self) -> str:
         """
-        Who is waited for before it can begin.
+        The workers that are awaited before the load begins.
         """
         if self._failure:
             raise HopelessError(self._failure)

@@ -45,7 +45,7 @@ def work(
 
         within: For how many seconds it is waited for.
 
-        tell: What is told that this process has joined. If left out, nothing.
+        tell: What is told that this process has joined. If omitted, nothing.
     """
     runners.WORKER_REPORT_INTERVAL = 1.0
     # It tries once, and again so often.

@@ -1,5 +1,6 @@
 """
-The copies of models in a fleet: placed, started, served from, taken out of service.
+The copies of models in a fleet: placed, started, served from, moved together so that
+instances can go, and taken out of service.
 """
 
 from __future__ import annotations
@@ -24,23 +25,78 @@ from cdk_sagemaker_llm.simulation.fleet.racks import Racks
 from cdk_sagemaker_llm.simulation.fleet.times import FleetTimes, Seconds, seconds
 
 
-@dataclass(eq=False, kw_only=True, slots=True)
-class Work:
+class Consolidation:
     """
-    A model in a fleet: how many copies are wanted, and those there are.
+    The CONSOLIDATION strategy of managed instance scaling.
+
+    A copy serves in its new place before it leaves the old one.
     """
 
-    name: str
-    needs: Needs
-    desired: int
-    start: Seconds
-    image: str
-    placement: Strategy
-    is_ready: bool
-    copies: list[Copy] = field(default_factory=list)
-    refusal: str | None = None
-    # Copies failed: no more are started until it is tried again.
-    is_held: bool = False
+    def __init__(
+        self, journal: Journal, racks: Racks, copies: Copies, policy: ScaleIn | None
+    ) -> None:
+        self._journal = journal
+        self._racks = racks
+        self._copies = copies
+        consolidates = policy is not None and policy.strategy == "CONSOLIDATION"
+        self._policy = policy if consolidates else None
+        self._planned: Planned | None = None
+        # Instances whose copies are on their way to others.
+        self._emptying: list[Instance] = []
+
+    def look(self) -> None:
+        """
+        Look for instances to free when nothing has changed for the cooldown.
+        """
+        if self._policy is None:
+            return
+        if self._planned is not None:
+            self._planned.cancel()
+        self._planned = self._journal.timeline.after(
+            self._policy.cooldown, self._consolidate
+        )
+
+    def cancel(self) -> None:
+        """
+        Leave copies where they are: something else is wanted now.
+        """
+        for instance in self._emptying:
+            if instance.state == "leaving":
+                instance.state = "running"
+        self._emptying = []
+        for instance in self._racks.instances[:]:
+            for copy in instance.copies[:]:
+                if copy.replaces is not None:
+                    self._copies.take(copy, "not moved after all")
+
+    def _consolidate(self) -> None:
+        self._planned = None
+        if self._policy is None or not self._copies.is_settled():
+            return
+        self._emptying = []
+        racks = self._racks
+        frees = {i: i.free for i in racks.usable if i.copies}
+        step = min(self._policy.maximum_step, racks.running - racks.minimum)
+        for instance in sorted(racks.usable, key=lambda i: len(i.copies)):
+            if len(self._emptying) < step:
+                self._empty(instance, frees)
+
+    def _empty(
+        self, instance: Instance, frees: dict[Instance, Capacity | None]
+    ) -> None:
+        others = {i: free for i, free in frees.items() if i is not instance}
+        moves = moves_off(instance, others)
+        if moves is None or any(c.replaces is not None for c in instance.copies):
+            return
+        frees.pop(instance, None)
+        frees.update(others)
+        self._emptying.append(instance)
+        if not instance.copies:
+            self._copies.dismiss(instance, "consolidated")
+            return
+        instance.state = "leaving"
+        for copy, other in moves:
+            self._copies.put(copy.name, other, copy)
 
 
 class Copies:
@@ -86,7 +142,7 @@ class Copies:
         Tell whether nothing is under way.
 
         Args:
-            name: Of one model. If left out, of all of them and the instances.
+            name: Of one model. If omitted, of all of them and the instances.
         """
         copies = [
             copy
@@ -226,75 +282,20 @@ class Copies:
         self._changes()
 
 
-class Consolidation:
+@dataclass(eq=False, kw_only=True, slots=True)
+class Work:
     """
-    The CONSOLIDATION strategy of managed instance scaling.
-
-    A copy serves in its new place before it leaves the old one.
+    A model in a fleet: how many copies are wanted, and those there are.
     """
 
-    def __init__(
-        self, journal: Journal, racks: Racks, copies: Copies, policy: ScaleIn | None
-    ) -> None:
-        self._journal = journal
-        self._racks = racks
-        self._copies = copies
-        wanted = policy is not None and policy.strategy == "CONSOLIDATION"
-        self._policy = policy if wanted else None
-        self._planned: Planned | None = None
-        # Instances whose copies are on their way to others.
-        self._emptying: list[Instance] = []
-
-    def look(self) -> None:
-        """
-        Look for instances to free when nothing has changed for the cooldown.
-        """
-        if self._policy is None:
-            return
-        if self._planned is not None:
-            self._planned.cancel()
-        self._planned = self._journal.timeline.after(
-            self._policy.cooldown, self._consolidate
-        )
-
-    def cancel(self) -> None:
-        """
-        Leave copies where they are: something else is wanted now.
-        """
-        for instance in self._emptying:
-            if instance.state == "leaving":
-                instance.state = "running"
-        self._emptying = []
-        for instance in self._racks.instances[:]:
-            for copy in instance.copies[:]:
-                if copy.replaces is not None:
-                    self._copies.take(copy, "not moved after all")
-
-    def _consolidate(self) -> None:
-        self._planned = None
-        if self._policy is None or not self._copies.is_settled():
-            return
-        self._emptying = []
-        racks = self._racks
-        frees = {i: i.free for i in racks.usable if i.copies}
-        step = min(self._policy.maximum_step, racks.running - racks.minimum)
-        for instance in sorted(racks.usable, key=lambda i: len(i.copies)):
-            if len(self._emptying) < step:
-                self._empty(instance, frees)
-
-    def _empty(
-        self, instance: Instance, frees: dict[Instance, Capacity | None]
-    ) -> None:
-        others = {i: free for i, free in frees.items() if i is not instance}
-        moves = moves_off(instance, others)
-        if moves is None or any(c.replaces is not None for c in instance.copies):
-            return
-        frees.pop(instance, None)
-        frees.update(others)
-        self._emptying.append(instance)
-        if not instance.copies:
-            self._copies.dismiss(instance, "consolidated")
-            return
-        instance.state = "leaving"
-        for copy, other in moves:
-            self._copies.put(copy.name, other, copy)
+    name: str
+    needs: Needs
+    desired: int
+    start: Seconds
+    image: str
+    placement: Strategy
+    is_ready: bool
+    copies: list[Copy] = field(default_factory=list)
+    refusal: str | None = None
+    # Copies failed: no more are started until it is tried again.
+    is_held: bool = False

@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.simulation.fleet.parts import (
     unlimited,
 )
 from cdk_sagemaker_llm.simulation.fleet.placing import (
-    NO_ROOM,
+    NO_ROOM_FOR_COPY,
     Strategy,
     choose,
     new_place,
@@ -53,29 +53,29 @@ class Fleet:
 
         instances: How many there are at first.
 
-        minimum: How many there are at least. If left out, as many as at first.
+        minimum: How many there are at least. If omitted, as many as at first.
 
-        maximum: How many there are at most. If left out, as many as at first.
+        maximum: How many there are at most. If omitted, as many as at first.
 
         managed: Whether copies bring instances along and take them with them.
-            If left out, there are as many as ``set_instances`` says.
+            If omitted, there are as many as ``set_instances`` says.
 
-        times: How long things take. If left out, the defaults of ``FleetTimes``.
+        times: How long things take. If omitted, the defaults of ``FleetTimes``.
 
         scale_in: The policy of managed instance scaling.
-            If left out, instances without copies go after ``times.release``.
+            If omitted, instances without copies go after ``times.release``.
 
         capacity: How many instances of a type the region gives this fleet in all.
-            If left out, there is no end of them.
+            If omitted, there is no end of them.
 
         provision_timeout: How many seconds to wait for capacity.
-            If left out, it is ``times.refusal``.
+            If omitted, it is ``times.refusal``.
 
-        trouble: What keeps a copy from serving. If left out, nothing does.
+        trouble: What keeps a copy from serving. If omitted, nothing does.
 
-        ready: Whether the first instances run already. If left out, they are asked for.
+        ready: Whether the first instances run already. If omitted, they are asked for.
 
-        listener: Who is told what happens. If left out, nobody is.
+        listener: Who is told what happens. If omitted, nobody is.
     """
 
     def __init__(
@@ -220,16 +220,16 @@ class Fleet:
             copies: How many copies; of no effect without needs.
 
             start: Seconds from a container with its image until it serves.
-                If left out, it is ``times.model_start``.
+                If omitted, it is ``times.model_start``.
 
             image: What is pulled once for each instance.
-                If left out, all models here have the same.
+                If omitted, all models here have the same.
 
             placement: ``SPREAD`` to keep copies apart.
-                If left out, the first instance with room is taken.
+                If omitted, the first instance with room is taken.
 
             ready: Whether copies that find an instance that runs serve at once.
-                If left out, they start.
+                If omitted, they start.
 
         Raises:
             ValueError: If the name is taken.
@@ -293,7 +293,7 @@ class Fleet:
         Try again what was refused or failed.
 
         Args:
-            name: Of which model. If left out, it is all of them.
+            name: Of which model. If omitted, it is all of them.
         """
         self._racks.refusal = None
         for work in self._works.values():
@@ -338,7 +338,7 @@ class Fleet:
         Tell whether nothing is under way.
 
         Args:
-            name: Of one model. If left out, of all of them and the instances.
+            name: Of one model. If omitted, of all of them and the instances.
         """
         return self._copies.is_settled(name)
 
@@ -366,7 +366,7 @@ class Fleet:
         Return why copies that are wanted are not there; ``None`` if none is missing.
 
         Args:
-            name: Of one model. If left out, it is why instances are not there.
+            name: Of one model. If omitted, it is why instances are not there.
         """
         if name is None:
             return self._racks.refusal
@@ -388,17 +388,17 @@ class Fleet:
             return None
         size = f"{len(racks.usable)} x {self.instance_type}"
         limits = "; ".join(short)
-        return f"{NO_ROOM} On {size} (at most {racks.maximum}): {limits}."
+        return f"{NO_ROOM_FOR_COPY} On {size} (at most {racks.maximum}): {limits}."
 
     def scalable_copies(self, name: str) -> ScalableCopies:
         """
-        Return what scales the copies of a model.
+        Return the scalable target of a model's copies.
         """
         return ScalableCopies(self, name)
 
     def scalable_instances(self) -> ScalableInstances:
         """
-        Return what scales the instances.
+        Return the scalable target of the instances.
         """
         return ScalableInstances(self)
 
@@ -453,7 +453,7 @@ class Fleet:
                 self._racks.instances, work.name, work.needs, work.placement
             ) or self._more(work)
             if instance is None:
-                work.refusal = self._racks.refusal or NO_ROOM
+                work.refusal = self._racks.refusal or NO_ROOM_FOR_COPY
                 break
             self._copies.put(work.name, instance)
             if work.is_held:

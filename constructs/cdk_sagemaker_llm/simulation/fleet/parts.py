@@ -1,5 +1,6 @@
 """
-What a fleet is made of: pools, instances, copies, and the log of its steps.
+What a fleet is made of: pools, instances and copies, and the log of its steps with the
+clock that it is kept by.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Pool:
     Args:
         instance_type: The API's name.
 
-        priority: Lower comes first. If left out, it is 1.
+        priority: Lower comes first. If omitted, it is 1.
     """
 
     instance_type: str
@@ -51,10 +52,10 @@ class ScaleIn:
             moves copies together to have more of those.
 
         maximum_step: How many instances one consolidation frees at most.
-            If left out, it is 1.
+            If omitted, it is 1.
 
         cooldown: Seconds after the last change before consolidation is looked at.
-            If left out, it is 1200.
+            If omitted, it is 1200.
 
     Raises:
         ValueError: If the service would not take it.
@@ -73,6 +74,133 @@ class ScaleIn:
             raise ValueError(f"cooldown must be 300 to 86400, got {self.cooldown}")
         if not 1 <= self.maximum_step <= _MOST_AT_A_TIME:
             raise ValueError(f"maximum_step must be 1 to 100, got {self.maximum_step}")
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """
+    What keeps a copy from ever serving, and when that shows.
+
+    Args:
+        after: Seconds after its container began to start.
+
+        why: The service's words.
+    """
+
+    after: float
+    why: str
+
+
+def unlimited(instance_type: str, time: float) -> float:  # noqa: ARG001 - an Available
+    """
+    Have as many instances of any type as one asks for.
+    """
+    return math.inf
+
+
+def needs_on(needs: Needs, instance_type: str) -> ResourceRequirements | None:
+    """
+    Return the resources that a copy reserves on a type; ``None`` for a whole instance.
+
+    Of several specifications the first one stands for a type that none is for.
+    """
+    if not isinstance(needs, Mapping):
+        return needs
+    return needs.get(instance_type) or next(iter(needs.values()))
+
+
+def has_room(free: Capacity | None, needs: ResourceRequirements | None) -> bool:
+    """
+    Tell whether one more copy fits.
+    """
+    return free is None or needs is None or not free.limits_for(needs)
+
+
+class Journal:
+    """
+    Where the parts of a fleet note what they do and plan what comes.
+    """
+
+    def __init__(self, timeline: Timeline, listener: Listener) -> None:
+        self.timeline = timeline
+        self.listener = listener
+        self.log: list[Step] = []
+
+    @property
+    def now(self) -> float:
+        """
+        The time.
+        """
+        return self.timeline.now
+
+    def note(self, what: str, before: int, after: int, why: str) -> None:
+        """
+        Add a line to the log.
+        """
+        self.log.append(Step(self.timeline.now, what, before, after, why))
+
+    def later(self, delay: float, action: Action) -> Planned | None:
+        """
+        Plan an action; what takes no time is done before this returns.
+        """
+        if delay > 0:
+            return self.timeline.after(delay, action)
+        action()
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """
+    One line of a fleet's log: at this time, what, from how many to how many, and why.
+    """
+
+    time: float
+    what: str
+    before: int
+    after: int
+    why: str
+
+
+class Listener:
+    """
+    What a fleet tells as it happens; each does nothing unless it is overridden.
+    """
+
+    def copy_serving(self, copy: Copy) -> None:
+        """
+        A copy takes requests from now on.
+        """
+
+    def copy_leaving(self, copy: Copy) -> None:
+        """
+        A copy takes no more requests, and finishes those it has.
+        """
+
+    def copy_gone(self, copy: Copy) -> None:
+        """
+        A copy has ended.
+        """
+
+    def copy_failed(self, copy: Copy, why: str) -> None:
+        """
+        A copy never came to serve.
+        """
+
+    def instance_running(self, instance: Instance) -> None:
+        """
+        An instance is there, and paid for.
+        """
+
+    def instance_gone(self, instance: Instance) -> None:
+        """
+        An instance was let go.
+        """
+
+    def changed(self) -> None:
+        """
+        Something of the above, or of what is wanted, is different now.
+        """
 
 
 @dataclass(eq=False, slots=True)
@@ -135,140 +263,13 @@ class Copy:
         return self.state in {"waiting", "starting", "serving"}
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """
-    What keeps a copy from ever serving, and when that shows.
-
-    Args:
-        after: Seconds after its container began to start.
-
-        why: The service's words.
-    """
-
-    after: float
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """
-    One line of a fleet's log: at this time, what, from how many to how many, and why.
-    """
-
-    time: float
-    what: str
-    before: int
-    after: int
-    why: str
-
-
-class Listener:
-    """
-    What a fleet tells as it happens; each does nothing unless it is overridden.
-    """
-
-    def copy_serving(self, copy: Copy) -> None:
-        """
-        A copy takes requests from now on.
-        """
-
-    def copy_leaving(self, copy: Copy) -> None:
-        """
-        A copy takes no more requests, and finishes those it has.
-        """
-
-    def copy_gone(self, copy: Copy) -> None:
-        """
-        A copy has ended.
-        """
-
-    def copy_failed(self, copy: Copy, why: str) -> None:
-        """
-        A copy never came to serve.
-        """
-
-    def instance_running(self, instance: Instance) -> None:
-        """
-        An instance is there, and paid for.
-        """
-
-    def instance_gone(self, instance: Instance) -> None:
-        """
-        An instance was let go.
-        """
-
-    def changed(self) -> None:
-        """
-        Something of the above, or of what is wanted, is different now.
-        """
-
-
-def unlimited(instance_type: str, time: float) -> float:  # noqa: ARG001 - an Available
-    """
-    Have as many instances of any type as one asks for.
-    """
-    return math.inf
-
-
 @functools.cache
 def nameplate(instance_type: str) -> Capacity | None:
     """
-    Return what a new instance has; ``None`` for types outside the catalogue.
+    Return the resources of a new instance; ``None`` for types outside the catalogue.
     """
     # The catalogue holds accelerated types; a fleet of others is not measured.
     try:
         return Capacity.of(find_instance_type(instance_type))
     except ValueError:
-        return None
-
-
-def needs_on(needs: Needs, instance_type: str) -> ResourceRequirements | None:
-    """
-    Return what a copy reserves on a type; ``None`` for a whole instance.
-
-    Of several specifications the first one stands for a type that none is for.
-    """
-    if not isinstance(needs, Mapping):
-        return needs
-    return needs.get(instance_type) or next(iter(needs.values()))
-
-
-def has_room(free: Capacity | None, needs: ResourceRequirements | None) -> bool:
-    """
-    Tell whether one more copy fits.
-    """
-    return free is None or needs is None or not free.limits_for(needs)
-
-
-class Journal:
-    """
-    Where the parts of a fleet note what they do and plan what comes.
-    """
-
-    def __init__(self, timeline: Timeline, listener: Listener) -> None:
-        self.timeline = timeline
-        self.listener = listener
-        self.log: list[Step] = []
-
-    @property
-    def now(self) -> float:
-        """
-        The time.
-        """
-        return self.timeline.now
-
-    def note(self, what: str, before: int, after: int, why: str) -> None:
-        """
-        Add a line to the log.
-        """
-        self.log.append(Step(self.timeline.now, what, before, after, why))
-
-    def later(self, delay: float, action: Action) -> Planned | None:
-        """
-        Plan an action; what takes no time is done before this returns.
-        """
-        if delay > 0:
-            return self.timeline.after(delay, action)
-        action()
         return None

@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.simulation.fleet.parts import (
 
 Strategy = Literal["BINPACK", "SPREAD"]
 
-NO_ROOM = (
+NO_ROOM_FOR_COPY = (
     "There is not enough hardware resources on the instances for this endpoint to "
     "create a copy of the inference component."
 )

@@ -98,7 +98,7 @@ class Racks:
             why: For the log.
 
             kinds: The types that will do, the best one first.
-                If left out, any of the pools will.
+                If omitted, any of the pools will.
 
         Returns:
             The instance, which has yet to come; ``None`` if it is refused at once.

@@ -73,25 +73,25 @@ class FleetTimes:
 
     Args:
         provision: From asking for an instance until it runs.
-            If left out, it is 201, from figures of AWS.
+            If omitted, it is 201, from figures of AWS.
 
         image_pull: The first copy of an image on an instance waits for it.
-            If left out, it is 213, from figures of AWS; 333 on an ml.g6.2xlarge.
+            If omitted, it is 213, from figures of AWS; 333 on an ml.g6.2xlarge.
 
         model_start: From a container with its image until it serves.
-            If left out, it is 120, which is assumed; ``start_seconds`` estimates it.
+            If omitted, it is 120, which is assumed; ``start_seconds`` estimates it.
 
         drain: From a copy leaving service until it is gone.
-            If left out, it is 30, the time a container has after SIGTERM.
+            If omitted, it is 30, the time a container has after SIGTERM.
 
         release: An instance without copies is let go after this.
-            If left out, it is 720, measured on an ml.g5.xlarge.
+            If omitted, it is 720, measured on an ml.g5.xlarge.
 
         refusal: Until the service says that it has no capacity.
-            If left out, it is 1860, as reported for a variant of one type.
+            If omitted, it is 1860, as reported for a variant of one type.
 
         retry: Until what was refused or failed is tried again; never for 0.
-            If left out, it is 300, which is assumed.
+            If omitted, it is 300, which is assumed.
 
     Raises:
         ValueError: If one is negative.
@@ -115,12 +115,12 @@ class FleetTimes:
         """
         for own in fields(self):
             value = getattr(self, own.name)
-            given = (
+            times = (
                 [value.otherwise, *value.types.values()]
                 if isinstance(value, ByType)
                 else [value]
             )
-            for one in given:
+            for one in times:
                 if not one >= 0:
                     raise ValueError(f"{own.name} must be at least 0, got {one}")
 
@@ -160,6 +160,6 @@ def start_seconds(weight_bytes: float, *, source: str = "hub") -> float:
     Args:
         weight_bytes: What is downloaded.
 
-        source: ``hub`` for the Hugging Face Hub or ``s3``. If left out, it is the Hub.
+        source: ``hub`` for the Hugging Face Hub or ``s3``. If omitted, it is the Hub.
     """
     return _ENGINE_START + weight_bytes / _BYTES_PER_SECOND[source]

@@ -1,5 +1,6 @@
 """
-The report of a run: what was refused and why, and where the time went.
+The report of a run: what was refused and why, where the time went, how models went to
+sleep and woke.
 """
 
 from __future__ import annotations
@@ -37,24 +38,12 @@ _NOT_SCALED = {
     ),
 }
 
-_MINUTE = 60.0
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 # Beside what is computed; measured by others on one ml.g5.xlarge in July 2026.
 _MEASURED_TO_ZERO = (
     "on an ml.g5.xlarge 11 min were measured from idle to 0 copies, and 12 more to 0 "
     "instances (July 2026)"
 )
-
-_WORDS_MINUTE, _HOUR, _DAY = 60, 3600, 86400
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """
-    Some sentences about one thing.
-    """
-
-    title: str
-    sentences: tuple[str, ...]
 
 
 def report(
@@ -69,7 +58,7 @@ def report(
         outcome: What came of it.
 
         notes: What was assumed or estimated.
-            If left out, it is what the outcome says of it.
+            If omitted, it is what the outcome says of it.
     """
     sections = []
     for workload in scenario.workloads:
@@ -82,11 +71,107 @@ def report(
             (f"What held scaling up{of}", _held_up(outcome, workload)),
             (f"Waking and sleeping{of}", to_zero_and_back(scenario, outcome, workload)),
         )
-        sections += [Section(title, tuple(said)) for title, said in parts]
+        sections += [Section(title, tuple(sentences)) for title, sentences in parts]
     sections.append(Section("Instances", tuple(_instances(outcome))))
     assumed = outcome.notes if notes is None else notes
     sections.append(Section("Assumed or estimated", tuple(assumed)))
     return [section for section in sections if section.sentences]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """
+    Some sentences about one thing.
+    """
+
+    title: str
+    sentences: tuple[str, ...]
+
+
+def to_zero_and_back(
+    scenario: Scenario, outcome: Outcome, workload: Workload
+) -> Iterator[str]:
+    """
+    Say when there was nothing, what brought it back, and who was refused meanwhile.
+    """
+    series = outcome.workloads[workload.name]
+    begin = outcome.start.timestamp()
+    done = [o for o in outcome.activities.get(workload.name, ()) if not o.not_scaled]
+    slept = [one for one in done if one.after == 0]
+    woken = [one for one in done if one.before == 0 and one.is_out]
+    if slept:
+        yield from _slept(outcome, slept[0], begin)
+    if woken:
+        way = way_of(scenario, outcome, workload, woken[0])
+        why = "were refused" if workload.at_once is None else "waited"
+        yield _woken(way, series, why)
+    elif slept:
+        yield from _never_woken(series, slept[0].time - begin)
+    if len(slept) > 1:
+        yield (
+            f"0 copies were asked for {count(len(slept), 'time')} in all, and it was "
+            f"woken {count(len(woken), 'time')}"
+        )
+
+
+def coming(way: Way, serving: float) -> str:
+    """
+    Say where the time went from a decision until a new copy served.
+    """
+    parts = []
+    begin = way.decided
+    if way.running is not None and way.running <= serving:
+        parts.append(f"{span(way.running - begin)} until the instance ran")
+        begin = way.running
+    model = min(way.model, serving - begin)
+    if serving - begin - model >= 1:
+        parts.append(f"{span(serving - begin - model)} until its image was there")
+    parts.append(f"{span(model)} until the model had started")
+    return ", ".join(parts)
+
+
+def moment(seconds: float) -> str:
+    """
+    Write a moment since the start: ``1:05:30``, and days where there are any.
+    """
+    whole = round(seconds)
+    days, rest = divmod(whole, _DAY)
+    hours, rest = divmod(rest, _HOUR)
+    minutes, left = divmod(rest, _MINUTE)
+    clock = f"{hours}:{minutes:02}:{left:02}"
+    return f"day {days + 1}, {clock}" if days else clock
+
+
+def span(seconds: float) -> str:
+    """
+    Write how long something took.
+    """
+    if seconds < _MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < 2 * _HOUR:
+        return f"{seconds / _MINUTE:.1f} min"
+    return f"{seconds / _HOUR:.1f} h"
+
+
+def count(number: float, what: str, several: str = "") -> str:
+    """
+    Write how many there are of something, whose plural ends in s or is given.
+    """
+    text = f"{number:,.0f}"
+    return f"{text} {what}" if text == "1" else f"{text} {several or what + 's'}"
+
+
+def share(part: float, whole: float) -> str:
+    """
+    Write a part in per cent; what is not all never reads as all, nor some as none.
+    """
+    if not whole:
+        return "none"
+    per_cent = 100 * part / whole
+    if 0 < per_cent < 0.05:  # noqa: PLR2004 - what would be rounded to 0 per cent
+        return "less than 0.1 %"
+    most = 99.9 if per_cent < 100 else per_cent  # noqa: PLR2004 - per cent
+    return f"{min(round(per_cent, 1), most):g} %"
 
 
 def _requests(series: Series, workload: Workload) -> Iterator[str]:
@@ -133,11 +218,6 @@ def _requests(series: Series, workload: Workload) -> Iterator[str]:
         )
 
 
-def _share(part: float, whole: float) -> str:
-    # Of the numbers as they are shown: in aggregate, they are none of whole requests.
-    return share(round(part), round(whole))
-
-
 def _ways(scenario: Scenario, outcome: Outcome, workload: Workload) -> Iterator[str]:
     grown = changes(outcome, workload, out=True)
     shrunk = changes(outcome, workload, out=False)
@@ -155,34 +235,6 @@ def _ways(scenario: Scenario, outcome: Outcome, workload: Workload) -> Iterator[
         yield "no policy scaled it in before the end"
 
 
-def _way_out(way: Way) -> Iterator[str]:
-    one = way.activity
-    yield (
-        f"the load was too high from {moment(way.breached)} on; the first scale-out, "
-        f"from {one.before} to {one.after}, was decided at {moment(way.decided)}, "
-        f"{span(way.decided - way.breached)} later: {span(way.counted)} are the points "
-        f"that its alarm wants, {span(way.read_late)} is how late the last of them "
-        "can be read"
-    )
-    if way.serving is None:
-        yield "no new copy served before the end"
-        return
-    yield (
-        f"then {coming(way, way.serving)}: the first new copy served at "
-        f"{moment(way.serving)}, {span(way.serving - way.breached)} after the load came"
-    )
-
-
-def _way_in(way: Way) -> str:
-    one = way.activity
-    return (
-        f"the load was low from {moment(way.breached)} on; the first scale-in, from "
-        f"{one.before} to {one.after}, was decided at {moment(way.decided)}, "
-        f"{span(way.decided - way.breached)} later: {span(way.counted)} of points and "
-        f"{span(way.read_late)} of delay"
-    )
-
-
 def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
     begin = outcome.start.timestamp()
     activities = outcome.activities.get(workload.name, ())
@@ -190,8 +242,8 @@ def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
         found = [one for one in activities if one.not_scaled == code]
         if found:
             since = found[0].time - begin
-            said = words.format(when=moment(since), count=found[0].after)
-            yield said + _of_which(outcome, workload, found[0], since)
+            sentence = words.format(when=moment(since), count=found[0].after)
+            yield sentence + _of_which(outcome, workload, found[0], since)
     if workload.suspended:
         yield f"of its scaling, {' and '.join(workload.suspended)} is suspended"
     yield from _cooldowns(outcome, workload)
@@ -213,71 +265,10 @@ def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
         )
 
 
-def _of_which(
-    outcome: Outcome, workload: Workload, activity: Activity, since: float
-) -> str:
-    """
-    Say how many served of the maximum: a load that few bear is none for all of them.
-    """
-    copies = outcome.workloads[workload.name].copies
-    served = copies[min(int(since // 60), len(copies) - 1)]
-    if activity.not_scaled != AT_MAXIMUM or served >= activity.after:
-        return ""
-    return f", of which {served:.0f} served by then"
-
-
-def _cooldowns(outcome: Outcome, workload: Workload) -> Iterator[str]:
-    lengths = {p.name: p for p in workload.policies if isinstance(p, TargetTracking)}
-    for out, word in ((True, "out"), (False, "in")):
-        done = changes(outcome, workload, out=out)
-        tracked = in_a_row([one for one in done if one.policy in lengths])
-        if len(tracked) <= 1:
-            continue
-        policy = lengths[tracked[0].policy]
-        length = policy.scale_out_cooldown if out else policy.scale_in_cooldown
-        over = tracked[-1].time - tracked[0].time
-        cost = cooled(tracked, length)
-        cooling = (
-            f", of which the cooldown of {length:g} s took {span(cost)}"
-            if cost
-            else f"; its cooldown of {length:g} s held nothing up"
-        )
-        yield (
-            f"scaling {word} took {len(tracked)} steps, from {tracked[0].before} to "
-            f"{tracked[-1].after}, over {span(over)}{cooling}"
-        )
-
-
 def _instances(outcome: Outcome) -> Iterator[str]:
     for kind, hours in outcome.instance_hours.items():
         most = max(outcome.instances.get(kind, [0.0]), default=0.0)
         yield f"{kind}: {hours:.2f} instance hours, at most {most:.0f} at once"
-
-
-def to_zero_and_back(
-    scenario: Scenario, outcome: Outcome, workload: Workload
-) -> Iterator[str]:
-    """
-    Say when there was nothing, what brought it back, and who was refused meanwhile.
-    """
-    series = outcome.workloads[workload.name]
-    begin = outcome.start.timestamp()
-    done = [o for o in outcome.activities.get(workload.name, ()) if not o.not_scaled]
-    slept = [one for one in done if one.after == 0]
-    woken = [one for one in done if one.before == 0 and one.is_out]
-    if slept:
-        yield from _slept(outcome, slept[0], begin)
-    if woken:
-        way = way_of(scenario, outcome, workload, woken[0])
-        why = "were refused" if workload.at_once is None else "waited"
-        yield _woken(way, series, why)
-    elif slept:
-        yield from _never_woken(series, slept[0].time - begin)
-    if len(slept) > 1:
-        yield (
-            f"0 copies were asked for {count(len(slept), 'time')} in all, and it was "
-            f"woken {count(len(woken), 'time')}"
-        )
 
 
 def _slept(outcome: Outcome, one: Activity, begin: float) -> Iterator[str]:
@@ -337,6 +328,74 @@ def _never_woken(series: Series, since: float) -> Iterator[str]:
         )
 
 
+def _share(part: float, whole: float) -> str:
+    # Of the numbers as they are shown: in aggregate, they are none of whole requests.
+    return share(round(part), round(whole))
+
+
+def _way_out(way: Way) -> Iterator[str]:
+    one = way.activity
+    yield (
+        f"the load was too high from {moment(way.breached)} on; the first scale-out, "
+        f"from {one.before} to {one.after}, was decided at {moment(way.decided)}, "
+        f"{span(way.decided - way.breached)} later: {span(way.counted)} are the points "
+        f"that its alarm wants, {span(way.read_late)} is how late the last of them "
+        "can be read"
+    )
+    if way.serving is None:
+        yield "no new copy served before the end"
+        return
+    yield (
+        f"then {coming(way, way.serving)}: the first new copy served at "
+        f"{moment(way.serving)}, {span(way.serving - way.breached)} after the load came"
+    )
+
+
+def _way_in(way: Way) -> str:
+    one = way.activity
+    return (
+        f"the load was low from {moment(way.breached)} on; the first scale-in, from "
+        f"{one.before} to {one.after}, was decided at {moment(way.decided)}, "
+        f"{span(way.decided - way.breached)} later: {span(way.counted)} of points and "
+        f"{span(way.read_late)} of delay"
+    )
+
+
+def _of_which(
+    outcome: Outcome, workload: Workload, activity: Activity, since: float
+) -> str:
+    """
+    Say how many served of the maximum: a load that few bear is none for all of them.
+    """
+    copies = outcome.workloads[workload.name].copies
+    served = copies[min(int(since // 60), len(copies) - 1)]
+    if activity.not_scaled != AT_MAXIMUM or served >= activity.after:
+        return ""
+    return f", of which {served:.0f} served by then"
+
+
+def _cooldowns(outcome: Outcome, workload: Workload) -> Iterator[str]:
+    lengths = {p.name: p for p in workload.policies if isinstance(p, TargetTracking)}
+    for out, word in ((True, "out"), (False, "in")):
+        done = changes(outcome, workload, out=out)
+        tracked = in_a_row([one for one in done if one.policy in lengths])
+        if len(tracked) <= 1:
+            continue
+        policy = lengths[tracked[0].policy]
+        length = policy.scale_out_cooldown if out else policy.scale_in_cooldown
+        over = tracked[-1].time - tracked[0].time
+        cost = cooled(tracked, length)
+        cooling = (
+            f", of which the cooldown of {length:g} s took {span(cost)}"
+            if cost
+            else f"; its cooldown of {length:g} s held nothing up"
+        )
+        yield (
+            f"scaling {word} took {len(tracked)} steps, from {tracked[0].before} to "
+            f"{tracked[-1].after}, over {span(over)}{cooling}"
+        )
+
+
 def _refused(series: Series, since: float, until: float | None) -> float:
     """
     Count who was refused, for want of a copy, in the minutes of some time.
@@ -344,63 +403,3 @@ def _refused(series: Series, since: float, until: float | None) -> float:
     last = None if until is None else math.ceil(until / _MINUTE)
     refused = series.refused.get("no capacity", ())
     return sum(refused[int(since // _MINUTE) : last])
-
-
-def coming(way: Way, serving: float) -> str:
-    """
-    Say where the time went from a decision until a new copy served.
-    """
-    parts = []
-    begin = way.decided
-    if way.running is not None and way.running <= serving:
-        parts.append(f"{span(way.running - begin)} until the instance ran")
-        begin = way.running
-    model = min(way.model, serving - begin)
-    if serving - begin - model >= 1:
-        parts.append(f"{span(serving - begin - model)} until its image was there")
-    parts.append(f"{span(model)} until the model had started")
-    return ", ".join(parts)
-
-
-def moment(seconds: float) -> str:
-    """
-    Write a moment since the start: ``1:05:30``, and days where there are any.
-    """
-    whole = round(seconds)
-    days, rest = divmod(whole, _DAY)
-    hours, rest = divmod(rest, _HOUR)
-    minutes, left = divmod(rest, _WORDS_MINUTE)
-    clock = f"{hours}:{minutes:02}:{left:02}"
-    return f"day {days + 1}, {clock}" if days else clock
-
-
-def span(seconds: float) -> str:
-    """
-    Write how long something took.
-    """
-    if seconds < _WORDS_MINUTE:
-        return f"{seconds:.0f} s"
-    if seconds < 2 * _HOUR:
-        return f"{seconds / _WORDS_MINUTE:.1f} min"
-    return f"{seconds / _HOUR:.1f} h"
-
-
-def count(number: float, what: str, several: str = "") -> str:
-    """
-    Write how many there are of something, whose plural ends in s or is given.
-    """
-    shown = f"{number:,.0f}"
-    return f"{shown} {what}" if shown == "1" else f"{shown} {several or what + 's'}"
-
-
-def share(part: float, whole: float) -> str:
-    """
-    Write a part in per cent; what is not all never reads as all, nor some as none.
-    """
-    if not whole:
-        return "none"
-    per_cent = 100 * part / whole
-    if 0 < per_cent < 0.05:  # noqa: PLR2004 - what would be rounded to 0 per cent
-        return "less than 0.1 %"
-    most = 99.9 if per_cent < 100 else per_cent  # noqa: PLR2004 - per cent
-    return f"{min(round(per_cent, 1), most):g} %"

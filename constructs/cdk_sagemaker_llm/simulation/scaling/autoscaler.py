@@ -1,5 +1,6 @@
 """
-One scalable target: its alarms, policies, schedules, cooldowns and bounds.
+One scalable target: its alarms, policies, schedules, cooldowns and bounds, and how much
+capacity a policy asks for.
 """
 
 from __future__ import annotations
@@ -36,53 +37,6 @@ _ASKED = 10.0
 _CHANGE = " "
 # Before the first moment at which a schedule may be due, that moment included.
 _HAIR = 1e-3
-
-
-class Scalable(Protocol):
-    """
-    What has a capacity: the instances of a variant, or the copies of a component.
-    """
-
-    @property
-    def desired(self) -> int:
-        """
-        The capacity that was asked for last.
-        """
-
-    @property
-    def running(self) -> int:
-        """
-        The capacity that serves now.
-        """
-
-    @property
-    def is_settled(self) -> bool:
-        """
-        Whether the service takes another change: none is under way.
-        """
-
-    def set_desired(self, count: int, cause: str) -> None:
-        """
-        Ask for a capacity.
-        """
-
-
-@dataclass(slots=True)
-class _Cooldown:
-    """
-    The time after a change: how long, and of a scale-out, where it started from.
-    """
-
-    length: float
-    activity: Activity
-    base: int = 0
-
-    def lasts(self, now: float) -> bool:
-        """
-        Tell whether it is on; it begins when the change is done.
-        """
-        done = self.activity.completed
-        return done is None or now < done + self.length
 
 
 class Autoscaler:
@@ -270,13 +224,13 @@ class Autoscaler:
             self._open.completed = self._timeline.now
             self._open = None
 
-    def _activity(self, policy: Policy, alarm: Alarm, wanted: int) -> Activity:
+    def _activity(self, policy: Policy, alarm: Alarm, target: int) -> Activity:
         rule = alarm.rule
         late = self._delays.of(rule.query)
         return Activity(
             time=self._timeline.now,
             before=self._scalable.desired,
-            after=self.bounds.clamp(wanted),
+            after=self.bounds.clamp(target),
             policy=policy.name,
             cause=f"monitor alarm {rule.name} in state ALARM triggered policy "
             f"{policy.name}",
@@ -398,6 +352,35 @@ class Autoscaler:
         self._schedule(action, 0.0)
 
 
+class Scalable(Protocol):
+    """
+    What has a capacity: the instances of a variant, or the copies of a component.
+    """
+
+    @property
+    def desired(self) -> int:
+        """
+        The capacity that was asked for last.
+        """
+
+    @property
+    def running(self) -> int:
+        """
+        The capacity that serves now.
+        """
+
+    @property
+    def is_settled(self) -> bool:
+        """
+        Whether the service takes another change: none is under way.
+        """
+
+    def set_desired(self, count: int, cause: str) -> None:
+        """
+        Ask for a capacity.
+        """
+
+
 def alarms_of(policy: Policy) -> Sequence[AlarmRule]:
     """
     Return the alarms whose action a policy is.
@@ -407,9 +390,14 @@ def alarms_of(policy: Policy) -> Sequence[AlarmRule]:
     return [policy.alarm]
 
 
-def _is_low(policy: Policy, alarm: Alarm) -> bool:
-    low = policy.low if isinstance(policy, TargetTracking) else None
-    return low is not None and alarm.rule.name == low.name
+def tracked_down(policy: TargetTracking, value: float, running: int) -> int:
+    """
+    Return the capacity after a scale-in: one less, and never too few for the target.
+
+    AWS says that it "scales in more gradually" and publishes no amount; one at a time
+    is the most cautious reading.
+    """
+    return max(running - 1, tracked_up(policy, value, running))
 
 
 def tracked_up(policy: TargetTracking, value: float, running: int) -> int:
@@ -421,16 +409,6 @@ def tracked_up(policy: TargetTracking, value: float, running: int) -> int:
     """
     # A hair of rounding must not ask for one more.
     return math.ceil(round(running * value / policy.target, 9))
-
-
-def tracked_down(policy: TargetTracking, value: float, running: int) -> int:
-    """
-    Return the capacity after a scale-in: one less, and never too few for the target.
-
-    AWS says that it "scales in more gradually" and publishes no amount; one at a time
-    is the most cautious reading.
-    """
-    return max(running - 1, tracked_up(policy, value, running))
 
 
 def stepped(policy: StepScaling, value: float, capacity: int) -> int:
@@ -446,6 +424,29 @@ def stepped(policy: StepScaling, value: float, capacity: int) -> int:
     if policy.adjustment_type == "PercentChangeInCapacity":
         change = _percent(policy, change, capacity)
     return max(0, capacity + int(change))
+
+
+@dataclass(slots=True)
+class _Cooldown:
+    """
+    The time after a change: how long, and of a scale-out, where it started from.
+    """
+
+    length: float
+    activity: Activity
+    base: int = 0
+
+    def lasts(self, now: float) -> bool:
+        """
+        Tell whether it is on; it begins when the change is done.
+        """
+        done = self.activity.completed
+        return done is None or now < done + self.length
+
+
+def _is_low(policy: Policy, alarm: Alarm) -> bool:
+    low = policy.low if isinstance(policy, TargetTracking) else None
+    return low is not None and alarm.rule.name == low.name
 
 
 def _step(policy: StepScaling, distance: float) -> StepAdjustment:

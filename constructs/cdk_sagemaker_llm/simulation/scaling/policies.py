@@ -1,5 +1,6 @@
 """
-What a scalable target is told: bounds, policies and scheduled actions.
+What a scalable target is told: bounds, policies and scheduled actions; and what
+Application Auto Scaling did of it and did not do, in its own words.
 """
 
 from __future__ import annotations
@@ -54,31 +55,6 @@ class Bounds:
         return max(self.minimum, min(self.maximum, count))
 
 
-class Side(NamedTuple):
-    """
-    When one of the two alarms of target tracking goes off.
-    """
-
-    comparison: str
-    threshold: float
-    points: int
-
-
-def high_side(target: float) -> Side:
-    """
-    Return when the alarm goes off that adds capacity.
-    """
-    return Side("GreaterThanThreshold", target, _HIGH_POINTS)
-
-
-def low_side(target: float, period: int) -> Side:
-    """
-    Return when the alarm goes off that takes capacity away.
-    """
-    points = _LOW_MINUTES * _MINUTE // period
-    return Side("LessThanThreshold", _LOW_SHARE * target, points)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TargetTracking:
     """
@@ -99,7 +75,7 @@ class TargetTracking:
         disable_scale_in: Whether it never takes capacity away.
 
         alarm_names:
-            The names of its alarms, the high one first. If left out, they are made
+            The names of its alarms, the high one first. If omitted, they are made
             of the policy's name.
     """
 
@@ -161,6 +137,73 @@ class TargetTracking:
         return self.alarm_names or (f"{stem}-AlarmHigh", f"{stem}-AlarmLow")
 
 
+def high_side(target: float) -> Side:
+    """
+    Return when the alarm goes off that adds capacity.
+    """
+    return Side("GreaterThanThreshold", target, _HIGH_POINTS)
+
+
+def low_side(target: float, period: int) -> Side:
+    """
+    Return when the alarm goes off that takes capacity away.
+    """
+    points = _LOW_MINUTES * _MINUTE // period
+    return Side("LessThanThreshold", _LOW_SHARE * target, points)
+
+
+class Side(NamedTuple):
+    """
+    When one of the two alarms of target tracking goes off.
+    """
+
+    comparison: str
+    threshold: float
+    points: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepScaling:
+    """
+    Change capacity by steps while an alarm lasts.
+
+    Args:
+        name: The policy's name.
+
+        alarm: The alarm whose action it is.
+
+        adjustments: The steps.
+
+        adjustment_type: ``ChangeInCapacity``, ``PercentChangeInCapacity`` or
+            ``ExactCapacity``.
+
+        cooldown: Seconds.
+
+        minimum_magnitude: The least change by per cent. If omitted, one.
+    """
+
+    name: str
+    alarm: AlarmRule
+    adjustments: tuple[StepAdjustment, ...]
+    adjustment_type: str = "ChangeInCapacity"
+    cooldown: float = 300.0
+    minimum_magnitude: int | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Refuse an adjustment type that does not exist.
+        """
+        if self.adjustment_type not in _ADJUSTMENTS:
+            raise ValueError(
+                f"adjustment_type of policy {self.name} must be one of "
+                f"{', '.join(_ADJUSTMENTS)}, got {self.adjustment_type!r}"
+            )
+        _check_cooldown("cooldown", self.name, self.cooldown)
+
+
+Policy = TargetTracking | StepScaling
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepAdjustment:
     """
@@ -194,45 +237,6 @@ class StepAdjustment:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StepScaling:
-    """
-    Change capacity by steps while an alarm lasts.
-
-    Args:
-        name: The policy's name.
-
-        alarm: The alarm whose action it is.
-
-        adjustments: The steps.
-
-        adjustment_type: ``ChangeInCapacity``, ``PercentChangeInCapacity`` or
-            ``ExactCapacity``.
-
-        cooldown: Seconds.
-
-        minimum_magnitude: The least change by per cent. If left out, one.
-    """
-
-    name: str
-    alarm: AlarmRule
-    adjustments: tuple[StepAdjustment, ...]
-    adjustment_type: str = "ChangeInCapacity"
-    cooldown: float = 300.0
-    minimum_magnitude: int | None = None
-
-    def __post_init__(self) -> None:
-        """
-        Refuse an adjustment type that does not exist.
-        """
-        if self.adjustment_type not in _ADJUSTMENTS:
-            raise ValueError(
-                f"adjustment_type of policy {self.name} must be one of "
-                f"{', '.join(_ADJUSTMENTS)}, got {self.adjustment_type!r}"
-            )
-        _check_cooldown("cooldown", self.name, self.cooldown)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ScheduledAction:
     """
     Other bounds from a moment on.
@@ -244,13 +248,13 @@ class ScheduledAction:
 
         time_zone: The zone of cron and at, such as ``Europe/Berlin``.
 
-        minimum: The new minimum. If left out, it stays.
+        minimum: The new minimum. If omitted, it stays.
 
-        maximum: The new maximum. If left out, it stays.
+        maximum: The new maximum. If omitted, it stays.
 
-        start: Not before this moment. If left out, at once.
+        start: Not before this moment. If omitted, at once.
 
-        end: Not after this moment. If left out, for ever.
+        end: Not after this moment. If omitted, for ever.
     """
 
     name: str
@@ -279,14 +283,6 @@ class ScheduledAction:
                 f"scheduled action {self.name} must have 0 <= minimum <= maximum, got "
                 f"minimum={self.minimum} and maximum={self.maximum}"
             )
-
-
-def _check_cooldown(name: str, policy: str, cooldown: float) -> None:
-    if not cooldown >= 0:
-        raise ValueError(f"{name} of policy {policy} must be 0 or more, got {cooldown}")
-
-
-Policy = TargetTracking | StepScaling
 
 
 @dataclass(slots=True, kw_only=True)
@@ -333,3 +329,8 @@ class Activity:
         Whether it added capacity.
         """
         return self.after > self.before
+
+
+def _check_cooldown(name: str, policy: str, cooldown: float) -> None:
+    if not cooldown >= 0:
+        raise ValueError(f"{name} of policy {policy} must be 0 or more, got {cooldown}")

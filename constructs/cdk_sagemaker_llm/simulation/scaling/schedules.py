@@ -2,7 +2,8 @@
 When scheduled actions happen: ``cron(...)``, ``rate(...)`` and ``at(...)``.
 
 The service's cron has six fields: minutes, hours, day of month, month, day of week
-(1 is Sunday) and year (docs: scheduled-scaling-using-cron-expressions).
+(1 is Sunday) and year (docs: scheduled-scaling-using-cron-expressions). Its days that
+are no numbers, ``L``, ``LW``, ``15W``, ``6L`` and ``6#3``, are those of Quartz.
 """
 
 from __future__ import annotations
@@ -32,31 +33,6 @@ _LAST = re.compile(r"([1-7]|[A-Z]{3})L")
 _NTH = re.compile(r"([1-7]|[A-Z]{3})#([1-5])")
 _WEEK, _LONGEST = 7, 31
 _SATURDAY, _SUNDAY = 5, 6  # As date.weekday() counts.
-
-
-@dataclass(frozen=True, slots=True)
-class _Cron:
-    """
-    The fields of an expression as numbers, and the days that are none.
-    """
-
-    minutes: frozenset[int]
-    hours: frozenset[int]
-    days: frozenset[int]
-    months: frozenset[int]
-    weekdays: frozenset[int]
-    years: frozenset[int]
-    odd: tuple[DayRule, ...]
-
-    def is_due(self, day: date) -> bool:
-        """
-        Tell whether it is due on a day.
-        """
-        if day.month not in self.months or day.year not in self.years:
-            return False
-        # Of the two kinds of days one is open, and has every number.
-        by_number = day.day in self.days and weekday(day) in self.weekdays
-        return by_number or any(rule(day) for rule in self.odd)
 
 
 def next_time(
@@ -96,6 +72,48 @@ def next_time(
     return None
 
 
+def of_month(part: str) -> DayRule | None:
+    """
+    Read a day of the month; ``None`` if it is one by its number.
+    """
+    if part == "L":
+        return lambda day: day.day == _end(day)
+    if part == "LW":
+        return lambda day: day.day == _nearest(day, _end(day))
+    found = _NEAREST.fullmatch(part)
+    if found is None or not 1 <= (target := int(found[1])) <= _LONGEST:
+        return None
+    return lambda day: target <= _end(day) and day.day == _nearest(day, target)
+
+
+def of_week(part: str, names: Mapping[str, int]) -> DayRule | None:
+    """
+    Read a day of the week; ``None`` if it is one by its number or name.
+
+    Args:
+        part: The expression's part.
+
+        names: The numbers of the names; 1 is Sunday.
+    """
+    if part == "L":
+        return lambda day: day.weekday() == _SATURDAY
+    found = _LAST.fullmatch(part) or _NTH.fullmatch(part)
+    if found is None or not (found[1] in names or found[1].isdecimal()):
+        return None
+    target = names.get(found[1]) or int(found[1])
+    if part.endswith("L"):
+        return lambda day: weekday(day) == target and day.day > _end(day) - _WEEK
+    nth = int(found[2])
+    return lambda day: weekday(day) == target and (day.day - 1) // _WEEK == nth - 1
+
+
+def weekday(day: date) -> int:
+    """
+    Return a day's number in its week, from 1 for Sunday.
+    """
+    return day.isoweekday() % _WEEK + 1
+
+
 def _parsed(schedule: str) -> tuple[str, str]:
     found = _FORM.fullmatch(schedule.strip())
     if found is None:
@@ -115,6 +133,15 @@ def _rate(schedule: str, body: str) -> int:
     return int(found[1]) * _SECONDS[found[2]]
 
 
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(
+            f"time zone must be a name such as Europe/Berlin, got {name!r}"
+        ) from error
+
+
 def _moment(schedule: str, body: str) -> datetime:
     try:
         return datetime.strptime(body, "%Y-%m-%dT%H:%M:%S")  # noqa: DTZ007 - the zone is another field
@@ -124,13 +151,15 @@ def _moment(schedule: str, body: str) -> datetime:
         ) from error
 
 
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(
-            f"time zone must be a name such as Europe/Berlin, got {name!r}"
-        ) from error
+def _occurrences(cron: _Cron, begin: datetime) -> Iterator[datetime]:
+    day = begin.date()
+    last = day + _HORIZON
+    while day <= last:
+        if cron.is_due(day):
+            for hour in sorted(cron.hours):
+                for minute in sorted(cron.minutes):
+                    yield datetime(day.year, day.month, day.day, hour, minute)  # noqa: DTZ001 - local
+        day += timedelta(days=1)
 
 
 @functools.cache
@@ -157,6 +186,52 @@ def _cron(schedule: str) -> _Cron:
         for field, bound, known in zip(parts, bounds, names, strict=True)
     )
     return _Cron(minutes, hours, days, months, weekdays, years, tuple(odd))
+
+
+def _real(local: datetime, zone: ZoneInfo) -> float | None:
+    # An hour that the clocks leave out does not happen.
+    moment = local.replace(tzinfo=zone)
+    there = moment.astimezone(UTC).astimezone(zone)
+    return moment.timestamp() if there.replace(tzinfo=None) == local else None
+
+
+def _end(day: date) -> int:
+    return calendar.monthrange(day.year, day.month)[1]
+
+
+def _nearest(day: date, target: int) -> int:
+    # The nearest day from Monday to Friday, never in another month.
+    on = day.replace(day=target).weekday()
+    if on == _SATURDAY:
+        return target - 1 if target > 1 else target + 2
+    if on == _SUNDAY:
+        return target + 1 if target < _end(day) else target - 2
+    return target
+
+
+@dataclass(frozen=True, slots=True)
+class _Cron:
+    """
+    The fields of an expression as numbers, and the days that are none.
+    """
+
+    minutes: frozenset[int]
+    hours: frozenset[int]
+    days: frozenset[int]
+    months: frozenset[int]
+    weekdays: frozenset[int]
+    years: frozenset[int]
+    odd: tuple[DayRule, ...]
+
+    def is_due(self, day: date) -> bool:
+        """
+        Tell whether it is due on a day.
+        """
+        if day.month not in self.months or day.year not in self.years:
+            return False
+        # Of the two kinds of days one is open, and has every number.
+        by_number = day.day in self.days and weekday(day) in self.weekdays
+        return by_number or any(rule(day) for rule in self.odd)
 
 
 def _without_odd(
@@ -199,77 +274,3 @@ def _unreadable(schedule: str, part: str) -> ValueError:
         f"schedule {schedule!r} has {part!r}, which is not understood; numbers, names, "
         "*, ranges, steps and lists are, and the days L, LW, 15W, 6L and 6#3"
     )
-
-
-def _occurrences(cron: _Cron, begin: datetime) -> Iterator[datetime]:
-    day = begin.date()
-    last = day + _HORIZON
-    while day <= last:
-        if cron.is_due(day):
-            for hour in sorted(cron.hours):
-                for minute in sorted(cron.minutes):
-                    yield datetime(day.year, day.month, day.day, hour, minute)  # noqa: DTZ001 - local
-        day += timedelta(days=1)
-
-
-def _real(local: datetime, zone: ZoneInfo) -> float | None:
-    # An hour that the clocks leave out does not happen.
-    moment = local.replace(tzinfo=zone)
-    there = moment.astimezone(UTC).astimezone(zone)
-    return moment.timestamp() if there.replace(tzinfo=None) == local else None
-
-
-def of_month(part: str) -> DayRule | None:
-    """
-    Read a day of the month; ``None`` if it is one by its number.
-    """
-    if part == "L":
-        return lambda day: day.day == _end(day)
-    if part == "LW":
-        return lambda day: day.day == _nearest(day, _end(day))
-    found = _NEAREST.fullmatch(part)
-    if found is None or not 1 <= (wanted := int(found[1])) <= _LONGEST:
-        return None
-    return lambda day: wanted <= _end(day) and day.day == _nearest(day, wanted)
-
-
-def of_week(part: str, names: Mapping[str, int]) -> DayRule | None:
-    """
-    Read a day of the week; ``None`` if it is one by its number or name.
-
-    Args:
-        part: The expression's part.
-
-        names: The numbers of the names; 1 is Sunday.
-    """
-    if part == "L":
-        return lambda day: day.weekday() == _SATURDAY
-    found = _LAST.fullmatch(part) or _NTH.fullmatch(part)
-    if found is None or not (found[1] in names or found[1].isdecimal()):
-        return None
-    wanted = names.get(found[1]) or int(found[1])
-    if part.endswith("L"):
-        return lambda day: weekday(day) == wanted and day.day > _end(day) - _WEEK
-    nth = int(found[2])
-    return lambda day: weekday(day) == wanted and (day.day - 1) // _WEEK == nth - 1
-
-
-def weekday(day: date) -> int:
-    """
-    Return a day's number in its week, from 1 for Sunday.
-    """
-    return day.isoweekday() % _WEEK + 1
-
-
-def _end(day: date) -> int:
-    return calendar.monthrange(day.year, day.month)[1]
-
-
-def _nearest(day: date, wanted: int) -> int:
-    # The nearest day from Monday to Friday, never in another month.
-    on = day.replace(day=wanted).weekday()
-    if on == _SATURDAY:
-        return wanted - 1 if wanted > 1 else wanted + 2
-    if on == _SUNDAY:
-        return wanted + 1 if wanted < _end(day) else wanted - 2
-    return wanted

@@ -3,7 +3,8 @@ One copy of a model that batches continuously, as vLLM does.
 
 All sequences of a batch get their next token together, so that one clock of tokens
 is enough for all of them: a request is done when that clock has moved on by the
-length of its answer. What is looked at is only whose turn is next.
+length of its answer. What is looked at is only whose turn is next, and, where it is
+asked for, when the first token of each answer comes.
 """
 
 from __future__ import annotations

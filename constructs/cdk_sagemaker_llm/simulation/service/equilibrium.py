@@ -84,7 +84,7 @@ class Equilibrium:
 
     def at(self, rate: float, copies: float) -> Steady | None:
         """
-        Return what each of some copies settles to; ``None`` if they cannot keep up.
+        Return the steady state of each copy; ``None`` if the copies cannot keep up.
 
         Args:
             rate: Requests a second at one copy.

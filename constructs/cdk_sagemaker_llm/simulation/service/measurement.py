@@ -1,5 +1,7 @@
 """
 The file in which measured service times are kept; docs/service-times.md describes it.
+
+It is read field by field, with one message for what is not as it must be.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ class Measurement:
         requests: How many requests were measured.
 
         notes: What else is to be known, in words.
-            If left out, there is nothing.
+            If omitted, there is nothing.
     """
 
     times: ServiceTimes
@@ -140,35 +142,6 @@ def read_service_times(path: Path | str) -> Measurement:
     return found
 
 
-def _times(fields: Fields) -> ServiceTimes:
-    rows = fields.rows("decode")
-    decode = tuple(
-        (row.whole("sequences", 1), row.number("seconds_per_token")) for row in rows
-    )
-    for row in rows:
-        row.hold_known()
-    fault = next(iter(row_faults("its rows", decode)), None)
-    if fault is not None:
-        fields.refuse("decode", f"be in order ({fault.message})")
-    overhead = fields.number("overhead_seconds")
-    prompt = fields.number("prompt_seconds_per_token")
-    most = fields.whole("max_sequences", 1)
-    room = fields.whole_or_none("kv_tokens", 1)
-    source, is_estimate = fields.text("source"), fields.switch("is_estimate")
-    try:
-        return ServiceTimes(
-            decode=decode,
-            max_sequences=most,
-            overhead_seconds=overhead,
-            prompt_seconds_per_token=prompt,
-            kv_tokens=room,
-            source=source,
-            is_estimate=is_estimate,
-        )
-    except ValueError as error:
-        fields.refuse("decode", f"go on above 0 s ({error})")
-
-
 class Fields:
     """
     The fields of an object in a file; each is read once, and told of by its path.
@@ -184,7 +157,7 @@ class Fields:
         if not isinstance(content, dict):
             name = path or "the file"
             raise ValueError(  # noqa: TRY004 - the file is at fault, not the caller
-                f"{file}: {name} must be an object, got {_shown(content)}; {way_out}"
+                f"{file}: {name} must be an object, got {_excerpt(content)}; {way_out}"
             )
         self.content: Mapping[str, Any] = content
 
@@ -193,7 +166,7 @@ class Fields:
         Refuse the file for one field.
         """
         where = f"{self._path}.{field}" if self._path else field
-        got = _shown(self.content[field]) if field in self.content else "nothing"
+        got = _excerpt(self.content[field]) if field in self.content else "nothing"
         raise ValueError(
             f"{self._file}: {where} must {must}, got {got}; {way_out or self._way_out}"
         )
@@ -305,11 +278,40 @@ class Fields:
         return value
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _times(fields: Fields) -> ServiceTimes:
+    rows = fields.rows("decode")
+    decode = tuple(
+        (row.whole("sequences", 1), row.number("seconds_per_token")) for row in rows
+    )
+    for row in rows:
+        row.hold_known()
+    fault = next(iter(row_faults("its rows", decode)), None)
+    if fault is not None:
+        fields.refuse("decode", f"be in order ({fault.message})")
+    overhead = fields.number("overhead_seconds")
+    prompt = fields.number("prompt_seconds_per_token")
+    most = fields.whole("max_sequences", 1)
+    room = fields.whole_or_none("kv_tokens", 1)
+    source, is_estimate = fields.text("source"), fields.switch("is_estimate")
+    try:
+        return ServiceTimes(
+            decode=decode,
+            max_sequences=most,
+            overhead_seconds=overhead,
+            prompt_seconds_per_token=prompt,
+            kv_tokens=room,
+            source=source,
+            is_estimate=is_estimate,
+        )
+    except ValueError as error:
+        fields.refuse("decode", f"go on above 0 s ({error})")
 
 
-def _shown(value: object) -> str:
+def _excerpt(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     most = 60
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -41,13 +41,13 @@ def estimate_service_times(
 
         sequence_tokens: How many tokens a sequence has on average while it is written:
             their cache is read for each token.
-            If left out, it is half the plan's context length.
+            If omitted, it is half the plan's context length.
 
         bandwidth_share: The part of the memory's bandwidth that decoding reaches.
-            If left out, it is 0.6, which is assumed.
+            If omitted, it is 0.6, which is assumed.
 
         arithmetic_share: The part of the 16-bit arithmetic that prompts reach.
-            If left out, it is 0.5, which is assumed.
+            If omitted, it is 0.5, which is assumed.
 
     Raises:
         ValueError: If the model does not fit, or the accelerator's figures are not

@@ -34,15 +34,15 @@ class ServiceTimes:
         overhead_seconds:
             What a request takes besides, outside of the batch: the network, and
             turning text into tokens and back.
-            If left out, it takes nothing.
+            If omitted, it takes nothing.
 
         prompt_seconds_per_token:
             What a token of a prompt costs; the others stand still for so long.
-            If left out, prompts cost nothing.
+            If omitted, prompts cost nothing.
 
         kv_tokens:
             How many tokens of all sequences together the KV cache has room for.
-            If left out, it has room for any number.
+            If omitted, it has room for any number.
 
         source: Where the figures are from, in words.
 

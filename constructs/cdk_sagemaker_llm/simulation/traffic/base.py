@@ -69,7 +69,7 @@ class Traffic(abc.ABC):
     @abc.abstractmethod
     def expected(self, edges: Numbers) -> Expected:
         """
-        Return what comes between each two of some moments, on average.
+        Return the average number of requests between each two consecutive moments.
         """
 
     @abc.abstractmethod
@@ -124,7 +124,7 @@ class Together(Traffic):
 
     def expected(self, edges: Numbers) -> Expected:
         """
-        Return what comes between each two of some moments, on average.
+        Return the average number of requests between each two consecutive moments.
         """
         found = [part.expected(edges) for part in self.parts]
         requests, prompts, answers = (sum(rows) for rows in zip(*found, strict=True))

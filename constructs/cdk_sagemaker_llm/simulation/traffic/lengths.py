@@ -93,7 +93,7 @@ class LogNormal:
             2.7 times the median.
 
         most: The longest there is, such as ``max_tokens``; longer ones are cut there.
-            If left out, none is cut.
+            If omitted, none is cut.
     """
 
     median: float
@@ -198,13 +198,13 @@ class Lengths:
         Take plain numbers for fixed lengths.
         """
         for name in ("prompt", "answer"):
-            given = getattr(self, name)
-            if isinstance(given, int) and not isinstance(given, bool):
-                object.__setattr__(self, name, Fixed(given))
-            elif not hasattr(given, "quantile"):
+            value = getattr(self, name)
+            if isinstance(value, int) and not isinstance(value, bool):
+                object.__setattr__(self, name, Fixed(value))
+            elif not hasattr(value, "quantile"):
                 raise ValueError(
                     f"{name} must be a whole number, a Fixed, a LogNormal or an "
-                    f"Empirical, got a value of type {type(given).__name__}"
+                    f"Empirical, got a value of type {type(value).__name__}"
                 )
 
     @property
@@ -222,11 +222,11 @@ class Lengths:
         return as_length(self.answer)
 
 
-def as_length(given: Length | int) -> Length:
+def as_length(value: Length | int) -> Length:
     """
     Take a plain number for a fixed length.
     """
-    return Fixed(given) if isinstance(given, int) else given
+    return Fixed(value) if isinstance(value, int) else value
 
 
 @functools.lru_cache(maxsize=64)

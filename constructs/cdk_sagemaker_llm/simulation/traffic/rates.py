@@ -1,5 +1,5 @@
 """
-Curves of rates over time: constant, a ramp, a spike, the curve of a day.
+Traffic at a rate that changes over time: constant, a ramp, a spike, the curve of a day.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 _HOUR, _DAY = 3600.0, 86400.0
 _HOURS = 24
 
-# No rate is looked at for longer than this at once.
-_RATED_HOUR = 3600.0
 # How many requests are drawn at once: memory grows with this alone.
 _AT_ONCE = 8192
 # Points at which a rate is looked at while they are drawn; it is straight between.
@@ -42,9 +40,9 @@ class Rated(Traffic):
         lengths: How long prompts and answers are.
 
         spacing: Whether requests come at ``random``, as those of many people do
-            (Poisson), or in ``even`` steps. If left out, they come at random.
+            (Poisson), or in ``even`` steps. If omitted, they come at random.
 
-        factor: How many times the rate there are. If left out, it is once.
+        factor: How many times the rate there are. If omitted, it is once.
     """
 
     lengths: Lengths
@@ -88,7 +86,7 @@ class Rated(Traffic):
 
     def expected(self, edges: Numbers) -> Expected:
         """
-        Return what comes between each two of some moments, on average.
+        Return the average number of requests between each two consecutive moments.
         """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
@@ -130,7 +128,8 @@ class Rated(Traffic):
             begin = end
 
     def _few_until(self, begin: float, duration: float) -> float:
-        step = min(_RATED_HOUR, duration - begin)
+        # No rate is looked at for longer at once.
+        step = min(_HOUR, duration - begin)
         while self._between(begin, begin + step) > _AT_ONCE:
             step /= 2
         return min(begin + step, duration)
@@ -171,10 +170,10 @@ class Constant(Rated):
         rate: Requests a second.
 
         begin: Seconds after the start at which it begins.
-            If left out, it is there from the start.
+            If omitted, it is there from the start.
 
         end: Seconds after the start at which it ends.
-            If left out, it goes on to the end.
+            If omitted, it goes on to the end.
     """
 
     rate: float
@@ -213,7 +212,7 @@ class Ramp(Rated):
         over: Seconds that it takes.
 
         begin: Seconds after the start at which it begins.
-            If left out, it begins at the start.
+            If omitted, it begins at the start.
     """
 
     start: float
@@ -294,10 +293,10 @@ class DayCurve(Rated):
         rates: Requests a second at 0:00, at 1:00, and so on to 23:00.
 
         time_zone: Whose hours they are; clocks are not put back or forward meanwhile.
-            If left out, it is UTC.
+            If omitted, it is UTC.
 
         since_midnight: Seconds of the day at which the run starts.
-            If left out, the run says it.
+            If omitted, the run says it.
     """
 
     rates: tuple[float, ...]
@@ -325,11 +324,11 @@ class DayCurve(Rated):
 
             lengths: How long prompts and answers are.
 
-            busiest: The busiest hour, 0 to 23. If left out, it is 14:00.
+            busiest: The busiest hour, 0 to 23. If omitted, it is 14:00.
 
-            time_zone: Whose hours they are. If left out, it is UTC.
+            time_zone: Whose hours they are. If omitted, it is UTC.
 
-            spacing: ``random`` or ``even``. If left out, requests come at random.
+            spacing: ``random`` or ``even``. If omitted, requests come at random.
         """
         turns = (2 * math.pi * (hour - busiest) / _HOURS for hour in range(_HOURS))
         rates = tuple(low + (high - low) * (1 + math.cos(turn)) / 2 for turn in turns)

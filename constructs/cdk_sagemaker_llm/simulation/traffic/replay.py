@@ -37,7 +37,7 @@ class Replay(Traffic):
         requests: Seconds, tokens of the prompt and tokens of the answer of each.
 
         factor: How many times the requests there are.
-            If left out, they are those that were seen.
+            If omitted, they are those that were seen.
     """
 
     requests: tuple[Arrival, ...]
@@ -98,7 +98,7 @@ class Replay(Traffic):
 
     def expected(self, edges: Numbers) -> Expected:
         """
-        Return what came between each two of some moments.
+        Return the number of requests between each two consecutive moments.
         """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 

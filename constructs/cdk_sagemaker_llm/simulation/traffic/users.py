@@ -30,10 +30,10 @@ class Users:
         lengths: How long prompts and answers are.
 
         thinking: Whether that time is ``random`` (exponential) or ``even``.
-            If left out, it is random.
+            If omitted, it is random.
 
         joining: Seconds over which the users come, one after the other.
-            If left out, they come within one time of thinking.
+            If omitted, they come within one time of thinking.
     """
 
     count: int

@@ -11,7 +11,7 @@ import pytest
 from aws_cdk import CfnParameter, Duration, Size, Stack
 from botocore.model import StringShape
 
-from cdk_sagemaker_llm import ManagedInstanceScaling, ProductionVariant
+from cdk_sagemaker_llm import Capacity, ManagedInstanceScaling, ProductionVariant
 from cdk_sagemaker_llm.catalog.instances import host_image_names
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.hosting.common.limits import (
@@ -25,6 +25,7 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     timeout_findings,
 )
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
+    EndpointConfigDefinition,
     define_endpoint_config,
 )
 from cdk_sagemaker_llm.hosting.scaling import capacity_findings
@@ -212,14 +213,13 @@ def variant(**changes: object) -> ProductionVariant:
     [
         ("container_startup_health_check_timeout", 60, 3600),
         ("model_data_download_timeout", 60, 3600),
-        ("instance_provision_timeout", 300, 3600),
     ],
 )
 def test_each_time_out_of_a_variant_has_its_bounds(
     field: str, least: int, most: int
 ) -> None:
     """
-    Instances are waited for at least five minutes, containers and data one.
+    Containers and data are waited for at least one minute.
     """
     for value in (least, most):
         assert (
@@ -229,6 +229,23 @@ def test_each_time_out_of_a_variant_has_its_bounds(
         found = define_variant(variant(**{field: Duration.seconds(value)})).findings
         assert list(found) == error(
             "LLM111", f"{field} must be {least} to {most} seconds, got {value}"
+        )
+
+
+def test_instances_are_waited_for_within_bounds() -> None:
+    """
+    At least five minutes, at most an hour.
+    """
+
+    def found(wait: int) -> list[Finding]:
+        capacity = Capacity(provision_timeout=Duration.seconds(wait))
+        return list(define_variant(variant(capacity=capacity)).findings)
+
+    assert found(300) == found(3600) == []
+    for wait in (299, 3601):
+        assert found(wait) == error(
+            "LLM111",
+            f"capacity.provision_timeout must be 300 to 3600 seconds, got {wait}",
         )
 
 
@@ -304,10 +321,16 @@ def test_a_configuration_has_one_to_ten_variants() -> None:
     names = [f"V{number}" for number in range(11)]
 
     for some in (names[:1], names[:10]):
-        config = define_endpoint_config(named(*some), hosts_components=True)
+        config = define_endpoint_config(
+            EndpointConfigDefinition(variants=tuple(named(*some))),
+            hosts_components=True,
+        )
         assert config.findings == ()
     for some, count in (([], 0), (names, 11)):
-        config = define_endpoint_config(named(*some), hosts_components=True)
+        config = define_endpoint_config(
+            EndpointConfigDefinition(variants=tuple(named(*some))),
+            hosts_components=True,
+        )
         assert list(config.findings) == error(
             "LLM123", f"variants must be 1 to 10, got {count}"
         )
@@ -318,7 +341,8 @@ def test_each_repeated_name_is_named_once() -> None:
     In order, so that a message does not change from run to run.
     """
     config = define_endpoint_config(
-        named("B", "A", "B", "C", "A", "B"), hosts_components=True
+        EndpointConfigDefinition(variants=tuple(named("B", "A", "B", "C", "A", "B"))),
+        hosts_components=True,
     )
 
     assert list(config.findings) == [

@@ -256,7 +256,7 @@ def test_a_demand_that_was_not_asked_for_is_planned_all_the_same() -> None:
     """
     demand = LmiVllm().prepare(MISTRAL, None).demand
     sizing = Sizing(
-        hardware=find_instance_type("ml.g5.12xlarge"), given=None, assumptions=None
+        hardware=find_instance_type("ml.g5.12xlarge"), requested=None, assumptions=None
     )
 
     assert sizing.accelerators(None) is None

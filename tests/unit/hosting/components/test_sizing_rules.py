@@ -43,7 +43,7 @@ def sizing(
     """
     Size a model on eight A100.
     """
-    return Sizing(hardware=P4D, given=given, assumptions=assumptions)
+    return Sizing(hardware=P4D, requested=given, assumptions=assumptions)
 
 
 def test_what_is_given_stays() -> None:
@@ -85,7 +85,7 @@ def test_without_a_plan_nothing_is_reserved() -> None:
             "resources=ResourceRequirements(...)"
         )
     ]
-    unknown_type = Sizing(hardware=None, given=None, assumptions=None)
+    unknown_type = Sizing(hardware=None, requested=None, assumptions=None)
     assert [str(each) for each in unknown_type.findings(MISTRAL)] == [
         (
             "LLM192 resources are left out, and the instance type is known only at "
@@ -113,7 +113,7 @@ def test_without_devices_nothing_is_held_against_the_model() -> None:
     """
     small = Sizing(
         hardware=find_instance_type("ml.g5.xlarge"),
-        given=ResourceRequirements(),
+        requested=ResourceRequirements(),
         assumptions=None,
     )
 

@@ -18,8 +18,8 @@ from cdk_sagemaker_llm import (
     Rolling,
 )
 from cdk_sagemaker_llm.hosting.endpoints.addresses import (
-    address_findings,
     fleet_findings,
+    subnet_address_findings,
 )
 from tests.unit.hosting.vpc.closed import TGI, a_vpc
 from tests.unit.hosting.written import codes_of, warnings_of
@@ -140,7 +140,7 @@ def test_one_unknown_subnet_may_have_enough(stack: Stack) -> None:
     both = ec2.SubnetSelection(subnets=[vpc.isolated_subnets[0], elsewhere])
 
     network = Network(vpc=vpc, subnets=both)
-    assert address_findings(network, 100) == []
+    assert subnet_address_findings(network, 100) == []
 
 
 def test_variants_of_one_network_are_counted_together(stack: Stack) -> None:

@@ -17,6 +17,7 @@ from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
     AsyncInference,
+    Capacity,
     CapacityReservation,
     CustomContainer,
     DataCapture,
@@ -28,6 +29,7 @@ from cdk_sagemaker_llm import (
     ManagedInstanceScaling,
     Model,
     Network,
+    Observability,
     ProductionVariant,
     ResourceRequirements,
     RoutingStrategy,
@@ -96,7 +98,10 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         initial_variant_weight=0.5,
         container_startup_health_check_timeout=Duration.seconds(1501),
         model_data_download_timeout=Duration.seconds(1201),
-        instance_provision_timeout=Duration.seconds(2401),
+        capacity=Capacity(
+            provision_timeout=Duration.seconds(2401),
+            reservation=CapacityReservation(RESERVATION_ARN),
+        ),
         managed_instance_scaling=ManagedInstanceScaling(
             min_instance_count=1,
             max_instance_count=3,
@@ -105,7 +110,6 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         routing_strategy=RoutingStrategy.RANDOM,
         inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
         volume_size=Size.gibibytes(256),
-        capacity_reservation=CapacityReservation(RESERVATION_ARN),
     )
     return {
         "variants": [hosts],
@@ -116,9 +120,11 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
             isolated=True,
         ),
         "kms_key": key,
-        "detailed_observability": True,
-        "enhanced_metrics": True,
-        "metric_publish_frequency": Duration.seconds(10),
+        "observability": Observability(
+            detailed=True,
+            enhanced_metrics=True,
+            publish_frequency=Duration.seconds(10),
+        ),
         # The hosts of components have no shadow: tried in test_shadow.py.
         "shadow_variants": [],
         "async_inference": AsyncInference(output="s3://answers-bucket/out/"),
@@ -212,7 +218,7 @@ def test_every_field_of_a_variant_with_a_model_reaches_the_template(
         initial_variant_weight=0.0,
         container_startup_health_check_timeout=Duration.minutes(60),
         model_data_download_timeout=Duration.minutes(20),
-        instance_provision_timeout=Duration.minutes(50),
+        capacity=Capacity(provision_timeout=Duration.minutes(50)),
         inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
         volume_size=Size.gibibytes(256),
     )
@@ -267,23 +273,22 @@ def test_no_keyword_is_left_out_above(
         "model",
         "cuda_version",
         "engine",
-        "instance_pools",
     }
+    assert fields_at_default(hosts.capacity) == {"pools"}
+    assert fields_at_default(every_keyword["observability"]) == set()
     assert fields_at_default(smallest) == {
         "variant_name",
         "initial_instance_count",
         "initial_variant_weight",
         "container_startup_health_check_timeout",
         "model_data_download_timeout",
-        "instance_provision_timeout",
         "managed_instance_scaling",
         "routing_strategy",
         "inference_ami_version",
         "cuda_version",
         "engine",
         "volume_size",
-        "instance_pools",
-        "capacity_reservation",
+        "capacity",
     }
 
 
@@ -514,8 +519,8 @@ def test_with_a_role_it_hosts_components(
             "LLM111 model_data_download_timeout must be 60 to 3600 seconds, got 59",
         ),
         (
-            {"instance_provision_timeout": Duration.seconds(299)},
-            "LLM111 instance_provision_timeout must be 300 to 3600 seconds, got 299",
+            {"capacity": Capacity(provision_timeout=Duration.seconds(299))},
+            "LLM111 capacity.provision_timeout must be 300 to 3600 seconds, got 299",
         ),
         ({"volume_size": Size.gibibytes(30)}, "LLM121 ml.g5.xlarge refuses volume"),
         (

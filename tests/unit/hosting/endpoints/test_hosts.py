@@ -16,15 +16,21 @@ from cdk_sagemaker_llm import (
     ManagedInstanceScaling,
     Model,
     Network,
+    Observability,
     ProductionVariant,
     TensorRtLlm,
     Tgi,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
+    EndpointConfigDefinition,
     define_endpoint_config,
 )
-from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition, define_model
+from cdk_sagemaker_llm.hosting.models.definitions import (
+    ModelDefinition,
+    ModelRequest,
+    define_model,
+)
 from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     VariantDefinition,
     define_variant,
@@ -41,15 +47,15 @@ def defined(serving: ServingConfiguration) -> ModelDefinition:
     """
     Define a model of a 7B's size.
     """
-    return define_model(
-        region="us-east-1",
+    request = ModelRequest(
         serving=serving,
         model=MISTRAL,
-        network=None,
-        role=None,
         environment=None,
-        accelerators=4,
+        role=None,
+        network=None,
+        region="us-east-1",
     )
+    return define_model(request, 4)
 
 
 def host(name: str = "AllTraffic", **changes: object) -> VariantDefinition:
@@ -172,12 +178,14 @@ def test_a_variant_is_found_by_its_name() -> None:
     And none in place of one that there is not.
     """
     blue, green = host("Blue"), host("Green")
-    config = define_endpoint_config([blue, green], hosts_components=True)
+    config = define_endpoint_config(
+        EndpointConfigDefinition(variants=(blue, green)), hosts_components=True
+    )
 
     assert config.variant("Green") is green
     assert config.variant("Blue") is blue
     assert config.variant("Red") is None
-    assert config.detailed_observability is False
+    assert config.observability.detailed is False
 
 
 def test_the_model_that_was_made_fills_each_variant(stack: Stack) -> None:
@@ -186,15 +194,21 @@ def test_the_model_that_was_made_fills_each_variant(stack: Stack) -> None:
     """
     model = Model(stack, "Model", model=MISTRAL, serving=Tgi("1.4.5"))
     config = define_endpoint_config(
-        [define_variant(ProductionVariant(instance_type=G5), model=model.definition)],
+        EndpointConfigDefinition(
+            variants=(
+                define_variant(
+                    ProductionVariant(instance_type=G5), model=model.definition
+                ),
+            ),
+            observability=Observability(detailed=True),
+        ),
         hosts_components=False,
-        detailed_observability=True,
     )
     filled = config.filled_by(model)
 
     assert filled.variants[0].variant.model is model
     assert filled.variants[0].variant.instance_type == G5
-    assert filled.detailed_observability is True
+    assert filled.observability.detailed is True
     assert config.variants[0].variant.model is None
 
 
@@ -205,21 +219,26 @@ def test_a_configuration_holds_what_it_was_made_of(key: kms.IKey) -> None:
     network = Network(isolated=True)
     hosts = host()
     config = define_endpoint_config(
-        [hosts],
+        EndpointConfigDefinition(
+            variants=(hosts,),
+            network=network,
+            kms_key=None,
+            observability=Observability(detailed=True),
+        ),
         hosts_components=True,
-        network=network,
-        kms_key=None,
-        detailed_observability=True,
     )
 
     assert config.variants == (hosts,)
     assert config.network is network
     assert config.kms_key is None
     assert config.execution_role is None
-    assert config.detailed_observability is True
+    assert config.observability.detailed is True
     assert config.findings == ()
     keyed = define_endpoint_config(
-        [host(instance_type="ml.p3.16xlarge")], hosts_components=True, kms_key=key
+        EndpointConfigDefinition(
+            variants=(host(instance_type="ml.p3.16xlarge"),), kms_key=key
+        ),
+        hosts_components=True,
     )
     assert keyed.kms_key is key
     assert keyed.findings == ()
@@ -230,9 +249,11 @@ def test_a_key_is_refused_by_each_type_with_storage_of_its_own(key: kms.IKey) ->
     And by no other: EBS volumes take it.
     """
     config = define_endpoint_config(
-        [host("A"), host("B", instance_type="ml.p3.16xlarge"), host("C")],
+        EndpointConfigDefinition(
+            variants=(host("A"), host("B", instance_type="ml.p3.16xlarge"), host("C")),
+            kms_key=key,
+        ),
         hosts_components=True,
-        kms_key=key,
     )
 
     assert [str(each) for each in config.findings] == [
@@ -251,7 +272,9 @@ def test_a_type_known_only_at_deployment_may_take_a_key_and_a_size(
     """
     name = CfnParameter(stack, "Type").value_as_string
     hosts = host(instance_type=name, volume_size=Size.gibibytes(600))
-    config = define_endpoint_config([hosts], hosts_components=True, kms_key=key)
+    config = define_endpoint_config(
+        EndpointConfigDefinition(variants=(hosts,), kms_key=key), hosts_components=True
+    )
 
     assert config.findings == ()
 
@@ -266,7 +289,10 @@ def test_models_are_checked_on_hosts_that_are_wrong_too() -> None:
 
     def codes(variant: ProductionVariant) -> list[str]:
         config = define_endpoint_config(
-            [define_variant(variant, model=patient)], hosts_components=False
+            EndpointConfigDefinition(
+                variants=(define_variant(variant, model=patient),)
+            ),
+            hosts_components=False,
         )
         return [each.code for each in config.findings]
 
@@ -280,7 +306,7 @@ def test_a_model_that_is_wrong_is_not_checked_on_its_hosts() -> None:
     """
     broken = defined(TensorRtLlm("0.26.9", model_loading_timeout=7200))
 
-    assert host().model_findings(broken, None) == []
+    assert host().model_findings([broken], None) == []
 
 
 @pytest.mark.parametrize(
@@ -305,7 +331,7 @@ def test_the_containers_patience_is_held_against_sagemakers(
     model = defined(TensorRtLlm("0.26.0", model_loading_timeout=loading))
     chosen = None if start_up is None else Duration.seconds(start_up)
     old_host = host(cuda_version="12.2")
-    found = [each.message for each in old_host.model_findings(model, chosen)]
+    found = [each.message for each in old_host.model_findings([model], chosen)]
 
     assert len(found) == len(expected)
     assert all(part in whole for part, whole in zip(expected, found, strict=True))
@@ -321,8 +347,12 @@ def test_each_variant_without_a_model_or_with_one_too_many_is_named(
     full = host("Full", model=model)
     empty = host("Empty")
 
-    filled = define_endpoint_config([full, empty], hosts_components=False)
-    shared = define_endpoint_config([full, empty], hosts_components=True)
+    filled = define_endpoint_config(
+        EndpointConfigDefinition(variants=(full, empty)), hosts_components=False
+    )
+    shared = define_endpoint_config(
+        EndpointConfigDefinition(variants=(full, empty)), hosts_components=True
+    )
 
     assert [str(each) for each in filled.findings] == [
         (

@@ -22,6 +22,7 @@ from cdk_sagemaker_llm import (
     Tgi,
 )
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
+    EndpointConfigDefinition,
     define_endpoint_config,
 )
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
@@ -151,7 +152,11 @@ def shared() -> Placements:
         define_variant(ProductionVariant(instance_type=P4D, variant_name=name))
         for name in ("Blue", "Green")
     ]
-    return Placements(define_endpoint_config(variants, hosts_components=True))
+    return Placements(
+        define_endpoint_config(
+            EndpointConfigDefinition(variants=tuple(variants)), hosts_components=True
+        )
+    )
 
 
 def test_each_variant_has_places_and_warnings_of_its_own() -> None:

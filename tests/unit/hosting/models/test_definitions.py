@@ -20,7 +20,11 @@ from cdk_sagemaker_llm import (
     Tgi,
     Vllm,
 )
-from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition, define_model
+from cdk_sagemaker_llm.hosting.models.definitions import (
+    ModelDefinition,
+    ModelRequest,
+    define_model,
+)
 from cdk_sagemaker_llm.models import Compilation, ModelSource
 from cdk_sagemaker_llm.serving.base import Accelerators, Prepared
 
@@ -41,9 +45,9 @@ def defined(**changes: Any) -> ModelDefinition:  # noqa: ANN401 - any argument
         "network": None,
         "role": None,
         "environment": None,
-        "accelerators": None,
     }
-    return define_model(**{**usual, **changes})
+    accelerators = changes.pop("accelerators", None)
+    return define_model(ModelRequest(**{**usual, **changes}), accelerators)
 
 
 def refused(**changes: Any) -> list[tuple[str, str, str]]:  # noqa: ANN401 - any argument

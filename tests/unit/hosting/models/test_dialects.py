@@ -24,7 +24,7 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.catalog.engine_releases import engine_families, engine_of
 from cdk_sagemaker_llm.hosting.models.model import (
-    UNKNOWN,
+    UNKNOWN_DIALECT,
     Dialect,
     common_dialect,
     dialect_of,
@@ -110,16 +110,19 @@ SERVED: dict[str, tuple[ServingConfiguration, Dialect]] = {
             ("llama-cpp", "1.0.1", CHATS_ALONE),
             ("llama-cpp-cpu", "1.0.1", CHATS_ALONE),
             ("llama-cpp-arm64", "1.0.1", CHATS_ALONE),
-            ("tei", "1.8.2", UNKNOWN),
-            ("tei-cpu", "1.8.2", UNKNOWN),
+            ("tei", "1.8.2", UNKNOWN_DIALECT),
+            ("tei-cpu", "1.8.2", UNKNOWN_DIALECT),
         )
     },
     "vLLM by default": (Vllm(), OPENAI),
     "SGLang by its class": (Sglang(), CHATS_ALONE),
-    "an image of one's own": (CustomContainer.from_uri(f"{OWN}/vllm:1"), UNKNOWN),
+    "an image of one's own": (
+        CustomContainer.from_uri(f"{OWN}/vllm:1"),
+        UNKNOWN_DIALECT,
+    ),
     "a token": (
         CustomContainer(ImageRelease.from_uri("${Token[Image.1]}")),
-        UNKNOWN,
+        UNKNOWN_DIALECT,
     ),
 }
 
@@ -158,7 +161,7 @@ def test_nothing_is_known_of_what_is_imported() -> None:
     """
     It has no definition.
     """
-    assert dialect_of(None) == UNKNOWN
+    assert dialect_of(None) == UNKNOWN_DIALECT
 
 
 def test_models_of_one_endpoint_are_asked_alike_or_it_is_unknown(stack: Stack) -> None:
@@ -170,6 +173,6 @@ def test_models_of_one_endpoint_are_asked_alike_or_it_is_unknown(stack: Stack) -
     lmi = Model(stack, "Lmi", serving=LmiVllm(), model=GPT2).definition
 
     assert common_dialect([tgi, same]) == Dialect(Schema.TGI, takes_chats=True)
-    assert common_dialect([tgi, lmi]) == UNKNOWN
-    assert common_dialect([tgi, None]) == UNKNOWN
-    assert common_dialect([]) == UNKNOWN
+    assert common_dialect([tgi, lmi]) == UNKNOWN_DIALECT
+    assert common_dialect([tgi, None]) == UNKNOWN_DIALECT
+    assert common_dialect([]) == UNKNOWN_DIALECT

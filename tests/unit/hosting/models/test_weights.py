@@ -26,8 +26,8 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.hosting.models.model_weights import (
-    token_findings,
     token_reference,
+    token_reference_findings,
     weights_statements,
 )
 from cdk_sagemaker_llm.serving.parameters import TOKEN_VARIABLES
@@ -162,7 +162,7 @@ def test_only_a_model_of_the_hub_with_a_token_has_a_reference() -> None:
     assert token_reference(None) is None
     assert token_reference(MISTRAL) is None
     assert token_reference(S3Model("s3://b/w/")) is None
-    assert token_findings(None) == []
+    assert token_reference_findings(None) == []
 
 
 def test_a_token_may_come_from_a_parameter(stack: Stack) -> None:
@@ -172,7 +172,7 @@ def test_a_token_may_come_from_a_parameter(stack: Stack) -> None:
     parameter = CfnParameter(stack, "Token", no_echo=True).value_as_string
 
     for reference in (parameter, REFERENCE):
-        assert token_findings(reference) == [
+        assert token_reference_findings(reference) == [
             Finding(
                 Severity.WARNING,
                 "LLM202",

@@ -15,6 +15,7 @@ from aws_cdk import aws_sns as sns
 
 from cdk_sagemaker_llm import (
     AsyncInference,
+    Capacity,
     Endpoint,
     HuggingFaceModel,
     InferenceComponent,
@@ -431,10 +432,12 @@ def test_gpu_memory_of_types_with_other_numbers_of_gpus_has_a_way_out(
         stack,
         "Llm",
         model=GPT2,
-        instance_pools=[
-            InstancePool("ml.g5.2xlarge", priority=1),
-            InstancePool("ml.g5.12xlarge", priority=2),
-        ],
+        capacity=Capacity(
+            pools=[
+                InstancePool("ml.g5.2xlarge", priority=1),
+                InstancePool("ml.g5.12xlarge", priority=2),
+            ]
+        ),
     )
 
     assert message(lambda: llm.add_alarms(gpu_memory_percent=90)).endswith(

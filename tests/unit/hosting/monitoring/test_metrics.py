@@ -17,6 +17,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from cdk_sagemaker_llm import (
     AsyncInference,
+    Capacity,
     CustomContainer,
     Endpoint,
     EndpointConfig,
@@ -428,9 +429,12 @@ def test_a_pool_without_gpus_says_so(stack: Stack) -> None:
         serving=CustomContainer.from_uri(
             "111111111111.dkr.ecr.us-east-1.amazonaws.com/mine:1"
         ),
-        instance_pools=[
-            InstancePool(one, priority=rank) for rank, one in enumerate(types, start=1)
-        ],
+        capacity=Capacity(
+            pools=[
+                InstancePool(one, priority=rank)
+                for rank, one in enumerate(types, start=1)
+            ]
+        ),
     )
 
     assert message(none.metric_gpu_utilization_normalized).endswith(
@@ -562,10 +566,12 @@ def test_the_types_of_a_pool_may_differ(stack: Stack) -> None:
         stack,
         "Llm",
         model=GPT2,
-        instance_pools=[
-            InstancePool("ml.g5.2xlarge", priority=1),
-            InstancePool("ml.g5.4xlarge", priority=2),
-        ],
+        capacity=Capacity(
+            pools=[
+                InstancePool("ml.g5.2xlarge", priority=1),
+                InstancePool("ml.g5.4xlarge", priority=2),
+            ]
+        ),
     )
     gpus = llm.metric_gpu_utilization_normalized()
     cpus = llm.metric_cpu_utilization_normalized(instance_type="ml.g5.4xlarge")

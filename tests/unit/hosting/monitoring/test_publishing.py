@@ -7,7 +7,12 @@ from __future__ import annotations
 import pytest
 from aws_cdk import CfnParameter, Duration, Stack
 
-from cdk_sagemaker_llm import HuggingFaceModel, InferenceComponentEndpoint, LlmEndpoint
+from cdk_sagemaker_llm import (
+    HuggingFaceModel,
+    InferenceComponentEndpoint,
+    LlmEndpoint,
+    Observability,
+)
 from tests.unit.hosting.written import properties_of
 
 GPT2 = HuggingFaceModel("gpt2")
@@ -22,7 +27,7 @@ def define(stack: Stack, frequency: Duration) -> LlmEndpoint:
         "Llm",
         model=GPT2,
         instance_type="ml.g5.xlarge",
-        metric_publish_frequency=frequency,
+        observability=Observability(publish_frequency=frequency),
     )
 
 
@@ -49,8 +54,8 @@ def test_another_interval_is_refused(stack: Stack, interval: int) -> None:
         define(stack, Duration.seconds(interval))
 
     assert str(raised.value) == (
-        "Test/Llm: LLM363 metric_publish_frequency must be 10, 30, 60, 120, 180, 240 "
-        f"or 300 seconds, got {interval}"
+        "Test/Llm: LLM363 observability.publish_frequency must be 10, 30, 60, 120, "
+        f"180, 240 or 300 seconds, got {interval}"
     )
     assert stack.node.children == []
 
@@ -59,7 +64,9 @@ def test_an_interval_is_in_whole_seconds(stack: Stack) -> None:
     """
     As all of the service's are.
     """
-    with pytest.raises(ValueError, match="LLM129 metric_publish_frequency must be of"):
+    with pytest.raises(
+        ValueError, match="LLM129 observability.publish_frequency must be of"
+    ):
         define(stack, Duration.millis(10_500))
 
 
@@ -79,7 +86,10 @@ def test_enhanced_metrics_are_asked_for(stack: Stack) -> None:
     They are written only then: a configuration that has none stays as it was.
     """
     InferenceComponentEndpoint(
-        stack, "Host", instance_type="ml.g5.xlarge", enhanced_metrics=True
+        stack,
+        "Host",
+        instance_type="ml.g5.xlarge",
+        observability=Observability(enhanced_metrics=True),
     )
 
     metrics = properties_of(stack, "SageMaker::EndpointConfig")["MetricsConfig"]

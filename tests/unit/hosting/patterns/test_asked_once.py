@@ -13,6 +13,7 @@ import pytest
 from aws_cdk import Stack
 
 from cdk_sagemaker_llm import (
+    Capacity,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     InstancePool,
@@ -21,7 +22,7 @@ from cdk_sagemaker_llm import (
     ServingFolder,
 )
 from cdk_sagemaker_llm.fit import checking, packing
-from cdk_sagemaker_llm.hosting.endpoints import endpoint_definition
+from cdk_sagemaker_llm.hosting.variants import variant_definition
 from cdk_sagemaker_llm.serving.engines import base as engines
 from cdk_sagemaker_llm.serving.engines.base import EngineServing
 from cdk_sagemaker_llm.serving.engines.telling import Telling
@@ -30,8 +31,8 @@ from cdk_sagemaker_llm.serving.lmi import artifact, folder
 MISTRAL = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta")
 
 
-@pytest.fixture(name="asked")
-def _asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+@pytest.fixture(name="calls")
+def _calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """
     Count the calls of what takes time, each of which still answers.
     """
@@ -55,7 +56,7 @@ def _asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted("check", folder, "check_properties")
     counted("plan", checking, "plan")
     counted("pack", packing, "pack")
-    counted("look up", endpoint_definition, "find_instance_type")
+    counted("look up", variant_definition, "find_instance_type")
     return counts
 
 
@@ -63,23 +64,23 @@ def _asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     "resources", [None, ResourceRequirements(accelerators=1)], ids=["left out", "given"]
 )
 def test_adding_a_model_asks_each_answer_once(
-    stack: Stack, asked: Counter[str], resources: ResourceRequirements | None
+    stack: Stack, calls: Counter[str], resources: ResourceRequirements | None
 ) -> None:
     """
     The hardware was looked up when the endpoint was defined.
     """
     host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.p4d.24xlarge")
-    defined = asked.copy()
-    asked.clear()
+    defined = calls.copy()
+    calls.clear()
 
     host.add_model("Mistral", model=MISTRAL, resources=resources)
 
     assert defined == {"look up": 1}
-    assert asked == {"prepare": 1, "render": 1, "check": 1, "plan": 1, "pack": 1}
+    assert calls == {"prepare": 1, "render": 1, "check": 1, "plan": 1, "pack": 1}
 
 
 def test_pools_ask_each_answer_once_for_each_type(
-    stack: Stack, asked: Counter[str]
+    stack: Stack, calls: Counter[str]
 ) -> None:
     """
     Two types are twice the work of one, and not more.
@@ -88,32 +89,32 @@ def test_pools_ask_each_answer_once_for_each_type(
         InstancePool("ml.g6e.12xlarge", priority=1),
         InstancePool("ml.g5.2xlarge", priority=2),
     ]
-    LlmEndpoint(stack, "Llm", model=MISTRAL, instance_pools=pools)
-    defined = asked.copy()
-    asked.clear()
+    LlmEndpoint(stack, "Llm", model=MISTRAL, capacity=Capacity(pools=pools))
+    defined = calls.copy()
+    calls.clear()
     host = InferenceComponentEndpoint(
-        stack, "Host", instance_pools=pools, max_instance_count=2
+        stack, "Host", capacity=Capacity(pools=pools), max_instance_count=2
     )
     host.add_model("Mistral", model=MISTRAL)
 
     each = {"look up": 2, "prepare": 2, "render": 2, "check": 2, "plan": 2}
     assert defined == each
-    assert asked == {**each, "pack": 2}
+    assert calls == {**each, "pack": 2}
 
 
 def test_an_endpoint_of_one_model_asks_each_answer_once(
-    stack: Stack, asked: Counter[str]
+    stack: Stack, calls: Counter[str]
 ) -> None:
     """
     There is nothing to pack: the model fills its instances.
     """
     LlmEndpoint(stack, "Llm", model=MISTRAL, instance_type="ml.g5.12xlarge")
 
-    assert asked == {"prepare": 1, "render": 1, "check": 1, "plan": 1, "look up": 1}
+    assert calls == {"prepare": 1, "render": 1, "check": 1, "plan": 1, "look up": 1}
 
 
 def test_an_endpoint_of_a_folder_reads_it_once(
-    stack: Stack, asked: Counter[str], tmp_path: Path
+    stack: Stack, calls: Counter[str], tmp_path: Path
 ) -> None:
     """
     What is written in it is not rendered again.
@@ -127,7 +128,7 @@ def test_an_endpoint_of_a_folder_reads_it_once(
     )
     LlmEndpoint(stack, "Llm", serving=serving, instance_type="ml.g5.12xlarge")
 
-    assert asked == {
+    assert calls == {
         "prepare": 1,
         "folder": 1,
         "walk": 1,

@@ -25,6 +25,7 @@ from cdk_sagemaker_llm import (
     LmiVllm,
     ManagedInstanceScaling,
     Model,
+    Observability,
     ProductionVariant,
     ResourceRequirements,
     ShadowVariant,
@@ -447,7 +448,7 @@ def test_instances_are_counted_where_each_has_its_metrics(stack: Stack) -> None:
         "Host",
         instance_type="ml.g5.12xlarge",
         max_instance_count=3,
-        enhanced_metrics=True,
+        observability=Observability(enhanced_metrics=True),
     )
     LlmDashboard(stack, "Dashboard", endpoints=[host])
     chart = charts_of(body_of(stack))["Host: Instances"]
@@ -472,7 +473,7 @@ def test_instances_of_a_model_are_counted_once(stack: Stack) -> None:
         "Llm",
         model=GPT2,
         instance_type="ml.g5.12xlarge",
-        enhanced_metrics=True,
+        observability=Observability(enhanced_metrics=True),
     )
     LlmDashboard(stack, "Dashboard", endpoints=[llm])
 
@@ -484,7 +485,10 @@ def test_a_fixed_number_of_instances_has_no_bounds(stack: Stack) -> None:
     Nothing scales it.
     """
     host = InferenceComponentEndpoint(
-        stack, "Host", instance_type="ml.g5.12xlarge", enhanced_metrics=True
+        stack,
+        "Host",
+        instance_type="ml.g5.12xlarge",
+        observability=Observability(enhanced_metrics=True),
     )
     LlmDashboard(stack, "Dashboard", endpoints=[host])
 
@@ -494,7 +498,7 @@ def test_a_fixed_number_of_instances_has_no_bounds(stack: Stack) -> None:
 @pytest.mark.parametrize(
     ("is_on", "words"),
     [
-        (False, "which come with `detailed_observability=True` alone"),
+        (False, "which come with `Observability(detailed=True)` alone"),
         (True, "read them with PromQL in CloudWatch's Query Studio"),
     ],
 )
@@ -507,7 +511,7 @@ def test_it_says_where_tokens_are(stack: Stack, is_on: bool, words: str) -> None
         "Llm",
         model=GPT2,
         instance_type="ml.g5.xlarge",
-        detailed_observability=is_on,
+        observability=Observability(detailed=is_on),
     )
     LlmDashboard(stack, "Dashboard", endpoints=[llm])
     head = body_of(stack)["widgets"][0]["properties"]["markdown"]
@@ -683,7 +687,7 @@ def test_bounds_known_at_deployment_are_passed_on(stack: Stack) -> None:
         execution_role=InferenceComponentEndpoint(
             stack, "Host", instance_type="ml.g5.xlarge"
         ).role,
-        enhanced_metrics=True,
+        observability=Observability(enhanced_metrics=True),
     )
     endpoint = Endpoint(stack, "It", endpoint_config=config)
     LlmDashboard(stack, "Dashboard", endpoints=[endpoint])

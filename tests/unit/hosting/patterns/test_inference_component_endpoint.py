@@ -16,6 +16,7 @@ from cdk_sagemaker_llm import (
     AllAtOnce,
     Assumptions,
     AvailabilityZoneBalance,
+    Capacity,
     CapacityReservation,
     DataCapture,
     HuggingFaceModel,
@@ -23,6 +24,7 @@ from cdk_sagemaker_llm import (
     InstanceType,
     LmiVllm,
     Network,
+    Observability,
     PlacementStrategy,
     PrefixAwareRouting,
     ResourceRequirements,
@@ -61,6 +63,7 @@ from tests.unit.hosting.expected import (
 )
 from tests.unit.hosting.written import (
     codes_of,
+    fields_at_default,
     keywords_of,
     left_at_default,
     properties_of,
@@ -92,19 +95,22 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
             isolated=True,
         ),
         "container_startup_health_check_timeout": Duration.seconds(1701),
-        "instance_provision_timeout": Duration.seconds(2401),
         "inference_ami_version": "al2-ami-sagemaker-inference-gpu-2",
         "cuda_version": None,
         "engine": None,
         "volume_size": Size.gibibytes(200),
         "kms_key": key,
-        "detailed_observability": True,
+        "observability": Observability(
+            detailed=True,
+            enhanced_metrics=True,
+            publish_frequency=Duration.seconds(10),
+        ),
         "min_instance_count": 1,
         "rollout": AllAtOnce(termination_wait=Duration.seconds(601)),
-        "enhanced_metrics": True,
-        "metric_publish_frequency": Duration.seconds(10),
-        "instance_pools": None,
-        "capacity_reservation": CapacityReservation(RESERVATION_ARN),
+        "capacity": Capacity(
+            reservation=CapacityReservation(RESERVATION_ARN),
+            provision_timeout=Duration.seconds(2401),
+        ),
         "routing_strategy": PrefixAwareRouting(
             prefix_length=4096, concurrency_threshold=16
         ),
@@ -313,11 +319,9 @@ def test_no_keyword_is_left_out_above(
     assert keywords_of(made) == set(every_keyword)
     # Of what says which driver, one; of a name and its beginning, and of a type and
     # pools of them, too.
-    assert left_at_default(made, every_keyword) == {
-        "cuda_version",
-        "engine",
-        "instance_pools",
-    }
+    assert left_at_default(made, every_keyword) == {"cuda_version", "engine"}
+    assert fields_at_default(every_keyword["observability"]) == set()
+    assert fields_at_default(every_keyword["capacity"]) == {"pools"}
     assert required_keywords_of(made) == set()
     assert keywords_of(added) == set(every_keyword_of_a_model)
     assert left_at_default(added, every_keyword_of_a_model) == {

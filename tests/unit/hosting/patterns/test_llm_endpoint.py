@@ -15,6 +15,7 @@ from aws_cdk import aws_kms as kms
 from cdk_sagemaker_llm import (
     Assumptions,
     AsyncInference,
+    Capacity,
     CapacityReservation,
     DataCapture,
     HuggingFaceModel,
@@ -22,6 +23,7 @@ from cdk_sagemaker_llm import (
     LlmEndpoint,
     LmiVllm,
     Network,
+    Observability,
     PrefixAwareRouting,
     S3Model,
     ShadowVariant,
@@ -57,6 +59,7 @@ from tests.unit.hosting.expected import (
 )
 from tests.unit.hosting.written import (
     codes_of,
+    fields_at_default,
     keywords_of,
     left_at_default,
     properties_of,
@@ -89,16 +92,19 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         ),
         "container_startup_health_check_timeout": Duration.seconds(1501),
         "model_data_download_timeout": Duration.seconds(1201),
-        "instance_provision_timeout": Duration.seconds(2401),
         "inference_ami_version": "al2-ami-sagemaker-inference-gpu-2",
         "volume_size": Size.gibibytes(200),
         "kms_key": key,
-        "detailed_observability": True,
+        "observability": Observability(
+            detailed=True,
+            enhanced_metrics=True,
+            publish_frequency=Duration.seconds(10),
+        ),
         "rollout": Linear(percent=50),
-        "enhanced_metrics": True,
-        "metric_publish_frequency": Duration.seconds(10),
-        "instance_pools": None,
-        "capacity_reservation": CapacityReservation(RESERVATION_ARN),
+        "capacity": Capacity(
+            reservation=CapacityReservation(RESERVATION_ARN),
+            provision_timeout=Duration.seconds(2401),
+        ),
         "routing_strategy": PrefixAwareRouting(
             prefix_length=4096, concurrency_threshold=16
         ),
@@ -273,8 +279,10 @@ def test_no_keyword_is_left_out_above(every_keyword: dict[str, Any]) -> None:
     A new keyword is tested, or this fails.
     """
     assert keywords_of(LlmEndpoint.__init__) == set(every_keyword)
+    assert left_at_default(LlmEndpoint.__init__, every_keyword) == set()
+    assert fields_at_default(every_keyword["observability"]) == set()
     # Pools stand in place of a type.
-    assert left_at_default(LlmEndpoint.__init__, every_keyword) == {"instance_pools"}
+    assert fields_at_default(every_keyword["capacity"]) == {"pools"}
     assert required_keywords_of(LlmEndpoint.__init__) == set()
 
 

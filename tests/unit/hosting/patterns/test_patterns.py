@@ -12,10 +12,12 @@ from aws_cdk import CfnParameter, Duration, Stack, Tags
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
+    Capacity,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmEndpoint,
     Network,
+    Observability,
     ResourceRequirements,
     TensorRtLlm,
     Tgi,
@@ -44,9 +46,9 @@ def test_llm_endpoint_passes_settings_on(
         network=network,
         container_startup_health_check_timeout=Duration.minutes(20),
         model_data_download_timeout=Duration.minutes(2),
-        instance_provision_timeout=Duration.minutes(40),
+        capacity=Capacity(provision_timeout=Duration.minutes(40)),
         inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
-        detailed_observability=True,
+        observability=Observability(detailed=True),
     )
     model = properties(stack, "AWS::SageMaker::Model")
     config = properties(stack, "AWS::SageMaker::EndpointConfig")

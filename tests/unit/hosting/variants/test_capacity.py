@@ -13,6 +13,7 @@ from aws_cdk import CfnParameter, Duration, Stack
 
 from cdk_sagemaker_llm import (
     AvailabilityZoneBalance,
+    Capacity,
     CapacityReservation,
     HuggingFaceModel,
     InferenceComponentEndpoint,
@@ -26,6 +27,8 @@ from cdk_sagemaker_llm import (
     RoutingStrategy,
     ScaleInPolicy,
     ScaleInStrategy,
+    find_instance_type,
+    fit,
 )
 from cdk_sagemaker_llm.hosting.components.sizing import Scheduling, scheduling_findings
 from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
@@ -47,7 +50,7 @@ def pools(*names: str) -> list[InstancePool]:
     return [InstancePool(name, priority=i) for i, name in enumerate(names, start=1)]
 
 
-def told(**given: Any) -> list[str]:  # noqa: ANN401 - any field
+def messages_of(**given: Any) -> list[str]:  # noqa: ANN401 - any field
     """
     Return what is found of a variant that hosts components.
     """
@@ -73,31 +76,31 @@ def test_a_variant_has_a_type_or_pools() -> None:
     """
     One of the two, and the message says which is too much or missing.
     """
-    assert told(instance_type=G5) == []
-    assert told(instance_pools=pools(G5, G6E)) == []
-    assert told() == [
-        ("LLM311 neither instance_type nor instance_pools is given; give one of them")
+    assert messages_of(instance_type=G5) == []
+    assert messages_of(capacity=Capacity(pools=pools(G5, G6E))) == []
+    assert messages_of() == [
+        ("LLM311 neither instance_type nor capacity.pools is given; give one of them")
     ]
-    assert told(instance_type=G5, instance_pools=pools(G5, G6E)) == [
-        ("LLM311 instance_type and instance_pools exclude each other; give one of them")
+    assert messages_of(instance_type=G5, capacity=Capacity(pools=pools(G5, G6E))) == [
+        ("LLM311 instance_type and capacity.pools exclude each other; give one of them")
     ]
 
 
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ([], "instance_pools must be 2 to 5, got 0"),
+        ([], "capacity.pools must be 2 to 5, got 0"),
         (
             [G5],
-            "instance_pools must be 2 to 5, got 1; give one type as instance_type",
+            "capacity.pools must be 2 to 5, got 1; give one type as instance_type",
         ),
         ([G5, G6E], None),
         ([f"ml.g5.{size}xlarge" for size in ("", 2, 4, 8, 12)], None),
         (
             [f"ml.g5.{size}xlarge" for size in ("", 2, 4, 8, 12, 16)],
-            "instance_pools must be 2 to 5, got 6",
+            "capacity.pools must be 2 to 5, got 6",
         ),
-        ([G5, G6E, G5], "instance_pools name ml.g5.12xlarge more than once"),
+        ([G5, G6E, G5], "capacity.pools name ml.g5.12xlarge more than once"),
     ],
     ids=["none", "one", "two", "five", "six", "the same"],
 )
@@ -110,7 +113,7 @@ def test_there_are_two_to_five_pools_of_different_types(
     of_types = [InstancePool(name, priority=1) for name in names]
 
     expected = [] if message is None else [f"LLM312 {message}"]
-    assert told(instance_pools=of_types) == expected
+    assert messages_of(capacity=Capacity(pools=of_types)) == expected
 
 
 @pytest.mark.parametrize(("priority", "is_right"), [(0, 0), (1, 1), (5, 1), (6, 0)])
@@ -121,14 +124,16 @@ def test_priorities_are_those_of_the_api(priority: int, is_right: int) -> None:
     message = f"LLM111 priority of {G5} must be 1 to 5, got {priority}"
     given = [InstancePool(G6E, priority=1), InstancePool(G5, priority=priority)]
 
-    assert told(instance_pools=given) == ([] if is_right else [message])
+    assert messages_of(capacity=Capacity(pools=given)) == (
+        [] if is_right else [message]
+    )
 
 
 def test_an_impossible_type_of_a_pool_is_told() -> None:
     """
     As it is of a variant of one type.
     """
-    (message,) = told(instance_pools=pools(G5, "ml.g5.13xlarge"))
+    (message,) = messages_of(capacity=Capacity(pools=pools(G5, "ml.g5.13xlarge")))
 
     assert message.startswith("LLM101 ")
 
@@ -140,10 +145,10 @@ def test_a_pools_model_stands_in_place_of_a_variants(stack: Stack) -> None:
     own = LlmEndpoint(stack, "Llm", model=ZEPHYR, instance_type=G5).model
     given = [InstancePool(G6E, priority=1), InstancePool(G5, priority=2, model=own)]
 
-    assert told(instance_pools=given)[0].startswith(
+    assert messages_of(capacity=Capacity(pools=given))[0].startswith(
         "LLM312 a pool's model stands in place of the variant's, which has none"
     )
-    assert told(instance_pools=given, model=own) == []
+    assert messages_of(capacity=Capacity(pools=given), model=own) == []
 
 
 @pytest.mark.parametrize(
@@ -164,7 +169,9 @@ def test_all_types_get_one_host_image(
     """
     With the newest driver of the container's CUDA that all of them take.
     """
-    variant = ProductionVariant(instance_pools=pools(*names), cuda_version=cuda)
+    variant = ProductionVariant(
+        capacity=Capacity(pools=pools(*names)), cuda_version=cuda
+    )
 
     found = define_variant(variant)
 
@@ -176,11 +183,12 @@ def test_fails_where_types_take_no_one_host_image() -> None:
     """
     The newest types know no older driver.
     """
-    assert told(
-        instance_pools=pools("ml.g5.2xlarge", "ml.g7e.2xlarge"), cuda_version="12.8"
+    assert messages_of(
+        capacity=Capacity(pools=pools("ml.g5.2xlarge", "ml.g7e.2xlarge")),
+        cuda_version="12.8",
     ) == [
         (
-            "LLM313 instance_pools: no host image with a driver for CUDA 12.8 is taken "
+            "LLM313 capacity.pools: no host image with a driver for CUDA 12.8 is taken "
             "by all of ml.g5.2xlarge, ml.g7e.2xlarge; choose types of one driver "
             "generation, or inference_ami_version"
         )
@@ -191,11 +199,16 @@ def test_fails_where_pools_mix_gpus_and_neuron() -> None:
     """
     No host image has the drivers of both.
     """
-    assert told(instance_pools=pools(G5, "ml.inf2.48xlarge"))[-1] == (
-        "LLM313 instance_pools mix GPUs with Inferentia or Trainium: ml.g5.12xlarge, "
+    assert messages_of(capacity=Capacity(pools=pools(G5, "ml.inf2.48xlarge")))[-1] == (
+        "LLM313 capacity.pools mix GPUs with Inferentia or Trainium: ml.g5.12xlarge, "
         "ml.inf2.48xlarge; serve these from endpoints of their own"
     )
-    assert told(instance_pools=pools("ml.inf2.xlarge", "ml.inf2.48xlarge")) == []
+    assert (
+        messages_of(
+            capacity=Capacity(pools=pools("ml.inf2.xlarge", "ml.inf2.48xlarge"))
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -219,7 +232,7 @@ def test_warns_of_a_host_image_that_is_not_for_the_type(
     """
     As AWS's page on drivers lists them.
     """
-    found = told(instance_type=name, inference_ami_version=asked)
+    found = messages_of(instance_type=name, inference_ami_version=asked)
 
     assert [each[:6] for each in found] == ([] if is_listed else ["LLM417"])
 
@@ -231,7 +244,9 @@ def test_a_host_image_must_be_for_every_type_of_pools() -> None:
     newest = pools("ml.g5.2xlarge", "ml.g7e.2xlarge", "ml.p5en.48xlarge")
     older = "al2-ami-sagemaker-inference-gpu-2"
 
-    assert told(instance_pools=newest, inference_ami_version=older) == [
+    assert messages_of(
+        capacity=Capacity(pools=newest), inference_ami_version=older
+    ) == [
         (
             f"LLM417 {older} is not among the host images that AWS lists for "
             "ml.g7e.2xlarge; leave inference_ami_version out"
@@ -255,9 +270,9 @@ def wrongly(definition: Callable[..., object], **given: object) -> Callable[[], 
     ("build", "message"),
     [
         (
-            wrongly(ProductionVariant, instance_pools=[G5, G6E]),
+            wrongly(Capacity, pools=[G5, G6E]),
             (
-                f"instance_pools[0] must be an InstancePool, got {G5!r} (str); write "
+                f"pools[0] must be an InstancePool, got {G5!r} (str); write "
                 "InstancePool('ml.g5.2xlarge', priority=1)"
             ),
         ),
@@ -266,8 +281,14 @@ def wrongly(definition: Callable[..., object], **given: object) -> Callable[[], 
             "priority must be a whole number, got '1' (str); write 1",
         ),
         (
-            wrongly(ProductionVariant, capacity_reservation=RESERVATION_ARN),
-            "capacity_reservation must be a CapacityReservation, got ",
+            wrongly(Capacity, reservation=RESERVATION_ARN),
+            "reservation must be a CapacityReservation, got ",
+        ),
+        (
+            wrongly(
+                ProductionVariant, capacity=fit.Capacity.of(find_instance_type(G5))
+            ),
+            "capacity must be a Capacity, got ",
         ),
         (
             wrongly(ScaleInPolicy, strategy="consolidation"),
@@ -335,12 +356,12 @@ def test_a_type_that_deployment_alone_knows_is_not_guessed_at(stack: Stack) -> N
     arn = CapacityReservation(CfnParameter(stack, "Arn").value_as_string)
     p5 = "ml.p5.48xlarge"
 
-    found = define_variant(ProductionVariant(instance_pools=given))
+    found = define_variant(ProductionVariant(capacity=Capacity(pools=given)))
 
     assert found.findings == ()
     assert (found.hardware, found.fleets) == (None, ())
     assert found.host_image == NEWEST_HOST
-    assert told(instance_type=p5, capacity_reservation=arn) == []
+    assert messages_of(instance_type=p5, capacity=Capacity(reservation=arn)) == []
 
 
 @pytest.mark.parametrize("routing", ["RANDOM", "prefix"])
@@ -351,8 +372,8 @@ def test_warns_of_other_routing_among_pools(routing: str) -> None:
     other: Any = RoutingStrategy.RANDOM
     if routing == "prefix":
         other = PrefixAwareRouting(prefix_length=1024, concurrency_threshold=1)
-    found = told(
-        instance_pools=pools(G5, G6E),
+    found = messages_of(
+        capacity=Capacity(pools=pools(G5, G6E)),
         initial_instance_count=2,
         routing_strategy=other,
     )
@@ -377,8 +398,9 @@ def test_a_reservation_is_named_by_its_arn(arn: str, *, is_right: bool) -> None:
     """
     Of the form that the API asks for.
     """
-    found = told(
-        instance_type="ml.p5.48xlarge", capacity_reservation=CapacityReservation(arn)
+    found = messages_of(
+        instance_type="ml.p5.48xlarge",
+        capacity=Capacity(reservation=CapacityReservation(arn)),
     )
 
     assert [each[:6] for each in found] == ([] if is_right else ["LLM314"])
@@ -389,7 +411,7 @@ def test_warns_of_a_reservation_outside_the_p_family() -> None:
     It is what people report, and no rule of the API's.
     """
     reserved = CapacityReservation(RESERVATION_ARN)
-    found = told(instance_type=G5, capacity_reservation=reserved)
+    found = messages_of(instance_type=G5, capacity=Capacity(reservation=reserved))
 
     assert found == [
         (
@@ -406,7 +428,7 @@ def test_a_step_in_is_within_the_apis_bounds(step: int, is_right: int) -> None:
     """
     message = f"LLM111 maximum_step_size must be 1 to 100, got {step}"
 
-    found = told(**policy(maximum_step_size=step))
+    found = messages_of(**policy(maximum_step_size=step))
     assert found == ([] if is_right else [message])
 
 
@@ -436,7 +458,9 @@ def test_a_cooldown_is_within_the_apis_bounds(
     """
     In whole minutes, as the API counts.
     """
-    assert told(**policy(cooldown=cooldown)) == ([] if message is None else [message])
+    assert messages_of(**policy(cooldown=cooldown)) == (
+        [] if message is None else [message]
+    )
 
 
 def test_a_cooldown_that_deployment_alone_knows_is_in_minutes(stack: Stack) -> None:
@@ -445,8 +469,8 @@ def test_a_cooldown_that_deployment_alone_knows_is_in_minutes(stack: Stack) -> N
     """
     number = CfnParameter(stack, "Number", type="Number").value_as_number
 
-    assert told(**policy(cooldown=Duration.minutes(number))) == []
-    assert told(**policy(cooldown=Duration.seconds(number))) == [
+    assert messages_of(**policy(cooldown=Duration.minutes(number))) == []
+    assert messages_of(**policy(cooldown=Duration.seconds(number))) == [
         (
             "LLM129 cooldown is known only at deployment, and must be in minutes then; "
             "write Duration.minutes(...)"
@@ -499,8 +523,8 @@ def test_warns_of_settings_of_a_consolidation_without_one() -> None:
     idle = ScaleInStrategy.IDLE_RELEASE
     both = policy(strategy=idle, maximum_step_size=2, cooldown=Duration.minutes(5))
 
-    assert told(**policy(strategy=idle)) == []
-    assert told(**both) == [
+    assert messages_of(**policy(strategy=idle)) == []
+    assert messages_of(**both) == [
         (
             f"LLM414 {name} is of a consolidation, and IDLE_RELEASE consolidates "
             "nothing; leave it out, or use ScaleInStrategy.CONSOLIDATION"
@@ -538,7 +562,9 @@ def test_prefix_aware_routing_is_within_the_apis_bounds(
     Both numbers, among two instances.
     """
     routing = PrefixAwareRouting(prefix_length=length, concurrency_threshold=threshold)
-    found = told(instance_type=G5, initial_instance_count=2, routing_strategy=routing)
+    found = messages_of(
+        instance_type=G5, initial_instance_count=2, routing_strategy=routing
+    )
 
     assert found == ([] if message is None else [f"LLM111 {message}"])
 

@@ -19,13 +19,13 @@ from cdk_sagemaker_llm import (
     Tgi,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.hosting.variants.host_image import image_of, purpose_findings
+from cdk_sagemaker_llm.hosting.variants.host_image import engine_image, purpose_findings
 from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
 
 G5 = "ml.g5.12xlarge"
 
 
-def told(*, has_model: bool, **purpose: Any) -> list[str]:  # noqa: ANN401 - any keyword
+def messages_of(*, has_model: bool, **purpose: Any) -> list[str]:  # noqa: ANN401 - any keyword
     """
     Return what is found of hosts for a purpose.
     """
@@ -51,13 +51,13 @@ def test_what_is_for_components_is_refused_beside_a_model(
     """
     Once, whatever else is given.
     """
-    assert told(has_model=True, **purpose) == [
+    assert messages_of(has_model=True, **purpose) == [
         (
             f"LLM196 {name} is for hosts of inference components; the host image of a "
             "variant with a model follows the model's image; leave it out"
         )
     ]
-    assert told(has_model=True, inference_ami_version="x") == []
+    assert messages_of(has_model=True, inference_ami_version="x") == []
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,10 @@ def test_a_cuda_version_has_one_or_two_numbers(version: str, *, is_one: bool) ->
     """
     message = f"LLM196 cuda_version must be a version such as '12.8', got {version!r}"
 
-    assert told(has_model=False, cuda_version=version) == ([] if is_one else [message])
-    assert (message in told(has_model=True, cuda_version=version)) is not is_one
+    assert messages_of(has_model=False, cuda_version=version) == (
+        [] if is_one else [message]
+    )
+    assert (message in messages_of(has_model=True, cuda_version=version)) is not is_one
 
 
 def test_a_cuda_version_that_deployment_decides_passes(stack: Stack) -> None:
@@ -84,7 +86,9 @@ def test_a_cuda_version_that_deployment_decides_passes(stack: Stack) -> None:
     assert (found.findings, found.host_image) == ((), None)
 
 
-def test_the_host_image_of_a_model_made_elsewhere_is_not_guessed(stack: Stack) -> None:
+def test_the_host_image_of_a_model_made_elsewhere_is_not_guessed(
+    stack: Stack,
+) -> None:
     """
     It is not that of the library's default engine.
     """
@@ -94,7 +98,7 @@ def test_the_host_image_of_a_model_made_elsewhere_is_not_guessed(stack: Stack) -
     assert define_variant(variant).host_image is None
 
 
-def test_the_image_of_a_configuration_is_known_whoever_names_the_model(
+def test_the_engine_image_a_configuration_is_known_whoever_names_the_model(
     root: Path,
 ) -> None:
     """
@@ -105,14 +109,14 @@ def test_the_image_of_a_configuration_is_known_whoever_names_the_model(
         container_family="djl-tensorrtllm",
         version="0.26.0",
     )
-    found = image_of(folder)
-    given = image_of(Tgi("1.4.5"))
+    found = engine_image(folder)
+    given = engine_image(Tgi("1.4.5"))
 
     assert found is not None
     assert (found.family, found.version) == ("djl-tensorrtllm", "0.26.0")
     assert given is not None
     assert (given.family, given.version) == ("huggingface-llm", "1.4.5")
-    assert image_of(LmiVllm("0.99.0")) is None
+    assert engine_image(LmiVllm("0.99.0")) is None
 
 
 def test_hosts_for_a_folder_are_asked_for_by_its_image(root: Path) -> None:

@@ -13,6 +13,7 @@ from aws_cdk import aws_kms as kms
 
 from cdk_sagemaker_llm import (
     Assumptions,
+    Capacity,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
@@ -55,7 +56,7 @@ def shared(stack: Stack, **given: Any) -> InferenceComponentEndpoint:  # noqa: A
     Define instances of two types for components.
     """
     return InferenceComponentEndpoint(
-        stack, "Host", **{"instance_pools": pools(LARGE, SMALL), **given}
+        stack, "Host", **{"capacity": Capacity(pools=pools(LARGE, SMALL)), **given}
     )
 
 
@@ -89,8 +90,9 @@ def test_one_container_for_all_types_is_one_model(stack: Stack) -> None:
         "Llm",
         model=ZEPHYR,
         serving=LmiVllm(),
-        instance_pools=pools(LARGE, SMALL),
-        instance_provision_timeout=Duration.minutes(30),
+        capacity=Capacity(
+            pools=pools(LARGE, SMALL), provision_timeout=Duration.minutes(30)
+        ),
     )
 
     assert llm.models == (llm.model, llm.model)
@@ -120,7 +122,7 @@ def test_another_container_for_a_type_is_a_model_of_its_own(stack: Stack) -> Non
         "Llm",
         model=ZEPHYR,
         serving=TGI,
-        instance_pools=pools(LARGE, EIGHT, third),
+        capacity=Capacity(pools=pools(LARGE, EIGHT, third)),
     )
 
     models = written(stack, MODEL)
@@ -152,7 +154,7 @@ def test_models_of_several_types_are_in_one_network(
         "Llm",
         model=ZEPHYR,
         serving=TGI,
-        instance_pools=pools(LARGE, EIGHT),
+        capacity=Capacity(pools=pools(LARGE, EIGHT)),
         network=network,
     )
     first, second = written(stack, MODEL).values()
@@ -167,7 +169,7 @@ def test_what_is_assumed_holds_for_the_instances_of_a_model(stack: Stack) -> Non
     """
     heavy = Assumptions(runtime_gib=1000)
     hosts: dict[str, dict[str, Any]] = {
-        "Pools": {"instance_pools": pools(LARGE, EIGHT)},
+        "Pools": {"capacity": Capacity(pools=pools(LARGE, EIGHT))},
         "One": {"instance_type": LARGE},
     }
     for name, given in hosts.items():
@@ -190,7 +192,9 @@ def test_the_first_choice_is_that_of_the_lowest_priority(stack: Stack) -> None:
     Whatever the order that pools are written in.
     """
     given = [InstancePool(EIGHT, priority=5), InstancePool(LARGE, priority=2)]
-    llm = LlmEndpoint(stack, "Llm", model=ZEPHYR, serving=TGI, instance_pools=given)
+    llm = LlmEndpoint(
+        stack, "Llm", model=ZEPHYR, serving=TGI, capacity=Capacity(pools=given)
+    )
 
     assert [pool["InstanceType"] for pool in variant_of(stack)["InstancePools"]] == [
         LARGE,
@@ -205,7 +209,10 @@ def test_fails_if_one_type_does_not_hold_the_model(stack: Stack) -> None:
     """
     with pytest.raises(ValueError, match=f"LLM190 .* on {SMALL} ") as caught:
         LlmEndpoint(
-            stack, "Llm", model=MIXTRAL, instance_pools=pools("ml.p5.48xlarge", SMALL)
+            stack,
+            "Llm",
+            model=MIXTRAL,
+            capacity=Capacity(pools=pools("ml.p5.48xlarge", SMALL)),
         )
 
     assert "p5" not in str(caught.value)
@@ -222,7 +229,7 @@ def test_what_is_wrong_on_all_types_is_told_once(stack: Stack) -> None:
             "Llm",
             model=ZEPHYR,
             serving=Tgi("3.3.6", speculate=2, options={"SPECULATE": 3}),
-            instance_pools=pools(LARGE, SMALL),
+            capacity=Capacity(pools=pools(LARGE, SMALL)),
         )
 
     assert str(caught.value).count("LLM163") == 1
@@ -237,7 +244,7 @@ def test_fails_if_one_type_refuses_a_volume_or_a_key(stack: Stack) -> None:
         with pytest.raises(ValueError, match=f"LLM121 {LARGE} refuses") as caught:
             shared(
                 stack,
-                instance_pools=pools("ml.p3.2xlarge", LARGE),
+                capacity=Capacity(pools=pools("ml.p3.2xlarge", LARGE)),
                 inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
                 **given,
             )
@@ -248,7 +255,9 @@ def test_instances_of_several_types_are_scaled(stack: Stack) -> None:
     """
     As those of one: the type of each is SageMaker's to choose.
     """
-    llm = LlmEndpoint(stack, "Llm", model=ZEPHYR, instance_pools=pools(LARGE, SMALL))
+    llm = LlmEndpoint(
+        stack, "Llm", model=ZEPHYR, capacity=Capacity(pools=pools(LARGE, SMALL))
+    )
     llm.auto_scale_instance_count(max_capacity=3)
 
     target = properties_of(stack, "ApplicationAutoScaling::ScalableTarget")
@@ -261,7 +270,9 @@ def test_warns_if_a_scaled_pools_type_may_change(stack: Stack) -> None:
     One that is known at deployment only.
     """
     name = CfnParameter(stack, "Type").value_as_string
-    llm = LlmEndpoint(stack, "Llm", model=ZEPHYR, instance_pools=pools(LARGE, name))
+    llm = LlmEndpoint(
+        stack, "Llm", model=ZEPHYR, capacity=Capacity(pools=pools(LARGE, name))
+    )
     llm.auto_scale_instance_count(max_capacity=3)
 
     assert ("/Test/Llm/Endpoint/Scaling", "LLM244") in codes_of(stack)
@@ -422,9 +433,13 @@ def test_doubts_where_a_mixture_of_types_may_hold_what_none_does(stack: Stack) -
         LARGE: ResourceRequirements(accelerators=2, memory_mib=1024),
         EIGHT: ResourceRequirements(accelerators=8, memory_mib=1024),
     }
-    two = shared(stack, instance_pools=pools(LARGE, EIGHT), max_instance_count=2)
+    two = shared(
+        stack, capacity=Capacity(pools=pools(LARGE, EIGHT)), max_instance_count=2
+    )
     two.add_model("Wide", model=gpt2, resources=wide, copies=2)
-    one = InferenceComponentEndpoint(stack, "One", instance_pools=pools(LARGE, EIGHT))
+    one = InferenceComponentEndpoint(
+        stack, "One", capacity=Capacity(pools=pools(LARGE, EIGHT))
+    )
     one.add_model("Wide", model=gpt2, resources=wide)
 
     two.add_model("Odd", model=gpt2, resources=odd, copies=2)
@@ -470,7 +485,9 @@ class TestBuildingBlocks:
 
     @pytest.fixture(name="endpoint")
     def _endpoint(self, stack: Stack, own_role: iam.IRole) -> Endpoint:
-        variant = ProductionVariant(instance_pools=pools(LARGE, SMALL), engine=TGI)
+        variant = ProductionVariant(
+            capacity=Capacity(pools=pools(LARGE, SMALL)), engine=TGI
+        )
         config = EndpointConfig(
             stack, "Config", variants=[variant], execution_role=own_role
         )
@@ -483,10 +500,12 @@ class TestBuildingBlocks:
         other = Model.from_model_name(stack, "Other", "other")
         variant = ProductionVariant(
             model=model,
-            instance_pools=[
-                InstancePool(LARGE, priority=1),
-                InstancePool(SMALL, priority=2, model=other),
-            ],
+            capacity=Capacity(
+                pools=[
+                    InstancePool(LARGE, priority=1),
+                    InstancePool(SMALL, priority=2, model=other),
+                ]
+            ),
         )
         EndpointConfig(stack, "Config", variants=[variant])
 
@@ -503,10 +522,12 @@ class TestBuildingBlocks:
         split = Model(stack, "Split", serving=Tgi("3.3.6", num_gpus=4), model=ZEPHYR)
         variant = ProductionVariant(
             model=model,
-            instance_pools=[
-                InstancePool(LARGE, priority=1),
-                InstancePool(SMALL, priority=2, model=split),
-            ],
+            capacity=Capacity(
+                pools=[
+                    InstancePool(LARGE, priority=1),
+                    InstancePool(SMALL, priority=2, model=split),
+                ]
+            ),
         )
 
         with pytest.raises(ValueError, match=f"LLM172 .* has 1 on {SMALL}"):

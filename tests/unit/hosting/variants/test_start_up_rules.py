@@ -12,7 +12,9 @@ from aws_cdk import CfnParameter, Stack
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.hosting.variants.variant_definition import timeout_contradictions
+from cdk_sagemaker_llm.hosting.variants.variant_definition import (
+    loading_timeout_findings,
+)
 from cdk_sagemaker_llm.serving.images import host_findings
 
 G5 = find_instance_type("ml.g5.12xlarge")
@@ -23,7 +25,7 @@ OLD_HOST = "al2-ami-sagemaker-inference-gpu-2"
 NEW_HOST = "al2023-ami-sagemaker-inference-gpu-4-1"
 
 
-def found(
+def findings_of(
     hardware: InstanceType | None, image: ImageRelease, host_image: str | None
 ) -> list[Finding]:
     """
@@ -46,7 +48,7 @@ def test_hosts_that_have_what_an_image_needs_pass(
     """
     Devices of its kind, and a driver that is new enough.
     """
-    assert found(find_instance_type(instance_type), image, host_image) == []
+    assert findings_of(find_instance_type(instance_type), image, host_image) == []
 
 
 def test_hosts_that_are_not_known_pass() -> None:
@@ -55,8 +57,8 @@ def test_hosts_that_are_not_known_pass() -> None:
     """
     own = ImageRelease.from_uri("222222222222.dkr.ecr.eu-west-1.amazonaws.com/a:1")
 
-    assert found(None, NEURON, OLD_HOST) == []
-    assert found(INF2, own, None) == []
+    assert findings_of(None, NEURON, OLD_HOST) == []
+    assert findings_of(INF2, own, None) == []
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_an_address_in_a_registry_of_aws_is_checked_as_its_image(
     named = ImageRelease.from_uri(f"{registry}/vllm:server-sagemaker-cuda-v2.6")
     bare = find_instance_type("ml.c7i.xlarge")
 
-    assert [each.code for each in found(bare, named, None)] == codes
+    assert [each.code for each in findings_of(bare, named, None)] == codes
 
 
 def test_of_tei_there_is_no_image_for_graviton() -> None:
@@ -80,7 +82,7 @@ def test_of_tei_there_is_no_image_for_graviton() -> None:
     Nor does LlamaCpp take its place.
     """
     image = find_image("tei-cpu", "1.9.3")
-    (told,) = found(find_instance_type("ml.c7g.xlarge"), image, None)
+    (told,) = findings_of(find_instance_type("ml.c7g.xlarge"), image, None)
 
     assert (told.code, told.remedy) == ("LLM523", "choose an instance type of x86_64")
 
@@ -89,7 +91,7 @@ def test_what_was_not_asked_for_is_not_to_be_left_out() -> None:
     """
     As in pools of types that share no host image.
     """
-    (told,) = found(G5, find_image("llama-cpp", "1.0.1"), None)
+    (told,) = findings_of(G5, find_image("llama-cpp", "1.0.1"), None)
 
     assert told.code == "LLM198"
     assert told.remedy == (
@@ -106,10 +108,12 @@ def test_an_image_for_cpus_needs_no_devices(family: str) -> None:
     image = find_image(family, "1.0.1")
     with_gpu = dataclasses.replace(G5, processor=image.processor or "x86_64")
     bare = dataclasses.replace(with_gpu, accelerators=0)
-    told = [each.code for each in found(bare, find_image("llama-cpp", "1.0.1"), None)]
+    told = [
+        each.code for each in findings_of(bare, find_image("llama-cpp", "1.0.1"), None)
+    ]
 
-    assert found(bare, image, None) == []
-    assert found(with_gpu, image, OLD_HOST) == []
+    assert findings_of(bare, image, None) == []
+    assert findings_of(with_gpu, image, OLD_HOST) == []
     assert told == ["LLM521"]
 
 
@@ -117,13 +121,13 @@ def test_other_devices_are_named_both_ways_round() -> None:
     """
     The driver of a host that has none for it is not spoken of.
     """
-    assert [str(each) for each in found(INF2, LMI, OLD_HOST)] == [
+    assert [str(each) for each in findings_of(INF2, LMI, OLD_HOST)] == [
         (
             "LLM127 image djl-lmi 0.36.0 runs on NVIDIA GPUs, and ml.inf2.48xlarge has "
             "Inferentia2; choose another image or another instance type"
         )
     ]
-    assert [str(each) for each in found(G5, NEURON, None)] == [
+    assert [str(each) for each in findings_of(G5, NEURON, None)] == [
         (
             "LLM127 image djl-neuronx 0.29.0 runs on Inferentia or Trainium, and "
             "ml.g5.12xlarge has A10G; choose another image or another instance type"
@@ -145,7 +149,7 @@ def test_a_type_without_a_new_enough_host_is_named() -> None:
         compatible_inference_amis=(OLD_HOST,),
     )
 
-    assert [str(each) for each in found(old, LMI, None)] == [
+    assert [str(each) for each in findings_of(old, LMI, None)] == [
         (
             "LLM198 image djl-lmi 0.36.0 of CUDA 13.0 does not start with the default "
             "driver of ml.p0.4xlarge; choose another image or another instance type"
@@ -159,7 +163,7 @@ def test_no_host_image_is_named_where_none_is_of_that_version() -> None:
     """
     newest = ImageRelease("djl-lmi", "1", "repository", "1-cu140", frozenset())
 
-    assert [str(each) for each in found(G5, newest, OLD_HOST)] == [
+    assert [str(each) for each in findings_of(G5, newest, OLD_HOST)] == [
         (
             f"LLM198 image djl-lmi 1 of CUDA 14.0 does not start with the driver of "
             f"{OLD_HOST} of ml.g5.12xlarge; choose another image or another instance "
@@ -174,8 +178,8 @@ def test_a_host_image_that_deployment_decides_is_not_judged(stack: Stack) -> Non
     """
     later = CfnParameter(stack, "HostImage").value_as_string
 
-    assert found(G5, LMI, later) == []
-    assert [each.code for each in found(INF2, LMI, later)] == ["LLM127"]
+    assert findings_of(G5, LMI, later) == []
+    assert [each.code for each in findings_of(INF2, LMI, later)] == ["LLM127"]
 
 
 def test_a_type_without_accelerators_is_named() -> None:
@@ -184,7 +188,7 @@ def test_a_type_without_accelerators_is_named() -> None:
     """
     plain = InstanceType.of("ml.m9.4xlarge", accelerators=0, vcpus=16, memory_gib=64)
 
-    assert [str(each) for each in found(plain, LMI, None)] == [
+    assert [str(each) for each in findings_of(plain, LMI, None)] == [
         (
             "LLM521 image djl-lmi 0.36.0 runs on accelerators, and ml.m9.4xlarge has "
             "none; choose an instance type with accelerators, or serve a GGUF file "
@@ -192,7 +196,7 @@ def test_a_type_without_accelerators_is_named() -> None:
         )
     ]
     llama = find_image("llama-cpp", "1.0.1")
-    assert [each.remedy for each in found(plain, llama, None)] == [
+    assert [each.remedy for each in findings_of(plain, llama, None)] == [
         (
             "take llama-cpp-cpu, which a model that is defined with accelerators=0 "
             "gets, or another instance type"
@@ -237,7 +241,7 @@ def test_an_image_for_cpus_is_built_for_the_hosts(
     image = find_image(family, "1.0.1")
     hardware = find_instance_type(instance_type)
 
-    assert [str(each) for each in found(hardware, image, None)] == (
+    assert [str(each) for each in findings_of(hardware, image, None)] == (
         [told] if told else []
     )
 
@@ -270,7 +274,9 @@ def test_the_shorter_patience_is_the_one_to_raise(
     """
     Equal ones agree, and a default is no promise.
     """
-    contradictions = timeout_contradictions(limit, health_check, was_chosen=was_chosen)
+    contradictions = loading_timeout_findings(
+        limit, health_check, was_chosen=was_chosen
+    )
 
     assert [each.remedy for each in contradictions] == ([found] if found else [])
 
@@ -281,4 +287,4 @@ def test_placeholders_are_not_compared(stack: Stack) -> None:
     """
     number = CfnParameter(stack, "Number", type="Number").value_as_number
 
-    assert timeout_contradictions(7200, number, was_chosen=True) == []
+    assert loading_timeout_findings(7200, number, was_chosen=True) == []

@@ -1,5 +1,5 @@
 """
-What a program hands over: refused in its own words before anything is sent.
+The arguments of a call: checked, and refused by their names, before anything is sent.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NoReturn, TypeVar
 from cdk_sagemaker_llm.text import any_of
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
-_SHOWN = 60
+_LONGEST = 60
 
 
 def refuse(name: str, rule: str, value: object, way_out: str = "") -> NoReturn:
@@ -22,32 +22,32 @@ def refuse(name: str, rule: str, value: object, way_out: str = "") -> NoReturn:
     Raises:
         ValueError: Whatever is wrong, be it the kind or the value.
     """
-    shown = repr(value)
-    shown = shown[:_SHOWN] + ("..." if len(shown) > _SHOWN else "")
-    told = f"{name} must be {rule}, got {shown}"
-    raise ValueError(f"{told}; {way_out}" if way_out else told)
+    got = repr(value)
+    got = got[:_LONGEST] + ("..." if len(got) > _LONGEST else "")
+    message = f"{name} must be {rule}, got {got}"
+    raise ValueError(f"{message}; {way_out}" if way_out else message)
 
 
-def hold_text(name: str, value: object, way_out: str = "") -> None:
+def check_text(name: str, value: object, way_out: str = "") -> None:
     """
-    Refuse what is no text.
+    Check that an argument is a text.
     """
     if not isinstance(value, str):
         refuse(name, "a text", value, way_out)
 
 
-def hold_name(name: str, value: object, way_out: str = "") -> None:
+def check_name(name: str, value: object, way_out: str = "") -> None:
     """
-    Refuse what names nothing.
+    Check that an argument is a text that is not empty.
     """
-    hold_text(name, value, way_out)
+    check_text(name, value, way_out)
     if not value:
         refuse(name, "a name", value, way_out)
 
 
-def hold_whole(name: str, value: object, least: int | None = None) -> None:
+def check_whole(name: str, value: object, least: int | None = None) -> None:
     """
-    Refuse what is no whole number, or too small a one.
+    Check that an argument is a whole number, and not too small.
     """
     if isinstance(value, bool) or not isinstance(value, int):
         refuse(name, "a whole number", value)
@@ -55,9 +55,9 @@ def hold_whole(name: str, value: object, least: int | None = None) -> None:
         refuse(name, f"at least {least}", value)
 
 
-def hold_number(name: str, value: object) -> None:
+def check_number(name: str, value: object) -> None:
     """
-    Refuse what is no number, or none that JSON has.
+    Check that an argument is a number that JSON can hold.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         refuse(name, "a number", value)
@@ -65,9 +65,9 @@ def hold_number(name: str, value: object) -> None:
         refuse(name, "a finite number", value)
 
 
-def hold_seconds(name: str, value: object) -> None:
+def check_seconds(name: str, value: object) -> None:
     """
-    Refuse what is no length of time; 0 and infinity are.
+    Check that an argument is a number of seconds; 0 and infinity are allowed.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         refuse(name, "a number of seconds", value)
@@ -75,9 +75,9 @@ def hold_seconds(name: str, value: object) -> None:
         refuse(name, "at least 0", value)
 
 
-def hold_mapping(name: str, value: object, way_out: str = "") -> None:
+def check_mapping(name: str, value: object, way_out: str = "") -> None:
     """
-    Refuse what has no names for its values.
+    Check that an argument is a dictionary.
     """
     if not isinstance(value, Mapping):
         refuse(name, "a dictionary", value, way_out)
@@ -85,7 +85,7 @@ def hold_mapping(name: str, value: object, way_out: str = "") -> None:
 
 def choice(name: str, kind: type[_Choice], value: object) -> _Choice:
     """
-    Return one of a few words.
+    Return one of a closed set of words.
     """
     words = [str(one) for one in kind]
     if value not in words:
@@ -102,11 +102,11 @@ def as_bytes(name: str, value: object, way_out: str = "") -> bytes:
     return bytes(value)
 
 
-def listed(
-    name: str, value: object, hold: Callable[[str, object], None], way_out: str
+def as_list(
+    name: str, value: object, check: Callable[[str, object], None], way_out: str
 ) -> Sequence[object]:
     """
-    Return the parts of a list, each of which is held against a rule.
+    Return the parts of a list, after a check of each.
 
     A text, bytes and a dictionary could be walked through too, letter by letter, which
     is never what was meant.
@@ -116,5 +116,5 @@ def listed(
         refuse(name, "a list", value, way_out)
     parts = list(value)
     for number, part in enumerate(parts):
-        hold(f"{name}[{number}]", part)
+        check(f"{name}[{number}]", part)
     return parts

@@ -1,5 +1,9 @@
 """
-How a function answers a stack that asks for something: at once, with a build begun.
+Builds and jobs that a function begins when a stack asks: how it answers at once, stops
+what no stack waits for any more, and passes on how a build ended.
+
+A worker tells its own reason; a build that was stopped, timed out or never started
+cannot, so that its end comes here as an event.
 """
 
 from __future__ import annotations
@@ -13,10 +17,9 @@ import boto3
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.staging.failures import StagingError
-from cdk_sagemaker_llm.staging.listing import objects
 from cdk_sagemaker_llm.staging.order import HANDLE, VARIABLE
+from cdk_sagemaker_llm.staging.prefix import NOTE, StagedPrefix, objects
 from cdk_sagemaker_llm.staging.signalling import answer, say, signal
-from cdk_sagemaker_llm.staging.wanted import NOTE, Wanted
 
 _TOKEN_LENGTH = 32
 
@@ -59,7 +62,7 @@ def is_new(event: Mapping[str, Any]) -> bool:
 
 def token_of(event: Mapping[str, Any]) -> str:
     """
-    Return what stands for an event, which may come twice.
+    Return a token for an event, the same if the event comes twice.
     """
     return hashlib.sha256(event["RequestId"].encode()).hexdigest()[:_TOKEN_LENGTH]
 
@@ -102,11 +105,28 @@ def stop_builds(project: str, handle: str) -> None:
     _unless_refused(f"the builds of {project}", lambda: _stop_builds(project, handle))
 
 
-def stop_jobs(wanted: Wanted) -> None:
+def stop_jobs(place: StagedPrefix) -> None:
     """
     Stop the jobs that compile for an order.
     """
-    _unless_refused(f"the jobs of {wanted.uri}", lambda: _stop_jobs(wanted))
+    _unless_refused(f"the jobs of {place.uri}", lambda: _stop_jobs(place))
+
+
+def tell(event: Mapping[str, Any]) -> None:
+    """
+    Tell the wait condition that waits for a build how it ended.
+
+    Args:
+        event: EventBridge's event of the build.
+    """
+    build_id = event["detail"]["build-id"].rpartition("build/")[2]
+    found = boto3.client("codebuild").batch_get_builds(ids=[build_id])["builds"]
+    for build in found:
+        variables = build["environment"].get("environmentVariables", [])
+        for one in variables:
+            if one["name"] == HANDLE:
+                say(f"{build_id} ended: {_reason(build)}")
+                signal(one["value"], unique_id=build_id, reason=_reason(build))
 
 
 def _unless_refused(what: str, stop: Callable[[], None]) -> None:
@@ -129,19 +149,26 @@ def _stop_builds(project: str, handle: str) -> None:
             say(f"{build['id']} is stopped")
 
 
+def _stop_jobs(place: StagedPrefix) -> None:
+    s3, sagemaker = boto3.client("s3"), boto3.client("sagemaker")
+    kind = json.loads(place.order)["kind"]
+    for key, _ in objects(s3, place.bucket, place.jobs, delimiter="/"):
+        note = json.loads(s3.get_object(Bucket=place.bucket, Key=key)["Body"].read())
+        if note["handle"] == place.handle:
+            name = key.removeprefix(place.jobs).removesuffix(NOTE)
+            _stop_job(sagemaker, kind, name)
+
+
+def _reason(build: Mapping[str, Any]) -> str:
+    cause = "; ".join(_troubles(build)) or "no phase says why"
+    return (
+        f"build {build['id']} ended as {build['buildStatus']}: {cause}; {_log(build)}"
+    )
+
+
 def _handles(build: dict[str, Any]) -> list[str]:
     variables = build["environment"].get("environmentVariables", [])
     return [one["value"] for one in variables if one["name"] == HANDLE]
-
-
-def _stop_jobs(wanted: Wanted) -> None:
-    s3, sagemaker = boto3.client("s3"), boto3.client("sagemaker")
-    kind = json.loads(wanted.order)["kind"]
-    for key, _ in objects(s3, wanted.bucket, wanted.jobs, delimiter="/"):
-        note = json.loads(s3.get_object(Bucket=wanted.bucket, Key=key)["Body"].read())
-        if note["handle"] == wanted.handle:
-            name = key.removeprefix(wanted.jobs).removesuffix(NOTE)
-            _stop_job(sagemaker, kind, name)
 
 
 def _stop_job(
@@ -154,3 +181,24 @@ def _stop_job(
     if described[f"{word}JobStatus"] == "InProgress":
         getattr(sagemaker, f"stop_{kind}_job")(**{f"{word}JobName": name})
         say(f"{name} is stopped")
+
+
+def _troubles(build: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{phase['phaseType']} {phase['phaseStatus']} {_messages(phase)}".rstrip()
+        for phase in build.get("phases", [])
+        if phase.get("phaseStatus", "SUCCEEDED") != "SUCCEEDED"
+    ]
+
+
+def _log(build: Mapping[str, Any]) -> str:
+    where = build.get("logs", {})
+    if not where.get("streamName"):
+        # A build that was never provisioned has none.
+        return "it has no log"
+    return f"its log is {where['streamName']} in {where['groupName']}"
+
+
+def _messages(phase: Mapping[str, Any]) -> str:
+    messages = (one.get("message") for one in phase.get("contexts", []))
+    return ", ".join(filter(None, messages))

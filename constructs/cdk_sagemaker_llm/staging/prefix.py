@@ -1,5 +1,9 @@
 """
-What a stack asks of the function that starts staging: its custom resource's properties.
+A staged prefix: what a stack asks for, which stacks want it, and what is in it.
+
+S3 reads after each write what was written: a stack marks what it wants before it looks
+for the manifest, and who removes takes the manifest away before looking for marks once
+more. So neither sees the other too late.
 """
 
 from __future__ import annotations
@@ -7,13 +11,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import boto3
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.staging.listing import objects
-
-MANIFEST = ".json"
+MANIFEST_ENDING = ".json"
 OWNERS = ".owners/"
 JOBS = ".jobs/"
 # Of a job, beside its folder: who waits for it, and for what.
@@ -25,7 +28,7 @@ _GONE = {"404", "NoSuchKey"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class StagedPrefix:
     """
     One staged prefix that a stack wants.
 
@@ -54,7 +57,7 @@ class Wanted:
     owner: str
 
     @classmethod
-    def of(cls, event: Mapping[str, object], which: str) -> Wanted:
+    def of(cls, event: Mapping[str, object], which: str) -> StagedPrefix:
         """
         Read the properties of a custom resource's event.
 
@@ -63,18 +66,18 @@ class Wanted:
 
             which: ``ResourceProperties``, or those that were before.
         """
-        said = event[which]
-        if not isinstance(said, Mapping):
-            raise TypeError(f"{which} must be an object, got {said!r}")
-        place = f"{event['StackId']} {event['LogicalResourceId']}"
+        properties = event[which]
+        if not isinstance(properties, Mapping):
+            raise TypeError(f"{which} must be an object, got {properties!r}")
+        owner = f"{event['StackId']} {event['LogicalResourceId']}"
         return cls(
-            bucket=said["Bucket"],
-            base=said["Base"],
-            handle=said["Handle"],
-            keeps=said["Keep"] == "true",
-            project=said.get("Project", ""),
-            order=said["Order"],
-            owner=hashlib.sha256(place.encode()).hexdigest()[:16],
+            bucket=properties["Bucket"],
+            base=properties["Base"],
+            handle=properties["Handle"],
+            keeps=properties["Keep"] == "true",
+            project=properties.get("Project", ""),
+            order=properties["Order"],
+            owner=hashlib.sha256(owner.encode()).hexdigest()[:16],
         )
 
     @property
@@ -89,7 +92,7 @@ class Wanted:
         """
         The key of the list that is written last.
         """
-        return self.base + MANIFEST
+        return self.base + MANIFEST_ENDING
 
     @property
     def mark(self) -> str:
@@ -118,18 +121,18 @@ class Ownership:
     The marks beside one staged prefix.
 
     Args:
-        wanted: What a stack wants.
+        place: The prefix.
     """
 
-    def __init__(self, wanted: Wanted) -> None:
-        self._wanted = wanted
+    def __init__(self, place: StagedPrefix) -> None:
+        self._place = place
         self._s3 = boto3.client("s3")
 
     def claim(self) -> None:
         """
         Mark that the stack wants it.
         """
-        self._s3.put_object(Bucket=self._wanted.bucket, Key=self._wanted.mark, Body=b"")
+        self._s3.put_object(Bucket=self._place.bucket, Key=self._place.mark, Body=b"")
 
     def is_staged(self) -> bool:
         """
@@ -143,49 +146,49 @@ class Ownership:
 
         What was never finished stays: the next deployment goes on from there.
         """
-        self._s3.delete_object(Bucket=self._wanted.bucket, Key=self._wanted.mark)
-        if self._wanted.keeps or self._has_owners():
+        self._s3.delete_object(Bucket=self._place.bucket, Key=self._place.mark)
+        if self._place.keeps or self._has_owners():
             return
         manifest = self._manifest()
         if manifest is None:
             return
-        key = {"Bucket": self._wanted.bucket, "Key": self._wanted.manifest}
+        key = {"Bucket": self._place.bucket, "Key": self._place.manifest}
         self._s3.delete_object(**key)
         if self._has_owners():
             self._s3.put_object(**key, Body=manifest, ContentType="application/json")
             return
-        keys = [*self._keys(self._wanted.prefix), *self._leftovers()]
+        keys = [*self._keys(self._place.prefix), *self._leftovers()]
         for first in range(0, len(keys), _AT_ONCE):
             self._delete(keys[first : first + _AT_ONCE])
 
     def _leftovers(self) -> Iterator[str]:
         """
-        Return what jobs read and wrote, where jobs made it.
+        Return the keys of what jobs read and wrote; none if a build staged the prefix.
         """
-        return iter(()) if self._wanted.project else self._keys(self._wanted.jobs)
+        return iter(()) if self._place.project else self._keys(self._place.jobs)
 
     def _delete(self, keys: Sequence[str]) -> None:
         done = self._s3.delete_objects(
-            Bucket=self._wanted.bucket,
+            Bucket=self._place.bucket,
             Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True},
         )
         for error in done.get("Errors", []):
             raise RuntimeError(
-                f"{error['Key']} of bucket {self._wanted.bucket} was not removed: "
+                f"{error['Key']} of bucket {self._place.bucket} was not removed: "
                 f"{error['Message']}"
             )
 
     def _has_owners(self) -> bool:
-        return any(self._keys(self._wanted.base + OWNERS))
+        return any(self._keys(self._place.base + OWNERS))
 
     def _manifest(self) -> bytes | None:
         # A list says what is not there: whether reading does, S3 leaves to a permission
         # to list that is bound to no prefix (API reference, GetObject).
-        if self._wanted.manifest not in self._keys(self._wanted.manifest):
+        if self._place.manifest not in self._keys(self._place.manifest):
             return None
         try:
             found = self._s3.get_object(
-                Bucket=self._wanted.bucket, Key=self._wanted.manifest
+                Bucket=self._place.bucket, Key=self._place.manifest
             )
         except ClientError as fault:
             if fault.response["Error"]["Code"] in _GONE:
@@ -194,5 +197,35 @@ class Ownership:
         return bytes(found["Body"].read())
 
     def _keys(self, prefix: str) -> Iterator[str]:
-        for key, _ in objects(self._s3, self._wanted.bucket, prefix):
+        for key, _ in objects(self._s3, self._place.bucket, prefix):
             yield key
+
+
+def objects(
+    s3: Any,  # noqa: ANN401 - boto3's clients have no types
+    bucket: str,
+    prefix: str,
+    *,
+    delimiter: str = "",
+) -> Iterator[tuple[str, int]]:
+    """
+    Return the keys that begin so, with their sizes in bytes.
+
+    Args:
+        s3: The client.
+
+        bucket: The bucket.
+
+        prefix: What the keys begin with.
+
+        delimiter:
+            What ends a folder: keys beyond it are left out.
+            If omitted, none are.
+    """
+    cut = {"Delimiter": delimiter} if delimiter else {}
+    pages = s3.get_paginator("list_objects_v2").paginate(
+        Bucket=bucket, Prefix=prefix, **cut
+    )
+    for page in pages:
+        for one in page.get("Contents", []):
+            yield one["Key"], one["Size"]
