@@ -10,12 +10,12 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     find_engine_release,
 )
 from cdk_sagemaker_llm.catalog.images import image_versions
-from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, EntryPoint
-from cdk_sagemaker_llm.serving.engines.writing import (
+from cdk_sagemaker_llm.serving.engines.arguments import (
     ArgumentValue,
     UntellableError,
     write,
 )
+from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, EntryPoint
 from tools.engine_page.tables import code, codes, table
 
 _ENTRY_POINTS = """\

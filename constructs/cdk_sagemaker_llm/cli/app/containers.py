@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.cli.app.hosting import App, Resource
 from cdk_sagemaker_llm.demand import Assumptions, EngineName, weight_bits_of
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
-from cdk_sagemaker_llm.serving.engines.checks.gguf import gguf_type_of
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import gguf_type_of
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, StartError
 from cdk_sagemaker_llm.serving.engines.entry_points import translate as arguments_of
 from cdk_sagemaker_llm.serving.engines.parsing import ParserError

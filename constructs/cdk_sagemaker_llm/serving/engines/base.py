@@ -27,6 +27,7 @@ from cdk_sagemaker_llm.serving.base import (
     Settings,
 )
 from cdk_sagemaker_llm.serving.engines.arguments import (
+    ArgumentValue,
     bounds_findings,
     given_arguments,
     overlap_findings,
@@ -42,7 +43,6 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
     recovers,
 )
 from cdk_sagemaker_llm.serving.engines.telling import Telling, Told
-from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.parameters import (
     NO_WEIGHTS,

@@ -27,12 +27,9 @@ from cdk_sagemaker_llm.serving.engines.checks import (
     devices,
     engine_models,
     engine_values,
-    gguf,
     known,
     lora,
     names,
-    prefixes,
-    second_cache,
     tei,
 )
 from cdk_sagemaker_llm.serving.engines.checks.arrival import MAY_BE_REFUSED, REFUSED
@@ -43,14 +40,11 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 _Said = TypeVar("_Said", str, int)
 
 _CHECKS = checks_of(
-    prefixes,
     names,
     engine_values,
     arrival,
     engine_models,
-    gguf,
     devices,
-    second_cache,
     lora,
     known,
     tei,

@@ -25,7 +25,11 @@ from cdk_sagemaker_llm.models import (
     architecture_of,
 )
 from cdk_sagemaker_llm.serving.base import Accelerators, settled
-from cdk_sagemaker_llm.serving.engines.arguments import argument, plain_name
+from cdk_sagemaker_llm.serving.engines.arguments import (
+    ArgumentValue,
+    argument,
+    plain_name,
+)
 from cdk_sagemaker_llm.serving.engines.base import (
     TEMPLATE_FILE,
     EngineServing,
@@ -34,10 +38,12 @@ from cdk_sagemaker_llm.serving.engines.base import (
     rule_of,
     with_template,
 )
-from cdk_sagemaker_llm.serving.engines.checks.gguf import GGUF_SUFFIX, gguf_type_of
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
+    GGUF_SUFFIX,
+    gguf_type_of,
+)
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.telling import PlainTelling, Told
-from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.parameters import NO_WEIGHTS, REPEATED, Bounds
 

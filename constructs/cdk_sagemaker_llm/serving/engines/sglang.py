@@ -13,14 +13,13 @@ from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
-from cdk_sagemaker_llm.serving.engines.arguments import argument
+from cdk_sagemaker_llm.serving.engines.arguments import ArgumentValue, argument
 from cdk_sagemaker_llm.serving.engines.base import (
     EngineServing,
     ImageDistribution,
     engine_version_in,
 )
-from cdk_sagemaker_llm.serving.engines.checks.arrival import certain
-from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.engines.checks.arrival import as_json_error
 from cdk_sagemaker_llm.serving.images import ChosenImage
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE
 
@@ -148,7 +147,7 @@ class Sglang(EngineServing):
         return {} if rest else {"tp-size": size}
 
     def _judged(self, finding: Finding) -> Finding:
-        return certain(finding)
+        return as_json_error(finding)
 
     def _demand(
         self, model: ModelSource | None, image: ChosenImage | None

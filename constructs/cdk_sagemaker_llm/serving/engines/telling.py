@@ -20,17 +20,17 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     spellings,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.arguments import plain_name
-from cdk_sagemaker_llm.serving.engines.entry_points import EntryPoint
-from cdk_sagemaker_llm.serving.engines.writing import (
+from cdk_sagemaker_llm.serving.engines.arguments import (
     RECOVERY_OFF,
     ArgumentValue,
     UntellableError,
     hold_arrival,
     hold_plain,
+    plain_name,
     plain_text,
     write,
 )
+from cdk_sagemaker_llm.serving.engines.entry_points import EntryPoint
 from cdk_sagemaker_llm.serving.parameters import REPEATED, UNREADABLE
 from cdk_sagemaker_llm.text import nearest
 from cdk_sagemaker_llm.tokens import placeholder_in

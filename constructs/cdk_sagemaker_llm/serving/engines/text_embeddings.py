@@ -17,7 +17,12 @@ from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.base import Accelerators, settled
-from cdk_sagemaker_llm.serving.engines.arguments import argument, plain_name, words_of
+from cdk_sagemaker_llm.serving.engines.arguments import (
+    ArgumentValue,
+    argument,
+    plain_name,
+    words_of,
+)
 from cdk_sagemaker_llm.serving.engines.base import (
     EngineServing,
     engine_version_in,
@@ -30,7 +35,6 @@ from cdk_sagemaker_llm.serving.engines.telling import (
     later_findings,
     repeated,
 )
-from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.parameters import (
     COUNT,

@@ -18,7 +18,11 @@ from cdk_sagemaker_llm.serving.base import (
     LONG_SECONDS,
     start_up_seconds,
 )
-from cdk_sagemaker_llm.serving.engines.arguments import argument, plain_name
+from cdk_sagemaker_llm.serving.engines.arguments import (
+    ArgumentValue,
+    argument,
+    plain_name,
+)
 from cdk_sagemaker_llm.serving.engines.base import (
     TEMPLATE_FILE,
     EngineServing,
@@ -27,10 +31,9 @@ from cdk_sagemaker_llm.serving.engines.base import (
     rule_of,
     with_template,
 )
-from cdk_sagemaker_llm.serving.engines.checks.gguf import certain
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import as_gguf_error
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.telling import PlainTelling, Told
-from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.images import ChosenImage, is_catalogued
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, Bounds
 
@@ -210,7 +213,7 @@ class Vllm(EngineServing):
 
     def _judged(self, finding: Finding) -> Finding:
         # Of an image of one's own nobody knows what is installed in it.
-        return certain(finding) if is_catalogued(self.image) else finding
+        return as_gguf_error(finding) if is_catalogued(self.image) else finding
 
     def _files(self) -> Mapping[str, bytes]:
         return with_template(self.files, self.chat_template)

@@ -18,7 +18,12 @@ from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource
-from cdk_sagemaker_llm.serving.engines.arguments import argument
+from cdk_sagemaker_llm.serving.engines.arguments import (
+    ArgumentValue,
+    UntellableError,
+    argument,
+    write,
+)
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
 from cdk_sagemaker_llm.serving.engines.telling import (
     OTHER_RELEASE,
@@ -28,11 +33,6 @@ from cdk_sagemaker_llm.serving.engines.telling import (
     later_findings,
 )
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-from cdk_sagemaker_llm.serving.engines.writing import (
-    ArgumentValue,
-    UntellableError,
-    write,
-)
 from cdk_sagemaker_llm.serving.images import ChosenImage
 from cdk_sagemaker_llm.serving.parameters import COUNT, REPEATED
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing, SmoothQuant
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
-from cdk_sagemaker_llm.serving.lmi.tuning import SmoothQuant
 from cdk_sagemaker_llm.serving.parameters import COUNT, option
 
 

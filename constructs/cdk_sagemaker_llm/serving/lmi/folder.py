@@ -19,8 +19,7 @@ from cdk_sagemaker_llm.serving.checks import config_of
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact, folder_files
 from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, SPREADING
-from cdk_sagemaker_llm.serving.lmi.checks import check_properties
-from cdk_sagemaker_llm.serving.lmi.checks.files import UNREAD
+from cdk_sagemaker_llm.serving.lmi.checks import UNREAD, check_properties
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, as_int, parse
 from cdk_sagemaker_llm.serving.parameters import (

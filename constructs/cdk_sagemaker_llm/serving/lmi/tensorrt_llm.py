@@ -23,8 +23,8 @@ from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
     AheadOfTime,
     CompiledServing,
 )
+from cdk_sagemaker_llm.serving.lmi.base import RopeScaling, SmoothQuant
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
-from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, option
 
 _SINCE = {

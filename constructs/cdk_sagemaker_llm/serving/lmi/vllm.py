@@ -12,9 +12,8 @@ from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.images import ChosenImage
-from cdk_sagemaker_llm.serving.lmi.base import SPREADING, LmiServing
+from cdk_sagemaker_llm.serving.lmi.base import SPREADING, LmiServing, RopeScaling
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
-from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, Bounds, option
 
 # max_rolling_batch_size of LMI 0.27 and later, which is vLLM's max_num_seqs; 0.26 has

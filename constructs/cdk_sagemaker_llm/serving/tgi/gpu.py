@@ -21,9 +21,9 @@ from cdk_sagemaker_llm.serving.tgi.base import (
     TgiServing,
     wrong_counts,
 )
-from cdk_sagemaker_llm.serving.tgi.checks import subject_findings
-from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import TgiSubject
-from cdk_sagemaker_llm.serving.tgi.checks.tgi_variables import (
+from cdk_sagemaker_llm.serving.tgi.tgi_family import subject_findings
+from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject
+from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
     known_variables,
     option_name_findings,
 )

@@ -16,14 +16,14 @@ from cdk_sagemaker_llm.serving.tgi.base import (
     TgiServing,
     render,
 )
-from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import TgiSubject, as_count
-from cdk_sagemaker_llm.serving.tgi.checks.tgi_variables import (
+from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject, as_count
+from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
     check_gated_model,
     check_model_id,
     known_variables,
     option_name_findings,
 )
-from cdk_sagemaker_llm.serving.tgi.checks.variable_combinations import (
+from cdk_sagemaker_llm.serving.tgi.variable_combinations import (
     PROMPT_NOT_BELOW_TOTAL,
 )
 from cdk_sagemaker_llm.text import nearest

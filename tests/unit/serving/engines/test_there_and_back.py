@@ -20,6 +20,12 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     find_argument,
 )
 from cdk_sagemaker_llm.models import HuggingFaceModel
+from cdk_sagemaker_llm.serving.engines.arguments import (
+    RECOVERY_OFF,
+    ArgumentValue,
+    UntellableError,
+    write,
+)
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     ENTRY_POINTS,
     passed_on,
@@ -28,12 +34,6 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
 from cdk_sagemaker_llm.serving.engines.parsing import parse
 from cdk_sagemaker_llm.serving.engines.telling import Telling
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-from cdk_sagemaker_llm.serving.engines.writing import (
-    RECOVERY_OFF,
-    ArgumentValue,
-    UntellableError,
-    write,
-)
 
 _RELEASES: dict[str, tuple[Engine, str]] = {
     "vllm-A": ("vllm", "0.16.0"),

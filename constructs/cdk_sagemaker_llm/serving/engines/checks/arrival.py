@@ -312,7 +312,7 @@ def check_json_texts(subject: EngineSubject) -> Iterator[Finding]:
             )
 
 
-def certain(finding: Finding) -> Finding:
+def as_json_error(finding: Finding) -> Finding:
     """
     Return a finding of what a class writes: an error, for there it is no guess.
     """

@@ -14,13 +14,15 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     argument_names,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks import gguf
-from cdk_sagemaker_llm.serving.engines.checks.engine_models import HUB
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
+    HUB,
+    names_gguf,
+)
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     SUPERVISOR,
     EngineSubject,
 )
-from cdk_sagemaker_llm.serving.engines.checks.prefixes import OTHER_HOST
+from cdk_sagemaker_llm.serving.engines.checks.names import OTHER_HOST
 from cdk_sagemaker_llm.serving.engines.entry_points import passed_on
 from cdk_sagemaker_llm.text import nearest
 
@@ -187,7 +189,7 @@ def check_gguf(subject: EngineSubject) -> Iterator[Finding]:
             "which llama.cpp reads alone",
             f"name a {_GGUF} file of the repository",
         )
-    elif named and not hf_file and not gguf.names_gguf(named) and ":" not in named:
+    elif named and not hf_file and not names_gguf(named) and ":" not in named:
         yield NO_GGUF.finding(
             f"{subject.word(repository)}={named} does not say that it is of {_GGUF} "
             "files, which llama.cpp reads alone",

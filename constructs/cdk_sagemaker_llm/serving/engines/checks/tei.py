@@ -19,9 +19,8 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     is_release_between,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks.engine_models import HUB
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import HUB, names_gguf
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
-from cdk_sagemaker_llm.serving.engines.checks.gguf import names_gguf
 from cdk_sagemaker_llm.serving.parameters import MISSPELT, almost
 from cdk_sagemaker_llm.text import any_of
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.options import WRONG_TYPE
 from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     FRONT_END,
     HANDLERS,
@@ -16,7 +17,6 @@ from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     VLLM,
     Subject,
 )
-from cdk_sagemaker_llm.serving.lmi.checks.property_values import WRONG_TYPE
 from cdk_sagemaker_llm.serving.lmi.launch import front_end_chooses
 from cdk_sagemaker_llm.serving.parameters import (
     VLLM_RANKS,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.lmi import option_type
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.options import REPLACED_VALUE
 from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     FRONT_END,
     HANDLERS,
@@ -18,7 +19,6 @@ from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     NEURONX,
     Subject,
 )
-from cdk_sagemaker_llm.serving.lmi.checks.property_values import REPLACED_VALUE
 from cdk_sagemaker_llm.serving.lmi.launch import (
     STARTED_WITH_DEEPSPEED,
     batches_dynamically,

@@ -7,6 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.options import (
+    REPLACED_VALUE,
+    UNDOCUMENTED_VALUE,
+)
 from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     DEEPSPEED,
     DOCUMENTATION,
@@ -14,10 +18,6 @@ from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     HUGGING_FACE,
     LMI_DIST,
     Subject,
-)
-from cdk_sagemaker_llm.serving.lmi.checks.property_values import (
-    REPLACED_VALUE,
-    UNDOCUMENTED_VALUE,
 )
 from cdk_sagemaker_llm.serving.parameters import OUTSIDE_OPTION_RANGE, WRONG_CHOICE
 

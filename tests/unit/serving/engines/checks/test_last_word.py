@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.serving.engines.checks.devices import (
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.checks.engine_values import OUT_OF_BOUNDS
-from cdk_sagemaker_llm.serving.engines.checks.prefixes import OTHER_PORT
+from cdk_sagemaker_llm.serving.engines.checks.names import OTHER_PORT
 from cdk_sagemaker_llm.serving.engines.engine_environment import (
     OF_THE_PARSER,
     engine_findings,

@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.serving.parameters import (
     TOKEN_VARIABLES,
     gated_findings,
 )
-from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import (
+from cdk_sagemaker_llm.serving.tgi.tgi_subject import (
     ENTRY_POINT,
     MODELS,
     OPTIONS,
