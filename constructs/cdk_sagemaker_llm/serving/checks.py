@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.adapters import AdapterHost
     from cdk_sagemaker_llm.serving.base import Container
 
-_PREFIX = "check_"
+_SUFFIX = "_findings"
 
 Check = Callable[[Any], Iterator[Finding]]
 
@@ -144,14 +145,16 @@ def checks_of(*modules: ModuleType) -> tuple[Check, ...]:
 
     ``checks_of(model, variables, combinations)``
 
-    A check is a function ``check_...`` that takes what is checked, and nothing else.
+    A check is a public function ``..._findings`` whose only parameter is ``subject``.
     """
     return tuple(
         value
         for module in modules
         for name, value in vars(module).items()
-        if name.startswith(_PREFIX)
+        if name.endswith(_SUFFIX)
+        and not name.startswith("_")
         and getattr(value, "__module__", None) == module.__name__
+        and [*signature(value).parameters] == ["subject"]
     )
 
 

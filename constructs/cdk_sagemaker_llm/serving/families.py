@@ -164,11 +164,11 @@ def check_environment(
         architecture:
             The model's class such as ``MistralForCausalLM``, its config.json as a
             mapping, or a ``ModelArchitecture``.
-            If left out, it is what the catalogue knows of the model that is named.
+            If omitted, it is what the catalogue knows of the model that is named.
 
         instance_type:
             What it runs on, such as ``ml.g6.12xlarge``.
-            If left out, what the image is built for is not compared with its
+            If omitted, what the image is built for is not compared with its
             processors and GPUs.
 
     Returns:
@@ -239,13 +239,13 @@ def container_findings(
 
         accelerators: Devices that each copy of the model has.
 
-        architecture: What is known of the model. If left out, nothing is.
+        architecture: What is known of the model. If omitted, nothing is.
 
         has_model_data:
             Whether SageMaker puts something into ``/opt/ml/model``.
-            If left out, that is not known.
+            If omitted, that is not known.
 
-        instance_type: What it runs on. If left out, that is not known.
+        instance_type: What it runs on. If omitted, that is not known.
 
         network_isolation: Whether the container is cut off from the network.
     """
@@ -298,7 +298,7 @@ def added_findings(
 
         accelerators: Devices that each copy of the model has.
 
-        architecture: What is known of the model. If left out, nothing is.
+        architecture: What is known of the model. If omitted, nothing is.
     """
 
     def of(variables: Mapping[str, str]) -> list[Finding]:

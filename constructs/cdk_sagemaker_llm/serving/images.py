@@ -103,7 +103,7 @@ def choose_image(
         image:
             A tag or a digest of the family's repository, a full URI in Amazon ECR, or
             an image that is described, such as a mirrored one.
-            If left out, it is the catalogue's image of the version.
+            If omitted, it is the catalogue's image of the version.
     """
     # Not kept: of two that are alike, each is put in place by its own construct.
     if isinstance(image, ImageRelease):

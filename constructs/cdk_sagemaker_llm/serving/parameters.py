@@ -195,7 +195,7 @@ def option(name: str, bounds: Bounds | None = None) -> Any:  # noqa: ANN401 - st
 
         bounds:
             Which values it takes.
-            If left out, any of its kind, or the checks of the file know.
+            If omitted, any of its kind, or the checks of the file know.
     """
     return field(default=None, metadata={"option": name, "bounds": bounds})
 

@@ -54,7 +54,7 @@ def argument(name: str, bounds: Bounds | None = None) -> Any:  # noqa: ANN401 - 
 
         bounds:
             Which numbers every release takes.
-            If left out, any, or the checks of the variables know.
+            If omitted, any, or the checks of the variables know.
     """
     return field(default=None, metadata={"argument": name, "bounds": bounds})
 
@@ -122,7 +122,7 @@ def overlap_findings(
         unchecked: The unchecked options, by whatever spelling.
 
         long_name: How a spelling's long name is found.
-            If left out, the spelling is the name.
+            If omitted, the spelling is the name.
     """
 
     def told(spelling: str) -> str:

@@ -94,7 +94,7 @@ class EngineServing(Serving):
             the same repository, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
             ``version``. Or the ``image`` of a ``MirroredImage``.
-            If left out, it is the catalogue's.
+            If omitted, it is the catalogue's.
 
         options:
             Further arguments of the engine by their names, such as
@@ -107,7 +107,7 @@ class EngineServing(Serving):
             Variables of the process that are no arguments, such as
             ``{"HF_HUB_OFFLINE": "1"}``, without secrets.
 
-        files: What goes into the model tarball, by path. If left out, there is none.
+        files: What goes into the model tarball, by path. If omitted, there is none.
     """
 
     engine: ClassVar[Engine] = "vllm"

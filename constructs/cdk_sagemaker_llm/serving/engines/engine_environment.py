@@ -97,12 +97,12 @@ def engine_findings(
         accelerators: Devices that each copy of the model has; ``None`` skips what
             depends on them.
 
-        architecture: What is known of the model. If left out, it is what the catalogue
+        architecture: What is known of the model. If omitted, it is what the catalogue
             knows of the model that is named.
 
-        instance_type: What it runs on. If left out, its accelerators are not known.
+        instance_type: What it runs on. If omitted, its accelerators are not known.
 
-        model_data: Paths of the files in ``/opt/ml/model``. If left out, what is there
+        model_data: Paths of the files in ``/opt/ml/model``. If omitted, what is there
             is not known.
 
         network_isolation: Whether the container is cut off from the network.

@@ -100,7 +100,7 @@ class LlamaCpp(EngineServing):
         version:
             A version of AWS's images, such as ``1.0.1``, or llama.cpp's build in
             Hugging Face's, such as ``b9522``.
-            If left out, it is the newest that does not move.
+            If omitted, it is the newest that does not move.
 
         distribution: Whose image it is: ``aws`` or ``huggingface``.
 
@@ -108,31 +108,31 @@ class LlamaCpp(EngineServing):
 
         model:
             The file of weights on S3, within their prefix.
-            If left out, AWS's images take the first by name, of the prefix itself or
+            If omitted, AWS's images take the first by name, of the prefix itself or
             of a folder in it; Hugging Face's need it.
 
         hf_file:
             The file of a repository on the Hub.
-            If left out, it is that of the type behind the repository, or else llama.cpp
+            If omitted, it is that of the type behind the repository, or else llama.cpp
             chooses: Q4_K_M, if there is one.
 
         mmproj:
             The projector file of a model that sees, within the prefix of weights on S3.
-            If left out, llama.cpp takes what a repository on the Hub has.
+            If omitted, llama.cpp takes what a repository on the Hub has.
 
         ctx_size:
             Tokens of prompt and answer together, of all requests at a time.
-            If left out, it is what the model has, or what fits.
+            If omitted, it is what the model has, or what fits.
 
         n_gpu_layers:
             How many layers are put on GPUs.
-            If left out, all are where there are any.
+            If omitted, all are where there are any.
 
         parallel: Requests that are answered at the same time.
 
         threads:
             Processor cores that generate.
-            If left out, llama.cpp counts them.
+            If omitted, llama.cpp counts them.
 
         batch_size: Tokens of a prompt that are worked off at a time.
 

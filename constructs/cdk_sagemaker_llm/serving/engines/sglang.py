@@ -43,14 +43,14 @@ class Sglang(EngineServing):
         version:
             A minor version of AWS's image on Amazon Linux, such as ``1.4``, or the
             SGLang version of an image on Ubuntu, such as ``0.5.20``.
-            If left out, it is the newest on Amazon Linux, which is built for H100 and
+            If omitted, it is the newest on Amazon Linux, which is built for H100 and
             newer.
 
         distribution: Whose image it is: ``aws`` or ``huggingface``.
 
         tp_size:
             Over how many accelerators one copy of the model is split.
-            If left out, it is split over all that it has.
+            If omitted, it is split over all that it has.
 
         dp_size: How many copies of the model answer side by side in one container.
 
@@ -58,7 +58,7 @@ class Sglang(EngineServing):
 
         context_length:
             Tokens of prompt and answer together.
-            If left out, it is the model's context length.
+            If omitted, it is the model's context length.
 
         mem_fraction_static: The share of a GPU's memory for weights and KV cache.
 

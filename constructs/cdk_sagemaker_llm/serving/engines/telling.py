@@ -102,7 +102,7 @@ def way_out(
         release: A release that does not know it.
 
         shown: How an argument is written, by its long name.
-            If left out, it is the name.
+            If omitted, it is the name.
     """
     first, last = argument_span(engine, name)
     if not is_release_between(release, first):

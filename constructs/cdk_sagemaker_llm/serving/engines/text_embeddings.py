@@ -63,39 +63,39 @@ class TextEmbeddings(EngineServing):
     is left out has TEI's default.
 
     Args:
-        version: The TEI version of the image. If left out, it is the newest.
+        version: The TEI version of the image. If omitted, it is the newest.
 
         max_concurrent_requests:
             Requests at the same time; others are refused with 429.
-            If left out, they are 512.
+            If omitted, they are 512.
 
-        max_batch_tokens: Tokens of one batch. If left out, they are 16,384.
+        max_batch_tokens: Tokens of one batch. If omitted, they are 16,384.
 
         max_batch_requests:
-            Requests of one batch. If left out, the tokens alone bound it.
+            Requests of one batch. If omitted, the tokens alone bound it.
 
         max_client_batch_size:
-            Texts in one request. If left out, they are 32.
+            Texts in one request. If omitted, they are 32.
 
-        payload_limit: Bytes of one request. If left out, they are 2,000,000.
+        payload_limit: Bytes of one request. If omitted, they are 2,000,000.
 
         dtype:
             The number format of the weights: ``float16`` or ``float32``.
-            If left out, it is ``float16`` on GPUs and ``float32`` on CPUs.
+            If omitted, it is ``float16`` on GPUs and ``float32`` on CPUs.
 
         pooling:
             How the vectors of tokens become one: ``cls``, ``mean``, ``splade`` or
             ``last-token``.
-            If left out, it is as the model's own files say.
+            If omitted, it is as the model's own files say.
 
         auto_truncate:
             Whether texts that are too long are shortened.
-            If left out, they are from TEI 1.9 on, and refused before.
+            If omitted, they are from TEI 1.9 on, and refused before.
 
         task:
             What the model is asked for, where that is not what it is made for:
             ``sentence-similarity`` of an embedding model.
-            If left out, it is what the model is made for.
+            If omitted, it is what the model is made for.
 
         default_prompt: What is put before each text.
 

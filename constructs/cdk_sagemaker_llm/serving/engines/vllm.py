@@ -63,13 +63,13 @@ class Vllm(EngineServing):
         version:
             A minor version of AWS's image on Amazon Linux, such as ``2.6``, or the
             vLLM version of an image on Ubuntu, such as ``0.30.0``.
-            If left out, it is the newest on Amazon Linux.
+            If omitted, it is the newest on Amazon Linux.
 
         distribution: Whose image it is: ``aws`` or ``huggingface``.
 
         tensor_parallel_size:
             Over how many accelerators one copy of the model is split.
-            If left out, it is split over all that it has.
+            If omitted, it is split over all that it has.
 
         pipeline_parallel_size: In how many stages, one after the other.
 
@@ -77,7 +77,7 @@ class Vllm(EngineServing):
 
         max_model_len:
             Tokens of prompt and answer together, or ``auto`` for what fits.
-            If left out, it is the model's context length.
+            If omitted, it is the model's context length.
 
         gpu_memory_utilization: The share of a GPU's memory that vLLM takes.
 
@@ -268,11 +268,11 @@ class VllmNeuron(EngineServing):
     Args:
         version:
             The version of optimum-neuron, such as ``0.4.5``.
-            If left out, it is the newest.
+            If omitted, it is the newest.
 
         tensor_parallel_size:
             Over how many NeuronCores one copy of the model is split; a chip has two.
-            If left out, the command decides.
+            If omitted, the command decides.
 
         batch_size: Requests that are answered at the same time.
 

@@ -64,11 +64,11 @@ class VllmOmni(Vllm):
         version:
             A minor version of AWS's image, such as ``1.8``; of Hugging Face's
             vLLM-Omni's own, such as ``0.20.0``.
-            If left out, it is AWS's newest.
+            If omitted, it is AWS's newest.
 
         num_gpus:
             How many GPUs a diffusion model runs on.
-            If left out, it is one, or what the model's stages say.
+            If omitted, it is one, or what the model's stages say.
 
         deploy_config: The path of a file that describes the stages (from 0.20 on).
 

@@ -75,20 +75,20 @@ class LmiServing(Serving):
             tag or digest, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
             ``version``. Or the ``image`` of a ``MirroredImage``.
-            If left out, it is the catalogue's.
+            If omitted, it is the catalogue's.
 
         tensor_parallel_degree:
             Over how many devices one copy of the model is split, or ``"max"``.
-            If left out, it is split over all that it has.
+            If omitted, it is split over all that it has.
 
         max_rolling_batch_size:
             How many requests are generated at the same time.
-            If left out, it is the container's default for its version.
+            If omitted, it is the container's default for its version.
 
-        dtype: The number format of the weights. If left out, it is the backend's
+        dtype: The number format of the weights. If omitted, it is the backend's
             default.
 
-        quantize: How the weights are quantized. If left out, they are not, or as the
+        quantize: How the weights are quantized. If omitted, they are not, or as the
             model says.
 
         trust_remote_code: Whether code from the model's repository may run.
@@ -97,10 +97,10 @@ class LmiServing(Serving):
 
         model_loading_timeout:
             Seconds that loading may take.
-            If left out, it is as long as SageMaker waits for the container.
+            If omitted, it is as long as SageMaker waits for the container.
 
         predict_timeout: Seconds that one request may take.
-            If left out, it is the image's own 240.
+            If omitted, it is the image's own 240.
 
         options:
             Further properties as in serving.properties, such as
@@ -394,7 +394,7 @@ class SmoothQuant:
     Args:
         alpha:
             How much of the outliers moves into the weights, 0 to 1.
-            If left out, it is the backend's default, 0.8 in TensorRT-LLM.
+            If omitted, it is the backend's default, 0.8 in TensorRT-LLM.
 
         per_token: Whether activations are scaled per token; TensorRT-LLM only.
 

@@ -26,9 +26,9 @@ class DeepSpeed(LmiServing):
             How requests are batched: ``deepspeed``, ``auto`` or ``disable``, with
             which it serves architectures that it has no rolling batch for, one batch
             after the other.
-            If left out, it is ``deepspeed``.
+            If omitted, it is ``deepspeed``.
 
-        max_tokens: Tokens of prompt and answer together. If left out, it is 1024.
+        max_tokens: Tokens of prompt and answer together. If omitted, it is 1024.
 
         enable_cuda_graph: Whether to record CUDA graphs.
 

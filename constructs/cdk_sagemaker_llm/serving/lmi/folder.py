@@ -60,7 +60,7 @@ class ServingFolder(Serving):
         architecture:
             What the model is: a ``ModelArchitecture``, the name of a catalogued model
             that it is like, or at least its class, such as ``MistralForCausalLM``.
-            If left out, it is what the catalogue knows of the model that the file
+            If omitted, it is what the catalogue knows of the model that the file
             names.
 
         image:
@@ -68,7 +68,7 @@ class ServingFolder(Serving):
             tag or digest, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
             ``version``. Or the ``image`` of a ``MirroredImage``.
-            If left out, it is the catalogue's.
+            If omitted, it is the catalogue's.
     """
 
     path: str | Path
@@ -291,9 +291,9 @@ def artifact_findings(
         accelerators: Devices that each copy of the model has.
 
         architecture: The model's class, or what is known of its config.json.
-            If left out, what depends on it is not checked.
+            If omitted, what depends on it is not checked.
 
-        backend: The backend that must come of it. If left out, any may.
+        backend: The backend that must come of it. If omitted, any may.
     """
     text = _properties_text(files)
     found = check_properties(

@@ -138,10 +138,10 @@ def resolve(
         version: The LMI version.
 
         architecture: The model's class, such as ``MistralForCausalLM``.
-            If left out, every backend that some architecture leads to is named.
+            If omitted, every backend that some architecture leads to is named.
 
         model_type: Its type in config.json, such as ``mistral``.
-            If left out, it is the one of the class.
+            If omitted, it is the one of the class.
     """
     written = properties.get("option.rolling_batch")
     launch = Launch(

@@ -92,13 +92,13 @@ def lmi_findings(
         accelerators: Devices that each copy of the model has.
 
         architecture: What is known of the model, as ``check_properties`` takes it.
-            If left out, it is what the catalogue knows of the model that is named.
+            If omitted, it is what the catalogue knows of the model that is named.
 
-        file: What the serving.properties says. If left out, there is none.
+        file: What the serving.properties says. If omitted, there is none.
 
         has_model_data:
             Whether SageMaker puts something into ``/opt/ml/model``.
-            If left out, that is not known.
+            If omitted, that is not known.
     """
     parsed = LmiVersion.parse(version)
     if not parsed.rows:

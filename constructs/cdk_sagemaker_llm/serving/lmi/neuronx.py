@@ -49,11 +49,11 @@ class NeuronX(CompiledServing):
     Args:
         rolling_batch:
             Which scheduler batches requests.
-            If left out, it is ``auto``.
+            If omitted, it is ``auto``.
 
         n_positions:
             Tokens of prompt and answer together.
-            If left out, it is 128 up to 0.29, then the model's context length.
+            If omitted, it is 128 up to 0.29, then the model's context length.
 
         context_length_estimate: Prompt lengths to compile for, in tokens.
 
@@ -83,14 +83,14 @@ class NeuronX(CompiledServing):
 
         model_loader:
             ``tnx``, ``optimum`` or ``vllm`` (0.27 and later).
-            If left out, it is the container's choice; ``tnx`` for what was compiled
+            If omitted, it is the container's choice; ``tnx`` for what was compiled
             ahead of time, which no other loads.
 
         precompiled:
             Whether the model was compiled ahead of time: an ``S3Model`` whose prefix
             holds what the partition script wrote, for the same chips and degree (0.27
             and later).
-            If left out, the container compiles.
+            If omitted, the container compiles.
     """
 
     family_name: ClassVar[str] = "djl-neuronx"

@@ -82,7 +82,7 @@ class TensorRtLlm(CompiledServing):
     Args:
         rolling_batch:
             Which scheduler batches requests.
-            If left out, it is ``auto``, which is TensorRT-LLM's; from 0.33 ``disable``,
+            If omitted, it is ``auto``, which is TensorRT-LLM's; from 0.33 ``disable``,
             since its own asynchronous service took that over.
 
         max_input_len: The longest prompt in tokens, fixed when it is compiled.
@@ -95,7 +95,7 @@ class TensorRtLlm(CompiledServing):
 
         kv_cache_free_gpu_mem_fraction:
             Share of the memory that is left for the KV cache.
-            If left out, it is 0.95.
+            If omitted, it is 0.95.
 
         enable_kv_cache_reuse: Whether requests share the cache of equal beginnings.
 
@@ -110,7 +110,7 @@ class TensorRtLlm(CompiledServing):
             Whether the model is an engine compiled ahead of time: an ``S3Model``
             whose prefix holds the folder that the partition script wrote, for the
             same GPUs and degree.
-            If left out, the container compiles.
+            If omitted, the container compiles.
     """
 
     family_name: ClassVar[str] = "djl-tensorrtllm"

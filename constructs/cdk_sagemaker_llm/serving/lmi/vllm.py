@@ -140,17 +140,17 @@ class LmiVllm(VllmFamily):
     ``LmiVllm("0.27.0", enforce_eager=True, max_model_len=4096)``
 
     Args:
-        version: The LMI version. If left out, it is the newest.
+        version: The LMI version. If omitted, it is the newest.
 
         max_model_len:
             Tokens of prompt and answer together.
-            If left out, it is the model's context length.
+            If omitted, it is the model's context length.
 
         enforce_eager: Whether to run without CUDA graphs: less memory, slower.
 
         gpu_memory_utilization:
             The share of a GPU's memory that vLLM takes.
-            If left out, it is 0.9.
+            If omitted, it is 0.9.
 
         max_rolling_batch_prefill_tokens: Tokens of prompts in one step.
 
@@ -237,13 +237,13 @@ class LmiDist(VllmFamily):
     Args:
         max_model_len:
             Tokens of prompt and answer together (0.27 and later).
-            If left out, it is the model's context length.
+            If omitted, it is the model's context length.
 
         enforce_eager: Whether to run without CUDA graphs (0.27 and later).
 
         gpu_memory_utilization:
             The share of a GPU's memory that is taken (0.27 and later).
-            If left out, it is 0.9.
+            If omitted, it is 0.9.
 
         max_rolling_batch_prefill_tokens: Tokens of prompts in one step.
 

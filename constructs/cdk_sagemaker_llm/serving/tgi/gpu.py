@@ -86,7 +86,7 @@ class Tgi(TgiServing):
             the same repository, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
             ``version``. Or the ``image`` of a ``MirroredImage``.
-            If left out, it is the catalogue's.
+            If omitted, it is the catalogue's.
 
         max_input_length:
             The longest prompt that is accepted.
@@ -100,11 +100,11 @@ class Tgi(TgiServing):
 
         quantize:
             How the weights are quantized, such as ``gptq`` or ``awq``.
-            If left out, they are loaded as they are.
+            If omitted, they are loaded as they are.
 
         num_gpus:
             Over how many GPUs the model is split.
-            If left out, it is split over the accelerators that each copy has.
+            If omitted, it is split over the accelerators that each copy has.
 
         max_input_tokens: As max_input_length, for 2.0.0 and later.
 

@@ -18,9 +18,9 @@ from cdk_sagemaker_llm.serving.tgi.base import (
 )
 from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject, as_count
 from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
-    check_gated_model,
-    check_model_id,
+    gated_model_findings,
     known_variables,
+    model_id_findings,
     option_name_findings,
 )
 from cdk_sagemaker_llm.serving.tgi.variable_combinations import (
@@ -76,7 +76,7 @@ class TgiNeuron(TgiServing):
             the same repository, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
             ``version``. Or the ``image`` of a ``MirroredImage``.
-            If left out, it is the catalogue's.
+            If omitted, it is the catalogue's.
 
         num_cores: Over how many Neuron cores the model is split; a chip of
             Inferentia2 has two.
@@ -169,7 +169,7 @@ class TgiNeuron(TgiServing):
         if case.model is not None and case.model.token is not None:
             environment |= dict.fromkeys(TOKEN_VARIABLES, "by reference")
         subject = TgiSubject(environment, case.image.version)
-        return [*check_model_id(subject), *check_gated_model(subject)]
+        return [*model_id_findings(subject), *gated_model_findings(subject)]
 
 
 def neuron_findings(environment: Mapping[str, str], version: str) -> list[Finding]:
@@ -182,7 +182,7 @@ def neuron_findings(environment: Mapping[str, str], version: str) -> list[Findin
         version: The image's version.
     """
     subject = TgiSubject(environment, version)
-    found = [*check_model_id(subject), *check_gated_model(subject)]
+    found = [*model_id_findings(subject), *gated_model_findings(subject)]
     cast = subject.raw("HF_AUTO_CAST_TYPE")
     if cast and cast not in CAST_TYPES:
         found.append(

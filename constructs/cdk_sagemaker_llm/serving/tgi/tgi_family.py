@@ -52,11 +52,11 @@ def tgi_findings(
             One without a table of its own is read by the newest before it.
 
         accelerators: GPUs that each copy of the model has.
-            If left out, what depends on them is not checked.
+            If omitted, what depends on them is not checked.
 
         attention_heads:
             The model's attention heads.
-            If left out, it is what the catalogue knows of the model that HF_MODEL_ID
+            If omitted, it is what the catalogue knows of the model that HF_MODEL_ID
             names.
 
     Returns:

@@ -83,7 +83,7 @@ MISSPELT = Rule(
 OTHER_PORT = Rule("LLM262", "TGI is given another port than SageMaker's", ENTRY_POINT)
 
 
-def check_model_id(subject: TgiSubject) -> Iterator[Finding]:
+def model_id_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     HF_MODEL_ID is set; the entry point exits without it.
     """
@@ -91,7 +91,7 @@ def check_model_id(subject: TgiSubject) -> Iterator[Finding]:
         yield NO_WEIGHTS.finding("model is missing: TGI needs HF_MODEL_ID")
 
 
-def check_model_address(subject: TgiSubject) -> Iterator[Finding]:
+def model_address_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     HF_MODEL_ID is a Hub id or a local path (the launcher's help).
     """
@@ -103,7 +103,7 @@ def check_model_address(subject: TgiSubject) -> Iterator[Finding]:
         )
 
 
-def check_heads(subject: TgiSubject) -> Iterator[Finding]:
+def head_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     The shards divide the attention heads (num_heads and num_shards in TGI's models).
     """
@@ -121,7 +121,7 @@ def check_heads(subject: TgiSubject) -> Iterator[Finding]:
     )
 
 
-def check_token_name(subject: TgiSubject) -> Iterator[Finding]:
+def token_name_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     Up to 2.0.2 the router reads HUGGING_FACEHUB_TOKEN alone.
     """
@@ -134,7 +134,7 @@ def check_token_name(subject: TgiSubject) -> Iterator[Finding]:
         )
 
 
-def check_two_tokens(subject: TgiSubject) -> Iterator[Finding]:
+def two_tokens_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     Two token variables hold one token, for parts read different ones.
     """
@@ -147,7 +147,7 @@ def check_two_tokens(subject: TgiSubject) -> Iterator[Finding]:
         )
 
 
-def check_gated_model(subject: TgiSubject) -> Iterator[Finding]:
+def gated_model_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     A model that is known to be gated comes with a token.
     """
@@ -180,7 +180,7 @@ def option_name_findings(names: Iterable[str], known: Iterable[str]) -> list[Fin
     return [_unknown(name, there) for name in names if name not in there]
 
 
-def check_versions(subject: TgiSubject) -> Iterator[Finding]:
+def version_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     This version knows each variable of the launcher (launcher/src/main.rs).
 
@@ -200,7 +200,7 @@ def check_versions(subject: TgiSubject) -> Iterator[Finding]:
             )
 
 
-def check_values(subject: TgiSubject) -> Iterator[Finding]:
+def value_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     The launcher can read each value (clap's parsers).
     """
@@ -218,7 +218,7 @@ def check_values(subject: TgiSubject) -> Iterator[Finding]:
             )
 
 
-def check_overridden(subject: TgiSubject) -> Iterator[Finding]:
+def overriding_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     SageMaker's name of a setting and the launcher's agree.
 
@@ -233,7 +233,7 @@ def check_overridden(subject: TgiSubject) -> Iterator[Finding]:
             )
 
 
-def check_spelling(subject: TgiSubject) -> Iterator[Finding]:
+def spelling_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     A variable that is almost a known one is ignored.
     """
@@ -250,7 +250,7 @@ def check_spelling(subject: TgiSubject) -> Iterator[Finding]:
                 )
 
 
-def check_port(subject: TgiSubject) -> Iterator[Finding]:
+def port_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     The image always listens on SageMaker's port (sagemaker-entrypoint.sh).
     """

@@ -84,7 +84,7 @@ READ_AS_JSON = Rule(
 )
 
 
-def check_supervisor(subject: EngineSubject) -> Iterator[Finding]:
+def supervisor_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The supervisor hands each value on as it is.
     """
@@ -108,7 +108,7 @@ def check_supervisor(subject: EngineSubject) -> Iterator[Finding]:
         yield (LOST if is_bad else ALTERED).finding(message, remedy)
 
 
-def check_lines(subject: EngineSubject) -> Iterator[Finding]:
+def line_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     A shell that reads line by line takes nothing off a value.
     """
@@ -131,7 +131,7 @@ def check_lines(subject: EngineSubject) -> Iterator[Finding]:
             )
 
 
-def check_lists(subject: EngineSubject) -> Iterator[Finding]:
+def list_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Several values are written only where the entry point spreads a list.
     """
@@ -149,7 +149,7 @@ def check_lists(subject: EngineSubject) -> Iterator[Finding]:
             )
 
 
-def check_false(subject: EngineSubject) -> Iterator[Finding]:
+def false_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     What is on without being asked for is switched off by an argument of its own.
     """
@@ -261,7 +261,7 @@ def is_refused(table: Engine, release: str, arguments: list[str]) -> bool:
     return False
 
 
-def check_tools(subject: EngineSubject) -> Iterator[Finding]:
+def tool_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     What chooses tools knows how the model calls them.
     """
@@ -279,7 +279,7 @@ def check_tools(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def check_level(subject: EngineSubject) -> Iterator[Finding]:
+def level_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     LOG_LEVEL is one of the supervisor's, which ends at once otherwise.
     """
@@ -292,7 +292,7 @@ def check_level(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def check_json_texts(subject: EngineSubject) -> Iterator[Finding]:
+def json_text_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The parser takes any text; what loads the model does not.
     """

@@ -77,7 +77,7 @@ SECOND_CACHE = Rule(
 )
 
 
-def check_devices(subject: EngineSubject) -> Iterator[Finding]:
+def split_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The engine is split over the accelerators that there are: nothing derives that.
     """
@@ -108,7 +108,7 @@ def check_devices(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def check_omni_devices(subject: EngineSubject) -> Iterator[Finding]:
+def omni_device_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     A diffusion model of vLLM-Omni gets the GPUs that it is to run on.
 
@@ -134,7 +134,7 @@ UNEVEN_HEADS = Rule(
 )
 
 
-def check_heads(subject: EngineSubject) -> Iterator[Finding]:
+def head_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Tensor parallelism divides the attention heads: vLLM says so itself, and SGLang's
     models assert it where they are made.
@@ -155,7 +155,7 @@ def check_heads(subject: EngineSubject) -> Iterator[Finding]:
     )
 
 
-def check_gpu(subject: EngineSubject) -> Iterator[Finding]:
+def kernel_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The image has kernels for the GPUs: TEI's ends without, others may have some.
     """
@@ -186,7 +186,7 @@ def _shares_devices(subject: EngineSubject, table: str) -> bool:
     return table == "sglang" and subject.is_told("enable-dp-attention")
 
 
-def check_second_cache(subject: EngineSubject) -> Iterator[Finding]:
+def second_cache_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     LMCache is on unless it is switched off, and takes half of the host's memory.
     """

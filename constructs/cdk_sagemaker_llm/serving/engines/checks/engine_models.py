@@ -81,7 +81,7 @@ SAYS_GGUF = Rule(
 )
 
 
-def check_model(subject: EngineSubject) -> Iterator[Finding]:
+def model_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The model is named where the entry point looks for it.
     """
@@ -125,7 +125,7 @@ HIDDEN_BY_DATA = Rule(
 )
 
 
-def check_model_data(subject: EngineSubject) -> Iterator[Finding]:
+def model_data_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     A model on the Hub is served only where nothing is in /opt/ml/model.
     """
@@ -140,7 +140,7 @@ def check_model_data(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def check_weights(subject: EngineSubject) -> Iterator[Finding]:
+def weight_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI's entry point ends without a model's name.
     """
@@ -151,7 +151,7 @@ def check_weights(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def check_gated_model(subject: EngineSubject) -> Iterator[Finding]:
+def gated_model_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     A model that is known to be gated comes with a token.
     """
@@ -171,7 +171,7 @@ ISOLATED_DOWNLOAD = Rule(
 )
 
 
-def check_isolation(subject: EngineSubject) -> Iterator[Finding]:
+def isolated_download_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Without network the weights are in /opt/ml/model.
     """
@@ -199,7 +199,7 @@ LOOKS_AT_HUB = Rule(
 )
 
 
-def check_requirements(subject: EngineSubject) -> Iterator[Finding]:
+def requirements_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Without network nothing is installed from it; a failure ends the container.
     """
@@ -220,7 +220,7 @@ def check_requirements(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def check_offline(subject: EngineSubject) -> Iterator[Finding]:
+def hub_access_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Without network the Hub's client is told so.
     """
@@ -335,7 +335,7 @@ def _last_part(name: str) -> str:
     return mark + behind if mark else name.rpartition("/")[2]
 
 
-def check_gguf_model(subject: EngineSubject) -> Iterator[Finding]:
+def gguf_model_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     VLLM and SGLang are given what they load.
     """

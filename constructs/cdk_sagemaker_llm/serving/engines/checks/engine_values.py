@@ -36,7 +36,7 @@ UNREADABLE_VALUE = Rule(
 MISSING_VALUE = Rule("LLM505", "an argument that asks for a value has none", PARSERS)
 
 
-def check_values(subject: EngineSubject) -> Iterator[Finding]:
+def value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Each value is of the argument's kind, and one of its choices.
     """
@@ -67,7 +67,7 @@ ONE_STRAY_VALUE = Rule(
 )
 
 
-def check_strays(subject: EngineSubject) -> Iterator[Finding]:
+def stray_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     No value is left over.
 
@@ -88,7 +88,7 @@ OUT_OF_BOUNDS = Rule(
 )
 
 
-def check_bounds(subject: EngineSubject) -> Iterator[Finding]:
+def bound_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Numbers are within the bounds of vLLM's configuration, which it is made of at its
     start.
@@ -120,7 +120,7 @@ UNKNOWN_VALUE = Rule(
 )
 
 
-def check_known_values(subject: EngineSubject) -> Iterator[Finding]:
+def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Names that are looked up only later are known to the engine.
     """

@@ -57,7 +57,7 @@ NO_GGUF = Rule(
 )
 
 
-def check_recovery(subject: EngineSubject) -> Iterator[Finding]:
+def recovery_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Whatever is neither true nor 1 switches the supervisor off.
     """
@@ -71,7 +71,7 @@ def check_recovery(subject: EngineSubject) -> Iterator[Finding]:
     )
 
 
-def check_retries(subject: EngineSubject) -> Iterator[Finding]:
+def retry_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Retries are from 0 to 100.
     """
@@ -86,7 +86,7 @@ def check_retries(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def check_supervisor_there(subject: EngineSubject) -> Iterator[Finding]:
+def missing_supervisor_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Settings of the supervisor are for images that have one.
     """
@@ -103,7 +103,7 @@ def _has_supervisor(subject: EngineSubject) -> bool:
     return subject.rule is not None and subject.rule.supervisor is not None
 
 
-def check_known_names(subject: EngineSubject) -> Iterator[Finding]:
+def unknown_name_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Each variable behind the prefix is known to be an argument.
     """
@@ -129,7 +129,7 @@ def check_known_names(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def check_llama_cpp_host(subject: EngineSubject) -> Iterator[Finding]:
+def llama_cpp_host_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The server of AWS's image stays where the nginx in front of it calls it.
     """
@@ -146,7 +146,7 @@ def check_llama_cpp_host(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def check_routes(subject: EngineSubject) -> Iterator[Finding]:
+def route_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     AWS's image passes all requests on to chat completions.
     """
@@ -164,7 +164,7 @@ def check_routes(subject: EngineSubject) -> Iterator[Finding]:
             )
 
 
-def check_gguf(subject: EngineSubject) -> Iterator[Finding]:
+def gguf_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     llama.cpp serves a GGUF file.
     """

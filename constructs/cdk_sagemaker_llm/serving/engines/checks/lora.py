@@ -28,7 +28,7 @@ WITHOUT_LORA = Rule(
 )
 
 
-def check_lora(subject: EngineSubject) -> Iterator[Finding]:
+def lora_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     What is said of adapters is said to an engine that takes them.
     """
@@ -60,7 +60,7 @@ SEVERAL_SERVERS = Rule(
 )
 
 
-def check_servers(subject: EngineSubject) -> Iterator[Finding]:
+def server_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Adapters that come later are known to one API server alone.
     """

@@ -80,7 +80,7 @@ ABBREVIATED = Rule(
 )
 
 
-def check_prefixes(subject: EngineSubject) -> Iterator[Finding]:
+def prefix_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Variables of engines have the prefix that this image looks for.
     """
@@ -96,7 +96,7 @@ def check_prefixes(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def check_spelling(subject: EngineSubject) -> Iterator[Finding]:
+def spelling_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     A variable that is almost one of the engine's is ignored.
     """
@@ -115,7 +115,7 @@ OTHER_PORT = Rule(
 SAME_PORT = Rule("LLM611", "the engine is told SageMaker's port again", ENTRY_POINTS)
 
 
-def check_port(subject: EngineSubject) -> Iterator[Finding]:
+def port_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The engine listens on the port that SageMaker calls.
 
@@ -142,7 +142,7 @@ OTHER_HOST = Rule(
 )
 
 
-def check_host(subject: EngineSubject) -> Iterator[Finding]:
+def listening_host_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The engine listens on every address of its container.
     """
@@ -205,7 +205,7 @@ def _argument(subject: EngineSubject, tail: str) -> str | None:
     return subject.variable(spelt) if spelt else None
 
 
-def check_names(subject: EngineSubject) -> Iterator[Finding]:
+def name_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Each variable behind the prefix is an argument of this release, in full.
     """
@@ -219,7 +219,7 @@ def check_names(subject: EngineSubject) -> Iterator[Finding]:
 DEPRECATED = Rule("LLM602", "an argument that the engine is about to drop", PARSERS)
 
 
-def check_deprecated(subject: EngineSubject) -> Iterator[Finding]:
+def deprecation_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     No argument is on its way out.
     """
@@ -240,7 +240,7 @@ SET_TWICE = Rule(
 )
 
 
-def check_repeated(subject: EngineSubject) -> Iterator[Finding]:
+def repetition_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Each argument is set by one variable.
 

@@ -45,7 +45,7 @@ UNREAD_BY_TEI = Rule(
 )
 
 
-def check_tei_names(subject: EngineSubject) -> Iterator[Finding]:
+def tei_name_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI's variables are spelt so, and known to its release.
     """
@@ -79,7 +79,7 @@ REFUSED_BY_TEI = Rule(
 )
 
 
-def check_tei_values(subject: EngineSubject) -> Iterator[Finding]:
+def tei_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI's variables hold what its router reads.
     """
@@ -106,7 +106,7 @@ ANSWERS_NOTHING = Rule(
 )
 
 
-def check_tei_requests(subject: EngineSubject) -> Iterator[Finding]:
+def tei_request_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI lets requests in, as SageMaker sends them.
     """
@@ -134,7 +134,7 @@ UNSUITED_MODEL = Rule(
 )
 
 
-def check_tei_model(subject: EngineSubject) -> Iterator[Finding]:
+def tei_model_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI loads the types of models that it has programs for.
     """
@@ -169,7 +169,7 @@ GGUF_IN_TEI = Rule(
 )
 
 
-def check_tei_gguf(subject: EngineSubject) -> Iterator[Finding]:
+def tei_gguf_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI reads safetensors, PyTorch's files or ONNX.
     """
@@ -190,7 +190,7 @@ WRITES_TEXT = Rule(
 )
 
 
-def check_tei_task(subject: EngineSubject) -> Iterator[Finding]:
+def tei_task_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI makes vectors and scores, and writes nothing.
 
@@ -217,7 +217,7 @@ CUTS_NOTHING = Rule(
 )
 
 
-def check_tei_lengths(subject: EngineSubject) -> Iterator[Finding]:
+def tei_length_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     A model's longest text goes into a batch, or may be shortened.
 

@@ -62,7 +62,7 @@ _CHECKS = checks_of(
 )
 
 # What the front end reads itself, whatever code there is to read the rest.
-_CHECKS_BESIDE_CODE = (launcher.check_engine, *checks_of(parallelism))
+_CHECKS_BESIDE_CODE = (launcher.launcher_engine_findings, *checks_of(parallelism))
 
 
 @held
@@ -96,16 +96,16 @@ def check_properties(
         architecture:
             The model's class such as ``MistralForCausalLM``, its config.json as a
             mapping, or a ``ModelArchitecture``.
-            If left out, what depends on it is not checked.
+            If omitted, what depends on it is not checked.
 
         backend:
             ``trtllm``, ``vllm``, ``lmi-dist``, ``deepspeed`` or ``neuronx``.
-            If left out, any backend may come of the file.
+            If omitted, any backend may come of the file.
 
         strict:
             Whether an option without effect is an error: no model.py is beside the
             file that could read it.
-            If left out, it is a warning.
+            If omitted, it is a warning.
 
     Returns:
         What was found, errors and warnings, in the order of the checks.

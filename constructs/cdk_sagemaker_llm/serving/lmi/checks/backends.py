@@ -70,7 +70,7 @@ FEW_CPU_LORAS = Rule(
 )
 
 
-def check_cores(subject: Subject) -> Iterator[Finding]:
+def core_findings(subject: Subject) -> Iterator[Finding]:
     """
     Up to 0.29 the handler of NeuronX starts where a degree is written (PyModel).
 
@@ -88,7 +88,7 @@ def check_cores(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_neuron_loader(subject: Subject) -> Iterator[Finding]:
+def neuron_loader_findings(subject: Subject) -> Iterator[Finding]:
     """
     What a NeuronX model loader can partition (0.27+).
     """
@@ -114,7 +114,7 @@ def check_neuron_loader(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_neuron_values(subject: Subject) -> Iterator[Finding]:
+def neuron_value_findings(subject: Subject) -> Iterator[Finding]:
     """
     Values that NeuronX checks in code (TransformerNeuronXProperties).
     """
@@ -135,7 +135,7 @@ def check_neuron_values(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def check_pipeline(subject: Subject) -> Iterator[Finding]:
+def pipeline_findings(subject: Subject) -> Iterator[Finding]:
     """
     vLLM in LMI has no pipeline parallelism.
 
@@ -149,7 +149,7 @@ def check_pipeline(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_what_vllm_needs(subject: Subject) -> Iterator[Finding]:
+def needed_option_findings(subject: Subject) -> Iterator[Finding]:
     """
     What nobody writes where it is left out, and vLLM is then started with as None.
 
@@ -164,7 +164,7 @@ def check_what_vllm_needs(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_speculation_of_vllm(subject: Subject) -> Iterator[Finding]:
+def vllm_speculation_findings(subject: Subject) -> Iterator[Finding]:
     """
     Speculative decoding needs the second block manager (0.31).
     """
@@ -179,7 +179,7 @@ def check_speculation_of_vllm(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_parsers(subject: Subject) -> Iterator[Finding]:
+def parser_findings(subject: Subject) -> Iterator[Finding]:
     """
     Tool calls and reasoning need the parser of the model (0.33+).
     """
@@ -194,7 +194,7 @@ def check_parsers(subject: Subject) -> Iterator[Finding]:
             yield NO_PARSER.finding(f"option.{switch}=true needs option.{parser}")
 
 
-def check_engine_names(subject: Subject) -> Iterator[Finding]:
+def engine_name_findings(subject: Subject) -> Iterator[Finding]:
     """
     LMI's name and vLLM's name of one setting (0.32+).
     """
@@ -221,7 +221,7 @@ def check_engine_names(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def check_lora_sizes(subject: Subject) -> Iterator[Finding]:
+def lora_size_findings(subject: Subject) -> Iterator[Finding]:
     """
     Where LoRA is on, vLLM takes certain ranks alone, and holds all of a batch on the
     host (LoRAConfig).
@@ -244,7 +244,7 @@ def check_lora_sizes(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_quantize_of_vllm(subject: Subject) -> Iterator[Finding]:
+def vllm_quantize_findings(subject: Subject) -> Iterator[Finding]:
     """
     From 0.31 on LMI hands the quantization to vLLM as it is written.
 

@@ -64,7 +64,7 @@ def own_engine_findings(engine: str | None) -> list[Finding]:
     ]
 
 
-def check_engine(subject: Subject) -> Iterator[Finding]:
+def launcher_engine_findings(subject: Subject) -> Iterator[Finding]:
     """
     The engine is one that the front end has at that version.
     """
@@ -89,7 +89,7 @@ def check_engine(subject: Subject) -> Iterator[Finding]:
 WRONG_ENGINE = Rule("LLM131", "the engine cannot start the backend", MODELS)
 
 
-def check_engine_of_backend(subject: Subject) -> Iterator[Finding]:
+def backend_engine_findings(subject: Subject) -> Iterator[Finding]:
     """
     The engine can start the backend that the file resolves to.
     """
@@ -107,7 +107,7 @@ BATCH_NOT_IN_IMAGE = Rule(
 )
 
 
-def check_rolling_batch(subject: Subject) -> Iterator[Finding]:
+def rolling_batch_findings(subject: Subject) -> Iterator[Finding]:
     """
     The rolling batch exists and its backend is in the image.
     """
@@ -168,7 +168,7 @@ SLOW_SCHEDULER = Rule(
 )
 
 
-def check_slow_scheduler(subject: Subject) -> Iterator[Finding]:
+def slow_scheduler_findings(subject: Subject) -> Iterator[Finding]:
     """
     The automatic choice falls back to the slow scheduler.
     """
@@ -183,7 +183,7 @@ def check_slow_scheduler(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_replaced_batch(subject: Subject) -> Iterator[Finding]:
+def replaced_batch_findings(subject: Subject) -> Iterator[Finding]:
     """
     The container replaces the rolling batch that was written.
     """
@@ -207,7 +207,7 @@ ASYNCHRONOUS_BATCH = Rule(
 )
 
 
-def check_asynchronous_mode(subject: Subject) -> Iterator[Finding]:
+def asynchronous_mode_findings(subject: Subject) -> Iterator[Finding]:
     """
     The asynchronous service and a rolling batch exclude each other.
     """
@@ -224,7 +224,7 @@ TWO_BATCHES = Rule("LLM143", "dynamic and rolling batches on Neuron", NEURONX)
 STREAMED_BATCH = Rule("LLM144", "streaming with dynamic batches", "Properties")
 
 
-def check_dynamic_batching(subject: Subject) -> Iterator[Finding]:
+def dynamic_batching_findings(subject: Subject) -> Iterator[Finding]:
     """
     Batches of requests, with a rolling batch or with streaming.
     """
@@ -252,7 +252,7 @@ NO_TABLES = Rule(
 )
 
 
-def check_tables(subject: Subject) -> Iterator[Finding]:
+def table_findings(subject: Subject) -> Iterator[Finding]:
     """
     The option tables reach as far as the image.
     """
@@ -269,7 +269,7 @@ NO_ENGINE = Rule(
 )
 
 
-def check_missing_engine(subject: Subject) -> Iterator[Finding]:
+def missing_engine_findings(subject: Subject) -> Iterator[Finding]:
     """
     Without an engine LMI up to 0.26 loads no gated model (LmiUtils).
     """

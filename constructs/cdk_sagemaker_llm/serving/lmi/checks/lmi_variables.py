@@ -95,7 +95,7 @@ NUMBER_OF_THE_SERVER = Rule(
 )
 
 
-def check_numbers(subject: LmiEnvironment) -> Iterator[Finding]:
+def number_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     The server reads its numbers with Integer.parseInt, and ends where it cannot.
     """
@@ -109,7 +109,7 @@ def check_numbers(subject: LmiEnvironment) -> Iterator[Finding]:
 NO_MODEL = Rule("LLM179", "an LMI container has no model to load", _STORE)
 
 
-def check_model(subject: LmiEnvironment) -> Iterator[Finding]:
+def model_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     Without a tarball, HF_MODEL_ID alone makes the container load a model.
     """
@@ -136,7 +136,7 @@ TWO_MODELS = Rule(
 )
 
 
-def check_second_model(subject: LmiEnvironment) -> Iterator[Finding]:
+def second_model_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     What HF_MODEL_ID names is loaded beside what is in ``/opt/ml/model``.
     """
@@ -162,7 +162,7 @@ def check_second_model(subject: LmiEnvironment) -> Iterator[Finding]:
 NOT_READ = Rule("LLM227", "a variable that this version of LMI does not read", _SOURCE)
 
 
-def check_versions(subject: LmiEnvironment) -> Iterator[Finding]:
+def version_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     This version of the image reads each variable.
     """
@@ -176,7 +176,7 @@ def check_versions(subject: LmiEnvironment) -> Iterator[Finding]:
         )
 
 
-def check_hub_settings(subject: LmiEnvironment) -> Iterator[Finding]:
+def hub_setting_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     What belongs to HF_MODEL_ID is not read without it.
     """
@@ -191,7 +191,7 @@ def check_hub_settings(subject: LmiEnvironment) -> Iterator[Finding]:
             )
 
 
-def check_spelling(subject: LmiEnvironment) -> Iterator[Finding]:
+def spelling_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     A variable that is almost, or in another engine, a known one is ignored.
     """
@@ -209,7 +209,7 @@ OVERRULED = Rule(
 )
 
 
-def check_overruled(subject: LmiEnvironment) -> Iterator[Finding]:
+def overruling_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     Two places set one property: the file wins over variables.
     """

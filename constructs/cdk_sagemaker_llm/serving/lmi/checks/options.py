@@ -77,7 +77,7 @@ UNDOCUMENTED_VALUE = Rule(
 )
 
 
-def check_names(subject: Subject) -> Iterator[Finding]:
+def name_findings(subject: Subject) -> Iterator[Finding]:
     """
     Every option has an effect at this version.
 
@@ -93,7 +93,7 @@ def check_names(subject: Subject) -> Iterator[Finding]:
         # A release that the tables do not reach may have learned the option.
         certain = subject.version.is_described and not _was_known(subject, key)
         strict = subject.strict and certain
-        for finding in _name_findings(subject, key):
+        for finding in _key_findings(subject, key):
             yield _as_error(finding) if strict else finding
     if untold:
         rest = _untold(subject, len(untold))
@@ -137,7 +137,7 @@ def _as_error(finding: Finding) -> Finding:
     return READ_BY_NOTHING.finding(finding.message, finding.remedy)
 
 
-def _name_findings(subject: Subject, key: str) -> Iterator[Finding]:
+def _key_findings(subject: Subject, key: str) -> Iterator[Finding]:
     if key in _WITHOUT_PREFIX:
         plain = key.removeprefix("option.")
         yield WRONG_PREFIX.finding(
@@ -293,19 +293,19 @@ def _where(subject: Subject) -> str:
     return f"{any_of(backends)} at LMI {subject.version}"
 
 
-def check_values(subject: Subject) -> Iterator[Finding]:
+def value_findings(subject: Subject) -> Iterator[Finding]:
     """
     Every value can be read.
     """
     for key, value in subject.properties.items():
         if key not in _CHECKED_ELSEWHERE:
-            yield from _value_findings(subject, key, value)
+            yield from _reader_findings(subject, key, value)
 
 
 DEPRECATED = Rule("LLM208", "an option is deprecated", DOCUMENTATION)
 
 
-def check_deprecated(subject: Subject) -> Iterator[Finding]:
+def deprecation_findings(subject: Subject) -> Iterator[Finding]:
     """
     An option that its documentation calls deprecated.
     """
@@ -315,7 +315,7 @@ def check_deprecated(subject: Subject) -> Iterator[Finding]:
             yield DEPRECATED.finding(f"{key} is deprecated since LMI {since}")
 
 
-def _value_findings(subject: Subject, key: str, value: str) -> Iterator[Finding]:
+def _reader_findings(subject: Subject, key: str, value: str) -> Iterator[Finding]:
     if key in _TIMEOUTS:
         fault = java_int_fault(value)
         if fault:

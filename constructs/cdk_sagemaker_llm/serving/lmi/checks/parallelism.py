@@ -14,7 +14,7 @@ from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
 from cdk_sagemaker_llm.serving.parameters import OUTSIDE_OPTION_RANGE
 
 
-def check_degrees(subject: Subject) -> Iterator[Finding]:
+def degree_findings(subject: Subject) -> Iterator[Finding]:
     """
     Degrees, batch sizes and time-outs are at least 1.
     """
@@ -37,7 +37,7 @@ TOO_FEW_DEVICES = Rule("LLM154", "one copy needs more devices than it has", FRON
 IDLE_DEVICES = Rule("LLM211", "devices stay idle", FRONT_END)
 
 
-def check_devices(subject: Subject) -> Iterator[Finding]:
+def device_count_findings(subject: Subject) -> Iterator[Finding]:
     """
     One copy fits the devices, and leaves none idle.
 
@@ -69,7 +69,7 @@ STAGES_WITHOUT_DEVICES = Rule(
 )
 
 
-def check_stages(subject: Subject) -> Iterator[Finding]:
+def stage_findings(subject: Subject) -> Iterator[Finding]:
     """
     At 0.29 a worker sees the devices of tensor parallelism alone, and no stage is
     taken off all of them; Neuron has no pipeline (Connection.getPythonStartCmd).
@@ -95,7 +95,7 @@ UNEVEN_HEADS = Rule(
 )
 
 
-def check_heads(subject: Subject) -> Iterator[Finding]:
+def head_findings(subject: Subject) -> Iterator[Finding]:
     """
     Tensor parallelism divides the attention heads.
     """
