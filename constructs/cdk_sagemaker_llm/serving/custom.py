@@ -1,5 +1,5 @@
 """
-A container of your own.
+A container of your own: any image, with your variables and files.
 """
 
 from __future__ import annotations

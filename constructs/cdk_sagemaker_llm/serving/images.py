@@ -121,7 +121,7 @@ def _named(family: str, version: str, image: str | None) -> ChosenImage:
             family, version, UNREADABLE.finding(unknown, "use CustomContainer")
         )
     try:
-        near = nearest_version(family, asked_version(version, image))
+        near = nearest_version(family, image_version(version, image))
         release = ImageRelease.of(family, image, near=near)
     except ValueError as fault:
         return _refused(family, version, UNKNOWN_IMAGE.finding(str(fault)))
@@ -141,8 +141,8 @@ def _catalogued(family: str, version: str) -> ChosenImage:
     found = tuple(image_findings(family, version))
     if UNKNOWN_IMAGE.code in {each.code for each in found}:
         return ChosenImage(None, family, version, found)
-    known = find_image(family, version)
-    return ChosenImage(known, family, known.version, found)
+    release = find_image(family, version)
+    return ChosenImage(release, family, release.version, found)
 
 
 def _described(family: str, version: str, image: ImageRelease) -> ChosenImage:
@@ -169,18 +169,18 @@ def _other_family(family: str, image: str, release: ImageRelease) -> Finding | N
     """
     Find an image of AWS's own that is of another family: it reads other settings.
     """
-    wanted = find_image(family, image_versions(family)[-1]).repository
+    repository = find_image(family, image_versions(family)[-1]).repository
     registry = release.registry
     if registry is not None and registry.account not in all_accounts():
         return None
-    if release.repository != wanted:
+    if release.repository != repository:
         return UNKNOWN_IMAGE.finding(
             f"image {image} is of {release.repository}, and what is written here is "
-            f"for images of {wanted}",
+            f"for images of {repository}",
             "use CustomContainer for it",
         )
     actual = family_at(release.reference)
-    if wanted not in _SHARED or actual in {None, family}:
+    if repository not in _SHARED or actual in {None, family}:
         return None
     return UNKNOWN_IMAGE.finding(
         f"image {image} is of {actual}, and what is written here is for images of "
@@ -189,7 +189,7 @@ def _other_family(family: str, image: str, release: ImageRelease) -> Finding | N
     )
 
 
-def asked_version(version: str, image: str | ImageRelease | None) -> str:
+def image_version(version: str, image: str | ImageRelease | None) -> str:
     """
     Return the version that an image's tag names, or else the one that was given.
     """
@@ -294,11 +294,11 @@ def instance_findings(
                 _without_accelerators(image),
             )
         ]
-    wanted = _wanted_devices(hardware, image)
-    if wanted:
+    devices = _needed_devices(hardware, image)
+    if devices:
         return [
             OTHER_DEVICES.finding(
-                f"image {image.family} {image.version} runs on {wanted}, and "
+                f"image {image.family} {image.version} runs on {devices}, and "
                 f"{hardware} has {hardware.accelerator_model}",
                 "choose another image or another instance type",
             )
@@ -328,7 +328,7 @@ def _driver_findings(
     ]
 
 
-def _wanted_devices(hardware: InstanceType, image: ImageRelease) -> str:
+def _needed_devices(hardware: InstanceType, image: ImageRelease) -> str:
     """
     Return what devices an image needs in place of an instance's; empty for none other.
     """

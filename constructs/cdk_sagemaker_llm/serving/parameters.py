@@ -1,6 +1,6 @@
 """
-What the parameters of every backend have in common: the rules that more than one of
-them breaks, their bounds, names that are meant to be others, and credentials.
+What the parameters of every backend have in common: rules that several of them can
+break, bounds, names that are mistaken for others, and credentials in plain text.
 
 A rule of one engine alone stands beside its check.
 """

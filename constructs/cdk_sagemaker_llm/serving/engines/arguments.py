@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 from cdk_sagemaker_llm.catalog.engine_arguments import EngineArgument
 from cdk_sagemaker_llm.serving.engines.entry_points import (
+    RECOVERY,
     EntryPoint,
     Passed,
     StartError,
@@ -42,7 +43,7 @@ What an argument is set to: a list for one that takes several values, or a mappi
 its JSON, for one that takes JSON.
 """
 
-RECOVERY_OFF = {"PROCESS_AUTO_RECOVERY": "false"}
+RECOVERY_OFF = {RECOVERY: "false"}
 
 
 def argument(name: str, bounds: Bounds | None = None) -> Any:  # noqa: ANN401 - stands for a field of any type
@@ -87,7 +88,7 @@ def words_of(serving: DataclassInstance) -> dict[str, str]:
     return {name: word for word, name in argument_fields(serving)}
 
 
-def given_arguments(serving: DataclassInstance) -> dict[str, ArgumentValue]:
+def arguments_of(serving: DataclassInstance) -> dict[str, ArgumentValue]:
     """
     Return the arguments that a class's parameters are set to, by their long names.
     """
@@ -125,13 +126,15 @@ def overlap_findings(
             If omitted, the spelling is the name.
     """
 
-    def told(spelling: str) -> str:
+    def name_of(spelling: str) -> str:
         return long_name(long_name(spelling).removeprefix(_NEGATIVE))
 
-    said = {told(spelling): f"options[{spelling!r}]" for spelling in options}
-    said |= {told(name): f"the parameter {word}" for name, word in parameters.items()}
+    owners = {name_of(spelling): f"options[{spelling!r}]" for spelling in options}
+    owners |= {
+        name_of(name): f"the parameter {word}" for name, word in parameters.items()
+    }
     for spelling in unchecked:
-        other = said.get(told(spelling))
+        other = owners.get(name_of(spelling))
         if other is not None:
             yield REPEATED.finding(
                 f"unchecked_options repeats {spelling}, which {other} says already",

@@ -33,7 +33,10 @@ from cdk_sagemaker_llm.serving.engines.checks import (
     tei,
 )
 from cdk_sagemaker_llm.serving.engines.checks.arrival import MAY_BE_REFUSED, REFUSED
-from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject, tell
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    EngineSubject,
+    settings_of,
+)
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, EntryPoint
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -119,14 +122,14 @@ def engine_findings(
     if image is None:
         return []
     kind = _kind(environment, architecture)
-    known = everything = _known(environment, unchecked)
+    described = everything = _checked_variables(environment, unchecked)
     if image.engine == "vllm-omni":
-        known = dict(_without_own(known, image))
+        described = dict(_without_own(described, image))
     hardware = _hardware(instance_type)
     base = EngineSubject(
-        environment=known,
+        environment=described,
         image=image,
-        hidden=frozenset(environment) - frozenset(known),
+        hidden=frozenset(environment) - frozenset(described),
         accelerators=None if is_unresolved(accelerators) else accelerators,
         attention_heads=heads_of(kind),
         architecture=_class(kind),
@@ -137,7 +140,7 @@ def engine_findings(
         model_type=_said(kind, "model_type", str),
         context_length=_said(kind, "context_length", int),
         words=words or {},
-        own={name: everything[name] for name in everything if name not in known},
+        own={name: everything[name] for name in everything if name not in described},
     )
     subjects = [read_by(base, ENTRY_POINTS[rule]) for rule in image.rules] or [base]
     found = subject_findings(subjects[0])
@@ -160,11 +163,11 @@ def read_by(base: EngineSubject, rule: EntryPoint) -> EngineSubject:
     if table is None:
         return replace(base, rule=rule, release=image.engine_version or "")
     release = _release(image) or engine_releases(table)[-1]
-    told = tuple(tell(base.environment, rule, table, release))
-    return replace(base, rule=rule, table=table, release=release, told=told)
+    settings = tuple(settings_of(base.environment, rule, table, release))
+    return replace(base, rule=rule, table=table, release=release, settings=settings)
 
 
-def _known(
+def _checked_variables(
     environment: Mapping[str, str], unchecked: Collection[str]
 ) -> dict[str, str]:
     return {
@@ -260,7 +263,7 @@ def _refusal(subject: EngineSubject) -> str:
         subject.rule,
         subject.table,
         subject.release,
-        is_whole=not subject.hidden and not subject.is_told("config"),
+        is_whole=not subject.hidden and not subject.has_argument("config"),
     )
 
 

@@ -43,7 +43,7 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
     gguf_type_of,
 )
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
-from cdk_sagemaker_llm.serving.engines.telling import PlainTelling, Told
+from cdk_sagemaker_llm.serving.engines.telling import EngineVariables, PlainTelling
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.parameters import NO_WEIGHTS, REPEATED, Bounds
 
@@ -249,22 +249,22 @@ class LlamaCpp(EngineServing):
         return found
 
     def _degrees(
-        self, given: Mapping[str, ArgumentValue], devices: int | None
+        self, arguments: Mapping[str, ArgumentValue], devices: int | None
     ) -> dict[str, ArgumentValue]:
         is_on_gpu = self.processor == "x86_64" and devices != 0
-        if not is_on_gpu or "n-gpu-layers" in given:
+        if not is_on_gpu or "n-gpu-layers" in arguments:
             return {}
         return {"n-gpu-layers": _ALL_LAYERS}
 
-    def _told(
+    def _engine_variables(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
-    ) -> Told:
+    ) -> EngineVariables:
         negated = (*ON_IN_LLAMA_CPP, *OFF_IN_LLAMA_CPP)
         telling = PlainTelling(rule_of(release), negated, aliases=LLAMA_CPP_ALIASES)
         return telling.tell(arguments, self.options, self._words(release))
 
-    def _given_words(self) -> dict[str, str]:
-        found = super(LlamaCpp, self)._given_words()
+    def _parameter_words(self) -> dict[str, str]:
+        found = super(LlamaCpp, self)._parameter_words()
         return found if self.model is None else {**found, "model": "model"}
 
     def _long_name(self, release: EngineRelease, spelling: str) -> str:  # noqa: ARG002 - the base's signature

@@ -138,10 +138,10 @@ class Sglang(EngineServing):
         return "sglang" if is_of_track else "sglang-server"
 
     def _degrees(
-        self, given: Mapping[str, ArgumentValue], devices: int | None
+        self, arguments: Mapping[str, ArgumentValue], devices: int | None
     ) -> dict[str, ArgumentValue]:
         others = (self.dp_size or 1) * (self.pp_size or 1)
-        if devices is None or devices < 1 or "tp-size" in given:
+        if devices is None or devices < 1 or "tp-size" in arguments:
             return {}
         size, rest = divmod(devices, others)
         return {} if rest else {"tp-size": size}

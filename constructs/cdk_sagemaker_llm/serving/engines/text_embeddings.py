@@ -31,7 +31,7 @@ from cdk_sagemaker_llm.serving.engines.base import (
 from cdk_sagemaker_llm.serving.engines.checks.tei import UNREAD_BY_TEI
 from cdk_sagemaker_llm.serving.engines.telling import (
     OTHER_RELEASE,
-    Told,
+    EngineVariables,
     later_findings,
     repeated,
 )
@@ -169,9 +169,9 @@ class TextEmbeddings(EngineServing):
         reads = _is_known(HUB_TOKEN, release_in(image))
         return (HUB_TOKEN if reads else FORWARDED_TOKEN,)
 
-    def _told(
+    def _engine_variables(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
-    ) -> Told:
+    ) -> EngineVariables:
         found: list[Finding] = []
         variables: dict[str, str] = {}
         words = words_of(self)
@@ -186,7 +186,7 @@ class TextEmbeddings(EngineServing):
                 found.append(_no_text(word, value))
             else:
                 variables[variable] = _text(value)
-        return Told(variables, tuple(found))
+        return EngineVariables(variables, tuple(found))
 
     def _further(
         self, typed: Mapping[str, ArgumentValue], found: list[Finding]

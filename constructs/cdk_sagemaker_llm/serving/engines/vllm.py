@@ -33,7 +33,7 @@ from cdk_sagemaker_llm.serving.engines.base import (
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_models import as_gguf_error
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
-from cdk_sagemaker_llm.serving.engines.telling import PlainTelling, Told
+from cdk_sagemaker_llm.serving.engines.telling import EngineVariables, PlainTelling
 from cdk_sagemaker_llm.serving.images import ChosenImage, is_catalogued
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, Bounds
 
@@ -189,10 +189,10 @@ class Vllm(EngineServing):
         return found
 
     def _degrees(
-        self, given: Mapping[str, ArgumentValue], devices: int | None
+        self, arguments: Mapping[str, ArgumentValue], devices: int | None
     ) -> dict[str, ArgumentValue]:
         others = (self.pipeline_parallel_size or 1) * (self.data_parallel_size or 1)
-        if devices is None or devices < 1 or "tensor-parallel-size" in given:
+        if devices is None or devices < 1 or "tensor-parallel-size" in arguments:
             return {}
         size, rest = divmod(devices, others)
         return {} if rest else {"tensor-parallel-size": size}
@@ -303,8 +303,8 @@ class VllmNeuron(EngineServing):
     def _long_name(self, release: EngineRelease, spelling: str) -> str:  # noqa: ARG002 - the base's signature
         return plain_name(spelling)
 
-    def _told(
+    def _engine_variables(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
-    ) -> Told:
+    ) -> EngineVariables:
         telling = PlainTelling(rule_of(release), takes_dashes=False)
         return telling.tell(arguments, self.options, self._words(release))

@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.serving.base import (
     start_up_seconds,
 )
 from cdk_sagemaker_llm.serving.checks import config_of
-from cdk_sagemaker_llm.serving.images import ChosenImage, asked_version, choose_image
+from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image, image_version
 from cdk_sagemaker_llm.serving.lmi.checks import property_findings
 from cdk_sagemaker_llm.serving.lmi.checks.launcher import OTHER_BACKEND
 from cdk_sagemaker_llm.serving.lmi.properties import (
@@ -229,29 +229,29 @@ class LmiServing(Serving):
         """
         Return what parameters and model write into serving.properties, in its order.
         """
-        given = {
+        values = {
             f"option.{one.metadata['option']}": _plain(getattr(self, one.name))
             for one in fields(self)
             if "option" in one.metadata and getattr(self, one.name) is not None
         }
-        given.pop("option.model_loading_timeout", None)
+        values.pop("option.model_loading_timeout", None)
         # The engine is always written: without it LMI 0.26 fetches the model's
         # config.json without the token, and a gated model fails to load.
         first: dict[str, PropertyValue | None] = {
             "engine": self._engine(),
-            "option.tensor_parallel_degree": given.pop(
+            "option.tensor_parallel_degree": values.pop(
                 "option.tensor_parallel_degree", None
             ),
             "option.model_id": _model_id(case.model),
             "option.revision": None if case.model is None else case.model.revision,
-            "option.max_rolling_batch_size": given.pop(
+            "option.max_rolling_batch_size": values.pop(
                 "option.max_rolling_batch_size", None
             ),
             **self._scheduling(),
             "option.model_loading_timeout": self._loading_seconds(case),
         }
         kept = {key: value for key, value in first.items() if value is not None}
-        return {**kept, **given, **self._more()}
+        return {**kept, **values, **self._more()}
 
     def _loading_seconds(self, case: Case) -> int:
         """
@@ -313,8 +313,8 @@ class LmiServing(Serving):
 
         def rename(match: re.Match[str]) -> str:
             name = match[1]
-            asked = f"option.{name}" in self.options
-            return names[name] if name in names and not asked else match[0]
+            is_option = f"option.{name}" in self.options
+            return names[name] if name in names and not is_option else match[0]
 
         message = re.sub(r"\boption\.(\w+)", rename, finding.message)
         remedy = re.sub(r"\boption\.(\w+)", rename, finding.remedy)
@@ -325,15 +325,15 @@ class LmiServing(Serving):
         return Finding(finding.severity, finding.code, message, remedy)
 
     @property
-    def _asked_version(self) -> str:
+    def _image_version(self) -> str:
         """
         The version that the image's tag names, or else the one given.
         """
-        return asked_version(self.version, self.image)
+        return image_version(self.version, self.image)
 
     def _at_least(self, minor: str) -> bool:
         try:
-            return LmiVersion.parse(self._asked_version).at_least(minor)
+            return LmiVersion.parse(self._image_version).at_least(minor)
         except ValueError:
             # The check of the image says what is wrong with the version.
             return True

@@ -164,8 +164,8 @@ class _ReadFolder(Serving):
         """
         if image.release is None:
             return
-        known = find_image(image.family, image.version)
-        if known.repository != _LMI_REPOSITORY:
+        release = find_image(image.family, image.version)
+        if release.repository != _LMI_REPOSITORY:
             yield NO_LMI_FAMILY.finding(
                 f"container_family must be that of an LMI image, which reads "
                 f"serving.properties, got {image.family!r}",
@@ -192,12 +192,12 @@ class _ReadFolder(Serving):
         properties = self.properties
         if self.artifact is None or any(name in properties for name in SPREADING):
             return None
-        given = sized(looked_up(self.folder.architecture))
+        architecture = sized(looked_up(self.folder.architecture))
         # An engine of whatever kind: the one with the more cautious figures is taken,
         # unless the image has TensorRT-LLM alone.
         compiled = self.folder.container_family == "djl-tensorrtllm"
         return Demand(
-            architecture=given
+            architecture=architecture
             or find_architecture(properties.get("option.model_id", "")),
             assumptions=_assumptions(properties),
             weight_bits=weight_bits_of(

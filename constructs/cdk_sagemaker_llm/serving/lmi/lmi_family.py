@@ -114,7 +114,7 @@ def lmi_findings(
     )
 
     named = found.properties.get("option.model_id", "")
-    known = find_architecture(named) if architecture is None else architecture
+    model = find_architecture(named) if architecture is None else architecture
 
     def of(properties: Mapping[str, str]) -> list[Finding]:
         return property_findings(
@@ -122,17 +122,17 @@ def lmi_findings(
             container=container,
             version=version,
             accelerators=None if is_unresolved(accelerators) else accelerators,
-            architecture=known,
+            architecture=model,
             decided_elsewhere=_may_have_another_file(subject),
         )
 
-    said = [] if _is_open(found, environment) else of(found.properties)
+    effective = [] if _is_open(found, environment) else of(found.properties)
     before = [] if file is None else of(file)
     return [
         *(finding for check in _CHECKS for finding in check(subject)),
         *(
             in_variables(finding, found, parsed, has_file=file is not None)
-            for finding in said
+            for finding in effective
             if finding not in before and not mentions(finding, found.unknown)
         ),
         *_gated(subject),

@@ -152,7 +152,7 @@ class NeuronX(CompiledServing):
         ]
         if not self._at_least(_SINCE):
             too_old = NOT_COMPILED.finding(
-                f"LMI {self._asked_version} compiles NeuronX ahead of time in the "
+                f"LMI {self._image_version} compiles NeuronX ahead of time in the "
                 "folder of its input",
                 f"choose LMI {_SINCE} or later",
             )
@@ -185,7 +185,7 @@ class NeuronX(CompiledServing):
     def _loading_findings(self, model: ModelSource | None) -> Iterator[Finding]:
         if not self._at_least(_SINCE):
             yield NOT_COMPILED.finding(
-                f"precompiled is known from LMI {_SINCE} on, got {self._asked_version}",
+                f"precompiled is known from LMI {_SINCE} on, got {self._image_version}",
                 "choose a later version",
             )
         if self.model_loader not in (None, _LOADER):

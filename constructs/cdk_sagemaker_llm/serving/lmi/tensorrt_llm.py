@@ -161,7 +161,7 @@ class TensorRtLlm(CompiledServing):
     @property
     def _is_asynchronous(self) -> bool:
         # LMI 0.33 is the one image with TensorRT-LLM's own asynchronous API.
-        return self._asked_version.startswith("0.33.")
+        return self._image_version.startswith("0.33.")
 
     def _demand(
         self,
@@ -191,7 +191,7 @@ class TensorRtLlm(CompiledServing):
             return []
         if since is not None and self._at_least(since):
             return []
-        version = self._asked_version
+        version = self._image_version
         when = f"from LMI {since} on" if since else "at no LMI version"
         return [
             NOT_JUST_IN_TIME.finding(

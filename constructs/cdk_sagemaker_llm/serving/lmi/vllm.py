@@ -95,7 +95,7 @@ class VllmFamily(LmiServing):
             weight_bits=weight_bits_of(self._quantization(), self.dtype),
             context_length=self.max_model_len,
             tensor_parallel_degree=self._degree(),
-            engine_version=vllm_release(self._asked_version),
+            engine_version=vllm_release(self._image_version),
         )
 
     def _spreads_further(self) -> bool:
@@ -104,8 +104,8 @@ class VllmFamily(LmiServing):
         to the host; neither is modelled.
         """
         stages = getattr(self, "pipeline_parallel_degree", None)
-        asked = {**self.options, **self.unchecked_options}
-        return (stages or 1) > 1 or any(name in asked for name in SPREADING)
+        options = {**self.options, **self.unchecked_options}
+        return (stages or 1) > 1 or any(name in options for name in SPREADING)
 
     def _quantization(self) -> str | None:
         """

@@ -176,14 +176,14 @@ def later_findings(values: Mapping[str, EnvironmentValue]) -> list[Finding]:
 
 
 def overlap_findings(
-    typed: Mapping[str, EnvironmentValue], *given: Mapping[str, EnvironmentValue]
+    typed: Mapping[str, EnvironmentValue], *options: Mapping[str, EnvironmentValue]
 ) -> list[Finding]:
     """
     Options say nothing that parameters, or one another, say already.
     """
     taken = {_native(name) for name in typed}
     found = []
-    for names in given:
+    for names in options:
         found += [
             SET_TWICE.finding(
                 f"{name} is set twice: a parameter or another option sets it already",

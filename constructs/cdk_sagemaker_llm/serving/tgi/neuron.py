@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.serving.tgi.base import (
 from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject, as_count
 from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
     gated_model_findings,
-    known_variables,
+    launcher_variables,
     model_id_findings,
     option_name_findings,
 )
@@ -71,13 +71,6 @@ class TgiNeuron(TgiServing):
     Args:
         version: The version of the ``huggingface-llm-neuronx`` image.
 
-        image:
-            Another image than the catalogue has of that version: its tag or digest in
-            the same repository, or its full URI in Amazon ECR. It is checked as the
-            catalogued version nearest to the one that its tag names, or else to
-            ``version``. Or the ``image`` of a ``MirroredImage``.
-            If omitted, it is the catalogue's.
-
         num_cores: Over how many Neuron cores the model is split; a chip of
             Inferentia2 has two.
 
@@ -92,8 +85,6 @@ class TgiNeuron(TgiServing):
         max_batch_prefill_tokens: Tokens of all prompts read in one step.
 
         options: Further variables of the launcher.
-
-        unchecked_options: Variables that are passed on as they are.
     """
 
     family_name: ClassVar[str] = FAMILY
@@ -130,7 +121,7 @@ class TgiNeuron(TgiServing):
     def _name_findings(self) -> list[Finding]:
         own = {*_VARIABLES.values(), *_EARLY}
         others = [name for name in self.options if name not in own]
-        found = list(option_name_findings(others, (*known_variables(), *own)))
+        found = list(option_name_findings(others, (*launcher_variables(), *own)))
         found += [
             EARLY_VARIABLE.finding(
                 f"{name} is known of early Neuron images only",
@@ -142,13 +133,13 @@ class TgiNeuron(TgiServing):
         return found
 
     def _type_findings(self) -> list[Finding]:
-        given = self.auto_cast_type
-        if given is None or given in CAST_TYPES:
+        cast = self.auto_cast_type
+        if cast is None or cast in CAST_TYPES:
             return []
-        near = nearest(given, CAST_TYPES, count=1)
+        near = nearest(cast, CAST_TYPES, count=1)
         return [
             NOT_COMPILED_TO.finding(
-                f"auto_cast_type must be bf16 or fp16, got {given!r}",
+                f"auto_cast_type must be bf16 or fp16, got {cast!r}",
                 f"did you mean {near[0]}?" if near else "",
             )
         ]

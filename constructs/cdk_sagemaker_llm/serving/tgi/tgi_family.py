@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.adapters import NO_ADAPTERS, TAKE_VLLM, AdapterHost
+from cdk_sagemaker_llm.serving.adapters import AdapterHost, without_adapters
 from cdk_sagemaker_llm.serving.base import Container
 from cdk_sagemaker_llm.serving.checks import (
     Dialect,
@@ -63,8 +63,8 @@ def tgi_findings(
         What was found, errors and warnings, in the order of the checks.
     """
     if attention_heads is None:
-        known = find_architecture(environment.get("HF_MODEL_ID") or "")
-        attention_heads = known.num_attention_heads if known else None
+        model = find_architecture(environment.get("HF_MODEL_ID") or "")
+        attention_heads = model.num_attention_heads if model else None
     return subject_findings(
         TgiSubject(
             environment,
@@ -133,13 +133,9 @@ def _adapter_host(
     variables: Mapping[str, str],  # noqa: ARG001 - what every family is asked with
     architecture: str | None,  # noqa: ARG001 - as above
 ) -> AdapterHost:
-    image = container.image
-    refusal = NO_ADAPTERS.finding(
-        f"image {image.family} {image.version} takes no adapter components: TGI loads "
-        "those that its own lora_adapters name",
-        TAKE_VLLM,
+    return without_adapters(
+        container.image, "TGI loads those that its own lora_adapters name"
     )
-    return AdapterHost(image=image, refusals=(refusal,))
 
 
 def _dialect(

@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.catalog.tgi import (
     tgi_option_span,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.checks import uneven_heads
 from cdk_sagemaker_llm.serving.parameters import (
     FORWARDED_TOKEN,
     HUB_TOKEN,
@@ -113,12 +114,7 @@ def head_findings(subject: TgiSubject) -> Iterator[Finding]:
         shards = subject.accelerators
     if not heads or not shards or heads % shards == 0:
         return
-    fitting = [str(d) for d in (1, 2, 4, 8, 16) if heads % d == 0]
-    yield UNEVEN_SHARDS.finding(
-        f"{subject.word('NUM_SHARD')} must divide the {heads} attention heads, got "
-        f"{shards}",
-        f"use {', '.join(fitting)}",
-    )
+    yield uneven_heads(UNEVEN_SHARDS, subject.word("NUM_SHARD"), heads, shards)
 
 
 def token_name_findings(subject: TgiSubject) -> Iterator[Finding]:
@@ -160,7 +156,7 @@ def _present(subject: TgiSubject) -> set[str]:
     return {name for name, value in values.items() if value or is_unresolved(value)}
 
 
-def known_variables() -> tuple[str, ...]:
+def launcher_variables() -> tuple[str, ...]:
     """
     Return every variable that the image reads at some version, under either name.
     """
@@ -237,12 +233,12 @@ def spelling_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     A variable that is almost a known one is ignored.
     """
-    known = known_variables()
+    names = launcher_variables()
     for name in _checked(subject):
-        if name not in known:
+        if name not in names:
             import difflib  # noqa: PLC0415 - few names are wrong
 
-            near = difflib.get_close_matches(name.upper(), known, 1, _MISTYPED)
+            near = difflib.get_close_matches(name.upper(), names, 1, _MISTYPED)
             if near:
                 yield MISSPELT.finding(
                     f"{name} is no variable of TGI's launcher: it is ignored",
@@ -261,11 +257,11 @@ def port_findings(subject: TgiSubject) -> Iterator[Finding]:
         )
 
 
-def _unknown(name: str, known: tuple[str, ...]) -> Finding:
+def _unknown(name: str, names: tuple[str, ...]) -> Finding:
     if name in tgi_flags():
         message = f"{name} has no variable, and the image passes no arguments"
         return UNKNOWN_OPTION.finding(message, "leave it out")
-    near = nearest(name.upper(), known, count=1)
+    near = nearest(name.upper(), names, count=1)
     meant = f"write {near[0]}, or " if near else ""
     return UNKNOWN_OPTION.finding(
         f"{name} is no option of TGI's launcher",

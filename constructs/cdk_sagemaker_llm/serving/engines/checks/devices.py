@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.checks import uneven_heads
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     ENTRY_POINTS,
     PARSERS,
@@ -82,26 +83,26 @@ def split_findings(subject: EngineSubject) -> Iterator[Finding]:
     The engine is split over the accelerators that there are: nothing derives that.
     """
     table, present = _split(subject), subject.accelerators
-    if table is None or not present or any(map(subject.is_told, _ELSEWHERE)):
+    if table is None or not present or any(map(subject.has_argument, _ELSEWHERE)):
         return
     names = _parts(subject, table)
-    sizes = {name: subject.number(name) for name in names if subject.is_told(name)}
+    sizes = {name: subject.number(name) for name in names if subject.has_argument(name)}
     if any(size is None or size < 1 for size in sizes.values()):
         return
     needed = 1
     for size in sizes.values():
         needed *= size or 1
-    said = " x ".join(
+    split = " x ".join(
         f"{subject.variable(name)}={size}" for name, size in sizes.items()
     )
     tensor = subject.variable(_TENSOR[table])
     if needed > present:
         yield TOO_FEW_DEVICES.finding(
-            f"{said} needs {needed} accelerators, and there are {present}",
+            f"{split} needs {needed} accelerators, and there are {present}",
             _fewer([subject.variable(name) for name in sizes], present),
         )
     elif needed < present:
-        left = f"{said} takes {needed}" if said else f"{tensor} left out is 1"
+        left = f"{split} takes {needed}" if split else f"{tensor} left out is 1"
         yield IDLE_DEVICES.finding(
             f"{left} of {present} accelerators: the others stay idle",
             f"set {tensor}, or give each copy fewer accelerators",
@@ -118,10 +119,10 @@ def omni_device_findings(subject: EngineSubject) -> Iterator[Finding]:
     if rule is None or not present:
         return
     variable = rule.variable(_OMNI_GPUS)
-    asked = subject.own.get(variable, "")
-    if _WHOLE.fullmatch(asked) and int(asked) > present:
+    number = subject.own.get(variable, "")
+    if _WHOLE.fullmatch(number) and int(number) > present:
         yield TOO_FEW_DEVICES.finding(
-            f"{subject.word(variable)}={asked} needs {asked} accelerators, and there "
+            f"{subject.word(variable)}={number} needs {number} accelerators, and there "
             f"are {present}",
             f"write {subject.word(variable)}={present}",
         )
@@ -140,19 +141,14 @@ def head_findings(subject: EngineSubject) -> Iterator[Finding]:
     models assert it where they are made.
     """
     table, heads = _split(subject), subject.attention_heads
-    if table is None or not heads or any(map(subject.is_told, _OVERRIDES)):
+    if table is None or not heads or any(map(subject.has_argument, _OVERRIDES)):
         return
     size = subject.number(_TENSOR[table])
     # Each of the copies that share the devices splits its attention over its own.
     within = subject.number(_COPIES[table]) if _shares_devices(subject, table) else 1
     if not size or size < 1 or not within or heads % max(size // within, 1) == 0:
         return
-    fitting = [str(each) for each in (1, 2, 4, 8, 16) if heads % each == 0]
-    yield UNEVEN_HEADS.finding(
-        f"{subject.variable(_TENSOR[table])} must divide the {heads} attention heads, "
-        f"got {size}",
-        f"use {', '.join(fitting)}",
-    )
+    yield uneven_heads(UNEVEN_HEADS, subject.variable(_TENSOR[table]), heads, size)
 
 
 def kernel_findings(subject: EngineSubject) -> Iterator[Finding]:
@@ -183,7 +179,7 @@ def _parts(subject: EngineSubject, table: str) -> tuple[str, ...]:
 
 def _shares_devices(subject: EngineSubject, table: str) -> bool:
     # SGLang's data parallel attention splits the devices of tensor parallelism.
-    return table == "sglang" and subject.is_told("enable-dp-attention")
+    return table == "sglang" and subject.has_argument("enable-dp-attention")
 
 
 def second_cache_findings(subject: EngineSubject) -> Iterator[Finding]:
@@ -207,7 +203,7 @@ def _is_cache_on(subject: EngineSubject) -> bool:
     """
     Whether nobody said that it is to be on, and nothing switches it off.
     """
-    if subject.is_set(_CACHE_SWITCH) or subject.is_told("kv-transfer-config"):
+    if subject.is_set(_CACHE_SWITCH) or subject.has_argument("kv-transfer-config"):
         return False
     # Anything but 1 ends the script; an empty value is as one that is left out.
     if _ALL_SWITCHES in subject.hidden:

@@ -93,7 +93,7 @@ def model_findings(subject: EngineSubject) -> Iterator[Finding]:
         return
     if rule is None or subject.table is None:
         return
-    if subject.is_told("model-path" if subject.table == "sglang" else "model"):
+    if subject.has_argument("model-path" if subject.table == "sglang" else "model"):
         yield from _shadowed(subject)
         return
     is_named = subject.is_set(HUB)
@@ -110,7 +110,7 @@ def model_findings(subject: EngineSubject) -> Iterator[Finding]:
         yield UNREAD_MODEL.finding(
             _unread(subject), f"set {subject.variable(own)} instead"
         )
-    elif is_empty and not is_named and not subject.is_told("config"):
+    elif is_empty and not is_named and not subject.has_argument("config"):
         yield UNNAMED_MODEL.finding(
             f"nothing names the model: {subject.title} serves its own default, from "
             "the Hub",
@@ -159,7 +159,7 @@ def gated_model_findings(subject: EngineSubject) -> Iterator[Finding]:
     is_tei = subject.image.engine == "tei"
     names = (*TOKEN_VARIABLES, FORWARDED_TOKEN) if is_tei else TOKEN_VARIABLES
     has_token = any(subject.is_set(name) for name in names)
-    has_token = has_token or subject.is_told("hf-token")
+    has_token = has_token or subject.has_argument("hf-token")
     if model is not None:
         yield from gated_findings(model[1], has_token=has_token)
 
@@ -237,12 +237,16 @@ def _shadowed(subject: EngineSubject) -> Iterator[Finding]:
     """
     ``--model`` is another name of ``--model-path``, which SGLang's entry point adds.
     """
-    told = subject.find("model-path")
-    if subject.table == "sglang" and told is not None and told.option.flag == "--model":
+    setting = subject.find("model-path")
+    if (
+        subject.table == "sglang"
+        and setting is not None
+        and setting.option.flag == "--model"
+    ):
         is_empty = subject.model_data is not None and not subject.model_data
         rule = NOTHING_TO_SERVE if is_empty else UNREAD_MODEL
         yield rule.finding(
-            f"{subject.word(told.variable)} has no effect: the entry point writes "
+            f"{subject.word(setting.variable)} has no effect: the entry point writes "
             f"--model-path {MODEL_DIR} behind it, which wins",
             f"set {subject.variable('model-path')}",
         )

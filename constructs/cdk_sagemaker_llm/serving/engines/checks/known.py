@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
+    GGUF_SUFFIX,
     HUB,
     names_gguf,
 )
@@ -23,14 +24,12 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     EngineSubject,
 )
 from cdk_sagemaker_llm.serving.engines.checks.names import OTHER_HOST
-from cdk_sagemaker_llm.serving.engines.entry_points import passed_on
+from cdk_sagemaker_llm.serving.engines.entry_points import RECOVERY, passed_on
 from cdk_sagemaker_llm.text import nearest
 
-_RECOVERY = "PROCESS_AUTO_RECOVERY"
 _RETRIES = "PROCESS_MAX_START_RETRIES"
 _MOST_RETRIES = 100
 _TRUTH = ("true", "1", "false", "0")
-_GGUF = ".gguf"
 # Where nginx calls it, or all of them.
 _CALLED = ("127.0.0.1", "localhost", "0.0.0.0", "::")  # noqa: S104 - what users write
 _HUB_MODELS = ("hf-repo", "model-url", "docker-repo", "models-dir", "models-preset")
@@ -61,11 +60,11 @@ def recovery_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Whatever is neither true nor 1 switches the supervisor off.
     """
-    value = subject.environment.get(_RECOVERY)
+    value = subject.environment.get(RECOVERY)
     if value is None or not _has_supervisor(subject) or value.lower() in _TRUTH:
         return
     yield SUPERVISOR_SETTING.finding(
-        f"{_RECOVERY}={value} switches the supervisor off, as anything but true and 1 "
+        f"{RECOVERY}={value} switches the supervisor off, as anything but true and 1 "
         "does",
         "write true or false",
     )
@@ -92,7 +91,7 @@ def missing_supervisor_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     if subject.rule is None or _has_supervisor(subject):
         return
-    for name in (_RECOVERY, _RETRIES):
+    for name in (RECOVERY, _RETRIES):
         if name in subject.environment:
             yield SUPERVISOR_SETTING.finding(
                 f"{name} has no effect: this image has no supervisor", "leave it out"
@@ -107,12 +106,12 @@ def unknown_name_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Each variable behind the prefix is known to be an argument.
     """
-    rule, known = subject.rule, _known(subject)
-    if rule is None or not known:
+    rule, names = subject.rule, _listed_names(subject)
+    if rule is None or not names:
         return
     for passed in passed_on(subject.environment, rule):
         name = passed.flag.removeprefix("--").replace("_", "-")
-        if name in known or name.removeprefix("no-") in known:
+        if name in names or name.removeprefix("no-") in names:
             continue
         word = subject.word(passed.variable)
         if subject.image.engine == "llama.cpp" and name in GONE_FROM_LLAMA_CPP:
@@ -122,7 +121,7 @@ def unknown_name_findings(subject: EngineSubject) -> Iterator[Finding]:
                 f"use {subject.variable('load-mode')}",
             )
             continue
-        near = nearest(name, known, count=1)
+        near = nearest(name, names, count=1)
         yield UNKNOWN_NAME.finding(
             f"{word} becomes {passed.flag}, which {subject.title} is not known to have",
             f"did you mean {subject.variable(near[0])}?" if near else "",
@@ -173,26 +172,26 @@ def gguf_findings(subject: EngineSubject) -> Iterator[Finding]:
         return
     variable = rule.variable("model")
     model = subject.environment.get(variable, "")
-    if model and not model.lower().endswith(_GGUF):
+    if model and not model.lower().endswith(GGUF_SUFFIX):
         yield NO_GGUF.finding(
-            f"{subject.word(variable)}={model} is no {_GGUF} file, which llama.cpp "
-            "reads alone",
-            f"name a {_GGUF} file",
+            f"{subject.word(variable)}={model} is no {GGUF_SUFFIX} file, which "
+            "llama.cpp reads alone",
+            f"name a {GGUF_SUFFIX} file",
         )
         return
     repository = rule.variable("hf-repo")
     named = subject.environment.get(repository, "")
     hf_file = subject.environment.get(rule.variable("hf-file"), "")
-    if hf_file and not hf_file.lower().endswith(_GGUF):
+    if hf_file and not hf_file.lower().endswith(GGUF_SUFFIX):
         yield NO_GGUF.finding(
-            f"{subject.word(rule.variable('hf-file'))}={hf_file} is no {_GGUF} file, "
-            "which llama.cpp reads alone",
-            f"name a {_GGUF} file of the repository",
+            f"{subject.word(rule.variable('hf-file'))}={hf_file} is no {GGUF_SUFFIX} "
+            "file, which llama.cpp reads alone",
+            f"name a {GGUF_SUFFIX} file of the repository",
         )
     elif named and not hf_file and not names_gguf(named) and ":" not in named:
         yield NO_GGUF.finding(
-            f"{subject.word(repository)}={named} does not say that it is of {_GGUF} "
-            "files, which llama.cpp reads alone",
+            f"{subject.word(repository)}={named} does not say that it is of "
+            f"{GGUF_SUFFIX} files, which llama.cpp reads alone",
             f"name a repository such as {named}-GGUF, or a file in it with "
             f"{subject.word(rule.variable('hf-file'))}",
         )
@@ -205,7 +204,7 @@ def gguf_findings(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def _known(subject: EngineSubject) -> tuple[str, ...]:
+def _listed_names(subject: EngineSubject) -> tuple[str, ...]:
     if subject.image.engine == "llama.cpp":
         return LLAMA_CPP
     if subject.image.engine == "vllm-neuron":
@@ -219,4 +218,4 @@ def _has_gguf(subject: EngineSubject) -> bool:
     if data is None:
         # Who names a model on the Hub is likely to bring none.
         return not subject.is_set(HUB)
-    return any(path.lower().endswith(_GGUF) for path in data)
+    return any(path.lower().endswith(GGUF_SUFFIX) for path in data)

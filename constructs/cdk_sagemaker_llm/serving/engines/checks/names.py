@@ -22,9 +22,9 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     ENTRY_POINTS,
     HELP,
     PARSERS,
+    ArgumentSetting,
     EngineSubject,
     Option,
-    Told,
 )
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     HF_LLAMA_CPP_PREFIX,
@@ -121,10 +121,10 @@ def port_findings(subject: EngineSubject) -> Iterator[Finding]:
 
     vLLM's entry point writes it first, and the last one that is written wins.
     """
-    told = subject.find("port")
-    if told is None or subject.table is None:
+    setting = subject.find("port")
+    if setting is None or subject.table is None:
         return
-    word, port = subject.word(told.variable), subject.number("port")
+    word, port = subject.word(setting.variable), subject.number("port")
     if port is not None and str(port) != PORT:
         yield OTHER_PORT.finding(
             f"{word} must be {PORT}, which SageMaker calls, got {port}: the endpoint "
@@ -146,11 +146,11 @@ def listening_host_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The engine listens on every address of its container.
     """
-    told = subject.find("host")
-    if told is not None and told.taken and told.taken[0] not in _EVERYWHERE:
+    setting = subject.find("host")
+    if setting is not None and setting.taken and setting.taken[0] not in _EVERYWHERE:
         yield OTHER_HOST.finding(
-            f"{subject.word(told.variable)}={told.taken[0]} may hide the engine from "
-            "SageMaker's calls",
+            f"{subject.word(setting.variable)}={setting.taken[0]} may hide the engine "
+            "from SageMaker's calls",
             "leave it out",
         )
 
@@ -209,11 +209,11 @@ def name_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Each variable behind the prefix is an argument of this release, in full.
     """
-    for told in subject.told:
-        if told.option.argument is None:
-            yield from _unknown(subject, told)
-        elif not told.option.is_exact:
-            yield _abbreviated(subject, told)
+    for setting in subject.settings:
+        if setting.option.argument is None:
+            yield from _unknown(subject, setting)
+        elif not setting.option.is_exact:
+            yield _abbreviated(subject, setting)
 
 
 DEPRECATED = Rule("LLM602", "an argument that the engine is about to drop", PARSERS)
@@ -223,15 +223,15 @@ def deprecation_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     No argument is on its way out.
     """
-    for told in subject.told:
-        argument = told.option.argument
+    for setting in subject.settings:
+        argument = setting.option.argument
         if argument is None or not argument.deprecation:
             continue
         remedy = (
             f"use {_variable_of(subject, argument.instead)}" if argument.instead else ""
         )
         yield DEPRECATED.finding(
-            f"{subject.word(told.variable)} is deprecated in {subject.title}", remedy
+            f"{subject.word(setting.variable)} is deprecated in {subject.title}", remedy
         )
 
 
@@ -246,26 +246,26 @@ def repetition_findings(subject: EngineSubject) -> Iterator[Finding]:
 
     A shell passes them on in no order that can be told, and the last one wins.
     """
-    seen: dict[str, Told] = {}
-    for told in subject.told:
-        argument = told.option.argument
+    seen: dict[str, ArgumentSetting] = {}
+    for setting in subject.settings:
+        argument = setting.option.argument
         if argument is None or argument.action == "append":
             continue
-        first = seen.setdefault(argument.name, told)
-        if first is not told:
+        first = seen.setdefault(argument.name, setting)
+        if first is not setting:
             yield SET_TWICE.finding(
-                f"{subject.word(first.variable)} and {subject.word(told.variable)} "
+                f"{subject.word(first.variable)} and {subject.word(setting.variable)} "
                 f"both become --{argument.name}, and one of them is lost",
                 "set one of them",
             )
 
 
-def _unknown(subject: EngineSubject, told: Told) -> Iterator[Finding]:
-    option, table = told.option, subject.table
+def _unknown(subject: EngineSubject, setting: ArgumentSetting) -> Iterator[Finding]:
+    option, table = setting.option, subject.table
     if table is None or not _is_plain(option, table):
         # What is no name of an argument the parser itself has the word on.
         return
-    word = subject.word(told.variable)
+    word = subject.word(setting.variable)
     if option.spelling == HELP:
         yield UNKNOWN_ARGUMENT.finding(
             f"{word} makes {subject.title} print its help and end", "leave it out"
@@ -278,43 +278,46 @@ def _unknown(subject: EngineSubject, told: Told) -> Iterator[Finding]:
             f"write {any_of(meant[:3])}" + (" ..." if len(meant) > 3 else ""),  # noqa: PLR2004 - as many as are read at a glance
         )
     elif option.flag.removeprefix("--") in all_argument_names(table):
-        yield _of_another_release(subject, told, table)
+        yield _of_another_release(subject, setting, table)
     else:
         yield UNKNOWN_ARGUMENT.finding(
             f"{word} becomes {option.flag}, which {subject.title} does not have: it "
             "does not start",
-            _remedy(subject, told, table),
+            _remedy(subject, setting, table),
         )
 
 
-def _abbreviated(subject: EngineSubject, told: Told) -> Finding:
+def _abbreviated(subject: EngineSubject, setting: ArgumentSetting) -> Finding:
     return ABBREVIATED.finding(
-        f"{subject.word(told.variable)} is taken for {told.option.spelling}, the only "
-        f"argument of {subject.title} that begins so; another release may have two",
-        f"write {_variable_of(subject, told.option.spelling)}",
+        f"{subject.word(setting.variable)} is taken for {setting.option.spelling}, the "
+        f"only argument of {subject.title} that begins so; another release may have "
+        "two",
+        f"write {_variable_of(subject, setting.option.spelling)}",
     )
 
 
-def _of_another_release(subject: EngineSubject, told: Told, table: Engine) -> Finding:
-    name = told.option.flag.removeprefix("--")
+def _of_another_release(
+    subject: EngineSubject, setting: ArgumentSetting, table: Engine
+) -> Finding:
+    name = setting.option.flag.removeprefix("--")
     return NOT_IN_THIS_RELEASE.finding(
-        f"{subject.word(told.variable)} becomes {told.option.flag}, which "
+        f"{subject.word(setting.variable)} becomes {setting.option.flag}, which "
         f"{subject.title} does not have: {when_known(table, name, subject.release)}",
         way_out(table, name, subject.release, partial(_variable_of, subject)),
     )
 
 
-def _remedy(subject: EngineSubject, told: Told, table: Engine) -> str:
-    name = told.option.flag.removeprefix("--")
-    tail = told.variable.removeprefix(subject.rule.prefix if subject.rule else "")
+def _remedy(subject: EngineSubject, setting: ArgumentSetting, table: Engine) -> str:
+    name = setting.option.flag.removeprefix("--")
+    tail = setting.variable.removeprefix(subject.rule.prefix if subject.rule else "")
     if table == "vllm" and tail in VLLM_PROCESS:
         return f"write VLLM_{tail}, which vLLM reads itself"
-    known = argument_names(table, subject.release)
-    if told.option.flag.startswith(_NO):
-        positive = told.option.flag.removeprefix(_NO)
-        if positive in known:
+    candidates = argument_names(table, subject.release)
+    if setting.option.flag.startswith(_NO):
+        positive = setting.option.flag.removeprefix(_NO)
+        if positive in candidates:
             return f"leave it out: {positive} has no form that switches it off"
-    near = nearest(name, known, count=1)
+    near = nearest(name, candidates, count=1)
     return f"did you mean {subject.variable(near[0])}?" if near else "leave it out"
 
 

@@ -86,9 +86,9 @@ def tei_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     if not _is_tei(subject):
         return
     for name, value in subject.environment.items():
-        wanted = _wanted(name)
-        if wanted and _is_since(subject, TEI_SINCE[name]) and not _is(name, value):
-            yield _refused(subject, name, wanted)
+        expectation = _expectation(name)
+        if expectation and _is_since(subject, TEI_SINCE[name]) and not _is(name, value):
+            yield _refused(subject, name, expectation)
         elif name in TEI_CHOICES and value not in _choices(subject, name):
             yield _refused(subject, name, any_of(_choices(subject, name)))
     for pair in TEI_PAIRS:
@@ -249,7 +249,7 @@ def _is_since(subject: EngineSubject, since: str) -> bool:
     return not since or release is None or is_release_between(release, since)
 
 
-def _wanted(name: str) -> str:
+def _expectation(name: str) -> str:
     if name in TEI_SWITCHES:
         return any_of(_TRUTH)
     return "a whole number" if name in TEI_NUMBERS else ""
@@ -276,10 +276,10 @@ def _choices(subject: EngineSubject, name: str) -> list[str]:
     ]
 
 
-def _refused(subject: EngineSubject, name: str, wanted: str) -> Finding:
+def _refused(subject: EngineSubject, name: str, expectation: str) -> Finding:
     return REFUSED_BY_TEI.finding(
-        f"{subject.word(name)} must be {wanted}, got {subject.environment[name]!r}: "
-        f"{_title(subject)} does not start"
+        f"{subject.word(name)} must be {expectation}, got "
+        f"{subject.environment[name]!r}: {_title(subject)} does not start"
     )
 
 

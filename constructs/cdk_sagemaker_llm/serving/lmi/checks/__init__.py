@@ -332,5 +332,9 @@ def _described(config: Config) -> tuple[str | None, int | None, str | None]:
     Return a model's class, its attention heads and its type.
     """
     name, heads = class_in(config), heads_of(config)
-    said = config.get("model_type") if isinstance(config, Mapping) else None
-    return name, heads, said if isinstance(said, str) else model_type_of(name)
+    model_type = config.get("model_type") if isinstance(config, Mapping) else None
+    return (
+        name,
+        heads,
+        model_type if isinstance(model_type, str) else model_type_of(name),
+    )

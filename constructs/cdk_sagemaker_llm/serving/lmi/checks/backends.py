@@ -79,8 +79,8 @@ def core_findings(subject: Subject) -> Iterator[Finding]:
     neuron = subject.launch.container == "djl-neuronx" and subject.version.before(
         "0.30"
     )
-    told = subject.option("tensor_parallel_degree") or subject.option("entryPoint")
-    if neuron and not told:
+    starts = subject.option("tensor_parallel_degree") or subject.option("entryPoint")
+    if neuron and not starts:
         yield NO_CORES.finding(
             f"NeuronX {subject.version} starts where option.tensor_parallel_degree is "
             "written: without it the Hugging Face handler runs",
@@ -206,12 +206,12 @@ def engine_name_findings(subject: Subject) -> Iterator[Finding]:
         "max_num_seqs": "max_rolling_batch_size",
     }
     for theirs, ours in pairs.items():
-        given, other = subject.option(theirs), subject.option(ours)
-        if given is None:
+        value, other = subject.option(theirs), subject.option(ours)
+        if value is None:
             continue
-        if other is not None and other != given:
+        if other is not None and other != value:
             yield TWO_VALUES.finding(
-                f"option.{ours}={other} and option.{theirs}={given} contradict",
+                f"option.{ours}={other} and option.{theirs}={value} contradict",
                 f"leave option.{theirs} out",
             )
         else:
@@ -253,11 +253,11 @@ def vllm_quantize_findings(subject: Subject) -> Iterator[Finding]:
     value = subject.option("quantize") or ""
     handed = subject.version.at_least("0.31") and subject.version.is_described
     if handed and subject.runs("vllm", "lmi-dist") and value in _QUANTIZED_BY:
-        known = "bitsandbytes" if value.startswith("bitsandbytes") else "fp8"
+        method = "bitsandbytes" if value.startswith("bitsandbytes") else "fp8"
         yield WRONG_CHOICE.finding(
             f"option.quantize={value} is of {_QUANTIZED_BY[value]}, and vLLM does not "
             "know it",
-            f"write option.quantize={known}",
+            f"write option.quantize={method}",
         )
 
 

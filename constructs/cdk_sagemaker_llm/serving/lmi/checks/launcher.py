@@ -71,17 +71,17 @@ def launcher_engine_findings(subject: Subject) -> Iterator[Finding]:
     engine = subject.launch.engine
     if engine is None:
         return
-    known = _engines(subject)
-    if engine in known:
+    names = _engines(subject)
+    if engine in names:
         return
     if engine == "DeepSpeed":
         reason = f"engine=DeepSpeed does not exist in {_image(subject)}"
-        yield UNKNOWN_ENGINE.finding(reason, f"write engine={any_of(known)}")
+        yield UNKNOWN_ENGINE.finding(reason, f"write engine={any_of(names)}")
         return
     spelt = [name for name in _OWN_ENGINES if name.lower() == engine.lower()]
-    near = spelt or nearest(engine.capitalize(), known) or known
+    near = spelt or nearest(engine.capitalize(), names) or names
     yield UNKNOWN_ENGINE.finding(
-        f"engine must be {any_of(known)}, got {engine!r}",
+        f"engine must be {any_of(names)}, got {engine!r}",
         f"write engine={near[0]}; the name is case-sensitive",
     )
 
@@ -145,21 +145,21 @@ UNDECIDED_BACKEND = Rule(
 )
 
 
-def backend_findings(subject: Subject, wanted: str) -> Iterator[Finding]:
+def backend_findings(subject: Subject, backend: str) -> Iterator[Finding]:
     """
     The file resolves to the backend that was named.
     """
     backends = subject.launch.backends
-    if wanted not in backends:
+    if backend not in backends:
         yield OTHER_BACKEND.finding(
-            f"the file runs {any_of(backends)} in {_image(subject)}, not {wanted}",
-            _remedy_for(wanted, subject),
+            f"the file runs {any_of(backends)} in {_image(subject)}, not {backend}",
+            _remedy_for(backend, subject),
         )
     elif len(backends) > 1 and subject.launch.container != "djl-neuronx":
         yield UNDECIDED_BACKEND.finding(
             f"the file runs {any_of(backends)} in {_image(subject)}, as the model's "
             "architecture decides",
-            _remedy_for(wanted, subject),
+            _remedy_for(backend, subject),
         )
 
 
@@ -339,8 +339,8 @@ def _batches_with_deepspeed_elsewhere(subject: Subject) -> bool:
     if launch.engine is not None or subject.version.rows == ("0.27",):
         return True
     # Up to 0.26 the front end starts some models with DeepSpeed.
-    known = subject.model_type is not None
-    return known and subject.model_type not in STARTED_WITH_DEEPSPEED
+    is_typed = subject.model_type is not None
+    return is_typed and subject.model_type not in STARTED_WITH_DEEPSPEED
 
 
 def _lmi_dist_needs_mpi(subject: Subject) -> bool:
@@ -458,7 +458,7 @@ def _way_out(subject: Subject) -> str:
     return f"write option.rolling_batch={_batch_choices(subject)[0]}"
 
 
-def _remedy_for(wanted: str, subject: Subject) -> str:
+def _remedy_for(backend: str, subject: Subject) -> str:
     homes = {
         "trtllm": "use a djl-tensorrtllm image",
         "neuronx": "use a djl-neuronx image",
@@ -466,6 +466,6 @@ def _remedy_for(wanted: str, subject: Subject) -> str:
         "vllm": "write engine=Python and option.rolling_batch=vllm",
         "lmi-dist": "write engine=MPI and option.rolling_batch=lmi-dist",
     }
-    if wanted == "vllm" and subject.version.at_least("0.35"):
+    if backend == "vllm" and subject.version.at_least("0.35"):
         return "write engine=Python and leave option.rolling_batch out"
-    return homes.get(wanted, "")
+    return homes.get(backend, "")

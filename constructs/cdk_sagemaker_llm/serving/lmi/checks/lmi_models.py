@@ -68,11 +68,11 @@ def neuronx_model_findings(subject: Subject) -> Iterator[Finding]:
     """
     if subject.launch.container != "djl-neuronx" or not _loads_with_neuronx(subject):
         return
-    known = loaded_by_neuronx(subject.version)
-    if _is_other_than(subject, known):
+    types = loaded_by_neuronx(subject.version)
+    if _is_other_than(subject, types):
         yield MODEL_REFUSED.finding(
             f"NeuronX {subject.version} does not load {_name(subject)}: it knows "
-            f"{', '.join(sorted(known))}",
+            f"{', '.join(sorted(types))}",
         )
 
 
@@ -105,8 +105,8 @@ def vllm_model_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _is_other_than(subject: Subject, known: frozenset[str]) -> bool:
-    return subject.model_type is not None and subject.model_type not in known
+def _is_other_than(subject: Subject, types: frozenset[str]) -> bool:
+    return subject.model_type is not None and subject.model_type not in types
 
 
 def _is_unbatched(subject: Subject) -> bool:

@@ -274,7 +274,7 @@ def _of_tgi(name: str) -> str | None:
 def _overruled(lost: Lost) -> tuple[str, str]:
     winner = source_of(lost.winner, lost.key) if lost.winner else "serving.properties"
     if not lost.variable:
-        value = _shown(lost.key, lost.value)
+        value = _value_text(lost.key, lost.value)
         return (
             f"{winner} wins over {lost.key}{value} in serving.properties",
             "leave one of them out",
@@ -284,16 +284,16 @@ def _overruled(lost: Lost) -> tuple[str, str]:
             f"{lost.variable} repeats what {winner} says",
             f"leave {lost.variable} out",
         )
-    wins = _shown(lost.key, lost.winning)
-    said = f"{lost.key}{wins} in {winner}" if not lost.winner else f"{winner}{wins}"
-    got = f"{lost.variable}{_shown(lost.key, lost.value)}"
+    wins = _value_text(lost.key, lost.winning)
+    place = f"{lost.key}{wins} in {winner}" if not lost.winner else f"{winner}{wins}"
+    got = f"{lost.variable}{_value_text(lost.key, lost.value)}"
     return (
-        f"{got} has no effect: {said} wins over it",
+        f"{got} has no effect: {place} wins over it",
         f"leave {lost.variable} out, or set it there",
     )
 
 
-def _shown(key: str, value: str | None) -> str:
+def _value_text(key: str, value: str | None) -> str:
     """
     Write a value as it is shown: no placeholder, and no credential.
     """

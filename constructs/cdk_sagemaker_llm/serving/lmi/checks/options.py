@@ -106,8 +106,12 @@ def _is_foreign(key: str) -> bool:
     Whether no version of any backend knows a key, with its prefix or without.
     """
     name = key.removeprefix("option.")
-    known = is_option_name(key) or is_option_name(f"option.{key}")
-    return not known and key not in _WITHOUT_PREFIX and name not in _TENSORRT_LLM_EXTRAS
+    is_option = is_option_name(key) or is_option_name(f"option.{key}")
+    return (
+        not is_option
+        and key not in _WITHOUT_PREFIX
+        and name not in _TENSORRT_LLM_EXTRAS
+    )
 
 
 def _untold(subject: Subject, count: int) -> Finding:
@@ -248,9 +252,9 @@ def _argument_of_another_vllm(subject: Subject, key: str, name: str) -> Finding:
 
 
 def _when(spans: Iterable[Span]) -> str:
-    known = list(spans)
-    first, last = known[0].first, known[-1].last
-    if any(span.last is None for span in known):
+    places = list(spans)
+    first, last = places[0].first, places[-1].last
+    if any(span.last is None for span in places):
         return f"it came with LMI {first}"
     return f"it was known from LMI {first} to {last}"
 
@@ -336,8 +340,8 @@ def _java_findings(key: str, value: str, front: OptionType) -> Iterator[Finding]
         return
     fault = java_int_fault(value)
     if fault:
-        wanted = f"{fault} or max" if front.kind == "int-or-max" else fault
-        yield WRONG_TYPE.finding(f"{key} must be {wanted}, got {value!r}")
+        expectation = f"{fault} or max" if front.kind == "int-or-max" else fault
+        yield WRONG_TYPE.finding(f"{key} must be {expectation}, got {value!r}")
 
 
 def _model_findings(subject: Subject, key: str, value: str) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.checks import uneven_heads
 from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     FRONT_END,
     Subject,
@@ -103,13 +104,8 @@ def head_findings(subject: Subject) -> Iterator[Finding]:
     if not degree or degree < 1 or not heads or heads % degree == 0:
         return
     if subject.runs("trtllm", "vllm", "lmi-dist"):
-        fitting = [str(d) for d in (1, 2, 4, 8, 16) if heads % d == 0]
-        got = _whole(subject, degree)
-        yield UNEVEN_HEADS.finding(
-            f"option.tensor_parallel_degree must divide the {heads} attention heads, "
-            f"got {got}",
-            f"use {', '.join(fitting)}",
-        )
+        word, number = "option.tensor_parallel_degree", _whole(subject, degree)
+        yield uneven_heads(UNEVEN_HEADS, word, heads, number)
 
 
 def _devices_of_a_worker(subject: Subject) -> int | None:

@@ -123,11 +123,11 @@ def rope_scaling_findings(subject: Subject) -> Iterator[Finding]:
     if not subject.runs("trtllm") or subject.version.before("0.26"):
         return
     names = ("rotary_scaling_type", "rotary_scaling_factor")
-    given = [name for name in names if subject.option(name)]
-    if len(given) == 1:
-        missing = next(name for name in names if name not in given)
+    present = [name for name in names if subject.option(name)]
+    if len(present) == 1:
+        missing = next(name for name in names if name not in present)
         yield HALF_A_ROPE_SCALING.finding(
-            f"option.{given[0]} needs option.{missing}",
+            f"option.{present[0]} needs option.{missing}",
             "write both or neither",
         )
 
@@ -161,8 +161,8 @@ def ignored_quantize_findings(subject: Subject) -> Iterator[Finding]:
     DeepSpeed goes on without a quantization that it does not know.
     """
     value = subject.option("quantize")
-    known = ("smoothquant", "dynamic_int8")
-    if subject.runs("deepspeed") and value is not None and value not in known:
+    choices = ("smoothquant", "dynamic_int8")
+    if subject.runs("deepspeed") and value is not None and value not in choices:
         yield REPLACED_VALUE.finding(
             f"option.quantize={value} is ignored by DeepSpeed",
             "write smoothquant or dynamic_int8",
@@ -175,10 +175,10 @@ def output_formatter_findings(subject: Subject) -> Iterator[Finding]:
     """
     value = subject.option("output_formatter")
     newer = ("sse",) if subject.version.at_least("0.28") else ()
-    known = ("json", "jsonlines", "none", *newer)
-    if value is not None and value not in known:
+    choices = ("json", "jsonlines", "none", *newer)
+    if value is not None and value not in choices:
         yield UNDOCUMENTED_VALUE.finding(
-            f"option.output_formatter is documented as {', '.join(known)} at LMI "
+            f"option.output_formatter is documented as {', '.join(choices)} at LMI "
             f"{subject.version}, got {value!r}",
         )
 
@@ -192,9 +192,9 @@ def chatglm_findings(subject: Subject) -> Iterator[Finding]:
     """
     TensorRT-LLM 0.26 must be told which ChatGLM it compiles.
     """
-    asked = subject.runs("trtllm") and subject.version.rows == ("0.26",)
+    is_affected = subject.runs("trtllm") and subject.version.rows == ("0.26",)
     chatglm = (subject.architecture or "").startswith("ChatGLM")
-    if asked and chatglm and not subject.option("chatglm_model_version"):
+    if is_affected and chatglm and not subject.option("chatglm_model_version"):
         yield WHICH_CHATGLM.finding(
             "ChatGLM needs option.chatglm_model_version in TensorRT-LLM 0.26",
             "write one such as chatglm3_6b",
