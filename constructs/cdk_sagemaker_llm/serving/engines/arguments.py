@@ -60,7 +60,7 @@ def argument(name: str, bounds: Bounds | None = None) -> Any:  # noqa: ANN401 - 
     return field(default=None, metadata={"argument": name, "bounds": bounds})
 
 
-def bounds_findings(serving: DataclassInstance) -> Iterator[Finding]:
+def argument_bound_findings(serving: DataclassInstance) -> Iterator[Finding]:
     """
     Check each parameter against its bounds.
     """
@@ -181,7 +181,7 @@ def write(argument: EngineArgument, value: ArgumentValue, rule: EntryPoint) -> W
     """
     if argument.is_switch or (argument.takes_truth and isinstance(value, bool)):
         return Written(_switch(argument, value, rule))
-    values = texts_of(argument, value)
+    values = value_texts(argument, value)
     variable = rule.variable(argument.name)
     if argument.takes_several and not values:
         raise UntellableError("an empty list cannot be told: leave it out")
@@ -192,7 +192,7 @@ def write(argument: EngineArgument, value: ArgumentValue, rule: EntryPoint) -> W
     return _through_supervisor(variable, text, values, rule)
 
 
-def texts_of(argument: EngineArgument, value: ArgumentValue) -> tuple[str, ...]:
+def value_texts(argument: EngineArgument, value: ArgumentValue) -> tuple[str, ...]:
     """
     Return the values as the engine's parser reads them, one for each token.
     """

@@ -28,8 +28,8 @@ from cdk_sagemaker_llm.serving.base import (
 )
 from cdk_sagemaker_llm.serving.engines.arguments import (
     ArgumentValue,
+    argument_bound_findings,
     arguments_of,
-    bounds_findings,
     overlap_findings,
     plain_name,
     words_of,
@@ -280,7 +280,11 @@ class EngineServing(Serving):
 
     def _general_findings(self, case: Case) -> list[Finding]:
         own = self._model_findings(case.model)
-        return [*own, *self._rolling_findings(case.image), *bounds_findings(self)]
+        return [
+            *own,
+            *self._rolling_findings(case.image),
+            *argument_bound_findings(self),
+        ]
 
     def _model_findings(self, model: ModelSource | None) -> list[Finding]:
         found: list[Finding] = []
@@ -377,6 +381,28 @@ def engine_version_in(image: ChosenImage | None) -> str | None:
     """
     release = image and find_engine_release(image.family, image.version)
     return release.engine_version if release else None
+
+
+def tensor_degree(
+    name: str, arguments: Mapping[str, ArgumentValue], devices: int | None, others: int
+) -> dict[str, ArgumentValue]:
+    """
+    Split the model over the devices that pipeline and copies leave; empty where the
+    user did, or they do not divide the devices.
+
+    Args:
+        name: The argument's long name.
+
+        arguments: What the parameters say, by long names.
+
+        devices: How many each copy has; ``None`` if it is not known.
+
+        others: How many parts there are besides.
+    """
+    if devices is None or devices < 1 or name in arguments:
+        return {}
+    size, rest = divmod(devices, others)
+    return {} if rest else {name: size}
 
 
 def rule_of(release: EngineRelease) -> EntryPoint:

@@ -136,7 +136,7 @@ class Passed:
     values: tuple[str, ...] = ()
 
 
-def translate(
+def command_line(
     environment: Mapping[str, str],
     rule: EntryPoint,
     *,

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.serving.engines.base import (
     EngineServing,
     ImageDistribution,
     engine_version_in,
+    tensor_degree,
 )
 from cdk_sagemaker_llm.serving.engines.checks.arrival import as_json_error
 from cdk_sagemaker_llm.serving.images import ChosenImage
@@ -141,10 +142,7 @@ class Sglang(EngineServing):
         self, arguments: Mapping[str, ArgumentValue], devices: int | None
     ) -> dict[str, ArgumentValue]:
         others = (self.dp_size or 1) * (self.pp_size or 1)
-        if devices is None or devices < 1 or "tp-size" in arguments:
-            return {}
-        size, rest = divmod(devices, others)
-        return {} if rest else {"tp-size": size}
+        return tensor_degree("tp-size", arguments, devices, others)
 
     def _judged(self, finding: Finding) -> Finding:
         return as_json_error(finding)

@@ -182,7 +182,7 @@ class Telling:
             if argument is None:
                 found.append(self._other_release(word, name))
                 continue
-            later = later_findings(word, value)
+            later = later_value_findings(word, value)
             found += later
             if later:
                 continue
@@ -268,7 +268,7 @@ class PlainTelling:
             *_further(options, typed, found, self._long_name),
         ]:
             word = names.get(name, name)
-            later = later_findings(word, value)
+            later = later_value_findings(word, value)
             found += later
             if later:
                 continue
@@ -333,7 +333,7 @@ def repeated(spelling: str) -> Finding:
     )
 
 
-def later_findings(word: str, value: ArgumentValue) -> list[Finding]:
+def later_value_findings(word: str, value: ArgumentValue) -> list[Finding]:
     """
     Find a value that is known only at deployment, other than as a text.
     """

@@ -32,7 +32,7 @@ from cdk_sagemaker_llm.serving.engines.checks.tei import UNREAD_BY_TEI
 from cdk_sagemaker_llm.serving.engines.telling import (
     OTHER_RELEASE,
     EngineVariables,
-    later_findings,
+    later_value_findings,
     repeated,
 )
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
@@ -180,7 +180,7 @@ class TextEmbeddings(EngineServing):
             variable = self._variable(release, name)
             if not _is_known(variable, release):
                 found.append(_of_another_release(word, variable, release))
-            elif later := later_findings(word, value):
+            elif later := later_value_findings(word, value):
                 found += later
             elif not isinstance(value, str | int | float):
                 found.append(_no_text(word, value))

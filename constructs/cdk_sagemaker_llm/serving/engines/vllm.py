@@ -29,6 +29,7 @@ from cdk_sagemaker_llm.serving.engines.base import (
     ImageDistribution,
     engine_version_in,
     rule_of,
+    tensor_degree,
     with_template,
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_models import as_gguf_error
@@ -192,10 +193,7 @@ class Vllm(EngineServing):
         self, arguments: Mapping[str, ArgumentValue], devices: int | None
     ) -> dict[str, ArgumentValue]:
         others = (self.pipeline_parallel_size or 1) * (self.data_parallel_size or 1)
-        if devices is None or devices < 1 or "tensor-parallel-size" in arguments:
-            return {}
-        size, rest = divmod(devices, others)
-        return {} if rest else {"tensor-parallel-size": size}
+        return tensor_degree("tensor-parallel-size", arguments, devices, others)
 
     def _defaults(
         self,

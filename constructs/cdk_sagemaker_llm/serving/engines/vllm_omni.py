@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.serving.engines.telling import (
     UNTELLABLE,
     EngineVariables,
     Telling,
-    later_findings,
+    later_value_findings,
     repeated,
 )
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
@@ -183,7 +183,7 @@ def _written(
     argument = find_omni_argument(name, release.engine_version)
     if argument is None:
         return EngineVariables({}, (_other_release(name, word, release),))
-    later = later_findings(word, value)
+    later = later_value_findings(word, value)
     if later:
         return EngineVariables({}, tuple(later))
     try:

@@ -15,7 +15,6 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.base import Case
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
-from cdk_sagemaker_llm.serving.parameters import TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.tgi.base import (
     EnvironmentValue,
     TgiServing,
@@ -236,11 +235,6 @@ class Tgi(TgiServing):
         return {**typed, **self.options, **self.unchecked_options}
 
     def _subject(self, environment: Mapping[str, str], case: Case) -> TgiSubject:
-        if case.model is not None and case.model.token is not None:
-            environment = {
-                **environment,
-                **dict.fromkeys(TOKEN_VARIABLES, "by reference"),
-            }
         variables = self._variables()
         words = {variable: name for name, variable in variables.items()}
         words |= {v: name for name, v in variables.items() if self._has(name)}
@@ -249,7 +243,7 @@ class Tgi(TgiServing):
         values = self._uncounted()
         wrong |= {variables.get(n, n) for n, value in values.items() if is_later(value)}
         return TgiSubject(
-            environment,
+            self._with_token(case, environment),
             self._checked_version,
             case.devices,
             words=words,

@@ -10,11 +10,10 @@ from typing import ClassVar
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.base import Case
-from cdk_sagemaker_llm.serving.parameters import TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.tgi.base import (
     EnvironmentValue,
     TgiServing,
-    render,
+    variable_texts,
 )
 from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject, as_count
 from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
@@ -156,9 +155,7 @@ class TgiNeuron(TgiServing):
         ]
 
     def _model_findings(self, case: Case) -> list[Finding]:
-        environment = render(self._typed(case))
-        if case.model is not None and case.model.token is not None:
-            environment |= dict.fromkeys(TOKEN_VARIABLES, "by reference")
+        environment = self._with_token(case, variable_texts(self._typed(case)))
         subject = TgiSubject(environment, case.image.version)
         return [*model_id_findings(subject), *gated_model_findings(subject)]
 

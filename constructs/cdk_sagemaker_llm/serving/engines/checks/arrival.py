@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
     LOG_LEVELS,
     EntryPoint,
     StartError,
-    translate,
+    command_line,
 )
 
 _SHOWN = 160
@@ -238,7 +238,7 @@ def refusal(
     # The level is a check of its own.
     variables = {k: v for k, v in environment.items() if k != "LOG_LEVEL"}
     try:
-        parse(table, release, translate(variables, rule))
+        parse(table, release, command_line(variables, rule))
     except (ParserError, StartError) as fault:
         is_mended = str(fault).startswith(_AFTERWARDS) and not is_whole
         return "" if is_mended else str(fault)
