@@ -40,7 +40,7 @@ FLOORS = (
     "local",
     "cli",
 )
-# Likewise inside the rooms that have rooms of their own.
+# Likewise inside the rooms that have rooms of their own, and files that compose them.
 INNER_FLOORS = {
     "serving": (
         "parameters",
@@ -69,6 +69,20 @@ INNER_FLOORS = {
         "components",
         "patterns",
     ),
+    "local": (
+        "aws",
+        "engines",
+        "hosting",
+        "runtime",
+        "builds",
+        "scaling",
+        "cloudformation",
+        "embedded",
+        "regions",
+        "gateway",
+        "server",
+    ),
+    "cli": ("app", "output", "commands"),
 }
 # From here on rooms may load the CDK, boto3 or moto.
 FIRST_HEAVY = "staging"

@@ -22,9 +22,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cdk_sagemaker_llm.cli.app.playing import Played, Told
-from cdk_sagemaker_llm.cli.app.traffic import Wanted
-from cdk_sagemaker_llm.cli.commands._variations import Subject
+from cdk_sagemaker_llm.cli.app.playing import RunSettings, VariantResult
+from cdk_sagemaker_llm.cli.app.traffic import TrafficSettings
+from cdk_sagemaker_llm.cli.commands._runs import Subject
 from cdk_sagemaker_llm.simulation.metric_math import evaluate, names_in
 from cdk_sagemaker_llm.simulation.metrics import (
     LATENCIES,
@@ -98,7 +98,7 @@ def query_of(row: Sequence[Any]) -> MetricQuery | None:
 
 
 def simulated(
-    played: Sequence[Played], widgets: Iterable[Mapping[str, Any]]
+    results: Sequence[VariantResult], widgets: Iterable[Mapping[str, Any]]
 ) -> dict[MetricQuery, Values]:
     """
     Play each variant again, watched by a dashboard.
@@ -111,7 +111,7 @@ def simulated(
     rows = (row for each in widgets for row in each["properties"].get("metrics", ()))
     queries = tuple(dict.fromkeys(filter(None, map(query_of, rows))))
     found: dict[MetricQuery, Values] = {}
-    for each in played:
+    for each in results:
         outcome = run(replace(each.scenario, watched=queries))
         for query, values in outcome.watched.items():
             has_some = any(value is not None for value in values)
@@ -298,10 +298,10 @@ def panels(folder: Path) -> list[Panel]:
     subprocess.run([sys.executable, EXAMPLE], env=environment, check=True)
     (template,) = folder.glob("*.template.json")
     run = Subject(folder, None, (), None, ()).run(
-        Told(wanted=Wanted(shape="day"), duration=_DAY)
+        RunSettings(traffic=TrafficSettings(shape="day"), duration=_DAY)
     )
     body = body_in(template)
-    return list(panels_of(body, simulated(run.played, body["widgets"])))
+    return list(panels_of(body, simulated(run.results, body["widgets"])))
 
 
 def main() -> None:

@@ -25,7 +25,12 @@ from cdk_sagemaker_llm.catalog.instances import (
     instance_type_names,
 )
 from cdk_sagemaker_llm.cli.app.assembly import read_stacks
-from cdk_sagemaker_llm.cli.app.roles import Allowed, Holder, condition_text, holders_in
+from cdk_sagemaker_llm.cli.app.roles import (
+    Holder,
+    Permission,
+    condition_text,
+    holders_in,
+)
 from cdk_sagemaker_llm.permissions import Reason
 from tools.engine_page.tables import code, codes, table
 from tools.policies import ARGUED
@@ -290,7 +295,7 @@ def _holder(holder: Holder) -> str:
     return f"{told}\n{table(head, _rows(holder.allowed))}"
 
 
-def _rows(allowed: Sequence[Allowed]) -> Iterator[list[str]]:
+def _rows(allowed: Sequence[Permission]) -> Iterator[list[str]]:
     for one, group in groupby(allowed, key=_alike):
         sid, effect, resources, condition, reason = one
         denied = "" if effect == "Allow" else f"{effect}: "
@@ -304,7 +309,7 @@ def _rows(allowed: Sequence[Allowed]) -> Iterator[list[str]]:
 
 
 def _alike(
-    one: Allowed,
+    one: Permission,
 ) -> tuple[str, str, tuple[str, ...], str, Reason | None]:
     condition = condition_text(one.condition)
     return (one.sid, one.effect, one.resources, condition, one.reason)

@@ -15,9 +15,8 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from cdk_sagemaker_llm.arguments.classes import ALIASES, CLASSES
 from cdk_sagemaker_llm.arguments.kinds import (
-    ALIASES,
-    CLASSES,
     CONTENTS,
     JSON,
     NONE,
@@ -64,7 +63,7 @@ def kind_of(annotation: str) -> Kind:
     Return the kind that an annotation declares.
 
     Raises:
-        UnknownKindError: If it names a class without an entry in ``kinds``.
+        UnknownKindError: If it names a class without an entry in ``classes``.
     """
     return _read(ast.parse(annotation, mode="eval").body)
 
@@ -134,8 +133,8 @@ def hold_kinds(instance: DataclassInstance) -> None:
         ValueError: If there is one; all are named.
     """
     declared = {field.name: field.type for field in dataclasses.fields(instance)}
-    given = {name: getattr(instance, name) for name in declared}
-    raise_faults(_faults(declared, given))
+    values = {name: getattr(instance, name) for name in declared}
+    raise_faults(_faults(declared, values))
 
 
 def hold_known(instance: DataclassInstance) -> None:
@@ -182,7 +181,7 @@ def held(function: Callable[P, R], *, refuse: Refuse = raise_faults) -> Callable
 
         refuse:
             What is done with the faults of a call, and with its arguments.
-            If left out, they are raised as one ``ValueError``.
+            If omitted, they are raised as one ``ValueError``.
     """
 
     @functools.cache
@@ -193,22 +192,24 @@ def held(function: Callable[P, R], *, refuse: Refuse = raise_faults) -> Callable
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            given = signature().bind(*args, **kwargs).arguments
+            values = signature().bind(*args, **kwargs).arguments
         except TypeError:
             # Python's own error names the argument that is missing or unknown.
             return function(*args, **kwargs)
-        faults = _faults(function.__annotations__, given)
+        faults = _faults(function.__annotations__, values)
         if faults:
-            refuse(faults, given)
+            refuse(faults, values)
         return function(*args, **kwargs)
 
     return call
 
 
-def _faults(declared: Mapping[str, object], given: Mapping[str, object]) -> list[Fault]:
+def _faults(
+    declared: Mapping[str, object], values: Mapping[str, object]
+) -> list[Fault]:
     return [
         fault
-        for name, value in given.items()
+        for name, value in values.items()
         if name in declared
         for fault in _faults_of_one(declared[name], name, value)
     ]
@@ -216,7 +217,7 @@ def _faults(declared: Mapping[str, object], given: Mapping[str, object]) -> list
 
 def _faults_of_one(annotation: object, name: str, value: object) -> Iterable[Fault]:
     if value is None and str(annotation).endswith("| None"):
-        # What is left out is most of what there is.
+        # Most arguments are omitted.
         return ()
     return kind_of(str(annotation)).faults(name, value)
 

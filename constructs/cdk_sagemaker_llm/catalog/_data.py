@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import json
-from importlib import resources
+import pkgutil
 from typing import Any
 
 
@@ -15,6 +15,6 @@ def load(name: str) -> dict[str, Any]:
     """
     Read one of the JSON files of this package, once.
     """
-    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-    data: dict[str, Any] = json.loads(text)
+    # Not importlib.resources, which loads zip files and temporary ones first.
+    data: dict[str, Any] = json.loads(pkgutil.get_data(__package__, name) or "")
     return data

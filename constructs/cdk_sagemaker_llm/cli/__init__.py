@@ -24,11 +24,11 @@ def main() -> None:
     Run the subcommand that the arguments name.
     """
     modules = _modules()
-    wanted = [name for name in sys.argv[1:2] if name in modules]
+    names = [name for name in sys.argv[1:2] if name in modules]
     try:
         import typer  # noqa: PLC0415 - an extra: its absence is a message
     except ImportError:
-        extra = _extra(modules[wanted[0]]) if wanted else "cli"
+        extra = _extra(modules[names[0]]) if names else "cli"
         sys.exit(
             "sagemaker-llm needs typer; install it with: "
             f"pip install 'cdk-sagemaker-llm[{extra}]'"
@@ -42,7 +42,7 @@ def main() -> None:
     )
     app.callback()(_root)
     # A subcommand is imported when it is asked for, or when help lists them all.
-    for name in wanted or modules:
+    for name in names or modules:
         importlib.import_module(modules[name]).register(app)
     for command in app.registered_commands:
         command.help = _flowing(inspect.getdoc(command.callback) or "")

@@ -40,12 +40,12 @@ def of_no_use(parameter: Untyped) -> str:
     if getattr(parameter, "multiple", False) or parameter.required:
         return ""
     if parameter.default is None and not told.startswith(_SPEAKS_FOR_ITSELF):
-        return "" if "eft out" in told or "may be given again" in told else "no default"
+        return "" if "omitted" in told or "may be given again" in told else "no default"
     return ""
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_option_says_what_it_is_and_what_it_is_if_left_out(name: str) -> None:
+def test_every_option_says_what_it_is_and_what_it_is_if_omitted(name: str) -> None:
     """
     Its default is shown, or said.
     """

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.catalog.known_images import image_at
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     MANIFEST,
     AssemblyError,
@@ -23,7 +21,6 @@ from cdk_sagemaker_llm.cli.app.template_shapes import (
     text_in,
     text_of,
 )
-from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, tarball_files
 
 NESTED = "AWS::CloudFormation::Stack"
 # The form that this was written for; only of newer ones the installed CDK is asked,
@@ -54,7 +51,7 @@ class Stack:
 
         parent: The stack around it; ``None`` if it is not nested.
 
-        given: The parameters that the stack around it passes.
+        parameters: The parameters that the stack around it passes.
 
         nested: The stacks in it by logical id.
 
@@ -69,7 +66,7 @@ class Stack:
     template: Path = field(default=Path(), compare=False)
     outputs: Mapping[str, Any] = field(default_factory=dict, compare=False)
     parent: Stack | None = field(default=None, compare=False, repr=False)
-    given: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
     nested: dict[str, Stack] = field(default_factory=dict, compare=False, repr=False)
     exports: Exports = field(default_factory=dict, compare=False, repr=False)
     content: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -83,6 +80,14 @@ class Stack:
         for name, resource in self.resources.items():
             if resource.get("Type") == f"AWS::{service}::{kind}":
                 yield name, resource.get("Properties", {})
+
+    def asset(self, address: object) -> Path | None:
+        """
+        Find the asset that an address in the template stands for; ``None`` if it did
+        not travel with the assembly.
+        """
+        match = _HASH.search(text_of(address))
+        return _asset(self.folder, match[1]) if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,26 +205,6 @@ def _major(version: str) -> int:
     return int(first) if first.isdecimal() else 0
 
 
-def image_of(container: Mapping[str, Any]) -> ImageRelease | None:
-    """
-    Recognise the image of a container definition; ``None`` for one of the user's.
-    """
-    return image_at(text_of(container.get("Image", "")))
-
-
-def artifact_files(stack: Stack, container: Mapping[str, Any]) -> Artifact:
-    """
-    Read the model tarball that travels with the assembly; empty without one.
-
-    Raises:
-        ArtifactError: If it cannot be read to its end.
-        OSError: If it cannot be read.
-    """
-    match = _HASH.search(text_of(container.get("ModelDataUrl", "")))
-    path = _asset(stack.folder, match[1]) if match else None
-    return Artifact({}, {}) if path is None else tarball_files(path)
-
-
 def _asset(folder: Path, name: str) -> Path | None:
     # What stacks of a stage ship is kept beside the stage's own folder.
     for place in (folder, *folder.parents):
@@ -275,7 +260,7 @@ def _read_content(found: Assembly, outline: Stack, content: Mapping[str, Any]) -
         outline.template,
         outputs,
         outline.parent,
-        outline.given,
+        outline.parameters,
         exports=found.exports,
         content=content,
     )
@@ -298,12 +283,17 @@ def _read_nested(
     if file is None:
         found.unopened.append(full_name)
         return
-    given = resource.get("Properties", {}).get("Parameters", {})
+    parameters = resource.get("Properties", {}).get("Parameters", {})
     if (stack.folder / file) in _templates_around(stack):
         found.faults.append(f"{stack.template}: {name} must not be nested in itself")
         return
     outline = Stack(
-        full_name, stack.folder, {}, stack.folder / file, parent=stack, given=given
+        full_name,
+        stack.folder,
+        {},
+        stack.folder / file,
+        parent=stack,
+        parameters=parameters,
     )
     try:
         stack.nested[name] = _read_stack(found, outline)

@@ -18,8 +18,7 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
 )
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.lmi import LmiVersion
-from cdk_sagemaker_llm.cli.app.assembly import artifact_files, image_of
-from cdk_sagemaker_llm.cli.app.hosting import App, Resource
+from cdk_sagemaker_llm.cli.app.hosting import App, Resource, artifact_files, image_of
 from cdk_sagemaker_llm.demand import Assumptions, EngineName, weight_bits_of
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
@@ -65,7 +64,7 @@ _ONE = "1"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Served:
+class ServedModel:
     """
     A model as a container serves it; ``None`` where the app does not say.
 
@@ -130,7 +129,7 @@ class Served:
             return str(fault)
 
 
-def served_by(app: App, container: Shape, home: Resource) -> Served:
+def served_by(app: App, container: Shape, home: Resource) -> ServedModel:
     """
     Read a container definition.
     """
@@ -172,7 +171,7 @@ def _settings(
 
 def _served(
     settings: Mapping[str, str], container: Shape, image: ImageRelease | None
-) -> Served:
+) -> ServedModel:
     def first(*names: str) -> str | None:
         return next((settings[name] for name in names if name in settings), None)
 
@@ -180,7 +179,7 @@ def _served(
     engine, engine_version = _engine(image)
     is_gguf = engine == "llama.cpp"
     architecture = _architecture(model, is_gguf=is_gguf) if model else None
-    return Served(
+    return ServedModel(
         model=model,
         architecture=architecture,
         degree=as_int(first("option.tensor_parallel_degree", "degree", "SM_NUM_GPUS")),
@@ -270,16 +269,16 @@ def engine_settings(
         arguments = command_line(environment, rule, model_data=files)
         engine = _PARSED.get(release.engine)
         if engine is None or release.engine_version is None:
-            told = dict(_by_flags(arguments))
+            settings = dict(_by_flags(arguments))
         else:
-            told = vars(parse_arguments(engine, release.engine_version, arguments))
+            settings = vars(parse_arguments(engine, release.engine_version, arguments))
     except (ParserError, StartError) as fault:
         raise ValueError(str(fault)) from fault
     found = {
-        name: str(told[field])
+        name: str(settings[field])
         for name, fields in _SETTINGS.items()
         for field in fields
-        if told.get(field) is not None
+        if settings.get(field) is not None
     }
     # What is not split runs on one accelerator, however many there are.
     return {"degree": _ONE, **found}

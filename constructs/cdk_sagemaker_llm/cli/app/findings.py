@@ -15,13 +15,8 @@ from cdk_sagemaker_llm.catalog.instances import (
     find_instance_type,
     instance_type_names,
 )
-from cdk_sagemaker_llm.cli.app.assembly import (
-    Stack,
-    artifact_files,
-    image_of,
-    unknown_version,
-)
-from cdk_sagemaker_llm.cli.app.hosting import App
+from cdk_sagemaker_llm.cli.app.assembly import Stack, unknown_version
+from cdk_sagemaker_llm.cli.app.hosting import App, artifact_files, image_of
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     is_assembly,
     is_intrinsic,
@@ -41,11 +36,6 @@ from cdk_sagemaker_llm.serving.families import (
 )
 from cdk_sagemaker_llm.serving.images import host_findings, image_findings
 from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, ArtifactError
-from cdk_sagemaker_llm.serving.lmi.folder import (
-    artifact_findings,
-    properties_path,
-    read_findings,
-)
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 from cdk_sagemaker_llm.serving.parameters import credential_findings
 from cdk_sagemaker_llm.simulation.api_values import (
@@ -168,8 +158,8 @@ def _component_report(stack: Stack, name: str, specification: Shape) -> Report:
         return _adapter_report(subject, specification)
     container = {**own, "ModelDataUrl": own.get("ArtifactUrl")}
     report = _container_report(subject, stack, container, _reserved(specification))
-    given = own.get("Environment", {})
-    many = [] if is_intrinsic(given) else variable_findings(given)
+    environment = own.get("Environment", {})
+    many = [] if is_intrinsic(environment) else variable_findings(environment)
     return replace(report, findings=[*many, *report.findings])
 
 
@@ -246,16 +236,22 @@ def _unknown_image(container: Shape) -> str:
 
 def _read_findings(name: str, artifact: Artifact) -> list[Finding]:
     # Variables alone may say how the model is served.
-    if properties_path(artifact.sizes) is None:
+    if not artifact.sizes:
         return list(artifact.findings)
-    return read_findings(name, artifact)
+    from cdk_sagemaker_llm.serving.lmi import folder  # noqa: PLC0415 - many apps have none
+
+    if folder.properties_path(artifact.sizes) is None:
+        return list(artifact.findings)
+    return folder.read_findings(name, artifact)
 
 
 def _findings(subject: _Subject) -> list[Finding]:
     image, files = subject.image, subject.files
     found = []
     if image.family in LMI and files:
-        found += artifact_findings(
+        from cdk_sagemaker_llm.serving.lmi import folder  # noqa: PLC0415 - as above
+
+        found += folder.artifact_findings(
             files,
             container=image.family,
             version=image.version,
@@ -266,7 +262,7 @@ def _findings(subject: _Subject) -> list[Finding]:
     if is_intrinsic(subject.container.get("Environment", {})):
         return found
     types = {str(hardware) for hardware, _ in subject.hosts}
-    told = container_findings(
+    serving_findings = container_findings(
         Container(
             image=image, files=files, environment=_environment(subject.container)
         ),
@@ -275,8 +271,10 @@ def _findings(subject: _Subject) -> list[Finding]:
         network_isolation=subject.is_isolated,
         instance_type=types.pop() if len(types) == 1 else None,
     )
-    shown = credential_findings("environment", _environment(subject.container))
-    return found + [one for one in [*told, *shown] if one not in found]
+    credentials = credential_findings("environment", _environment(subject.container))
+    return found + [
+        one for one in [*serving_findings, *credentials] if one not in found
+    ]
 
 
 def _left_out(subject: _Subject) -> Iterator[str]:
@@ -284,22 +282,22 @@ def _left_out(subject: _Subject) -> Iterator[str]:
         where = subject.model_data
         if subject.image.family in LMI:
             yield f"what is at {where}: it is not in the assembly"
-    given = subject.container.get("Environment", {})
-    if is_intrinsic(given):
+    environment = subject.container.get("Environment", {})
+    if is_intrinsic(environment):
         yield "its environment: it is known at deployment only"
         return
-    open_ = [name for name, value in given.items() if isinstance(value, Mapping)]
-    secret = [name for name in open_ if "{{resolve:" in text_of(given[name])]
+    open_ = [name for name, value in environment.items() if isinstance(value, Mapping)]
+    secret = [name for name in open_ if "{{resolve:" in text_of(environment[name])]
     named = sorted(set(open_) - set(secret))
     if named:
         yield f"{', '.join(named)}: known at deployment only"
 
 
 def _environment(container: Shape) -> dict[str, str]:
-    given = container.get("Environment", {})
-    if is_intrinsic(given):
+    environment = container.get("Environment", {})
+    if is_intrinsic(environment):
         return {}
-    return {name: _value(value) for name, value in given.items()}
+    return {name: _value(value) for name, value in environment.items()}
 
 
 def _value(value: object) -> str:

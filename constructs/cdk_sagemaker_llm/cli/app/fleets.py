@@ -37,16 +37,16 @@ class VariantPlan:
 
         filled_by:
             The model of which each instance runs one copy.
-            If left out, components share the instances.
+            If omitted, components share the instances.
 
         components:
             What a copy of each component reserves, and how many copies there are.
-            If left out, there are none.
+            If omitted, there are none.
 
         fallbacks:
             The same on instances of the further types of pools, which start where the
             first has no capacity.
-            If left out, there is one type.
+            If omitted, there is one type.
     """
 
     endpoint: str
@@ -190,10 +190,10 @@ def _name_beside(endpoint: Resource, one: Resource) -> str:
 
 
 def _scaled_to(app: App, endpoint: Resource, variant: Variant) -> int:
-    wanted = Target(endpoint.key, variant.name)
+    target = Target(endpoint.key, variant.name)
     found = [
         whole(one.properties.get("MaxCapacity")) or 0
         for one in app.of_type(*_TARGET)
-        if app.target_of(one) == wanted
+        if app.target_of(one) == target
     ]
     return max(found, default=0)

@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from cdk_sagemaker_llm.catalog.images import ImageRelease
+from cdk_sagemaker_llm.catalog.known_images import image_at
 from cdk_sagemaker_llm.cli.app.assembly import Assembly, Stack, read_app
 from cdk_sagemaker_llm.cli.app.intrinsics import evaluate, exists, references_in
-from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
+from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError, text_of
+from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, tarball_files
 from cdk_sagemaker_llm.simulation.api_values import (
     Shape,
     integer,
@@ -74,7 +77,7 @@ class Choice(NamedTuple):
     Args:
         shape: The instance pool, or the variant itself if it has one type.
 
-        instance_type: What names the type; ``None`` where it is left out.
+        instance_type: What names the type; ``None`` where it is omitted.
 
         model: What names the model that fills its instances; ``None`` if components
             share them.
@@ -331,9 +334,9 @@ class App:
         """
         Note something that is not simulated.
         """
-        told = f"{subject}: {why}"
-        if told not in self.left_out:
-            self.left_out.append(told)
+        reason = f"{subject}: {why}"
+        if reason not in self.left_out:
+            self.left_out.append(reason)
 
     def configs(self) -> list[EndpointConfig]:
         """
@@ -345,8 +348,8 @@ class App:
         """
         Return the configuration of an endpoint; ``None`` if it is not in the app.
         """
-        wanted = self.find(endpoint.properties.get("EndpointConfigName"))
-        found = (one for one in self.configs() if one.resource.key == wanted)
+        key = self.find(endpoint.properties.get("EndpointConfigName"))
+        found = (one for one in self.configs() if one.resource.key == key)
         return next(found, None)
 
     def components(self) -> list[Component]:
@@ -370,8 +373,8 @@ class App:
         """
         Return the model that a value names; ``None`` if it is not in the app.
         """
-        wanted = self.find(name)
-        return next((one for one in self.of_type("Model") if one.key == wanted), None)
+        key = self.find(name)
+        return next((one for one in self.of_type("Model") if one.key == key), None)
 
     def target_of(self, one: Resource) -> Target | None:
         """
@@ -405,3 +408,22 @@ def model_container(model: Resource) -> Shape:
     several = maps_of(model.properties, "Containers")
     only = map_of(model.properties, "PrimaryContainer")
     return only or (several[0] if several else {})
+
+
+def image_of(container: Shape) -> ImageRelease | None:
+    """
+    Recognise the image of a container definition; ``None`` for one of the user's.
+    """
+    return image_at(text_of(container.get("Image", "")))
+
+
+def artifact_files(stack: Stack, container: Shape) -> Artifact:
+    """
+    Read the model tarball that travels with the assembly; empty without one.
+
+    Raises:
+        ArtifactError: If it cannot be read to its end.
+        OSError: If it cannot be read.
+    """
+    path = stack.asset(container.get("ModelDataUrl", ""))
+    return Artifact({}, {}) if path is None else tarball_files(path)

@@ -98,8 +98,8 @@ def _named(stack: Stack, name: str) -> str:
 
 def _passed(stack: Stack, name: str) -> tuple[Stack, object] | None:
     # A parameter, which the stack around passes.
-    if stack.parent is not None and name in stack.given:
-        return stack.parent, stack.given[name]
+    if stack.parent is not None and name in stack.parameters:
+        return stack.parent, stack.parameters[name]
     return None
 
 
@@ -175,14 +175,14 @@ def _select(stack: Stack, argument: Any, steps: int) -> object:  # noqa: ANN401 
 
 
 def _sub(stack: Stack, argument: Any, steps: int) -> object:  # noqa: ANN401 - JSON
-    text, given = argument if isinstance(argument, list) else (argument, {})
+    text, values = argument if isinstance(argument, list) else (argument, {})
 
     def fill(match: re.Match[str]) -> str:
         name = match[1][2:-1]
         if name.startswith("!"):
             return f"${{{name[1:]}}}"
-        if name in given:
-            return str(_evaluate(stack, given[name], steps))
+        if name in values:
+            return str(_evaluate(stack, values[name], steps))
         if "." in name:
             return str(_attribute(stack, name, steps))
         return str(_ref(stack, name, steps))

@@ -1,5 +1,5 @@
 """
-Playing out what an app hosts, under the traffic that was asked for.
+Playing out what an app hosts, under some traffic.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.cli.app.simulated import Hosted, HostedModel
-from cdk_sagemaker_llm.cli.app.traffic import Meant, Wanted, traffic_of
+from cdk_sagemaker_llm.cli.app.simulated import HostedModel, HostedVariant
+from cdk_sagemaker_llm.cli.app.traffic import ModelTraffic, TrafficSettings, traffic_of
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes, start_seconds
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
@@ -42,12 +42,12 @@ _MEMORY = "GPUMemoryUtilization"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class RunSettings:
     """
-    What a run is told besides the app.
+    The settings of a run, besides the app.
 
     Args:
-        wanted: The traffic.
+        traffic: The traffic.
 
         duration: Seconds.
 
@@ -57,7 +57,7 @@ class Told:
 
         method: How it is computed; ``None`` for whichever suits.
 
-        times: Times of the fleet that were given, by field.
+        times: Times of the fleet, by field; the usual ones where it has none.
 
         delays: How late metrics can be read.
 
@@ -68,7 +68,7 @@ class Told:
         available: How many instances can be had, by type.
     """
 
-    wanted: Wanted
+    traffic: TrafficSettings
     duration: float
     start: datetime = _START
     seed: int = 0
@@ -81,7 +81,7 @@ class Told:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Played:
+class VariantResult:
     """
     What came of one variant.
 
@@ -97,7 +97,7 @@ class Played:
         notes: What was assumed or estimated.
     """
 
-    hosted: Hosted
+    hosted: HostedVariant
     scenario: Scenario
     outcome: Outcome
     traffic: Mapping[str, str]
@@ -105,50 +105,56 @@ class Played:
 
 
 def play(
-    variants: Sequence[Hosted], told: Told, measure: Sequence[Hosted]
-) -> list[Played]:
+    variants: Sequence[HostedVariant],
+    settings: RunSettings,
+    measure: Sequence[HostedVariant],
+) -> list[VariantResult]:
     """
     Play out every variant.
 
     Args:
         variants: The variants.
 
-        told: What else there is to know.
+        settings: The settings of the run.
 
-        measure: The variants by whose targets traffic is measured that is not given,
+        measure: The variants whose targets set the traffic where no rate is written,
             so that what is compared gets the same.
 
     Raises:
-        ValueError: If what was told does not fit.
+        ValueError: If the settings do not fit.
     """
     pairs = itertools.zip_longest(variants, measure[: len(variants)])
-    return [_play(hosted, told, other or hosted) for hosted, other in pairs]
+    return [_play(hosted, settings, other or hosted) for hosted, other in pairs]
 
 
-def _play(hosted: Hosted, told: Told, measure: Hosted) -> Played:
-    _refuse_waiting(hosted, told)
+def _play(
+    hosted: HostedVariant, settings: RunSettings, measure: HostedVariant
+) -> VariantResult:
+    _check_queue(hosted, settings)
     kind = hosted.pools[0].instance_type
-    wanted = replace(told.wanted, scale=told.wanted.scale * hosted.share)
+    traffic = replace(settings.traffic, scale=settings.traffic.scale * hosted.share)
     workloads, words, notes = [], {}, []
     for model, other in itertools.zip_longest(
         hosted.models, measure.models[: len(hosted.models)]
     ):
-        service = service_of(model, kind, wanted.lengths, told.measured)
-        meant = _meant(wanted, other or model, measure, told)
-        words[model.name] = meant.words
+        service = service_of(model, kind, traffic.lengths, settings.measured)
+        model_traffic = _traffic_of(traffic, other or model, measure, settings)
+        words[model.name] = model_traffic.words
         start = service.start_seconds
-        if told.model_start is not None:
-            start = told.model_start
+        if settings.model_start is not None:
+            start = settings.model_start
         elif service.start_words:
             notes.append(service.start_words)
         if service.times_words:
             notes.append(service.times_words)
-        workloads.append(_workload(model, service, meant.traffic, start, told))
+        workloads.append(
+            _workload(model, service, model_traffic.traffic, start, settings)
+        )
     scenario = Scenario(
         workloads=tuple(workloads),
-        duration=told.duration,
-        start=told.start,
-        seed=told.seed,
+        duration=settings.duration,
+        start=settings.start,
+        seed=settings.seed,
         routing=hosted.routing,
         endpoint=hosted.endpoint,
         variant=hosted.variant,
@@ -158,15 +164,15 @@ def _play(hosted: Hosted, told: Told, measure: Hosted) -> Played:
         maximum=hosted.maximum,
         managed=hosted.managed,
         scale_in=hosted.scale_in,
-        times=_times(hosted, told),
-        capacity=lambda name, _: told.available.get(name, float("inf")),
-        delays=told.delays,
+        times=_times(hosted, settings),
+        capacity=lambda name, _: settings.available.get(name, float("inf")),
+        delays=settings.delays,
     )
     notes += still(scenario)
-    outcome = run(scenario, told.method)
+    outcome = run(scenario, settings.method)
     if outcome.method == "aggregate":
         notes.append(_AGGREGATE)
-    return Played(
+    return VariantResult(
         hosted=hosted,
         scenario=scenario,
         outcome=outcome,
@@ -175,25 +181,30 @@ def _play(hosted: Hosted, told: Told, measure: Hosted) -> Played:
     )
 
 
-def _refuse_waiting(hosted: Hosted, told: Told) -> None:
+def _check_queue(hosted: HostedVariant, settings: RunSettings) -> None:
     if all(model.at_once is None for model in hosted.models):
         return
-    if told.wanted.users:
+    if settings.traffic.users:
         raise ValueError(
             f"--users wait for answers, and nobody waits for {hosted.endpoint}, which "
             "is asynchronous; give --rate, or another --endpoint"
         )
-    if told.method == "aggregate":
+    if settings.method == "aggregate":
         raise ValueError(
             f"--method aggregate computes no queue, which {hosted.endpoint} has; leave "
             "it out, or give another --endpoint"
         )
 
 
-def _meant(wanted: Wanted, model: HostedModel, hosted: Hosted, told: Told) -> Meant:
+def _traffic_of(
+    traffic: TrafficSettings,
+    model: HostedModel,
+    hosted: HostedVariant,
+    settings: RunSettings,
+) -> ModelTraffic:
     kind = hosted.pools[0].instance_type
-    service = service_of(model, kind, wanted.lengths, told.measured)
-    return traffic_of(wanted, model, service.times, told.duration)
+    service = service_of(model, kind, traffic.lengths, settings.measured)
+    return traffic_of(traffic, model, service.times, settings.duration)
 
 
 def _workload(
@@ -201,7 +212,7 @@ def _workload(
     service: Service,
     traffic: Traffic | Users,
     start: float | None,
-    told: Told,
+    settings: RunSettings,
 ) -> Workload:
     scaling = model.scaling
     return Workload(
@@ -217,16 +228,16 @@ def _workload(
         start_seconds=start,
         image=model.image,
         memory_share=service.memory_share,
-        timeout=told.wanted.timeout if model.at_once is None else _QUEUED_TIMEOUT,
+        timeout=settings.traffic.timeout if model.at_once is None else _QUEUED_TIMEOUT,
         at_once=model.at_once,
     )
 
 
-def _times(hosted: Hosted, told: Told) -> FleetTimes:
-    given = dict(told.times)
+def _times(hosted: HostedVariant, settings: RunSettings) -> FleetTimes:
+    times = dict(settings.times)
     if hosted.provision_timeout is not None:
-        given.setdefault("refusal", hosted.provision_timeout)
-    return FleetTimes(**given)
+        times.setdefault("refusal", hosted.provision_timeout)
+    return FleetTimes(**times)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -270,7 +281,7 @@ def service_of(
 
         lengths: How long prompts and answers are.
 
-        measured: What was measured. If left out, it is estimated from the plan.
+        measured: What was measured. If omitted, it is estimated from the plan.
     """
     start, start_words = _start(model)
     chosen = _chosen(model, instance_type, measured)

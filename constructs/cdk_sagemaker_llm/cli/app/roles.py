@@ -19,7 +19,7 @@ _POLICIES = ("Policy", "ManagedPolicy", "RolePolicy", "UserPolicy", "GroupPolicy
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Allowed:
+class Permission:
     """
     One action of a statement.
 
@@ -79,7 +79,7 @@ class Holder:
     trusted: tuple[str, ...] = ()
     boundary: str = ""
     managed_policies: tuple[str, ...] = ()
-    allowed: tuple[Allowed, ...] = ()
+    allowed: tuple[Permission, ...] = ()
 
 
 def holders_in(stacks: Sequence[Stack]) -> list[Holder]:
@@ -106,10 +106,10 @@ def condition_text(condition: Mapping[str, Any]) -> str:
     Write a condition in a line.
     """
     return " and ".join(
-        f"{operator} {key} = {' or '.join(map(text_of, _listed(wanted)))}"
+        f"{operator} {key} = {' or '.join(map(text_of, _listed(values)))}"
         for operator, keys in condition.items()
         if isinstance(keys, Mapping)
-        for key, wanted in keys.items()
+        for key, values in keys.items()
     )
 
 
@@ -188,7 +188,7 @@ def _with_reasons(holder: dict[str, Any]) -> Holder:
         **holder,
         managed_policies=tuple(text_of(arn) for _, arn in managed),
         allowed=tuple(
-            Allowed(
+            Permission(
                 policy=each.policy,
                 sid=each.sid,
                 effect=each.effect,
@@ -209,22 +209,24 @@ def _trusted(document: object) -> Iterator[str]:
         principals = statement.get("Principal", {})
         if not isinstance(principals, Mapping):
             principals = {"": principals}
-        shown = [
+        texts = [
             f"{kind} {text_of(who)}".strip() if kind != "Service" else text_of(who)
             for kind, each in principals.items()
             for who in _listed(each)
         ]
         condition = statement.get("Condition")
-        told = condition_text(condition) if isinstance(condition, Mapping) else ""
-        yield ", ".join(shown) + (f" if {told}" if told else "")
+        condition_words = (
+            condition_text(condition) if isinstance(condition, Mapping) else ""
+        )
+        yield ", ".join(texts) + (f" if {condition_words}" if condition_words else "")
 
 
-def _allowed(policy: str, document: object) -> Iterator[Allowed]:
+def _allowed(policy: str, document: object) -> Iterator[Permission]:
     for statement in statements_of(document):
         condition = statement.get("Condition")
         for word, before in (("Action", ""), ("NotAction", "not ")):
             for action in _listed(statement.get(word)):
-                yield Allowed(
+                yield Permission(
                     policy=policy,
                     sid=text_of(statement.get("Sid", "")),
                     effect=text_of(statement.get("Effect", "")),

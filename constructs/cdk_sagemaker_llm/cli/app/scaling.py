@@ -11,12 +11,15 @@ from cdk_sagemaker_llm.cli.app.hosting import App, Resource, Target
 from cdk_sagemaker_llm.simulation import from_api
 from cdk_sagemaker_llm.simulation.api_values import map_of, maps_of, shown
 from cdk_sagemaker_llm.simulation.from_api import UnplayableError
-from cdk_sagemaker_llm.simulation.metrics import SAGEMAKER, Metric
+from cdk_sagemaker_llm.simulation.metrics import (
+    SAGEMAKER,
+    Metric,
+)
 from cdk_sagemaker_llm.simulation.publishing import (
+    COMPONENT_METRICS,
     COMPONENTS,
     ENDPOINTS,
-    OF_COMPONENTS,
-    OF_HOSTS,
+    HOST_METRICS,
 )
 from cdk_sagemaker_llm.simulation.scaling import (
     Bounds,
@@ -68,10 +71,10 @@ RECORDED: Mapping[tuple[str, frozenset[str]], frozenset[str]] = {
     (SAGEMAKER, frozenset({"EndpointName"})): _OF_QUEUE,
     (SAGEMAKER, _VARIANT): _OF_EACH | _OF_VARIANT,
     (SAGEMAKER, _COMPONENT): _OF_EACH | _OF_COMPONENT,
-    (ENDPOINTS, _VARIANT): OF_HOSTS,
-    (ENDPOINTS, _VARIANT | _TYPE): OF_HOSTS,
-    (COMPONENTS, _COMPONENT): OF_COMPONENTS,
-    (COMPONENTS, _COMPONENT | _TYPE): OF_COMPONENTS,
+    (ENDPOINTS, _VARIANT): HOST_METRICS,
+    (ENDPOINTS, _VARIANT | _TYPE): HOST_METRICS,
+    (COMPONENTS, _COMPONENT): COMPONENT_METRICS,
+    (COMPONENTS, _COMPONENT | _TYPE): COMPONENT_METRICS,
 }
 
 
@@ -147,16 +150,16 @@ def _suspended(one: Resource, scaling: Scaling) -> Scaling:
 
 
 def _target_of(app: App, one: Resource) -> Target | None:
-    given = one.properties
-    if given.get("ServiceNamespace", "sagemaker") != "sagemaker":
+    shape = one.properties
+    if shape.get("ServiceNamespace", "sagemaker") != "sagemaker":
         return None
-    dimension = given.get("ScalableDimension")
+    dimension = shape.get("ScalableDimension")
     if str(dimension) not in _COUNTED:
         app.tell(one.key, f"scaling of {shown(dimension)} is not simulated")
         return None
     found = app.target_of(one)
     if found is None:
-        text = str(given.get("ResourceId"))
+        text = str(shape.get("ResourceId"))
         app.tell(one.key, f"what it scales is not known: {shown(text)}")
     return found
 
@@ -170,13 +173,13 @@ def _bounds(app: App, one: Resource) -> Bounds | None:
 
 
 def _schedules(app: App, one: Resource) -> Iterator[ScheduledAction]:
-    for given in maps_of(one.properties, "ScheduledActions"):
+    for shape in maps_of(one.properties, "ScheduledActions"):
         try:
-            zone = str(given.get("Timezone", "UTC"))
-            next_time(str(given.get("Schedule")), zone, 0.0, 0.0)
-            yield from_api.scheduled_action(given)
+            zone = str(shape.get("Timezone", "UTC"))
+            next_time(str(shape.get("Schedule")), zone, 0.0, 0.0)
+            yield from_api.scheduled_action(shape)
         except ValueError as fault:
-            name = str(given.get("ScheduledActionName", "without a name"))
+            name = str(shape.get("ScheduledActionName", "without a name"))
             app.tell(one.key, f"scheduled action {name}: {fault}")
 
 
@@ -198,9 +201,9 @@ def _policies(
 def _owner(
     app: App, one: Resource, targets: Mapping[str, Target | None]
 ) -> Target | None:
-    given = one.properties
-    if "ScalingTargetId" in given:
-        name = app.find(given["ScalingTargetId"])
+    shape = one.properties
+    if "ScalingTargetId" in shape:
+        name = app.find(shape["ScalingTargetId"])
         if name not in targets:
             app.tell(one.key, "its target is not in the app")
         return targets.get(name)
@@ -241,19 +244,19 @@ def _policies_of(app: App, one: Resource, target: Target) -> Iterator[Policy]:
 
 
 def _tracking(app: App, one: Resource, name: str, target: Target) -> TargetTracking:
-    given = map_of(one.properties, "TargetTrackingScalingPolicyConfiguration")
-    if not target.variant and any(key not in given for key in from_api.COOLDOWNS):
+    shape = map_of(one.properties, "TargetTrackingScalingPolicyConfiguration")
+    if not target.variant and any(key not in shape for key in from_api.COOLDOWNS):
         app.assumed.append(
             f"{one.key} leaves a cooldown out, which AWS documents for variants alone: "
             f"{from_api.COOLDOWN:g} s are assumed"
         )
-    return from_api.target_tracking(name, given, target.dimensions, _Naming(app))
+    return from_api.target_tracking(name, shape, target.dimensions, _Naming(app))
 
 
 def _acts_on(app: App, alarm: Resource, policy: Resource) -> bool:
-    given = alarm.properties
-    actions = given.get("AlarmActions")
-    is_silent = str(given.get("ActionsEnabled")).lower() == "false"
+    shape = alarm.properties
+    actions = shape.get("AlarmActions")
+    is_silent = str(shape.get("ActionsEnabled")).lower() == "false"
     if not isinstance(actions, list) or is_silent:
         return False
     return any(app.find(action) == policy.key for action in actions)

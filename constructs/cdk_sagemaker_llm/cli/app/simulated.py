@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cdk_sagemaker_llm.cli.app.containers import Served, served_by
+from cdk_sagemaker_llm.cli.app.containers import ServedModel, served_by
 from cdk_sagemaker_llm.cli.app.hosting import (
     App,
     Component,
@@ -65,7 +65,7 @@ class HostedModel:
     name: str
     needs: Needs | None
     copies: int
-    served: Served = field(default_factory=Served)
+    served: ServedModel = field(default_factory=ServedModel)
     scaling: Scaling | None = None
     at_once: int | None = None
 
@@ -88,7 +88,7 @@ class HostedModel:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Hosted:
+class HostedVariant:
     """
     One variant of an endpoint: its instances, and the models on them.
 
@@ -145,7 +145,7 @@ class HostedApp:
         assumed: What the app leaves open and AWS does not document.
     """
 
-    variants: tuple[Hosted, ...]
+    variants: tuple[HostedVariant, ...]
     left_out: tuple[str, ...]
     assumed: tuple[str, ...] = ()
 
@@ -178,7 +178,7 @@ class _Reader:
         self._app = app
         self._scaling = scaling
 
-    def variants(self) -> Iterator[Hosted]:
+    def variants(self) -> Iterator[HostedVariant]:
         """
         Return the variants that can be played out; tell of the others.
         """
@@ -234,16 +234,16 @@ class _Reader:
         variant: Variant,
         share: float,
         at_once: int | None,
-    ) -> Iterator[Hosted]:
-        name, given = variant.name, variant.shape
+    ) -> Iterator[HostedVariant]:
+        name, shape = variant.name, variant.shape
         pools = self._pools(endpoint, variant)
         instances = whole(variant.instances)
-        if "ServerlessConfig" in given:
+        if "ServerlessConfig" in shape:
             self._tell(endpoint, f"serverless variant {name} is not simulated")
             return
         if not pools or instances is None:
             key = "InitialInstanceCount" if pools else "InstanceType"
-            self._tell(endpoint, f"the {key} of {name} is {shown(given.get(key))}")
+            self._tell(endpoint, f"the {key} of {name} is {shown(shape.get(key))}")
             return
         models = tuple(
             replace(model, at_once=at_once)
@@ -254,8 +254,8 @@ class _Reader:
         if not models:
             self._tell(endpoint, f"nothing runs on its variant {name}")
             return
-        least, most, managed = self._bounds(given, instances, models)
-        yield Hosted(
+        least, most, managed = self._bounds(shape, instances, models)
+        yield HostedVariant(
             endpoint=endpoint.key,
             variant=name,
             pools=pools,
@@ -263,9 +263,9 @@ class _Reader:
             minimum=least,
             maximum=most,
             managed=managed,
-            scale_in=self._scale_in(endpoint, given),
-            provision_timeout=provision_timeout(given),
-            routing=self._routing(endpoint, given),
+            scale_in=self._scale_in(endpoint, shape),
+            provision_timeout=provision_timeout(shape),
+            routing=self._routing(endpoint, shape),
             share=share,
             models=models,
         )
@@ -281,9 +281,9 @@ class _Reader:
         return () if is_unknown else found
 
     def _bounds(
-        self, given: Shape, instances: int, models: tuple[HostedModel, ...]
+        self, shape: Shape, instances: int, models: tuple[HostedModel, ...]
     ) -> tuple[int, int, bool]:
-        managed = managed_scaling(given)
+        managed = managed_scaling(shape)
         if managed.is_enabled:
             # What the template leaves open stays as it is at the start.
             floor = instances if managed.minimum is None else managed.minimum
@@ -294,15 +294,15 @@ class _Reader:
             return scaling.bounds.minimum, scaling.bounds.maximum, False
         return instances, instances, False
 
-    def _scale_in(self, endpoint: Resource, given: Shape) -> ScaleIn | None:
+    def _scale_in(self, endpoint: Resource, shape: Shape) -> ScaleIn | None:
         try:
-            return scale_in_policy(given)
+            return scale_in_policy(shape)
         except UnplayableError as fault:
             self._tell(endpoint, str(fault))
             return None
 
-    def _routing(self, endpoint: Resource, given: Shape) -> Routing:
-        strategy = map_of(given, "RoutingConfig").get("RoutingStrategy", "RANDOM")
+    def _routing(self, endpoint: Resource, shape: Shape) -> Routing:
+        strategy = map_of(shape, "RoutingConfig").get("RoutingStrategy", "RANDOM")
         if strategy == "RANDOM":
             return "RANDOM"
         if strategy != "LEAST_OUTSTANDING_REQUESTS":
@@ -360,10 +360,10 @@ class _Reader:
             scaling=scaling,
         )
 
-    def _model(self, name: object) -> Served:
+    def _model(self, name: object) -> ServedModel:
         one = self._app.model(name)
         if one is None:
-            return Served(unknown="its model is not in the app")
+            return ServedModel(unknown="its model is not in the app")
         return served_by(self._app, model_container(one), one)
 
     def _assume(self, one: Resource, what: str) -> None:
@@ -376,12 +376,12 @@ class _Reader:
 def _tell_unused(
     app: App,
     scaling: Mapping[Target, Scaling],
-    variants: tuple[Hosted, ...],
+    variants: tuple[HostedVariant, ...],
 ) -> None:
     """
     Tell of what is scaled and does not run in what is played out.
     """
-    played = {
+    targets = {
         Target(hosted.endpoint, model.name)
         if model.needs is None
         else (Target(model.name))
@@ -389,5 +389,5 @@ def _tell_unused(
         for model in hosted.models
     }
     for target in scaling:
-        if target not in played:
+        if target not in targets:
             app.tell(str(target), "it is scaled, but is not in what is simulated")

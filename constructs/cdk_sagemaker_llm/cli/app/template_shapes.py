@@ -88,7 +88,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def map_in(holder: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     """
-    Return what a key holds, which must be a map; an empty one where it is left out.
+    Return what a key holds, which must be a map; an empty one where it is omitted.
 
     Raises:
         AssemblyError: If it is something else; named by where it stands.
@@ -102,7 +102,7 @@ def text_in(holder: Mapping[str, Any], key: str, where: str) -> str:
     Return what a key holds, which must be text.
 
     Raises:
-        AssemblyError: If it is something else, or left out.
+        AssemblyError: If it is something else, or omitted.
     """
     found: str = _of_kind(holder.get(key), str, f"{where}: {key}")
     return found
@@ -121,8 +121,8 @@ def check_resource(resource: object, where: str) -> None:
     properties = map_in(one, "Properties", where)
     map_in(one, "Metadata", where)
     inner = f"{where}.Properties"
-    for way, wanted in _PROPERTIES.get(kind, {}).items():
-        _check_way(properties, way.split("."), wanted, inner)
+    for way, json_type in _PROPERTIES.get(kind, {}).items():
+        _check_way(properties, way.split("."), json_type, inner)
     if kind == "AWS::SageMaker::EndpointConfig":
         _check_variants(properties, inner)
     _check_variables(properties, _VARIABLES.get(kind, ()), inner)
@@ -186,22 +186,22 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number")
 
 
-def _of_kind(value: object, wanted: type, where: str) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(value, wanted):
+def _of_kind(value: object, json_type: type, where: str) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(value, json_type):
         return value
-    raise AssemblyError(f"{where} must be {_KINDS[wanted]}, got {kind_of(value)}")
+    raise AssemblyError(f"{where} must be {_KINDS[json_type]}, got {kind_of(value)}")
 
 
 def _check_way(
-    holder: Mapping[str, Any], way: list[str], wanted: type, where: str
+    holder: Mapping[str, Any], way: list[str], json_type: type, where: str
 ) -> None:
     key, *rest = way
     if key not in holder or is_intrinsic(holder[key]):
         return
     inner = f"{where}.{key}"
-    value = _of_kind(holder[key], dict if rest else wanted, inner)
+    value = _of_kind(holder[key], dict if rest else json_type, inner)
     if rest:
-        _check_way(value, rest, wanted, inner)
+        _check_way(value, rest, json_type, inner)
 
 
 def _check_variants(properties: Mapping[str, Any], where: str) -> None:

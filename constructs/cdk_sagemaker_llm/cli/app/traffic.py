@@ -1,5 +1,5 @@
 """
-The traffic that the command line asks for; what it leaves open follows from the app.
+The traffic of the command line; what it leaves open follows from the app.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _ABSURD = 1e6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class TrafficSettings:
     """
-    What was said of the traffic; ``None`` for what was not.
+    The settings of the traffic; ``None`` for what the command line leaves open.
 
     Args:
         shape: One of the shapes, or the name of a CSV file.
@@ -99,7 +99,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class ModelTraffic:
     """
     A traffic, and what it is in words.
     """
@@ -109,35 +109,42 @@ class Meant:
 
 
 def traffic_of(
-    wanted: Wanted, model: HostedModel, service: ServiceTimes, duration: float
-) -> Meant:
+    settings: TrafficSettings,
+    model: HostedModel,
+    service: ServiceTimes,
+    duration: float,
+) -> ModelTraffic:
     """
     Make a model's traffic.
 
     Raises:
-        ValueError: If its file cannot be read, or what was said of it does not fit.
+        ValueError: If its file cannot be read, or the settings do not fit.
     """
-    if wanted.users is not None:
-        return _users(wanted)
-    if wanted.shape not in SHAPES:
-        return _replayed(wanted)
-    one = carried(model, service, wanted.lengths)
-    if wanted.rate is None and one > _ABSURD:
+    if settings.users is not None:
+        return _users(settings)
+    if settings.shape not in SHAPES:
+        return _replayed(settings)
+    one = rate_at_target(model, service, settings.lengths)
+    if settings.rate is None and one > _ABSURD:
         raise ValueError(
             f"--rate must be given: {model.name} meets its target at {one:.3g} "
             "requests a second and copy, for which no traffic is made"
         )
     copies = max(model.copies, 1)
-    rate = one * _QUIET * model.copies if wanted.rate is None else wanted.rate
-    if wanted.shape == "constant" and wanted.rate is None:
+    rate = one * _QUIET * model.copies if settings.rate is None else settings.rate
+    if settings.shape == "constant" and settings.rate is None:
         rate = one * copies
-    peak = wanted.peak
+    peak = settings.peak
     if peak is None:
-        peak = max(one * _BUSY * copies, rate) if wanted.rate is None else rate * _BUSY
-    return _shaped(wanted, rate * wanted.scale, peak * wanted.scale, duration)
+        peak = (
+            max(one * _BUSY * copies, rate) if settings.rate is None else rate * _BUSY
+        )
+    return _shaped(settings, rate * settings.scale, peak * settings.scale, duration)
 
 
-def carried(model: HostedModel, service: ServiceTimes, lengths: Lengths) -> float:
+def rate_at_target(
+    model: HostedModel, service: ServiceTimes, lengths: Lengths
+) -> float:
     """
     Return the requests a second at which one copy meets its target, or half of what
     it can serve where there is none.
@@ -164,20 +171,26 @@ def _latency(service: ServiceTimes, lengths: Lengths, sequences: float) -> float
     )
 
 
-def _shaped(wanted: Wanted, rate: float, peak: float, duration: float) -> Meant:
-    lengths = wanted.lengths
-    spacing: Literal["random", "even"] = "even" if wanted.even else "random"
-    begin = min(10 * _MINUTE, duration / 6) if wanted.begin is None else wanted.begin
-    lasting = wanted.lasting
-    if wanted.shape == "constant":
+def _shaped(
+    settings: TrafficSettings, rate: float, peak: float, duration: float
+) -> ModelTraffic:
+    lengths = settings.lengths
+    spacing: Literal["random", "even"] = "even" if settings.even else "random"
+    begin = (
+        min(10 * _MINUTE, duration / 6) if settings.begin is None else settings.begin
+    )
+    lasting = settings.lasting
+    if settings.shape == "constant":
         end = None if lasting is None else begin + lasting
-        from_ = 0.0 if wanted.begin is None else begin
+        first = 0.0 if settings.begin is None else begin
         one = Constant(
-            rate=rate, begin=from_, end=end, lengths=lengths, spacing=spacing
+            rate=rate, begin=first, end=end, lengths=lengths, spacing=spacing
         )
         until = "" if end is None else f" until minute {end / _MINUTE:g}"
-        return Meant(one, f"{shown(rate)} from minute {from_ / _MINUTE:g} on{until}")
-    if wanted.shape == "ramp":
+        return ModelTraffic(
+            one, f"{rate_text(rate)} from minute {first / _MINUTE:g} on{until}"
+        )
+    if settings.shape == "ramp":
         over = duration / 2 if lasting is None else lasting
         ramp = Ramp(
             start=rate,
@@ -188,51 +201,53 @@ def _shaped(wanted: Wanted, rate: float, peak: float, duration: float) -> Meant:
             spacing=spacing,
         )
         when = f"over {over / _MINUTE:g} minutes from minute {begin / _MINUTE:g} on"
-        return Meant(ramp, f"from {shown(rate)} to {shown(peak)} {when}")
-    if wanted.shape == "day":
+        return ModelTraffic(ramp, f"from {rate_text(rate)} to {rate_text(peak)} {when}")
+    if settings.shape == "day":
         if peak < rate:
             raise ValueError(
-                f"--peak of a day must be at least --rate, got {shown(peak)} and "
-                f"{shown(rate)}; --busiest says when the day is at its peak"
+                f"--peak of a day must be at least --rate, got {rate_text(peak)} and "
+                f"{rate_text(rate)}; --busiest says when the day is at its peak"
             )
         day = DayCurve.between(
             rate,
             peak,
             lengths=lengths,
-            busiest=wanted.busiest,
-            time_zone=wanted.time_zone,
+            busiest=settings.busiest,
+            time_zone=settings.time_zone,
             spacing=spacing,
         )
-        hour = f"{wanted.busiest}:00 {wanted.time_zone}"
-        return Meant(day, f"{shown(rate)} to {shown(peak)}, the most at {hour}")
+        hour = f"{settings.busiest}:00 {settings.time_zone}"
+        return ModelTraffic(
+            day, f"{rate_text(rate)} to {rate_text(peak)}, the most at {hour}"
+        )
     high = duration / 3 if lasting is None else lasting
     spike = Spike(
         base=rate, peak=peak, at=begin, lasting=high, lengths=lengths, spacing=spacing
     )
     when = f"for {high / _MINUTE:g} minutes from minute {begin / _MINUTE:g} on"
-    return Meant(spike, f"{shown(rate)}, and {shown(peak)} {when}")
+    return ModelTraffic(spike, f"{rate_text(rate)}, and {rate_text(peak)} {when}")
 
 
-def _users(wanted: Wanted) -> Meant:
-    think = 20.0 if wanted.think is None else wanted.think
-    count = round((wanted.users or 0) * wanted.scale)
+def _users(settings: TrafficSettings) -> ModelTraffic:
+    think = 20.0 if settings.think is None else settings.think
+    count = round((settings.users or 0) * settings.scale)
     users = Users(
         count=count,
         think=think,
-        lengths=wanted.lengths,
-        thinking="even" if wanted.even else "random",
+        lengths=settings.lengths,
+        thinking="even" if settings.even else "random",
         joining=_JOINING if think < _JOINING else None,
     )
     who = "user who thinks" if count == 1 else "users who think"
-    return Meant(users, f"{count} {who} for {think:g} s")
+    return ModelTraffic(users, f"{count} {who} for {think:g} s")
 
 
-def _replayed(wanted: Wanted) -> Meant:
-    path = Path(wanted.shape)
+def _replayed(settings: TrafficSettings) -> ModelTraffic:
+    path = Path(settings.shape)
     if path.suffix.lower() != ".csv":
         raise ValueError(
             f"--traffic must be {', '.join(SHAPES)} or a CSV file with the columns "
-            f"time, prompt_tokens and output_tokens, got {wanted.shape!r}"
+            f"time, prompt_tokens and output_tokens, got {settings.shape!r}"
         )
     try:
         found = Replay.from_csv(path)
@@ -240,11 +255,13 @@ def _replayed(wanted: Wanted) -> Meant:
         raise ValueError(
             f"--traffic {path} cannot be read: {fault.strerror}"
         ) from fault
-    times = "" if wanted.scale == 1 else f", {wanted.scale:g} times"
-    return Meant(found.scaled(wanted.scale), f"the requests of {path.name}{times}")
+    times = "" if settings.scale == 1 else f", {settings.scale:g} times"
+    return ModelTraffic(
+        found.scaled(settings.scale), f"the requests of {path.name}{times}"
+    )
 
 
-def shown(rate: float) -> str:
+def rate_text(rate: float) -> str:
     """
     Write a rate in the unit that suits it.
     """

@@ -62,14 +62,14 @@ EndpointName = Annotated[
 Prompt = Annotated[
     str | None,
     typer.Argument(
-        metavar="PROMPT", help="The prompt, - for standard input; left out with --file."
+        metavar="PROMPT", help="The prompt, - for standard input; omitted with --file."
     ),
 ]
 PromptFile = Annotated[
     Path | None,
     typer.Option(
         "--file",
-        help="A file with the prompt, less one newline at its end; left out, the "
+        help="A file with the prompt, less one newline at its end; if omitted, the "
         "argument is the prompt.",
     ),
 ]
@@ -78,12 +78,12 @@ AsChat = Annotated[
 ]
 MaxNewTokens = Annotated[
     int | None,
-    typer.Option(help="Tokens to write at most; left out, the container decides."),
+    typer.Option(help="Tokens to write at most; if omitted, the container decides."),
 ]
 Temperature = Annotated[
     float | None,
     typer.Option(
-        help="How freely tokens are chosen, 0 not at all; left out, the container "
+        help="How freely tokens are chosen, 0 not at all; if omitted, the container "
         "decides."
     ),
 ]
@@ -101,18 +101,18 @@ Parameter = Annotated[
 TheSchema = Annotated[
     Schema | None,
     typer.Option(
-        help="How the container wants a prompt. If left out, it is asked with "
+        help="How the container wants a prompt. If omitted, it is asked with "
         "inputs, and as it says if it refuses them. Chats are the same."
     ),
 ]
 TheFormat = Annotated[
     WireFormat | None,
-    typer.Option("--format", help="How it answers; left out, that is recognised."),
+    typer.Option("--format", help="How it answers; if omitted, that is recognised."),
 ]
 Profile = Annotated[
     str | None,
     typer.Option(
-        help="The profile of the AWS settings; left out, AWS_PROFILE or the default."
+        help="The profile of the AWS settings; if omitted, AWS_PROFILE or the default."
     ),
 ]
 WaitSeconds = Annotated[
@@ -139,9 +139,9 @@ AsJsonLines = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class QuestionOptions:
     """
-    What the three commands are told alike, as it was written.
+    The options that the three commands share, as they were written.
     """
 
     component: Component = None
@@ -174,7 +174,7 @@ class Asked:
             options["stop"] = self.stop
         if self.parameter:
             options["parameters"] = _parameters(self.parameter)
-        # Left out, containers that read `inputs` send them all the same.
+        # Containers that read `inputs` send the details even without it.
         if self.details:
             options["details"] = True
         return options
@@ -189,9 +189,9 @@ class Asked:
             schema: How its container wants a prompt; ``None`` to learn it.
 
         Raises:
-            MisuseError: If something that was given is out of bounds.
+            MisuseError: If an option is out of bounds.
 
-            LlmError: If boto3 refuses what it was given.
+            LlmError: If boto3 refuses the options.
         """
         if not endpoint:
             raise MisuseError("ENDPOINT is empty; name the endpoint")
@@ -294,8 +294,8 @@ def ending(command: str, *, as_json: bool) -> Iterator[None]:
         raise typer.Exit(FAILED) from error
     except ValueError as error:
         # The client's own, of what is asked, and a MisuseError of how.
-        told = _as_option(str(error))
-        typer.echo(f"sagemaker-llm {command}: {harmless(told)}", err=True)
+        message = _as_option(str(error))
+        typer.echo(f"sagemaker-llm {command}: {harmless(message)}", err=True)
         raise typer.Exit(MISUSE) from error
 
 

@@ -31,7 +31,7 @@ from cdk_sagemaker_llm.load.settings import LoadSettings
 
 SpawnRate: TypeAlias = Annotated[
     float | None,
-    typer.Option(help="How many users begin a second. If left out, all within 5 s."),
+    typer.Option(help="How many users begin a second. If omitted, all within 5 s."),
 ]
 RunTime: TypeAlias = Annotated[
     str,
@@ -48,7 +48,7 @@ Drain: TypeAlias = Annotated[
 Processes: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="How many processes share the work. If left out, one for each 100 users, "
+        help="How many processes share the work. If omitted, one for each 100 users, "
         "but no more than there are cores."
     ),
 ]
@@ -57,7 +57,7 @@ PromptFile: TypeAlias = Annotated[
     typer.Option(
         help="A file of prompts, a line each, or .jsonl with a string or "
         '{"prompt": ...} on each line; one is chosen at random each time. '
-        "If left out, words are put together."
+        "If omitted, words are put together."
     ),
 ]
 PromptWords: TypeAlias = Annotated[
@@ -71,7 +71,7 @@ Tokenizer: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         help="The model's tokenizer.json, or a folder with it: --prompt-words then "
-        "counts its tokens, exactly. Left out, a word is about a token."
+        "counts its tokens, exactly. If omitted, a word is about a token."
     ),
 ]
 MaxNewTokens: TypeAlias = Annotated[
@@ -94,7 +94,7 @@ Stream: TypeAlias = Annotated[
 Schema: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="How the container wants a prompt: lmi, tgi, openai or chat. If left out, "
+        help="How the container wants a prompt: lmi, tgi, openai or chat. If omitted, "
         "what it says to a first request counts."
     ),
 ]
@@ -129,9 +129,9 @@ _WINDOW = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class LoadOptions:
     """
-    What both commands are told of the requests, as it was written.
+    The options of the requests, which both commands share, as they were written.
     """
 
     component: Component = None
@@ -195,7 +195,7 @@ def flag_of(setting: str) -> str:
     return _FLAGS.get(setting, f"--{setting.replace('_', '-')}")
 
 
-def parameters_of(given: Sequence[str]) -> Mapping[str, Any]:
+def parameters_of(texts: Sequence[str]) -> Mapping[str, Any]:
     """
     Read parameters as they are written on the command line: ``name=value``.
 
@@ -203,7 +203,7 @@ def parameters_of(given: Sequence[str]) -> Mapping[str, Any]:
         ValueError: If one is written otherwise.
     """
     found = {}
-    for text in given:
+    for text in texts:
         name, sign, value = text.partition("=")
         if not sign or not name:
             raise ValueError(f"--parameter must be such as top_k=5, got {text!r}")

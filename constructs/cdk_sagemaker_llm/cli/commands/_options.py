@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -26,24 +27,25 @@ _SPAN = re.compile(
 )
 _UNITS = (86400.0, 3600.0, 60.0, 1.0)
 _PER: Mapping[str, float] = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_PRICE_LIST = "aws"
 
 Component: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="The inference component's name. If left out, the endpoint has none."
+        help="The inference component's name. If omitted, the endpoint has none."
     ),
 ]
 Variant: TypeAlias = Annotated[
-    str | None, typer.Option(help="The variant. If left out, SageMaker chooses.")
+    str | None, typer.Option(help="The variant. If omitted, SageMaker chooses.")
 ]
 Region: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="The region. If left out, that of the AWS settings."),
+    typer.Option(help="The region. If omitted, that of the AWS settings."),
 ]
 EndpointUrl: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="The runtime's address, such as the embedded AWS's. If left out, "
+        help="The runtime's address, such as the embedded AWS's. If omitted, "
         "AWS_ENDPOINT_URL, else AWS's own."
     ),
 ]
@@ -75,11 +77,11 @@ def grouped(command: Command) -> Command:
     }
 
     @wraps(command)
-    def run(**given: Any) -> None:  # noqa: ANN401 - whatever the options are
+    def run(**arguments: Any) -> None:  # noqa: ANN401 - whatever the options are
         for name, group in groups.items():
-            own = {one.name: given.pop(one.name) for one in options[name]}
-            given[name] = group(**own)  # type: ignore[operator] # a data class
-        command(**given)
+            own = {one.name: arguments.pop(one.name) for one in options[name]}
+            arguments[name] = group(**own)  # type: ignore[operator] # a data class
+        command(**arguments)
 
     parameters = [
         each
@@ -165,7 +167,7 @@ def moment(flag: str, text: str) -> datetime:
 
 
 def named_numbers(
-    flag: str, given: Sequence[str], known: Mapping[str, str]
+    flag: str, arguments: Sequence[str], known: Mapping[str, str]
 ) -> dict[str, str]:
     """
     Read several ``name=value``; the values are left as they are.
@@ -173,12 +175,12 @@ def named_numbers(
     Args:
         flag: Where they are from.
 
-        given: What was written.
+        arguments: What was written.
 
         known: The names there are, each with an example of a value.
     """
     found = {}
-    for text in given:
+    for text in arguments:
         name, sign, value = text.partition("=")
         if not sign or name not in known:
             examples = ", ".join(f"{key}={value}" for key, value in known.items())
@@ -215,12 +217,12 @@ def positive(flag: str, text: str) -> float:
     return found
 
 
-def refuse_unwritable(files: Mapping[str, Path | None]) -> None:
+def check_writable(files: Mapping[str, Path | None]) -> None:
     """
-    Refuse files that cannot be written, by their options.
+    Check that files can be written.
 
     Raises:
-        ValueError: If there are any; one line for each.
+        ValueError: If some cannot; one line for each.
     """
     faults = [
         f"{flag} {path} cannot be written: {why}"
@@ -239,3 +241,112 @@ def _unwritable(path: Path) -> str:
     if not path.parent.is_dir():
         return f"there is no folder {path.parent}"
     return "" if os.access(path.parent, os.W_OK) else "permission denied"
+
+
+class PriceError(ValueError):
+    """
+    Prices cannot be read.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PriceOptions:
+    """
+    Where prices are from.
+    """
+
+    prices: Annotated[
+        str | None,
+        typer.Option(
+            help="A JSON file of US dollars an hour, or aws for its list; if omitted, "
+            "no costs are told."
+        ),
+    ] = None
+    region: Annotated[str, typer.Option(help="The region of the prices.")] = "us-east-1"
+
+    def read(self) -> Mapping[str, float]:
+        """
+        Return prices per instance-hour in US dollars, by instance type; none where
+        nobody asked.
+
+        Raises:
+            PriceError: If there is no such file, or no answer.
+        """
+        return read_prices(self.prices, self.region) if self.prices else {}
+
+
+def read_prices(source: str, region: str) -> Mapping[str, float]:
+    """
+    Return prices per instance-hour in US dollars, by instance type.
+
+    Args:
+        source: A JSON file such as ``{"ml.g5.xlarge": 1.41}``, or ``aws`` for the
+            AWS Price List, which needs boto3 and credentials.
+
+        region: The region whose prices are asked for; a file has no region.
+
+    Raises:
+        PriceError: If there is no such file, or no answer.
+    """
+    return _from_aws(region) if source == _PRICE_LIST else _from_file(Path(source))
+
+
+def _from_file(path: Path) -> Mapping[str, float]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {str(name): _price(name, price) for name, price in content.items()}
+    except (OSError, ValueError, TypeError, AttributeError) as fault:
+        raise PriceError(
+            f'--prices must be a JSON file such as {{"ml.g5.xlarge": 1.41}}, or '
+            f"{_PRICE_LIST}; {path}: {fault}"
+        ) from fault
+
+
+def _price(name: str, price: Any) -> float:  # noqa: ANN401 - any JSON
+    dollars = float(price)
+    if not 0 <= dollars < math.inf:
+        raise ValueError(
+            f"the price of {name} must be a number of dollars, 0 or more, got {dollars}"
+        )
+    return dollars
+
+
+def _from_aws(region: str) -> Mapping[str, float]:
+    try:
+        import boto3  # noqa: PLC0415 - an extra: its absence is a message
+        from botocore.exceptions import (  # noqa: PLC0415 - likewise
+            BotoCoreError,
+            ClientError,
+        )
+    except ImportError as fault:
+        raise PriceError(
+            "--prices aws needs boto3; install it with: "
+            "pip install 'cdk-sagemaker-llm[client]'"
+        ) from fault
+    try:
+        # The Price List is served from few regions, whatever it lists.
+        client = boto3.client("pricing", region_name="us-east-1")
+        pages = client.get_paginator("get_products").paginate(
+            ServiceCode="AmazonSageMaker",
+            Filters=[
+                {"Type": "TERM_MATCH", "Field": "regionCode", "Value": region},
+                {
+                    "Type": "TERM_MATCH",
+                    "Field": "productFamily",
+                    "Value": "ML Instance",
+                },
+            ],
+        )
+        products = [json.loads(text) for page in pages for text in page["PriceList"]]
+    except (BotoCoreError, ClientError) as fault:
+        raise PriceError(f"the AWS Price List gave no answer: {fault}") from fault
+    return dict(_hourly(products))
+
+
+def _hourly(products: list[dict[str, Any]]) -> Iterator[tuple[str, float]]:
+    for product in products:
+        name = product["product"]["attributes"].get("instanceName")
+        for offer in product["terms"].get("OnDemand", {}).values():
+            for dimension in offer["priceDimensions"].values():
+                if name and dimension["unit"] == "Hrs":
+                    yield name, float(dimension["pricePerUnit"]["USD"])

@@ -15,8 +15,8 @@ import typer
 
 from cdk_sagemaker_llm.cli.commands._loading import (
     AsJson,
-    Asked,
     HtmlFile,
+    LoadOptions,
     PngFile,
     PromptWords,
     RunTime,
@@ -25,9 +25,9 @@ from cdk_sagemaker_llm.cli.commands._loading import (
     run_live,
 )
 from cdk_sagemaker_llm.cli.commands._options import (
+    check_writable,
     grouped,
     is_given,
-    refuse_unwritable,
     seconds,
 )
 from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, run_benchmark
@@ -64,7 +64,7 @@ ServiceTimes: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         help="Compute what one copy takes for requests and write it here, for "
-        "sagemaker-llm simulate. Left out, it is not.",
+        "sagemaker-llm simulate. If omitted, it is not.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -73,7 +73,7 @@ MaxSequences: TypeAlias = Annotated[
     typer.Option(
         min=1,
         help="How many sequences a copy writes at once, at most, such as vLLM's "
-        "max_num_seqs. If left out, it is told from where requests wait in line.",
+        "max_num_seqs. If omitted, it is told from where requests wait in line.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -92,29 +92,29 @@ LatencyObjective: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="The longest an answer may take, 5s: says how many of the users tried "
-        "are within it. Left out, none is asked for."
+        "are within it. If omitted, none is asked for."
     ),
 ]
 FirstTokenObjective: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--ttft-objective",
-        help="The longest its first token may take, 800ms or 1.5s; likewise. Left "
-        "out, none is asked for.",
+        help="The longest its first token may take, 800ms or 1.5s; likewise. If "
+        "omitted, none is asked for.",
     ),
 ]
 Percentile: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="Of how many requests the objectives are asked: p50, p90, p95, p99, or "
-        "longest for all. If left out, p95."
+        "longest for all. If omitted, p95."
     ),
 ]
 Copies: TypeAlias = Annotated[
     int | None,
     typer.Option(
         help="How many copies serve, or instances where there are no components. If "
-        "left out, SageMaker is asked.",
+        "omitted, SageMaker is asked.",
         min=1,
     ),
 ]
@@ -135,7 +135,7 @@ FromFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         "--from",
-        help="Read a saved benchmark, and measure nothing. Left out, it is measured.",
+        help="Read a saved benchmark, and measure nothing. If omitted, it is measured.",
     ),
 ]
 CompareWith: TypeAlias = Annotated[
@@ -162,7 +162,7 @@ def benchmark(
     context: typer.Context,
     endpoint: Annotated[
         str | None,
-        typer.Argument(help="The endpoint's name; left out to read saved files."),
+        typer.Argument(help="The endpoint's name; omitted to read saved files."),
     ] = None,
     *,
     users: Annotated[
@@ -170,7 +170,7 @@ def benchmark(
     ] = _USERS,
     run_time: RunTime = "90s",
     prompt_words: PromptWords = "1000",
-    asked: Asked,
+    load: LoadOptions,
     latency_objective: LatencyObjective = None,
     first_token_objective: FirstTokenObjective = None,
     percentile: Percentile = None,
@@ -204,7 +204,7 @@ def benchmark(
             raise ValueError("--compare takes one file beside a benchmark")
         objective = objective_of(latency_objective, first_token_objective, percentile)
         head_room = head_room_of(growth, scale_out_time)
-        refuse_unwritable(
+        check_writable(
             {
                 "--save": save,
                 "--html": html,
@@ -213,16 +213,16 @@ def benchmark(
             }
         )
         fitting = Fitting.of(
-            service_times, copies, max_sequences, probe, is_streamed=asked.stream
+            service_times, copies, max_sequences, probe, is_streamed=load.stream
         )
         if png is not None:
             check_ending(png)
         if source is not None:
-            _refuse_all_but(context, _READ, "--from")
+            _check_only(context, _READ, "--from")
             found = _saved("--from", source)
         else:
             counts = users_of(users)
-            settings = asked.settings(
+            settings = load.settings(
                 endpoint or "",
                 users=min(counts),
                 run_time=seconds("--run-time", run_time),
@@ -316,7 +316,7 @@ def _two(context: typer.Context, saved: Sequence[Benchmark]) -> None:
             "name an endpoint to measure, give --from a saved benchmark to read, or "
             "give --compare twice to compare two files"
         )
-    _refuse_all_but(context, {"--compare"}, "two files to compare")
+    _check_only(context, {"--compare"}, "two files to compare")
     typer.echo(compare(*saved), nl=False)
 
 
@@ -449,14 +449,12 @@ def head_room_of(growth: str, scale_out_time: str) -> HeadRoom:
     )
 
 
-def _refuse_all_but(
-    command: typer.Context, heeded: Collection[str], instead: str
-) -> None:
+def _check_only(command: typer.Context, heeded: Collection[str], instead: str) -> None:
     """
     Refuse options that have no effect.
 
     Args:
-        command: What was given.
+        command: The command with its options.
 
         heeded: The options that have one.
 
@@ -465,15 +463,15 @@ def _refuse_all_but(
     Raises:
         ValueError: If there are any.
     """
-    given = [
+    flags = [
         flag
         for parameter in command.command.params
         for flag in parameter.opts[:1]
         if flag not in heeded
         if is_given(command, parameter.name or "")
     ]
-    if given:
-        raise ValueError(f"{', '.join(given)} has no effect beside {instead}")
+    if flags:
+        raise ValueError(f"{', '.join(flags)} has no effect beside {instead}")
 
 
 def _seconds_of(flag: str, text: str | None) -> float | None:

@@ -57,9 +57,9 @@ def chat(
     endpoint: asking.EndpointName,
     *,
     system: Annotated[
-        str, typer.Option(help="What the model is told first; left out, nothing.")
+        str, typer.Option(help="What the model is told first; if omitted, nothing.")
     ] = "",
-    asked: asking.Asked,
+    question: asking.QuestionOptions,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a line of JSON for each answer.")
     ] = False,
@@ -76,8 +76,8 @@ def chat(
     without a terminal.
     """
     with asking.ending("chat", as_json=as_json):
-        options = asked.options()
-        with asked.connect(endpoint, Schema.OPENAI) as client:
+        options = question.options()
+        with question.connect(endpoint, Schema.OPENAI) as client:
             chatting = _Chat(client, Conversation(system), options, as_json=as_json)
             is_answered = chatting.run()
     if not is_answered and not _is_interactive():

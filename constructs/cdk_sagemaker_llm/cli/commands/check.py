@@ -16,7 +16,6 @@ import typer
 
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.cli.app.findings import Report, hosted_reports
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     AssemblyError,
@@ -37,11 +36,6 @@ from cdk_sagemaker_llm.serving.lmi.artifact import (
     no_file,
     single_file,
     tarball_files,
-)
-from cdk_sagemaker_llm.serving.lmi.folder import (
-    artifact_findings,
-    properties_path,
-    read_findings,
 )
 from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS
 
@@ -71,33 +65,36 @@ def check(
     container: Annotated[
         str | None,
         typer.Option(
-            help=f"The image family: {', '.join(CONTAINERS)}; left out, any that would "
-            "take the file."
+            help=f"The image family: {', '.join(CONTAINERS)}; if omitted, any that "
+            "would take the file."
         ),
     ] = None,
     version: Annotated[
-        str | None, typer.Option(help="The LMI version, such as 0.26.0; left out, any.")
+        str | None,
+        typer.Option(help="The LMI version, such as 0.26.0; if omitted, any."),
     ] = None,
     instance_type: Annotated[
         str | None,
         typer.Option(
-            help="The instance type, for its accelerators; left out, unknown."
+            help="The instance type, for its accelerators; if omitted, unknown."
         ),
     ] = None,
     accelerators: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Devices that each copy has; left out, the instance's."
+            min=1, help="Devices that each copy has; if omitted, the instance's."
         ),
     ] = None,
     architecture: Annotated[
         str | None,
-        typer.Option(help="The model's class: MistralForCausalLM; left out, unknown."),
+        typer.Option(
+            help="The model's class: MistralForCausalLM; if omitted, unknown."
+        ),
     ] = None,
     backend: Annotated[
         str | None,
         typer.Option(
-            help=f"What must run: {', '.join(BACKENDS)}; left out, any of it."
+            help=f"What must run: {', '.join(BACKENDS)}; if omitted, any of it."
         ),
     ] = None,
     as_json: Annotated[
@@ -336,6 +333,8 @@ def _artifact_folders(path: Path) -> list[Path]:
 
 
 def _report(subject: str, artifact: Artifact, target: Target) -> Report:
+    from cdk_sagemaker_llm.serving.lmi.folder import read_findings  # noqa: PLC0415 - apps may have none
+
     read = read_findings(subject, artifact)
     if target.container is not None and target.version is not None:
         known = image_findings(target.container, target.version)
@@ -348,6 +347,8 @@ def _report(subject: str, artifact: Artifact, target: Target) -> Report:
 
 
 def _best_report(subject: str, artifact: Artifact, target: Target) -> Report:
+    from cdk_sagemaker_llm.catalog.lmi import LmiVersion  # noqa: PLC0415 - as above
+
     # Without an image the question is whether any would take the file.
     answers = {
         f"{container} {version}": _check(artifact, target, container, version)
@@ -371,10 +372,12 @@ def _best_report(subject: str, artifact: Artifact, target: Target) -> Report:
 def _check(
     artifact: Artifact, target: Target, container: str, version: str
 ) -> list[Finding]:
-    if artifact.findings and properties_path(artifact.files) is None:
+    from cdk_sagemaker_llm.serving.lmi import folder  # noqa: PLC0415 - as above
+
+    if artifact.findings and folder.properties_path(artifact.files) is None:
         # Why it was not read is said already.
         return []
-    return artifact_findings(
+    return folder.artifact_findings(
         artifact.files,
         container=container,
         version=version,

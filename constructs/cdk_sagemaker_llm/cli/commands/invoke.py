@@ -41,7 +41,7 @@ def invoke(
     file: asking.PromptFile = None,
     chat: asking.AsChat = False,
     schema: asking.TheSchema = None,
-    asked: asking.Asked,
+    question: asking.QuestionOptions,
     as_json: asking.AsJson = False,
 ) -> None:
     """
@@ -54,8 +54,8 @@ def invoke(
     """
     with asking.ending("invoke", as_json=as_json):
         text = asking.read_prompt(prompt, file)
-        options = asked.options()
-        with asked.connect(endpoint, schema) as client:
+        options = question.options()
+        with question.connect(endpoint, schema) as client:
             began = time.monotonic()
             if chat:
                 answer = client.chat(text, **options)
@@ -65,7 +65,7 @@ def invoke(
         if as_json:
             _print_json(answer, seconds)
         else:
-            _print(answer, seconds, details=asked.details)
+            _print(answer, seconds, details=question.details)
 
 
 def _print_json(answer: Generation, seconds: float) -> None:

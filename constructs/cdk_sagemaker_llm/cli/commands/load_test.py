@@ -12,8 +12,8 @@ import typer
 
 from cdk_sagemaker_llm.cli.commands._loading import (
     AsJson,
-    Asked,
     HtmlFile,
+    LoadOptions,
     PngFile,
     PromptWords,
     RunTime,
@@ -21,9 +21,9 @@ from cdk_sagemaker_llm.cli.commands._loading import (
     run_live,
 )
 from cdk_sagemaker_llm.cli.commands._options import (
+    check_writable,
     grouped,
     is_given,
-    refuse_unwritable,
     seconds,
 )
 from cdk_sagemaker_llm.load.joining import join_load
@@ -35,20 +35,20 @@ from cdk_sagemaker_llm.pages.shell import check_ending
 _NAME = "load-test"
 _OF_JOINING = {"join", "join_within", "processes"}
 EndpointOrJoin: TypeAlias = Annotated[
-    str | None, typer.Argument(help="The endpoint's name; left out with --join.")
+    str | None, typer.Argument(help="The endpoint's name; omitted with --join.")
 ]
 Users: TypeAlias = Annotated[
     int | None,
     typer.Option(
         help="How many users ask, each again when its answer has come (closed loop). "
-        "If left out, 10."
+        "If omitted, 10."
     ),
 ]
 ArrivalRate: TypeAlias = Annotated[
     float | None,
     typer.Option(
         help="Instead of --users: how many requests arrive a second, at random, "
-        "whether or not those before have been answered (open loop). If left out, "
+        "whether or not those before have been answered (open loop). If omitted, "
         "users ask."
     ),
 ]
@@ -59,7 +59,7 @@ ExpectWorkers: TypeAlias = Annotated[
     int | None,
     typer.Option(
         help="How many processes of other machines, each started with --join, do the "
-        "work. If left out, processes of this machine do."
+        "work. If omitted, processes of this machine do."
     ),
 ]
 Bind: TypeAlias = Annotated[
@@ -67,7 +67,7 @@ Bind: TypeAlias = Annotated[
     typer.Option(
         metavar="HOST[:PORT]",
         help="With --expect-workers, the address of this machine where they join; the "
-        "port is 5557 if left out. What goes over it is not encrypted, and whoever "
+        "port is 5557 if omitted. What goes over it is not encrypted, and whoever "
         "reaches it can join.",
     ),
 ]
@@ -80,7 +80,7 @@ Join: TypeAlias = Annotated[
         metavar="HOST[:PORT]",
         help="Instead of an endpoint: work for the load test that another machine "
         "leads there with --expect-workers, which says all else but --processes. If "
-        "left out, this machine loads or leads.",
+        "omitted, this machine loads or leads.",
     ),
 ]
 CsvFile: TypeAlias = Annotated[
@@ -114,7 +114,7 @@ def load_test(
     join_within: JoinWithin = "5m",
     join: Join = None,
     prompt_words: PromptWords = "100",
-    asked: Asked,
+    load: LoadOptions,
     csv: CsvFile = None,
     html: HtmlFile = None,
     png: PngFile = None,
@@ -129,16 +129,16 @@ def load_test(
     succeeded, the endpoint refuses or a worker was lost, and with 2 on
     """
     with refusing_misuse(_NAME):
-        _refuse_unheeded(typer_context, endpoint)
+        _check_heeded(typer_context, endpoint)
         if join is not None:
-            _work_for(join, processes=asked.processes, within=join_within)
+            _work_for(join, processes=load.processes, within=join_within)
             return
-        refuse_unwritable(
+        check_writable(
             {"--csv": csv, "--html": html, "--png": png, "--json-file": json_file}
         )
         if png is not None:
             check_ending(png)
-        settings = asked.settings(
+        settings = load.settings(
             endpoint or "",
             users=users,
             arrival_rate=arrival_rate,
@@ -202,16 +202,16 @@ def _announce(settings: LoadSettings) -> None:
         )
 
 
-def _refuse_unheeded(context: typer.Context, endpoint: str | None) -> None:
+def _check_heeded(context: typer.Context, endpoint: str | None) -> None:
     """
     Refuse what has no effect on a machine that leads, joins, or does all by itself.
 
     Raises:
         ValueError: If there is any of it, or no endpoint.
     """
-    given = {name for name in context.params if is_given(context, name)}
-    if "join" in given:
-        if unheeded := sorted(given - _OF_JOINING):
+    flags = {name for name in context.params if is_given(context, name)}
+    if "join" in flags:
+        if unheeded := sorted(flags - _OF_JOINING):
             names = ", ".join(_flag(context, name) for name in unheeded)
             raise ValueError(f"--join takes the leader's settings; leave out {names}")
     elif endpoint is None:
@@ -219,8 +219,8 @@ def _refuse_unheeded(context: typer.Context, endpoint: str | None) -> None:
             "name an endpoint to load, or with --join HOST[:PORT] the load test to "
             "work for"
         )
-    elif "expect_workers" not in given and (
-        unheeded := sorted(given & {"bind", "join_within"})
+    elif "expect_workers" not in flags and (
+        unheeded := sorted(flags & {"bind", "join_within"})
     ):
         names = ", ".join(_flag(context, name) for name in unheeded)
         raise ValueError(

@@ -19,10 +19,10 @@ from typing import Annotated, NoReturn, Self
 import typer
 
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, Fault
-from cdk_sagemaker_llm.local.aws import guard
-from cdk_sagemaker_llm.local.aws.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.aws.faults import KINDS
 from cdk_sagemaker_llm.local.aws.forwards import parse_forwards
+from cdk_sagemaker_llm.local.builds import guard
+from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 
 _DEFAULT_PORT = 4566
 _STANDARD_ERROR = 2
@@ -72,7 +72,7 @@ def local(
         float | None,
         typer.Option(
             help="How fast time passes: 1 for real time, 60 for a minute a second. "
-            "At most 86400. If left out, nothing takes any.",
+            "At most 86400. If omitted, nothing takes any.",
         ),
     ] = None,
     fault: Annotated[
@@ -80,7 +80,7 @@ def local(
         typer.Option(
             metavar="KIND[,NAME=VALUE...]",
             help=f"What goes wrong from the beginning: {', '.join(KINDS)}; such as "
-            "slow,seconds=2. If left out, nothing does.",
+            "slow,seconds=2. If omitted, nothing does.",
         ),
     ] = None,
     forward: Annotated[
@@ -88,7 +88,7 @@ def local(
         typer.Option(
             metavar="NAME=URL",
             help="Have a real model server on this machine answer for an endpoint or "
-            "an inference component, as a=http://127.0.0.1:8000. If left out, a "
+            "an inference component, as a=http://127.0.0.1:8000. If omitted, a "
             "stand-in answers.",
         ),
     ] = None,

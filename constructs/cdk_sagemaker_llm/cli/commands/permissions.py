@@ -14,7 +14,12 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from cdk_sagemaker_llm.cli.app.assembly import Assembly, read_app
-from cdk_sagemaker_llm.cli.app.roles import Allowed, Holder, condition_text, holders_in
+from cdk_sagemaker_llm.cli.app.roles import (
+    Holder,
+    Permission,
+    condition_text,
+    holders_in,
+)
 from cdk_sagemaker_llm.cli.app.template_shapes import MANIFEST, AssemblyError, read_json
 from cdk_sagemaker_llm.permissions import (
     METADATA,
@@ -52,7 +57,7 @@ def permissions(
         str | None,
         typer.Option(
             help="Print the policy that this role must have, by its name, ARN or place "
-            "in the app; left out, all roles."
+            "in the app; if omitted, all roles."
         ),
     ] = None,
     trust: Annotated[
@@ -90,8 +95,8 @@ def permissions(
 def _document(path: Path, holders: Sequence[Holder], role: str, *, trust: bool) -> str:
     policy = needed(path, holders, role)
     if policy is None:
-        known = ", ".join(holder.name or holder.place for holder in holders)
-        _end(f"the app has no role {role!r}" + (f"; it has {known}" if known else ""))
+        names = ", ".join(holder.name or holder.place for holder in holders)
+        _end(f"the app has no role {role!r}" + (f"; it has {names}" if names else ""))
     document = trusted(path, role) if trust else policy
     open_ = left_open(document)
     if open_:
@@ -124,7 +129,7 @@ def lines(holders: Sequence[Holder]) -> Iterator[str]:
         yield from _statement_lines(holder.allowed)
 
 
-def _statement_lines(allowed: Sequence[Allowed]) -> Iterator[str]:
+def _statement_lines(allowed: Sequence[Permission]) -> Iterator[str]:
     for one, group in groupby(allowed, key=_alike):
         policy, sid, effect, resources, condition, reason = one
         actions = ", ".join(each.action for each in group)
@@ -141,7 +146,7 @@ def _statement_lines(allowed: Sequence[Allowed]) -> Iterator[str]:
             yield f"    source: {reason.source}"
 
 
-def _alike(one: Allowed) -> tuple[Any, ...]:
+def _alike(one: Permission) -> tuple[Any, ...]:
     condition = condition_text(one.condition)
     return (one.policy, one.sid, one.effect, one.resources, condition, one.reason)
 
@@ -174,7 +179,7 @@ def _as_dict(holder: Holder) -> dict[str, Any]:
     }
 
 
-def _action_dict(one: Allowed) -> dict[str, Any]:
+def _action_dict(one: Permission) -> dict[str, Any]:
     reason = one.reason
     return {
         "policy": one.policy,
@@ -201,11 +206,13 @@ def needed(path: Path, holders: Sequence[Holder], role: str) -> dict[str, Any] |
 
         role: The role's name, ARN or place in the app.
     """
-    told = [each.get("policy") for each in _told(path) if _is(each.get("role"), role)]
+    entries = [
+        each.get("policy") for each in _entries_of(path) if _is(each.get("role"), role)
+    ]
     found = [one for one in holders if _names(one) & {role, role.rpartition("/")[2]}]
-    if not told and not found:
+    if not entries and not found:
         return None
-    statements = [each for document in told for each in statements_of(document)]
+    statements = [each for document in entries for each in statements_of(document)]
     for holder in found:
         statements += _statements(holder.allowed)
     return policy_document(_numbered(statements))
@@ -215,7 +222,7 @@ def trusted(path: Path, role: str) -> dict[str, Any]:
     """
     Return whom a role must trust.
     """
-    for each in _told(path):
+    for each in _entries_of(path):
         if _is(each.get("role"), role) and isinstance(each.get("trust"), dict):
             found: dict[str, Any] = each["trust"]
             return found
@@ -229,9 +236,9 @@ def left_open(document: Mapping[str, Any]) -> list[str]:
     return sorted(set(_OPEN.findall(json.dumps(document))))
 
 
-def _told(path: Path) -> Iterator[Mapping[str, Any]]:
+def _entries_of(path: Path) -> Iterator[Mapping[str, Any]]:
     """
-    Return what the constructs have said of roles that stay as they are.
+    Return what the constructs write of roles that are made elsewhere.
     """
     for file in sorted(path.rglob("*.metadata.json")) if path.is_dir() else ():
         yield from _entries(_read(file))
@@ -258,8 +265,8 @@ def _entries(metadata: object) -> Iterator[Mapping[str, Any]]:
                 yield entry["data"]
 
 
-def _is(told: object, role: str) -> bool:
-    return isinstance(told, str) and told in {role, role.rpartition("/")[2]}
+def _is(name: object, role: str) -> bool:
+    return isinstance(name, str) and name in {role, role.rpartition("/")[2]}
 
 
 def _names(holder: Holder) -> set[str]:
@@ -268,7 +275,7 @@ def _names(holder: Holder) -> set[str]:
     return {name for name in (holder.name, *places) if name}
 
 
-def _statements(allowed: Sequence[Allowed]) -> Iterator[dict[str, Any]]:
+def _statements(allowed: Sequence[Permission]) -> Iterator[dict[str, Any]]:
     """
     Put the actions of ours together as statements have them.
     """
@@ -293,13 +300,13 @@ def _numbered(statements: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """
     found: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
-    known = set()
+    seen = set()
     for statement in statements:
         sid = _NUMBER.sub("", str(statement.get("Sid", "")))
         key = json.dumps({**statement, "Sid": sid}, sort_keys=True)
-        if key in known:
+        if key in seen:
             continue
-        known.add(key)
+        seen.add(key)
         counts[sid] = counts.get(sid, 0) + 1
         number = counts[sid] if counts[sid] > 1 else ""
         found.append({**statement, **({"Sid": f"{sid}{number}"} if sid else {})})

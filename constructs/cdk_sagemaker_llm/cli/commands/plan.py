@@ -15,12 +15,19 @@ import typer
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import accelerated_type_names
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError, is_assembly
-from cdk_sagemaker_llm.cli.commands._options import AsJson, grouped, is_given
-from cdk_sagemaker_llm.cli.commands._prices import PriceError, PriceOptions
+from cdk_sagemaker_llm.cli.commands._options import (
+    AsJson,
+    PriceError,
+    PriceOptions,
+    grouped,
+    is_given,
+)
 from cdk_sagemaker_llm.cli.output.plans import (
     Choice,
+    app_facts,
     draw_memory,
     facts_of,
+    show_app,
     show_plan,
     show_ranking,
 )
@@ -57,7 +64,7 @@ def plan(
         typer.Argument(help="A model of the catalogue, a config.json, or cdk.out."),
     ],
     instance: Annotated[
-        str | None, typer.Option(help="The instance type; left out, all are ranked.")
+        str | None, typer.Option(help="The instance type; if omitted, all are ranked.")
     ] = None,
     serving: Annotated[
         str,
@@ -66,24 +73,26 @@ def plan(
     engine_version: Annotated[
         str | None,
         typer.Option(
-            help="The release of vLLM or SGLang; left out, that of the image."
+            help="The release of vLLM or SGLang; if omitted, that of the image."
         ),
     ] = None,
     context: Annotated[
-        int | None, typer.Option(help="Tokens of prompt and answer; left out, 4096.")
+        int | None, typer.Option(help="Tokens of prompt and answer; if omitted, 4096.")
     ] = None,
     weight_bits: Annotated[
         int | None,
-        typer.Option(help="Bits of a weight: 4, 8, 16 or 32; left out, as published."),
+        typer.Option(
+            help="Bits of a weight: 4, 8, 16 or 32; if omitted, as published."
+        ),
     ] = None,
     gguf_type: Annotated[
         str | None,
         typer.Option(
-            help="A GGUF file's type, as Q4_K_M; left out, its bits are not known."
+            help="A GGUF file's type, as Q4_K_M; if omitted, its bits are not known."
         ),
     ] = None,
     tensor_parallel_degree: Annotated[
-        int | None, typer.Option(help="If left out, the smallest that fits.")
+        int | None, typer.Option(help="If omitted, the smallest that fits.")
     ] = None,
     copies: Annotated[int, typer.Option(min=1, help="Copies that must run.")] = 1,
     prices: PriceOptions,
@@ -100,7 +109,7 @@ def plan(
     """
     try:
         if is_assembly(Path(model)):
-            _refuse_options(command)
+            _check_options(command)
             _plan_app(Path(model), as_json=as_json)
             return
         demand = _demand(serving, engine_version)
@@ -120,19 +129,19 @@ def plan(
         ]
         fitting = sorted((c for c in choices if c.plan.fits), key=Choice.rank)
         possible = any(choice.plan.may_fit for choice in choices)
-        shown = fitting if instance is None else choices
+        rows = fitting if instance is None else choices
         if plot is not None:
-            draw_memory([choice.plan for choice in shown], plot)
+            draw_memory([choice.plan for choice in rows], plot)
     except (ValueError, AssemblyError, PriceError, OSError) as fault:
         for line in str(fault).splitlines():
             typer.echo(f"sagemaker-llm plan: {line}", err=True)
         raise typer.Exit(MISUSE) from fault
     if as_json:
-        typer.echo(json.dumps([facts_of(choice) for choice in shown], indent=2))
+        typer.echo(json.dumps([facts_of(choice) for choice in rows], indent=2))
     elif instance is not None:
-        show_plan(shown[0])
+        show_plan(rows[0])
     else:
-        show_ranking(shown)
+        show_ranking(rows)
     fits = possible if instance is not None else bool(fitting)
     raise typer.Exit(FITS if fits else DOES_NOT_FIT)
 
@@ -141,7 +150,6 @@ def _plan_app(path: Path, *, as_json: bool) -> None:
     # Reading an app loads what judges containers, which a model's plan needs none of.
     from cdk_sagemaker_llm.cli.app.fleets import variant_plans  # noqa: PLC0415
     from cdk_sagemaker_llm.cli.app.hosting import App  # noqa: PLC0415
-    from cdk_sagemaker_llm.cli.output import fleets  # noqa: PLC0415
 
     app = App.read(path)
     variants = variant_plans(app)
@@ -152,23 +160,23 @@ def _plan_app(path: Path, *, as_json: bool) -> None:
             err=True,
         )
     if as_json:
-        typer.echo(json.dumps(fleets.facts(variants), indent=2))
+        typer.echo(json.dumps(app_facts(variants), indent=2))
     else:
-        fleets.show(variants)
+        show_app(variants)
 
 
-def _refuse_options(command: typer.Context) -> None:
+def _check_options(command: typer.Context) -> None:
     """
     Refuse what is said of one model, where a whole app is planned.
     """
-    given = [
+    flags = [
         f"--{name.replace('_', '-')}"
         for name in command.params
         if name not in ("model", "as_json") and is_given(command, name)
     ]
-    if given:
+    if flags:
         raise ValueError(
-            f"{', '.join(given)} cannot be given for a synthesised app, whose own "
+            f"{', '.join(flags)} cannot be given for a synthesised app, whose own "
             "templates say it; leave it out, or name a model instead"
         )
 
@@ -229,7 +237,7 @@ def _plans(
     architecture: ModelArchitecture,
     names: Sequence[str],
     demand: Demand,
-    **wanted: Any,  # noqa: ANN401 - what plan() takes by keyword
+    **options: Any,  # noqa: ANN401 - what plan() takes by keyword
 ) -> list[Plan]:
     return [
         plan_for(
@@ -238,7 +246,7 @@ def _plans(
             assumptions=demand.assumptions,
             engine=demand.engine,
             engine_version=demand.engine_version,
-            **wanted,
+            **options,
         )
         for name in names
     ]

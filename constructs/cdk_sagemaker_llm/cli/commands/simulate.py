@@ -13,31 +13,25 @@ from typing import Annotated
 
 import typer
 
-from cdk_sagemaker_llm.cli.app.playing import Told
+from cdk_sagemaker_llm.cli.app.playing import RunSettings
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
-from cdk_sagemaker_llm.cli.app.traffic import SHAPES, Wanted, whole_minute
+from cdk_sagemaker_llm.cli.app.traffic import SHAPES, TrafficSettings, whole_minute
 from cdk_sagemaker_llm.cli.commands._options import (
+    PriceError,
+    PriceOptions,
+    check_writable,
     grouped,
     moment,
     rate,
-    refuse_unwritable,
     seconds,
-    whole,
 )
-from cdk_sagemaker_llm.cli.commands._prices import PriceError, PriceOptions
-from cdk_sagemaker_llm.cli.commands._variations import Subject
+from cdk_sagemaker_llm.cli.commands._runs import ComparingOptions, ServingOptions
 from cdk_sagemaker_llm.cli.output import files
 from cdk_sagemaker_llm.cli.output.runs import Prices, Run
 from cdk_sagemaker_llm.pages.shell import check_ending
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
-from cdk_sagemaker_llm.simulation.scenario import Method
-from cdk_sagemaker_llm.simulation.service.measurement import (
-    Measurement,
-    read_service_times,
-)
 
 MISUSE = 2
-_METHODS: Mapping[str, Method] = {"requests": "requests", "aggregate": "aggregate"}
 # Which traffic heeds what; a file of requests and users heed none of these.
 _HEEDED: Mapping[str, tuple[str, ...]] = {
     "--rate": SHAPES,
@@ -65,34 +59,34 @@ class TrafficOptions:
     traffic: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(SHAPES)}, or a CSV file of requests; left out, spike."
+            help=f"{', '.join(SHAPES)}, or a CSV file of requests; if omitted, spike."
         ),
     ] = None
     rate: Annotated[
         str | None,
         typer.Option(
             help="Requests, as 20/min or 5/s: before and after a spike, at "
-            "first, or at the quietest hour; left out, it follows from the "
+            "first, or at the quietest hour; if omitted, it follows from the "
             "target of scaling."
         ),
     ] = None
     peak: Annotated[
         str | None,
         typer.Option(
-            help="Requests at most; left out, four times the rate or the target."
+            help="Requests at most; if omitted, four times the rate or the target."
         ),
     ] = None
     begin: Annotated[
         str | None,
         typer.Option(
-            help="When a spike or a ramp begins, as 10m; left out, after ten "
+            help="When a spike or a ramp begins, as 10m; if omitted, after ten "
             "minutes or a sixth of the duration."
         ),
     ] = None
     lasting: Annotated[
         str | None,
         typer.Option(
-            help="How long a spike lasts or a ramp takes; left out, a third or a"
+            help="How long a spike lasts or a ramp takes; if omitted, a third or a"
             " half of the duration."
         ),
     ] = None
@@ -102,11 +96,11 @@ class TrafficOptions:
     users: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Users who wait for each answer; left out, there is a rate."
+            min=1, help="Users who wait for each answer; if omitted, there is a rate."
         ),
     ] = None
     think: Annotated[
-        str | None, typer.Option(help="How long they think; left out, 20s.")
+        str | None, typer.Option(help="How long they think; if omitted, 20s.")
     ] = None
     prompt_tokens: Annotated[int, typer.Option(min=1, help="Tokens of a prompt.")] = 500
     answer_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer.")] = (
@@ -123,10 +117,10 @@ class TrafficOptions:
     ] = False
     busiest: Annotated[
         int | None,
-        typer.Option(min=0, max=23, help="The busiest hour of a day; left out, 14."),
+        typer.Option(min=0, max=23, help="The busiest hour of a day; if omitted, 14."),
     ] = None
     time_zone: Annotated[
-        str | None, typer.Option(help="Whose hours they are; left out, UTC.")
+        str | None, typer.Option(help="Whose hours they are; if omitted, UTC.")
     ] = None
     timeout: Annotated[
         str, typer.Option(help="How long a client waits for an answer.")
@@ -136,19 +130,19 @@ class TrafficOptions:
         str | None,
         typer.Option(
             help="When it begins, as 2026-03-02T08:00+01:00, for schedules and "
-            "days; left out, a Monday at midnight UTC."
+            "days; if omitted, a Monday at midnight UTC."
         ),
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="What chance follows.")] = 0
 
-    def wanted(self) -> Wanted:
+    def settings(self) -> TrafficSettings:
         """
-        Read what is asked of the traffic.
+        Read the settings of the traffic.
 
         Raises:
             ValueError: If something of it has no effect, or cannot be read.
         """
-        return Wanted(
+        return TrafficSettings(
             shape=self.traffic or "spike",
             rate=_rate("--rate", self.rate),
             peak=_rate("--peak", self.peak),
@@ -168,8 +162,8 @@ class TrafficOptions:
 
     def check(self) -> None:
         """
-        Refuse options of another traffic than the one that is asked for, and what would
-        begin after the end.
+        Check that every option belongs to this traffic, and that it begins before the
+        end.
 
         Raises:
             ValueError: If there are any; one line for each.
@@ -183,8 +177,8 @@ class TrafficOptions:
             "--busiest": self.busiest,
             "--time-zone": self.time_zone,
         }
-        given = {flag for flag, value in shaping.items() if value is not None}
-        faults = list(_faults(self.traffic, self.users, given))
+        flags = {flag for flag, value in shaping.items() if value is not None}
+        faults = list(_faults(self.traffic, self.users, flags))
         if faults:
             raise ValueError("\n".join(faults))
         if self.begin is None:
@@ -197,117 +191,52 @@ class TrafficOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ServingOptions:
-    """
-    How requests are served, and on what.
-    """
-
-    service_times: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A file of measured service times, one for each model; left "
-            "out, they are estimated from the accelerators' bandwidth and "
-            "arithmetic."
-        ),
-    ] = None
-    method: Annotated[
-        str | None,
-        typer.Option(help="requests or aggregate; left out, whichever suits the rate."),
-    ] = None
-    available: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="How many instances of a type can be had, as ml.g5.xlarge=2; "
-            "left out, as many as are asked for."
-        ),
-    ] = None
-
-    def measured(self) -> tuple[Measurement, ...]:
-        """
-        Read the measured service times.
-
-        Raises:
-            ValueError: If a file cannot be read.
-        """
-        return tuple(map(_measured, self.service_times or ()))
-
-    def way(self) -> Method | None:
-        """
-        Read how the run is computed; ``None`` for whichever suits.
-
-        Raises:
-            ValueError: If there is no such way.
-        """
-        if self.method is not None and self.method not in _METHODS:
-            raise ValueError(
-                f"--method must be requests or aggregate, got {self.method!r}"
-            )
-        return _METHODS[self.method] if self.method else None
-
-    def limits(self) -> dict[str, int]:
-        """
-        Read how many instances can be had, by type.
-
-        Raises:
-            ValueError: If one is written otherwise.
-        """
-        found = {}
-        for text in self.available or ():
-            name, sign, number = text.partition("=")
-            if not sign or not name.startswith("ml."):
-                raise ValueError(
-                    f"--available must be such as ml.g5.xlarge=2, got {text!r}"
-                )
-            found[name] = whole(f"--available {name}", number)
-        return found
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class TimeOptions:
     """
     How long things take.
     """
 
     instance_start: Annotated[
-        str | None, typer.Option(help="Until an instance runs, as 4m; left out, 201s.")
+        str | None,
+        typer.Option(help="Until an instance runs, as 4m; if omitted, 201s."),
     ] = None
     image_pull: Annotated[
         str | None,
         typer.Option(
-            help="Until an instance has the image; left out, 213s, and 333s on "
+            help="Until an instance has the image; if omitted, 213s, and 333s on "
             "an ml.g6.2xlarge."
         ),
     ] = None
     model_start: Annotated[
         str | None,
         typer.Option(
-            help="From the container's start until it serves; left out, "
+            help="From the container's start until it serves; if omitted, "
             "estimated from the model's bytes."
         ),
     ] = None
     drain: Annotated[
         str | None,
-        typer.Option(help="What a copy takes to finish and end; left out, 30s."),
+        typer.Option(help="What a copy takes to finish and end; if omitted, 30s."),
     ] = None
     release: Annotated[
         str | None,
         typer.Option(
-            help="How long an instance without copies is kept; left out, 12m."
+            help="How long an instance without copies is kept; if omitted, 12m."
         ),
     ] = None
     refusal: Annotated[
         str | None,
-        typer.Option(help="Until missing capacity is an error; left out, 31m."),
+        typer.Option(help="Until missing capacity is an error; if omitted, 31m."),
     ] = None
     metric_delay: Annotated[
         str | None,
         typer.Option(
-            help="How late metrics by the minute can be read; left out, 120s."
+            help="How late metrics by the minute can be read; if omitted, 120s."
         ),
     ] = None
     fast_metric_delay: Annotated[
         str | None,
-        typer.Option(help="The same of metrics in ten seconds; left out, 30s."),
+        typer.Option(help="The same of metrics in ten seconds; if omitted, 30s."),
     ] = None
 
     def times(self) -> dict[str, float]:
@@ -317,7 +246,7 @@ class TimeOptions:
         Raises:
             ValueError: If one is no time.
         """
-        given = {
+        written = {
             "provision": ("--instance-start", self.instance_start),
             "image_pull": ("--image-pull", self.image_pull),
             "model_start": ("--model-start", self.model_start),
@@ -327,7 +256,7 @@ class TimeOptions:
         }
         return {
             name: seconds(flag, text)
-            for name, (flag, text) in given.items()
+            for name, (flag, text) in written.items()
             if text is not None
         }
 
@@ -348,33 +277,6 @@ class TimeOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ComparingOptions:
-    """
-    Other settings, and what is set beside the app.
-    """
-
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            help="Another setting than the app's, as target=8, max=6, scale-out-"
-            "cooldown=30s; left out, the app's.",
-        ),
-    ] = None
-    compare: Annotated[
-        Path | None,
-        typer.Option(help="Another app, to set beside this one; left out, none."),
-    ] = None
-    compare_with: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The same app with other settings beside it, as target=8; "
-            "several go together; left out, none."
-        ),
-    ] = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class FileOptions:
     """
     The files that are written.
@@ -388,12 +290,12 @@ class FileOptions:
 
     def check(self) -> None:
         """
-        Refuse files that cannot be written.
+        Check that the files can be written.
 
         Raises:
             ValueError: If there are any.
         """
-        refuse_unwritable({"--png": self.png, "--html": self.html, "--csv": self.csv})
+        check_writable({"--png": self.png, "--html": self.html, "--csv": self.csv})
         if self.png is not None:
             check_ending(self.png)
 
@@ -402,13 +304,9 @@ class FileOptions:
         Write them.
         """
         if self.png is not None:
-            from cdk_sagemaker_llm.cli.output.picture import draw  # noqa: PLC0415 - matplotlib
-
-            draw(runs, self.png)
+            files.draw(runs, self.png)
         if self.html is not None:
-            from cdk_sagemaker_llm.cli.output.page import page_of  # noqa: PLC0415 - where it is asked for
-
-            self.html.write_text(page_of(runs, prices), encoding="utf-8")
+            self.html.write_text(files.page_of(runs, prices), encoding="utf-8")
         if self.csv is not None:
             self.csv.write_text(files.csv_of(runs), encoding="utf-8")
 
@@ -421,7 +319,7 @@ def simulate(
     ] = Path("cdk.out"),
     endpoint: Annotated[
         str | None,
-        typer.Option(help="Only endpoints with this in their name; left out, all."),
+        typer.Option(help="Only endpoints with this in their name; if omitted, all."),
     ] = None,
     traffic: Annotated[TrafficOptions, "Traffic"],
     serving: Annotated[ServingOptions, "Serving"],
@@ -440,11 +338,11 @@ def simulate(
     Exits with 2 on misuse.
     """
     try:
-        _require_numpy()
+        _check_numpy()
         traffic.check()
         output.check()
-        told = Told(
-            wanted=traffic.wanted(),
+        run_settings = RunSettings(
+            traffic=traffic.settings(),
             duration=seconds("--duration", traffic.duration),
             seed=traffic.seed,
             method=serving.way(),
@@ -460,14 +358,8 @@ def simulate(
             ),
         )
         prices = _prices(costs)
-        subject = Subject(
-            app,
-            endpoint,
-            comparing.setting or (),
-            comparing.compare,
-            comparing.compare_with or (),
-        )
-        runs = [subject.run(told), *subject.others(told)]
+        subject = comparing.subject(app, endpoint)
+        runs = [subject.run(run_settings), *subject.others(run_settings)]
         output.write(runs, prices)
     except (ValueError, AssemblyError, PriceError, OSError) as fault:
         for line in str(fault).splitlines():
@@ -489,22 +381,22 @@ def _show(runs: Sequence[Run], prices: Prices) -> None:
 
 
 def _faults(
-    traffic: str | None, users: int | None, given: Collection[str]
+    traffic: str | None, users: int | None, flags: Collection[str]
 ) -> Iterator[str]:
     shape = traffic or "spike"
     if users is not None and traffic is not None:
         yield f"--users come instead of a traffic, got --traffic {traffic} besides"
-    elif users is None and "--think" in given:
+    elif users is None and "--think" in flags:
         yield "--think is how long users think; say how many there are with --users"
     for flag, shapes in _HEEDED.items():
-        if flag in given and users is not None:
+        if flag in flags and users is not None:
             yield f"{flag} has no effect on --users; leave one of the two out"
-        elif flag in given and shape not in shapes:
+        elif flag in flags and shape not in shapes:
             known = ", ".join(shapes)
             yield f"{flag} has no effect on --traffic {shape}; it shapes {known}"
 
 
-def _require_numpy() -> None:
+def _check_numpy() -> None:
     if importlib.util.find_spec("numpy") is None:
         raise ValueError(
             "chance and curves need NumPy; install it with: "
@@ -525,13 +417,3 @@ def _rate(flag: str, text: str | None) -> float | None:
 
 def _span(flag: str, text: str | None) -> float | None:
     return None if text is None else seconds(flag, text)
-
-
-def _measured(path: Path) -> Measurement:
-    try:
-        return read_service_times(path)
-    except OSError as fault:
-        raise ValueError(
-            f"--service-times {path} cannot be read: {fault.strerror}; leave it out "
-            "to estimate them"
-        ) from fault

@@ -43,7 +43,7 @@ def stream(
     file: asking.PromptFile = None,
     chat: asking.AsChat = False,
     schema: asking.TheSchema = None,
-    asked: asking.Asked,
+    question: asking.QuestionOptions,
     as_json: asking.AsJsonLines = False,
 ) -> None:
     """
@@ -58,8 +58,8 @@ def stream(
     """
     with asking.ending("stream", as_json=as_json):
         text = asking.read_prompt(prompt, file)
-        options = asked.options()
-        with asked.connect(endpoint, schema) as client:
+        options = question.options()
+        with question.connect(endpoint, schema) as client:
             if chat:
                 tokens = client.stream_chat(text, **options)
             else:
@@ -67,7 +67,7 @@ def stream(
             if as_json:
                 _print_json(tokens)
             else:
-                _print(tokens, details=asked.details)
+                _print(tokens, details=question.details)
 
 
 def _print_json(tokens: Generator[Token]) -> None:

@@ -220,8 +220,8 @@ def legend() -> str:
     """
     Say what the shades mean.
     """
-    told = [f"{style or 'plain'} from {least:g} on" for least, style in _SHADES[:-1]]
-    return f"probability: {', '.join(told)}, {_SHADES[-1][1]} below"
+    words = [f"{style or 'plain'} from {least:g} on" for least, style in _SHADES[:-1]]
+    return f"probability: {', '.join(words)}, {_SHADES[-1][1]} below"
 
 
 def answer_facts(
@@ -282,9 +282,9 @@ def explain(error: LlmError) -> str:
     """
     Say in a line what went wrong and what to do.
     """
-    told = " ".join(error.message.split())
+    words = " ".join(error.message.split())
     remedy = in_our_words(error.remedy)
-    return harmless(f"{told.rstrip('.')}; {remedy}" if remedy else told)
+    return harmless(f"{words.rstrip('.')}; {remedy}" if remedy else words)
 
 
 def in_our_words(text: str) -> str:

@@ -1,24 +1,30 @@
 """
-Plans of a model: tables, a bar of each accelerator's memory, a picture, and JSON.
+Plans of a model and of an app: tables, a bar of each accelerator's memory, a picture,
+and JSON.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from cdk_sagemaker_llm.fit.outcomes import Outcome
+from cdk_sagemaker_llm.fit.packing import Fleet, Packing, fewest_instances
+from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.fit.setting import GIB
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from cdk_sagemaker_llm.cli.app.fleets import VariantPlan
 
 
 _BAR_CELLS = 48
@@ -205,21 +211,21 @@ def memory_figure(plans: Sequence[Plan]) -> Figure:
             "--plot needs matplotlib; install it with: "
             "pip install 'cdk-sagemaker-llm[plot]'"
         ) from fault
-    shown = plans[:_MOST_BARS]
-    if not shown:
+    rows = plans[:_MOST_BARS]
+    if not rows:
         raise ValueError("there is nothing to draw: no instance type fits")
-    figure = Figure(figsize=(9, 1.5 + 0.45 * len(shown)), layout="constrained")
+    figure = Figure(figsize=(9, 1.5 + 0.45 * len(rows)), layout="constrained")
     axes = figure.subplots()
     labels = [
         f"{plan.instance_type.name} (degree {plan.tensor_parallel_degree})"
-        for plan in shown
+        for plan in rows
     ]
-    begun = [0.0] * len(shown)
-    for name in shown[0].terms.items():
-        sizes = [plan.terms.items()[name] / GIB for plan in shown]
+    begun = [0.0] * len(rows)
+    for name in rows[0].terms.items():
+        sizes = [plan.terms.items()[name] / GIB for plan in rows]
         axes.barh(labels, sizes, left=begun, label=name.replace("_", " "))
         begun = [left + size for left, size in zip(begun, sizes, strict=True)]
-    for index, plan in enumerate(shown):
+    for index, plan in enumerate(rows):
         edge = plan.capacity / GIB
         axes.plot([edge, edge], [index - 0.45, index + 0.45], color="black")
         least, most = plan.best.terms.total / GIB, plan.terms.total / GIB
@@ -278,3 +284,120 @@ def _outcome(outcome: Outcome) -> Mapping[str, Any]:
         "concurrent_sequences": outcome.sequences,
         "bytes_per_accelerator": outcome.terms.items(),
     }
+
+
+def show_app(variants: Sequence[VariantPlan]) -> None:
+    """
+    Print what each endpoint takes, where its copies go, and the quotas of all.
+    """
+    from cdk_sagemaker_llm.cli.app.fleets import quotas  # noqa: PLC0415 - a model's plan reads no app
+
+    if not variants:
+        typer.echo("the app defines no endpoint")
+        return
+    for variant in variants:
+        typer.echo(
+            f"{variant.endpoint} ({variant.variant}): {variant.instances} x "
+            f"{variant.instance_type}, at most {variant.most_instances}"
+        )
+        for line in _lines(variant):
+            typer.echo(f"  {line}")
+        for other in variant.fallbacks:
+            typer.echo(f"  without capacity: {other.instances} x {other.instance_type}")
+            for line in _lines(other):
+                typer.echo(f"    {line}")
+    typer.echo("\nservice quotas, for all instances that may run")
+    for name, count in quotas(variants).items():
+        typer.echo(f"  {name}: {count}")
+
+
+def app_facts(variants: Sequence[VariantPlan]) -> dict[str, Any]:
+    """
+    Return the same for JSON.
+    """
+    from cdk_sagemaker_llm.cli.app.fleets import quotas  # noqa: PLC0415 - as above
+
+    return {
+        "endpoints": [_variant_facts(variant) for variant in variants],
+        "quotas": quotas(variants),
+    }
+
+
+def _variant_facts(variant: VariantPlan) -> dict[str, Any]:
+    packing = variant.fleet and variant.fleet.pack()
+    fewest = packing and _fewest(variant, packing)
+    return {
+        "endpoint": variant.endpoint,
+        "variant": variant.variant,
+        "instance_type": variant.instance_type,
+        "instances": variant.instances,
+        "most_instances": variant.most_instances,
+        "accelerators_used": variant.accelerators_used,
+        "accelerators_free": _free(variant.fleet),
+        "copies": variant.copies,
+        "placement": packing and packing.instances,
+        "left_over": packing and packing.left_over,
+        "reasons": packing and packing.reasons,
+        "fewest_instances": fewest and len(fewest.instances),
+        "quota": variant.quota,
+        **_fallback_facts(variant),
+    }
+
+
+def _fallback_facts(variant: VariantPlan) -> dict[str, Any]:
+    others = [_variant_facts(other) for other in variant.fallbacks]
+    return {"fallbacks": others} if others else {}
+
+
+def _lines(variant: VariantPlan) -> Iterator[str]:
+    fleet = variant.fleet
+    models = variant.components if fleet is None else fleet.models
+    used, free = _known(variant.accelerators_used), _known(_free(fleet))
+    yield f"accelerators: {used} used, {free} free"
+    for name, copies in variant.copies.items():
+        yield f"{copies} x {name}: {_each(models.get(name))} each"
+    if fleet is not None:
+        yield from _places(variant, fleet.pack())
+
+
+def _places(variant: VariantPlan, packing: Packing) -> Iterator[str]:
+    yield from packing.explain().splitlines()
+    yield from packing.reasons
+    if not packing.is_complete and not packing.is_impossible:
+        yield "not decided: all copies may have a place in a packing that was not found"
+    fewest = _fewest(variant, packing)
+    if fewest is not None:
+        count = len(fewest.instances)
+        proven = "" if fewest.is_fewest else f"{fewest.at_least} to "
+        yield f"fewest instances for all copies: {proven}{count}"
+
+
+def _fewest(variant: VariantPlan, packing: Packing) -> Packing | None:
+    """
+    Find how few instances hold all copies, where there may be more than at the start.
+    """
+    may_grow = variant.most_instances > variant.instances
+    if variant.filled_by is not None or not may_grow:
+        return None
+    try:
+        return fewest_instances(packing.needs, packing.capacity)
+    except ValueError:
+        # A copy that is larger than an instance is among the packing's reasons.
+        return None
+
+
+def _free(fleet: Fleet | None) -> int | None:
+    return None if fleet is None else fleet.accelerators - fleet.accelerators_used
+
+
+def _known(value: int | None) -> str:
+    return "unknown" if value is None else str(value)
+
+
+def _each(needs: ResourceRequirements | None) -> str:
+    if needs is None:
+        return "a whole instance"
+    return (
+        f"{needs.accelerators or 0} accelerators, {needs.cpus or 0:g} CPU cores, "
+        f"{needs.memory_mib:,} MiB"
+    )

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.cli.app.playing import Played
+from cdk_sagemaker_llm.cli.app.playing import VariantResult
 from cdk_sagemaker_llm.simulation.outcome import SHARES, Series
 from cdk_sagemaker_llm.simulation.report import Section, report
 from cdk_sagemaker_llm.simulation.report.moments import mean_latency, worst_minute
@@ -33,13 +33,13 @@ class Run:
     Args:
         name: What tells it from another run.
 
-        played: What came of each variant.
+        results: What came of each variant.
 
         left_out: What of the app was not simulated.
     """
 
     name: str
-    played: Sequence[Played]
+    results: Sequence[VariantResult]
     left_out: Sequence[str] = ()
 
 
@@ -122,40 +122,40 @@ class Event:
     why: str
 
 
-def rows_of(played: Played, model: str, most: int = _MOST_ROWS) -> list[Row]:
+def rows_of(result: VariantResult, model: str, most: int = _MOST_ROWS) -> list[Row]:
     """
     Return a model's minutes, put together so that there are not too many.
     """
-    series = played.outcome.workloads[model]
+    series = result.outcome.workloads[model]
     minutes = len(series.arrived)
     step = next((s for s in _STEPS if minutes <= s * most), _STEPS[-1])
-    instances = instances_of(played)
+    instances = instances_of(result)
     return [
         _row(series, instances, begin, min(begin + step, minutes))
         for begin in range(0, minutes, step)
     ]
 
 
-def instances_of(played: Played) -> list[float]:
+def instances_of(result: VariantResult) -> list[float]:
     """
     Return how many instances run at the end of each minute.
     """
-    kinds = list(played.outcome.instances.values())
+    kinds = list(result.outcome.instances.values())
     return [sum(each) for each in zip(*kinds, strict=True)]
 
 
-def start_of(played: Played) -> str:
+def start_of(result: VariantResult) -> str:
     """
     Say which moment all times count from.
     """
-    return f"0:00:00 is {played.outcome.start:%A, %Y-%m-%d %H:%M %Z}"
+    return f"0:00:00 is {result.outcome.start:%A, %Y-%m-%d %H:%M %Z}"
 
 
 def all_costs(run: Run, prices: Prices) -> float | None:
     """
     Return US dollars for a whole run; ``None`` where a price is not known.
     """
-    found = [cost_of(played, prices) for played in run.played]
+    found = [cost_of(result, prices) for result in run.results]
     known = [each for each in found if each is not None]
     return sum(known) if len(known) == len(found) else None
 
@@ -170,17 +170,17 @@ def lost(series: Series) -> list[float]:
     ]
 
 
-def events_of(played: Played) -> list[Event]:
+def events_of(result: VariantResult) -> list[Event]:
     """
     Return what happened, in order; what happened at once is one line.
     """
-    begin = played.outcome.start.timestamp()
+    begin = result.outcome.start.timestamp()
     found = [
         Event(one.time - begin, one.what, one.before, one.after, one.why)
-        for one in played.outcome.steps
+        for one in result.outcome.steps
         if one.time > begin
     ]
-    for name, activities in played.outcome.activities.items():
+    for name, activities in result.outcome.activities.items():
         found += [
             Event(
                 one.time - begin,
@@ -212,18 +212,18 @@ def _together(events: Sequence[Event]) -> Iterator[Event]:
     yield from waiting.values()
 
 
-def sections_of(played: Played) -> list[Section]:
+def sections_of(result: VariantResult) -> list[Section]:
     """
     Return the report of a run.
     """
-    return report(played.scenario, played.outcome, played.notes)
+    return report(result.scenario, result.outcome, result.notes)
 
 
-def figures_of(played: Played, model: str) -> dict[str, float | None]:
+def figures_of(result: VariantResult, model: str) -> dict[str, float | None]:
     """
     Return the numbers that a run of a model comes to.
     """
-    series = played.outcome.workloads[model]
+    series = result.outcome.workloads[model]
     totals = series.totals
     worst = worst_minute(series)
     return {
@@ -262,22 +262,22 @@ def shown_figure(name: str, value: float | None) -> str:
     return f"{value:,.2f}" if name.endswith(", s") else f"{value:,.0f}"
 
 
-def is_estimated(played: Played, model: str) -> bool:
+def is_estimated(result: VariantResult, model: str) -> bool:
     """
     Whether nobody has measured what a model takes for requests.
     """
     return next(
         workload.service.is_estimate
-        for workload in played.scenario.workloads
+        for workload in result.scenario.workloads
         if workload.name == model
     )
 
 
-def cost_of(played: Played, prices: Prices) -> float | None:
+def cost_of(result: VariantResult, prices: Prices) -> float | None:
     """
     Return US dollars for all instance hours; ``None`` where a price is not known.
     """
-    hours = played.outcome.instance_hours
+    hours = result.outcome.instance_hours
     if any(kind not in prices for kind in hours):
         return None
     return sum(spent * prices[kind] for kind, spent in hours.items())
@@ -326,7 +326,7 @@ def side_by_side(runs: Sequence[Run], prices: Prices) -> Iterator[Comparison]:
 
     Another app has other names for the same, so that places tell what is compared.
     """
-    for group in itertools.zip_longest(*(run.played for run in runs)):
+    for group in itertools.zip_longest(*(run.results for run in runs)):
         names = [list(one.outcome.workloads) if one else [] for one in group]
         for models in itertools.zip_longest(*names, fillvalue=""):
             yield _comparison(
@@ -349,7 +349,7 @@ def side_by_side(runs: Sequence[Run], prices: Prices) -> Iterator[Comparison]:
 
 
 def _comparison(
-    group: Sequence[Played | None],
+    group: Sequence[VariantResult | None],
     models: tuple[str, ...],
     columns: Sequence[Mapping[str, str]],
 ) -> Comparison:
@@ -370,23 +370,25 @@ def shares(models: Collection[str]) -> bool:
     return len(models) > 1
 
 
-def figures(played: Played, model: str, prices: Prices) -> Iterator[tuple[str, str]]:
+def figures(
+    result: VariantResult, model: str, prices: Prices
+) -> Iterator[tuple[str, str]]:
     """
     Return the numbers of a model as they are shown, with instances and money where
     they are the model's alone.
     """
-    for name, value in figures_of(played, model).items():
+    for name, value in figures_of(result, model).items():
         yield name, shown_figure(name, value)
-    if not shares(played.outcome.workloads):
-        yield from costs(played, prices)
+    if not shares(result.outcome.workloads):
+        yield from costs(result, prices)
 
 
-def costs(played: Played, prices: Prices) -> Iterator[tuple[str, str]]:
+def costs(result: VariantResult, prices: Prices) -> Iterator[tuple[str, str]]:
     """
     Return instance hours and money of a variant as they are shown.
     """
-    for kind, hours in played.outcome.instance_hours.items():
+    for kind, hours in result.outcome.instance_hours.items():
         yield f"instance hours, {kind}", f"{hours:.2f}"
     if prices:
-        cost = cost_of(played, prices)
+        cost = cost_of(result, prices)
         yield "US dollars", "price not known" if cost is None else f"{cost:,.2f}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from cdk_sagemaker_llm.cli.app.playing import Played
+from cdk_sagemaker_llm.cli.app.playing import VariantResult
 from cdk_sagemaker_llm.cli.output.plans import plain_console
 from cdk_sagemaker_llm.cli.output.runs import (
     ALL_MODELS,
@@ -50,8 +50,8 @@ def show(run: Run, prices: Prices) -> None:
     Print one run.
     """
     console = plain_console()
-    for played in run.played:
-        _show_variant(console, played, prices)
+    for result in run.results:
+        _show_variant(console, result, prices)
     _show_costs(console, run, prices)
     _show_left_out(console, run)
 
@@ -66,39 +66,39 @@ def show_compared(runs: Sequence[Run], prices: Prices) -> None:
         console.print(_compared(one, runs))
         console.print()
     for run in runs:
-        for played in run.played:
+        for result in run.results:
             console.print(f"\n{run.name}", style="bold", highlight=False)
-            for model in played.outcome.workloads:
-                _estimate(console, played, model)
-                _curves(console, played, model)
-            _report(console, played)
+            for model in result.outcome.workloads:
+                _estimate(console, result, model)
+                _curves(console, result, model)
+            _report(console, result)
         _show_left_out(console, run)
 
 
-def _show_variant(console: Console, played: Played, prices: Prices) -> None:
-    _title(console, played)
-    for model, words in played.traffic.items():
+def _show_variant(console: Console, result: VariantResult, prices: Prices) -> None:
+    _title(console, result)
+    for model, words in result.traffic.items():
         console.print(f"traffic of {model}: {words}", highlight=False)
-        _estimate(console, played, model)
-        console.print(_by_time(rows_of(played, model)))
-        _curves(console, played, model)
-        console.print(_totals(figures(played, model, prices)))
+        _estimate(console, result, model)
+        console.print(_by_time(rows_of(result, model)))
+        _curves(console, result, model)
+        console.print(_totals(figures(result, model, prices)))
         console.print()
-    if shares(played.outcome.workloads):
+    if shares(result.outcome.workloads):
         console.print(ALL_MODELS, style="bold", highlight=False)
-        console.print(_totals(costs(played, prices)))
+        console.print(_totals(costs(result, prices)))
         console.print()
-    _log(console, played)
-    _report(console, played)
+    _log(console, result)
+    _report(console, result)
 
 
-def _estimate(console: Console, played: Played, model: str) -> None:
-    if is_estimated(played, model):
+def _estimate(console: Console, result: VariantResult, model: str) -> None:
+    if is_estimated(result, model):
         console.print(_ESTIMATED, highlight=False)
 
 
-def _title(console: Console, played: Played) -> None:
-    hosted = played.hosted
+def _title(console: Console, result: VariantResult) -> None:
+    hosted = result.hosted
     kinds = " or ".join(pool.instance_type for pool in hosted.pools)
     console.print(
         f"{hosted.endpoint} ({hosted.variant}): {hosted.instances} x {kinds}, "
@@ -106,7 +106,7 @@ def _title(console: Console, played: Played) -> None:
         style="bold",
         highlight=False,
     )
-    console.print(start_of(played), highlight=False)
+    console.print(start_of(result), highlight=False)
 
 
 def _by_time(rows: Sequence[Row]) -> Table:
@@ -118,13 +118,13 @@ def _by_time(rows: Sequence[Row]) -> Table:
     return table
 
 
-def _curves(console: Console, played: Played, model: str) -> None:
-    series = played.outcome.workloads[model]
+def _curves(console: Console, result: VariantResult, model: str) -> None:
+    series = result.outcome.workloads[model]
     latencies = [value or 0.0 for value in series.latency_p95]
     for name, numbers in (
         ("requests/min", series.arrived),
         ("copies", series.copies),
-        ("instances", instances_of(played)),
+        ("instances", instances_of(result)),
         ("in line", series.waiting),
         ("p95 s", latencies),
         ("lost", lost(series)),
@@ -159,11 +159,11 @@ def _totals(numbers: Iterable[tuple[str, str]]) -> Table:
 
 
 def _show_costs(console: Console, run: Run, prices: Prices) -> None:
-    if prices and len(run.played) > 1:
+    if prices and len(run.results) > 1:
         cost = all_costs(run, prices)
-        shown = "price not known" if cost is None else f"{cost:,.2f}"
+        cost_text = "price not known" if cost is None else f"{cost:,.2f}"
         console.print(
-            f"US dollars of all endpoints and variants: {shown}", highlight=False
+            f"US dollars of all endpoints and variants: {cost_text}", highlight=False
         )
 
 
@@ -178,8 +178,8 @@ def _compared(one: Comparison, runs: Sequence[Run]) -> Table:
     return table
 
 
-def _log(console: Console, played: Played) -> None:
-    found = events_of(played)
+def _log(console: Console, result: VariantResult) -> None:
+    found = events_of(result)
     events = list(_told_once(found))
     if not events:
         return
@@ -206,18 +206,18 @@ def _told_once(events: Sequence[Event]) -> Iterator[Event]:
     """
     Leave out what was not done for a reason that was told before.
     """
-    told = set()
+    reasons = set()
     for event in events:
         key = (event.what, event.why)
         if event.what.startswith(NOT_SCALED):
-            if key in told:
+            if key in reasons:
                 continue
-            told.add(key)
+            reasons.add(key)
         yield event
 
 
-def _report(console: Console, played: Played) -> None:
-    for section in sections_of(played):
+def _report(console: Console, result: VariantResult) -> None:
+    for section in sections_of(result):
         console.print(section.title, style="bold", highlight=False)
         for sentence in section.sentences:
             console.print(f"  - {sentence}", highlight=False, markup=False)

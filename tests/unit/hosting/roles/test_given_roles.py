@@ -24,7 +24,7 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.permissions import METADATA
 from tests.conftest import ACCOUNT, REGION
-from tests.unit.cli.test_permissions import run
+from tests.unit.cli.commands.test_permissions import run
 from tests.unit.hosting.written import codes_of, warnings_of, written
 
 SAGEMAKER = iam.ServicePrincipal("sagemaker.amazonaws.com")

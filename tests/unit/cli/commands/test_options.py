@@ -1,0 +1,256 @@
+"""
+Options that commands share: rates, times and settings as they are written, and prices
+out of a file or the AWS Price List.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from cdk_sagemaker_llm.cli.commands._options import (
+    PriceError,
+    moment,
+    named_numbers,
+    positive,
+    rate,
+    read_prices,
+    seconds,
+    whole,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("20/min", 20 / 60),
+        ("20/m", 20 / 60),
+        ("5/s", 5.0),
+        ("0.5 / sec", 0.5),
+        ("3600/h", 1.0),
+        ("0/min", 0.0),
+    ],
+)
+def test_a_rate_has_its_unit(text: str, found: float) -> None:
+    """
+    By the second, the minute or the hour.
+    """
+    assert rate("--rate", text) == pytest.approx(found)
+
+
+@pytest.mark.parametrize("text", ["20", "20/day", "-1/s", "many/s", ""])
+def test_fails_if_a_rate_is_none(text: str) -> None:
+    """
+    And says what to write.
+    """
+    with pytest.raises(ValueError, match=r"--rate must be a rate such as 20/min"):
+        rate("--rate", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("90s", 90),
+        ("4m", 240),
+        ("1h30m", 5400),
+        ("1d 2h", 93600),
+        ("0s", 0),
+        ("1.5m", 90),
+    ],
+)
+def test_a_time_has_its_unit(text: str, found: float) -> None:
+    """
+    Days, hours, minutes and seconds, in this order.
+    """
+    assert seconds("--duration", text) == found
+
+
+@pytest.mark.parametrize("text", ["90", "", "5m4h", "-5m", "5 minutes"])
+def test_fails_if_a_time_is_none(text: str) -> None:
+    """
+    And says what to write.
+    """
+    with pytest.raises(ValueError, match="--duration must be a time with its unit"):
+        seconds("--duration", text)
+
+
+def test_a_moment_without_a_zone_is_utc() -> None:
+    """
+    Otherwise it is in its own.
+    """
+    assert moment("--start", "2026-01-05T08:00") == datetime(2026, 1, 5, 8, tzinfo=UTC)
+    assert moment("--start", "2026-01-05T08:00+01:00").hour == 8
+    with pytest.raises(ValueError, match="--start must be a moment such as"):
+        moment("--start", "noon")
+
+
+def test_settings_have_names_that_are_known() -> None:
+    """
+    A name that is not known is told with those that are.
+    """
+    known = {"target": "8", "max": "6"}
+
+    assert named_numbers("--set", ["max=3"], known) == {"max": "3"}
+    for wrong in ("maximum=3", "max", ""):
+        with pytest.raises(ValueError, match="--set must be one of target=8, max=6"):
+            named_numbers("--set", [wrong], known)
+
+
+def test_numbers_stay_in_their_range() -> None:
+    """
+    Both sides of each bound.
+    """
+    assert whole("--set max", "1", 1) == 1
+    assert positive("--set target", "0.1") == 0.1
+    for text in ("0", "1.5", "x"):
+        with pytest.raises(ValueError, match="whole number of at least 1"):
+            whole("--set max", text, 1)
+    for text in ("0", "inf", "nan", "x"):
+        with pytest.raises(ValueError, match="a number above 0"):
+            positive("--set target", text)
+
+
+class PriceList:
+    """
+    Stands in for boto3's client, and keeps what it is asked.
+    """
+
+    def __init__(self) -> None:
+        self.asked: dict[str, Any] = {}
+
+    def client(self, service: str, *, region_name: str) -> PriceList:
+        """
+        Be the client of a service.
+        """
+        self.asked.update(service=service, region=region_name)
+        return self
+
+    def get_paginator(self, operation: str) -> PriceList:
+        """
+        Be the pages of an operation.
+        """
+        self.asked.update(operation=operation)
+        return self
+
+    def paginate(self, **arguments: object) -> list[dict[str, list[str]]]:
+        """
+        Return an hourly price, and what is none: storage, another unit, no name.
+        """
+        self.asked.update(arguments)
+        return [
+            {"PriceList": [product("ml.g5.xlarge", ("Hrs", "1.41"), ("GB", "0.1"))]},
+            {
+                "PriceList": [
+                    product("", ("Hrs", "7")),
+                    product("ml.new", reserved=True),
+                ]
+            },
+        ]
+
+
+def product(name: str, *prices: tuple[str, str], reserved: bool = False) -> str:
+    """
+    Write a product as the Price List does.
+    """
+    attributes = f'{{"instanceName": "{name}"}}' if name else "{}"
+    dimensions = ", ".join(
+        f'"{unit}": {{"unit": "{unit}", "pricePerUnit": {{"USD": "{price}"}}}}'
+        for unit, price in prices
+    )
+    terms = "Reserved" if reserved else "OnDemand"
+    return (
+        f'{{"product": {{"attributes": {attributes}}}, "terms": {{"{terms}": '
+        f'{{"A": {{"priceDimensions": {{{dimensions}}}}}}}}}}}'
+    )
+
+
+def test_the_price_list_is_asked_for_hosting_in_a_region(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    Where it is served, for the region that is asked for; by the hour alone counts.
+    """
+    prices = PriceList()
+    monkeypatch.setattr(boto3, "client", prices.client)
+
+    assert read_prices("aws", "eu-west-1") == {"ml.g5.xlarge": 1.41}
+    assert prices.asked == {
+        "service": "pricing",
+        "region": "us-east-1",
+        "operation": "get_products",
+        "ServiceCode": "AmazonSageMaker",
+        "Filters": [
+            {"Type": "TERM_MATCH", "Field": "regionCode", "Value": "eu-west-1"},
+            {"Type": "TERM_MATCH", "Field": "productFamily", "Value": "ML Instance"},
+        ],
+    }
+
+
+def test_a_file_has_prices_by_instance_type(tmp_path: Path) -> None:
+    """
+    Whole numbers too.
+    """
+    file = tmp_path / "prices.json"
+    file.write_text('{"ml.g5.xlarge": 1.41, "ml.p4d.24xlarge": 30}')
+
+    assert read_prices(str(file), "eu-west-1") == {
+        "ml.g5.xlarge": 1.41,
+        "ml.p4d.24xlarge": 30.0,
+    }
+
+
+@pytest.mark.parametrize(
+    "content", ["[1]", "{", '{"ml.g5.xlarge": "cheap"}', '{"ml.g5.xlarge": null}']
+)
+def test_fails_if_a_file_holds_no_prices(tmp_path: Path, content: str) -> None:
+    """
+    With what it must be, and which file it is.
+    """
+    file = tmp_path / "prices.json"
+    file.write_text(content)
+
+    with pytest.raises(PriceError) as raised:
+        read_prices(str(file), "us-east-1")
+
+    assert str(raised.value).startswith(
+        '--prices must be a JSON file such as {"ml.g5.xlarge": 1.41}, or aws; '
+        f"{file}: "
+    )
+
+
+@pytest.mark.parametrize(
+    ("price", "got"),
+    [
+        ("-0.01", "-0.01"),
+        ("NaN", "nan"),
+        ("Infinity", "inf"),
+        ("-Infinity", "-inf"),
+    ],
+)
+def test_fails_for_what_is_no_price(tmp_path: Path, price: str, got: str) -> None:
+    """
+    The type is named, and the value got.
+    """
+    file = tmp_path / "prices.json"
+    file.write_text(f'{{"ml.g5.xlarge": {price}}}')
+
+    with pytest.raises(PriceError) as caught:
+        read_prices(str(file), "eu-west-1")
+
+    assert str(caught.value).endswith(
+        f"the price of ml.g5.xlarge must be a number of dollars, 0 or more, got {got}"
+    )
+
+
+def test_what_is_free_has_a_price(tmp_path: Path) -> None:
+    """
+    Credits and contracts: nothing is a price, too.
+    """
+    file = tmp_path / "prices.json"
+    file.write_text('{"ml.g5.xlarge": 0, "ml.g6.xlarge": 1}')
+
+    assert read_prices(str(file), "") == {"ml.g5.xlarge": 0.0, "ml.g6.xlarge": 1.0}

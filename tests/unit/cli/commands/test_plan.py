@@ -1,0 +1,440 @@
+"""
+The command that says where a model fits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import App, Stack
+
+from cdk_sagemaker_llm import (
+    CustomContainer,
+    InferenceComponentEndpoint,
+    InstanceType,
+    ResourceRequirements,
+)
+
+ROOT = Path(__file__).parents[4]
+MISTRAL = "mistralai/Mistral-7B-v0.1"
+LLAMA_13B = "meta-llama/Llama-2-13b-hf"
+IMAGE = "111111111111.dkr.ecr.us-east-1.amazonaws.com/model:1"
+
+
+def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """
+    Run the installed command as a user does.
+    """
+    command = [Path(sys.executable).with_name("sagemaker-llm"), "plan", *arguments]
+    return subprocess.run(
+        list(map(str, command)),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def run_json(*arguments: str | Path, **environment: str) -> Any:  # noqa: ANN401 - JSON
+    """
+    Run the command and read what it prints.
+    """
+    return json.loads(run(*arguments, "--json", **environment).stdout)
+
+
+def test_instance_types_are_ranked_by_accelerators_used() -> None:
+    """
+    One A10G is enough for 7B in 16 bits; what takes more comes after.
+    """
+    answer = run_json(MISTRAL)
+    used = [choice["accelerators"] for choice in answer]
+
+    assert answer[0]["accelerators"] == 1
+    assert used == sorted(used)
+    assert all(choice["fits"] for choice in answer)
+
+
+def test_prices_decide_between_equals(tmp_path: Path) -> None:
+    """
+    Of two types that take one accelerator, the cheaper is first.
+    """
+    prices = tmp_path / "prices.json"
+    prices.write_text(json.dumps({"ml.g6e.xlarge": 2.0, "ml.g5.xlarge": 3.0}))
+
+    answer = run_json(MISTRAL, "--prices", prices, "--copies", "2")
+
+    assert [choice["instance_type"] for choice in answer[:2]] == [
+        "ml.g6e.xlarge",
+        "ml.g5.xlarge",
+    ]
+    assert answer[0]["usd_per_hour"] == 4.0
+
+
+def test_one_type_is_explained_with_a_bar() -> None:
+    """
+    The arithmetic, and what nine copies of 13B take.
+    """
+    done = run(LLAMA_13B, "--instance", "ml.p4d.24xlarge", "--copies", "9")
+
+    assert done.returncode == 0
+    assert "weights                      24.24     24.29     24.39" in done.stdout
+    assert "[WWWWWWWWWWWWWWWWWWWWWWWWWWWWW" in done.stdout
+    assert "9 copies: 2 instances, 9 accelerators" in done.stdout
+
+
+def test_what_does_not_fit_ends_with_1() -> None:
+    """
+    With the term that decides.
+    """
+    done = run(LLAMA_13B, "--instance", "ml.g5.2xlarge")
+
+    assert done.returncode == 1
+    assert "does not load" in done.stdout
+    assert "limit: weights" in done.stdout
+
+
+def test_the_range_is_printed_for_machines_too() -> None:
+    """
+    Three cases, of which the cautious one is what is promised.
+    """
+    (answer,) = run_json(LLAMA_13B, "--instance", "ml.p4d.24xlarge")
+    cases = answer["range"]
+    tokens = [cases[name]["kv_cache_tokens"] for name in ("best", "expected")]
+
+    assert (answer["engine"], answer["engine_version"]) == ("vllm", "0.30.0")
+    assert list(cases) == ["best", "expected", "cautious"]
+    assert tokens[0] > tokens[1] > cases["cautious"]["kv_cache_tokens"]
+    assert cases["cautious"]["concurrent_sequences"] == answer["concurrent_sequences"]
+    assert cases["best"]["fits"]
+
+
+def test_a_release_can_be_named() -> None:
+    """
+    0.16 takes more for the logits than 0.17 does.
+    """
+    where = ("--instance", "ml.p4d.24xlarge", "--engine-version")
+    (older,) = run_json("Qwen/Qwen3-8B", *where, "0.16.0")
+    (newer,) = run_json("Qwen/Qwen3-8B", *where, "0.17.0")
+    wrong = run("Qwen/Qwen3-8B", *where, "nightly")
+
+    assert older["engine_version"] == "0.16.0"
+    assert older["concurrent_sequences"] < newer["concurrent_sequences"]
+    assert (wrong.returncode, "such as '0.10.2'" in wrong.stderr) == (2, True)
+
+
+def test_what_may_fit_is_shown_and_no_failure() -> None:
+    """
+    Falcon 7B on a T4 fits in the best case alone: it is promised nothing.
+    """
+    done = run("tiiuae/falcon-7b", "--instance", "ml.g4dn.xlarge", "--context", "512")
+
+    assert done.returncode == 0
+    assert "may fit: in the best case" in done.stdout
+
+
+def test_weights_are_planned_as_they_are_published() -> None:
+    """
+    DeepSeek R1 in fp8, unless other bits are asked for.
+    """
+    model, where = "deepseek-ai/DeepSeek-R1", ("--instance", "ml.p5en.48xlarge")
+    published, wide = run(model, *where), run(model, *where, "--weight-bits", "16")
+
+    assert (published.returncode, wide.returncode) == (0, 1)
+    assert "671,026,404,352 parameters in 8 bits" in published.stdout
+
+
+def test_quantization_and_engine_change_the_answer() -> None:
+    """
+    Four bits fit one A10G; TensorRT-LLM records no CUDA graphs.
+    """
+    instance = ("--instance", "ml.g5.2xlarge")
+    (four,) = run_json(LLAMA_13B, *instance, "--weight-bits", "4")
+    (trt,) = run_json(MISTRAL, *instance, "--serving", "trtllm")
+
+    assert four["fits"]
+    assert trt["bytes_per_accelerator"]["cuda_graphs"] == 0
+
+
+def test_a_config_json_is_planned(tmp_path: Path) -> None:
+    """
+    A model that the catalogue does not have.
+    """
+    config = tmp_path / "config.json"
+    config.write_text(
+        json.dumps(
+            {
+                "architectures": ["LlamaForCausalLM"],
+                "hidden_size": 2048,
+                "intermediate_size": 5632,
+                "num_hidden_layers": 22,
+                "num_attention_heads": 32,
+                "num_key_value_heads": 4,
+                "vocab_size": 32000,
+                "max_position_embeddings": 2048,
+            }
+        )
+    )
+    (answer,) = run_json(config, "--instance", "ml.g4dn.xlarge")
+
+    assert answer["fits"]
+    assert answer["context_length"] == 2048
+
+
+def test_a_synthesised_app_says_what_it_takes(tmp_path: Path) -> None:
+    """
+    Per endpoint the accelerators and copies, and all quotas by name.
+    """
+    environment = {**os.environ, "CDK_OUTDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=environment, check=True)
+
+    answer = run_json(tmp_path)
+    text = run(tmp_path).stdout
+
+    assert answer["quotas"] == {
+        "ml.g5.12xlarge for endpoint usage": 4,
+        "ml.p4d.24xlarge for endpoint usage": 3,
+    }
+    shared = next(e for e in answer["endpoints"] if "Llama13BX8" in e["endpoint"])
+    assert (shared["accelerators_used"], shared["accelerators_free"]) == (8, 0)
+    assert list(shared["copies"].values()) == [8]
+    assert "1 x ml.g5.12xlarge, at most 4" in text
+    assert "ml.p4d.24xlarge for endpoint usage: 3" in text
+
+
+def define_host(stack: Stack, instance_type: str | InstanceType) -> None:
+    """
+    Define models of 5 and of 1 accelerators that need two p4d, and start on one.
+    """
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type=instance_type, max_instance_count=3
+    )
+    for name, copies, accelerators, cpus in (("Large", 2, 5, 40), ("Small", 4, 1, 2.5)):
+        host.add_model(
+            name,
+            serving=CustomContainer.from_uri(IMAGE),
+            resources=ResourceRequirements(
+                copies=copies, accelerators=accelerators, cpus=cpus, memory_mib=2048
+            ),
+        )
+    host.add_model(
+        "Reranker",
+        serving=CustomContainer.from_uri(IMAGE),
+        resources=ResourceRequirements(copies=0, memory_mib=1536),
+    )
+
+
+def named(copies: dict[str, int]) -> dict[str, int]:
+    """
+    Call components as they were defined, without the hashes of their ids.
+    """
+    return {name[4 : name.index("Component")]: n for name, n in copies.items()}
+
+
+def test_copies_of_an_app_have_their_places(app: App, stack: Stack) -> None:
+    """
+    On the instances at the start, what has no place there, and how many do.
+    """
+    define_host(stack, "ml.p4d.24xlarge")
+    folder = app.synth().directory
+    (answer,) = run_json(folder)["endpoints"]
+    lines = [line.strip() for line in run(folder).stdout.splitlines()]
+
+    assert named(answer["copies"]) == {"Large": 2, "Small": 4, "Reranker": 0}
+    assert (answer["accelerators_used"], answer["accelerators_free"]) == (14, -6)
+    assert [named(one) for one in answer["placement"]] == [{"Large": 1, "Small": 3}]
+    assert named(answer["left_over"]) == {"Large": 1, "Small": 1}
+    assert answer["fewest_instances"] == 2
+    (reason,) = answer["reasons"]
+    assert reason.endswith("do not fit, one instance holds 1")
+    assert lines[0].endswith("(AllTraffic): 1 x ml.p4d.24xlarge, at most 3")
+    assert lines[1] == "accelerators: 14 used, -6 free"
+    assert lines[2].startswith("2 x HostLarge")
+    assert lines[2].endswith(": 5 accelerators, 40 CPU cores, 2,048 MiB each")
+    assert lines[3].endswith(": 1 accelerators, 2.5 CPU cores, 2,048 MiB each")
+    assert lines[4].startswith("0 x HostReranker")
+    assert lines[4].endswith(": 0 accelerators, 0 CPU cores, 1,536 MiB each")
+    assert lines[5].startswith("instance 1: 1 x HostLarge")
+    assert lines[5].endswith("; free 0 accelerators, 48.5 CPU cores, 1144 GiB")
+    assert lines[6].startswith("no place: 1 x HostLarge")
+    assert lines[7] == reason
+    assert lines[8:10] == ["fewest instances for all copies: 2", ""]
+
+
+def test_an_instance_type_that_is_not_known_has_copies_and_no_places(
+    app: App, stack: Stack
+) -> None:
+    """
+    What each copy reserves is in the template, what an instance has is not.
+    """
+    newer = InstanceType.of("ml.p9.24xlarge", accelerators=8, vcpus=96, memory_gib=99)
+    define_host(stack, newer)
+    folder = app.synth().directory
+    (answer,) = run_json(folder)["endpoints"]
+    text = run(folder).stdout
+
+    assert named(answer["copies"]) == {"Large": 2, "Small": 4, "Reranker": 0}
+    assert answer["accelerators_used"] == 14
+    for name in (
+        "accelerators_free",
+        "placement",
+        "left_over",
+        "reasons",
+        "fewest_instances",
+    ):
+        assert answer[name] is None
+    assert "accelerators: 14 used, unknown free" in text
+    assert "5 accelerators, 40 CPU cores, 2,048 MiB each" in text
+    assert "instance 1" not in text
+    assert "ml.p9.24xlarge for endpoint usage: 3" in text
+
+
+@pytest.mark.parametrize(
+    ("serving", "release"), [("vllm", "0.30.0"), ("lmi-vllm", "0.23.1")]
+)
+def test_each_vllm_is_planned_with_the_release_in_its_image(
+    serving: str, release: str
+) -> None:
+    """
+    AWS's own image, or LMI's newest.
+    """
+    (answer,) = run_json(
+        LLAMA_13B, "--instance", "ml.p4d.24xlarge", "--serving", serving
+    )
+
+    assert (answer["engine"], answer["engine_version"]) == ("vllm", release)
+
+
+def test_a_picture_is_drawn(tmp_path: Path) -> None:
+    """
+    The ending of the file chooses the format.
+    """
+    picture = tmp_path / "memory.png"
+    done = run(MISTRAL, "--instance", "ml.g5.xlarge", "--plot", picture)
+
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["org/unknown"], "no model 'org/unknown' in the catalogue"),
+        (["no/config.json"], "is neither a config.json nor a cloud assembly"),
+        ([MISTRAL, "--instance", "ml.g5.huge"], "unknown instance type"),
+        ([MISTRAL, "--serving", "ollama"], "--serving must be one of"),
+        (
+            [MISTRAL, "--serving", "tgi", "--engine-version", "3.0"],
+            "--engine-version is that of vLLM or SGLang, and --serving is tgi",
+        ),
+        ([MISTRAL, "--context", "99999999"], "context_length must be 1 to"),
+        ([MISTRAL, "--prices", "none.json"], "--prices must be a JSON file"),
+        ([MISTRAL, "--plot", "picture.none"], "is not supported"),
+    ],
+)
+def test_misuse_ends_with_2_and_says_why(arguments: list[str], message: str) -> None:
+    """
+    One line, no traceback.
+    """
+    done = run(*arguments)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+class PriceList(BaseHTTPRequestHandler):
+    """
+    Answers as the Price List's API does, with two pages.
+    """
+
+    def do_POST(self) -> None:
+        """
+        Return one product a page.
+        """
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        first = "NextToken" not in body
+        name, price = ("ml.g6.xlarge", "1.5") if first else ("ml.g5.xlarge", "1.25")
+        product = {
+            "product": {"attributes": {"instanceName": name, "component": "Hosting"}},
+            "terms": {
+                "OnDemand": {
+                    "A.B": {
+                        "priceDimensions": {
+                            "A.B.C": {"unit": "Hrs", "pricePerUnit": {"USD": price}}
+                        }
+                    }
+                }
+            },
+        }
+        more = {"NextToken": "more"} if first else {}
+        text = json.dumps({"PriceList": [json.dumps(product)], **more}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-amz-json-1.1")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_arguments: object) -> None:
+        """
+        Keep the test's output clean.
+        """
+
+
+@pytest.fixture(name="price_list")
+def _price_list() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), PriceList)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_prices_come_from_the_price_list(price_list: str) -> None:
+    """
+    Through boto3, page by page.
+    """
+    answer = run_json(
+        MISTRAL,
+        "--prices",
+        "aws",
+        AWS_ENDPOINT_URL_PRICING=price_list,
+        AWS_ACCESS_KEY_ID="test",
+        AWS_SECRET_ACCESS_KEY="test",  # noqa: S106 - no credential: a stand-in answers
+    )
+    costs = {choice["instance_type"]: choice["usd_per_hour"] for choice in answer}
+
+    assert [choice["instance_type"] for choice in answer[:2]] == [
+        "ml.g5.xlarge",
+        "ml.g6.xlarge",
+    ]
+    assert (costs["ml.g5.xlarge"], costs["ml.g6.xlarge"]) == (1.25, 1.5)
+    assert costs["ml.g5.2xlarge"] is None
+
+
+def test_an_unreachable_price_list_is_told() -> None:
+    """
+    No traceback, and no ranking without the prices that were asked for.
+    """
+    done = run(
+        MISTRAL,
+        "--prices",
+        "aws",
+        AWS_ENDPOINT_URL_PRICING="http://127.0.0.1:9",
+        AWS_ACCESS_KEY_ID="test",
+        AWS_SECRET_ACCESS_KEY="test",  # noqa: S106 - no credential: nothing answers
+        AWS_MAX_ATTEMPTS="1",
+    )
+
+    assert done.returncode == 2
+    assert "the AWS Price List gave no answer" in done.stderr
