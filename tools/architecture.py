@@ -42,6 +42,18 @@ FLOORS = (
 )
 # Likewise inside the rooms that have rooms of their own, and files that compose them.
 INNER_FLOORS = {
+    "serving": (
+        "parameters",
+        "adapters",
+        "images",
+        "base",
+        "checks",
+        "lmi",
+        "tgi",
+        "engines",
+        "families",
+        "custom",
+    ),
     "hosting": (
         "common",
         "roles",

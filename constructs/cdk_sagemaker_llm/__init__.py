@@ -133,19 +133,19 @@ if TYPE_CHECKING:
         ServingConfiguration,
     )
     from cdk_sagemaker_llm.serving.custom import CustomContainer
+    from cdk_sagemaker_llm.serving.engines.arguments import ArgumentValue
     from cdk_sagemaker_llm.serving.engines.base import ImageDistribution
     from cdk_sagemaker_llm.serving.engines.llama_cpp import CacheType, LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
     from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm, VllmNeuron
     from cdk_sagemaker_llm.serving.engines.vllm_omni import VllmOmni
-    from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+    from cdk_sagemaker_llm.serving.lmi.base import RopeScaling, SmoothQuant
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
     from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
     from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
     from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
     from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
-    from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
     from cdk_sagemaker_llm.serving.lmi.vllm import LmiDist, LmiVllm
     from cdk_sagemaker_llm.serving.tgi.base import EnvironmentValue
     from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
@@ -273,7 +273,7 @@ _HOMES = {
     "Accelerators": "serving.base",
     "AdapterInferenceComponent": "hosting.components.adapters",
     "AllAtOnce": "hosting.updates.rollout",
-    "ArgumentValue": "serving.engines.writing",
+    "ArgumentValue": "serving.engines.arguments",
     "Assumptions": "demand",
     "AsyncInference": "hosting.endpoints.asynchronous",
     "AsyncTopic": "hosting.endpoints.asynchronous",
@@ -347,7 +347,7 @@ _HOMES = {
     "RollbackAlarms": "hosting.updates.rollback",
     "Rolling": "hosting.updates.rollout",
     "Rollout": "hosting.updates.rollout_base",
-    "RopeScaling": "serving.lmi.tuning",
+    "RopeScaling": "serving.lmi.base",
     "RoutingStrategy": "hosting.variants.capacity",
     "S3Model": "models",
     "ScalableCopyCount": "hosting.scaling",
@@ -365,7 +365,7 @@ _HOMES = {
     "Severity": "findings",
     "Sglang": "serving.engines.sglang",
     "ShadowVariant": "hosting.endpoints.shadow",
-    "SmoothQuant": "serving.lmi.tuning",
+    "SmoothQuant": "serving.lmi.base",
     "StagedModel": "hosting.weights.staged_model",
     "Statement": "hosting.roles.statements",
     "StepScaling": "hosting.scaling",

@@ -21,7 +21,12 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     find_engine_release,
 )
 from cdk_sagemaker_llm.catalog.images import image_versions
-from cdk_sagemaker_llm.serving.engines.arguments import argument_fields
+from cdk_sagemaker_llm.serving.engines.arguments import (
+    ArgumentValue,
+    UntellableError,
+    argument_fields,
+    write,
+)
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     ENTRY_POINTS,
     SGLANG_PREFIX,
@@ -31,11 +36,6 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
 from cdk_sagemaker_llm.serving.engines.sglang import Sglang
 from cdk_sagemaker_llm.serving.engines.telling import way_out
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-from cdk_sagemaker_llm.serving.engines.writing import (
-    ArgumentValue,
-    UntellableError,
-    write,
-)
 from tools.engine_page.tables import code, codes, table
 
 _ENTRY_POINTS = """\

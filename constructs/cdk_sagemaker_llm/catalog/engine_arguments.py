@@ -21,6 +21,24 @@ TABLES: Mapping[str, str] = {
     "sglang": "sglang_args.json",
 }
 _LISTS = ("choices", "known")
+# Engines whose parsers no table describes.
+_NAMES = load("engine_names.json")
+LLAMA_CPP: tuple[str, ...] = tuple(_NAMES["llama_cpp"]["names"])
+LLAMA_CPP_ALIASES: Mapping[str, str] = _NAMES["llama_cpp"]["aliases"]
+GONE_FROM_LLAMA_CPP: tuple[str, ...] = tuple(_NAMES["llama_cpp"]["gone"])
+ON_IN_LLAMA_CPP: tuple[str, ...] = tuple(_NAMES["llama_cpp"]["on"])
+OFF_IN_LLAMA_CPP: tuple[str, ...] = tuple(_NAMES["llama_cpp"]["off"])
+NEURON: tuple[str, ...] = tuple(_NAMES["neuron"])
+TEI_SINCE: Mapping[str, str] = _NAMES["tei"]["since"]
+TEI_SWITCHES: tuple[str, ...] = tuple(_NAMES["tei"]["switches"])
+TEI_LIMITS: tuple[str, ...] = tuple(_NAMES["tei"]["limits"])
+TEI_NUMBERS: tuple[str, ...] = tuple(_NAMES["tei"]["numbers"])
+TEI_CHOICES: Mapping[str, Mapping[str, str]] = _NAMES["tei"]["choices"]
+TEI_PAIRS: tuple[list[str], ...] = tuple(_NAMES["tei"]["pairs"])
+TEI_MODELS: Mapping[str, str] = _NAMES["tei"]["models"]
+TEI_OF_GPUS: tuple[str, ...] = tuple(_NAMES["tei"]["models_of_gpus"])
+OMNI: Mapping[str, list[str]] = _NAMES["vllm_omni"]["arguments"]
+VLLM_PROCESS: tuple[str, ...] = tuple(_NAMES["vllm_process"])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,6 +210,33 @@ def spellings(engine: Engine, release: str) -> Mapping[str, str]:
         for alias in _row_at(engine, name, release).get("alias", ()):
             found.setdefault(alias, name)
     return found
+
+
+def find_omni_argument(name: str, release: str | None) -> EngineArgument | None:
+    """
+    Look up one of vLLM-Omni's own arguments; ``None`` where a release has none such.
+
+    Between releases that were read one goes by those around it; the newest is taken to
+    have what the newest that was read has.
+
+    Args:
+        name: The long name, without dashes in front.
+
+        release: vLLM-Omni's release; ``None`` where it is not known.
+    """
+    if name not in OMNI:
+        return None
+    kind, first, last = OMNI[name]
+    at = release or _NAMES["vllm_omni"]["newest_read"]
+    if not is_release_between(at, first, last or None):
+        return None
+    kinds = {"bool": "bool", "negatable": "bool", "several": "str"}
+    return EngineArgument(
+        name=name,
+        kind=kinds.get(kind, kind),
+        nargs="+" if kind == "several" else None,
+        has_negative=kind == "negatable",
+    )
 
 
 def argument_span(engine: Engine, name: str) -> tuple[str, str | None]:

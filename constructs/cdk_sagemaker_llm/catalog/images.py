@@ -402,6 +402,14 @@ def registry_accounts() -> Mapping[str, str]:
     return accounts
 
 
+def family_end(family: str) -> str | None:
+    """
+    Return why a family gets no more releases; ``None`` for one that does.
+    """
+    reason: str | None = load("ended_families.json")["families"].get(family)
+    return reason
+
+
 def dns_suffix(region: str) -> str:
     """
     Return the domain that the region's partition ends its host names in.

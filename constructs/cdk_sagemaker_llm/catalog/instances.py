@@ -251,6 +251,7 @@ def find_accelerator(model: str) -> Accelerator | None:
         tflops_16bit=row["tflops_16bit"],
         source=row["source"],
         is_derived=row["basis"] == "derived",
+        compute_capability=row.get("compute_capability"),
     )
 
 
@@ -270,6 +271,8 @@ class Accelerator:
         source: The document that states it.
 
         is_derived: Whether the arithmetic is worked out from another figure there.
+
+        compute_capability: Of a GPU, such as ``8.9``; ``None`` for other devices.
     """
 
     model: str
@@ -277,6 +280,7 @@ class Accelerator:
     tflops_16bit: float | None
     source: str
     is_derived: bool = False
+    compute_capability: str | None = None
 
 
 def _cpu_types() -> Mapping[str, Mapping[str, Any]]:

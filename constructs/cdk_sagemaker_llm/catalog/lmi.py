@@ -1,6 +1,6 @@
 """
 Large Model Inference (LMI): the versions of its images and how they compare, and which
-options of serving.properties each version and backend knows.
+options and variables each version and backend knows.
 """
 
 from __future__ import annotations
@@ -243,6 +243,86 @@ class LmiVersion:
         Render as the option tables and the documentation do.
         """
         return f"0.{self.minor}" + (f"-lmi{self.lmi}" if self.lmi else "")
+
+
+@dataclass(frozen=True, slots=True)
+class LmiVariable:
+    """
+    A variable by name: which property it sets, and which versions read it.
+
+    Args:
+        name: Its name.
+
+        key: The property that it sets; empty where it sets none.
+
+        first: The first minor version that reads it.
+
+        last: The last one; empty if the newest does.
+
+        for_gpus: Whether only the images for GPUs read it.
+
+        instead: What to write where it is not read.
+    """
+
+    name: str
+    key: str = ""
+    first: str = "0.25"
+    last: str = ""
+    for_gpus: bool = False
+    instead: str = ""
+
+    def is_read(self, container: str, version: LmiVersion) -> bool:
+        """
+        Whether an image of that version reads it.
+        """
+        if self.for_gpus and container == "djl-neuronx":
+            return False
+        return version.at_least(self.first) and not self.is_past(version)
+
+    def is_past(self, version: LmiVersion) -> bool:
+        """
+        Whether the last version that read it is over.
+        """
+        return bool(self.last) and version > LmiVersion.parse(f"{self.last}.0")
+
+
+@functools.cache
+def lmi_variables(*groups: str) -> tuple[LmiVariable, ...]:
+    """
+    Return the variables that LMI images read beside ``OPTION_...``.
+
+    Args:
+        groups: ``hub``, ``defaults``, ``overrides`` or ``others``, as the table
+            explains them. If omitted, all of them.
+    """
+    table = load("lmi_variables.json")["variables"]
+    return tuple(
+        LmiVariable(**row) for group in groups or table for row in table[group]
+    )
+
+
+@functools.cache
+def server_numbers() -> tuple[str, ...]:
+    """
+    Return the variables that the LMI server reads as numbers when it starts.
+    """
+    return tuple(load("lmi_variables.json")["numbers"])
+
+
+@functools.cache
+def server_settings() -> frozenset[str]:
+    """
+    Return the variables that the LMI server, its plugins and its start script read.
+    """
+    names = load("lmi_variables.json")["settings"]
+    return frozenset(f"SERVING_{name}" for name in names).union(server_numbers())
+
+
+def lmi_models() -> Mapping[str, Any]:
+    """
+    Return which models LMI's backends are known to take; the table explains its keys.
+    """
+    return load("lmi_models.json")
 
 
 def row_versions() -> tuple[str, ...]:

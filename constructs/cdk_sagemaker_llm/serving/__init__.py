@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm, VllmNeuron
     from cdk_sagemaker_llm.serving.engines.vllm_omni import VllmOmni
     from cdk_sagemaker_llm.serving.families import check_environment
+    from cdk_sagemaker_llm.serving.lmi.base import RopeScaling, SmoothQuant
     from cdk_sagemaker_llm.serving.lmi.checks import check_properties
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
     from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
     from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
     from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
-    from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
     from cdk_sagemaker_llm.serving.lmi.vllm import LmiDist, LmiVllm
     from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
     from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
@@ -71,11 +71,11 @@ _HOMES = {
     "LmiVllm": "serving.lmi.vllm",
     "NeuronX": "serving.lmi.neuronx",
     "Prepared": "serving.base",
-    "RopeScaling": "serving.lmi.tuning",
+    "RopeScaling": "serving.lmi.base",
     "ServingConfiguration": "serving.base",
     "ServingFolder": "serving.lmi.folder",
     "Sglang": "serving.engines.sglang",
-    "SmoothQuant": "serving.lmi.tuning",
+    "SmoothQuant": "serving.lmi.base",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
     "TextEmbeddings": "serving.engines.text_embeddings",
     "Tgi": "serving.tgi.gpu",

@@ -115,6 +115,22 @@ class AdapterHost:
     refusals: tuple[Finding, ...] = ()
 
 
+def without_adapters(image: ImageRelease, reason: str) -> AdapterHost:
+    """
+    Describe a base whose backend takes no adapters.
+
+    Args:
+        image: The base's image.
+
+        reason: What takes adapters instead, as a clause.
+    """
+    refusal = NO_ADAPTERS.finding(
+        f"image {image.family} {image.version} takes no adapter components: {reason}",
+        TAKE_VLLM,
+    )
+    return AdapterHost(image=image, refusals=(refusal,))
+
+
 def adapter_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
     """
     Check that a container takes an adapter.

@@ -1,26 +1,27 @@
 """
 What the checks of every image family look at, and how they are gathered.
 
-What belongs here knows no rule; the registry of the families stands in ``families``.
+What belongs here has no rule of its own; ``families`` lists the families.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments.kinds import shown
-from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import class_of, sized
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.adapters import AdapterHost
     from cdk_sagemaker_llm.serving.base import Container
 
-_PREFIX = "check_"
+_SUFFIX = "_findings"
 
 Check = Callable[[Any], Iterator[Finding]]
 
@@ -144,14 +145,36 @@ def checks_of(*modules: ModuleType) -> tuple[Check, ...]:
 
     ``checks_of(model, variables, combinations)``
 
-    A check is a function ``check_...`` that takes what is checked, and nothing else.
+    A check is a public function ``..._findings`` whose only parameter is ``subject``.
     """
     return tuple(
         value
         for module in modules
         for name, value in vars(module).items()
-        if name.startswith(_PREFIX)
+        if name.endswith(_SUFFIX)
+        and not name.startswith("_")
         and getattr(value, "__module__", None) == module.__name__
+        and [*signature(value).parameters] == ["subject"]
+    )
+
+
+def uneven_heads(rule: Rule, word: str, heads: int, number: object) -> Finding:
+    """
+    Find attention heads that a number of devices does not divide.
+
+    Args:
+        rule: The rule that is broken.
+
+        word: What the user calls the number.
+
+        heads: The model's attention heads.
+
+        number: The number, as the message shows it.
+    """
+    fitting = [str(one) for one in (1, 2, 4, 8, 16) if heads % one == 0]
+    return rule.finding(
+        f"{word} must divide the {heads} attention heads, got {number}",
+        f"use {', '.join(fitting)}",
     )
 
 
@@ -159,10 +182,10 @@ def config_of(architecture: ModelArchitecture | str | None) -> Mapping[str, obje
     """
     Return what is known of the model's config.json, as the checks of a file take it.
     """
-    known = sized(architecture)
+    model = sized(architecture)
     return {
         "architectures": [class_of(architecture)],
-        "num_attention_heads": known.num_attention_heads if known else None,
+        "num_attention_heads": model.num_attention_heads if model else None,
     }
 
 

@@ -1,5 +1,5 @@
 """
-A container of your own.
+A container of your own: any image, with your variables and files.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class CustomContainer(Serving):
 
         environment: Its environment variables, without secrets.
 
-        files: What goes into the model tarball, by path. If left out, there is none.
+        files: What goes into the model tarball, by path. If omitted, there is none.
 
         model_variable:
             The variable that names a model on the Hugging Face Hub.
-            If left out, it is ``HF_MODEL_ID``; weights on S3 are put into
+            If omitted, it is ``HF_MODEL_ID``; weights on S3 are put into
             ``/opt/ml/model``.
 
         token_variables: The variables that hold the Hugging Face token.
@@ -109,7 +109,7 @@ class CustomContainer(Serving):
 
             environment: Its environment variables, without secrets.
 
-            files: What goes into the model tarball, by path. If left out, there is
+            files: What goes into the model tarball, by path. If omitted, there is
                 none.
 
             model_variable: The variable that names a model on the Hugging Face Hub.
@@ -141,7 +141,7 @@ class CustomContainer(Serving):
 
             environment: Its environment variables, without secrets.
 
-            files: What goes into the model tarball, by path. If left out, there is
+            files: What goes into the model tarball, by path. If omitted, there is
                 none.
 
             model_variable: The variable that names a model on the Hugging Face Hub.

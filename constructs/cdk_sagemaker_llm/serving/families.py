@@ -164,11 +164,11 @@ def check_environment(
         architecture:
             The model's class such as ``MistralForCausalLM``, its config.json as a
             mapping, or a ``ModelArchitecture``.
-            If left out, it is what the catalogue knows of the model that is named.
+            If omitted, it is what the catalogue knows of the model that is named.
 
         instance_type:
             What it runs on, such as ``ml.g6.12xlarge``.
-            If left out, what the image is built for is not compared with its
+            If omitted, what the image is built for is not compared with its
             processors and GPUs.
 
     Returns:
@@ -239,25 +239,25 @@ def container_findings(
 
         accelerators: Devices that each copy of the model has.
 
-        architecture: What is known of the model. If left out, nothing is.
+        architecture: What is known of the model. If omitted, nothing is.
 
         has_model_data:
             Whether SageMaker puts something into ``/opt/ml/model``.
-            If left out, that is not known.
+            If omitted, that is not known.
 
-        instance_type: What it runs on. If left out, that is not known.
+        instance_type: What it runs on. If omitted, that is not known.
 
         network_isolation: Whether the container is cut off from the network.
     """
     image = _recognised(container.image)
     near = None if image.family in FAMILIES else _near(image)
-    known = image if near is None else near
-    if known.family not in FAMILIES:
+    catalogued = image if near is None else near
+    if catalogued.family not in FAMILIES:
         return []
     environment = Environment(
         variables=container.environment,
-        family=known.family,
-        version=known.version,
+        family=catalogued.family,
+        version=catalogued.version,
         accelerators=accelerators,
         architecture=architecture,
         instance_type=instance_type,
@@ -265,10 +265,10 @@ def container_findings(
         has_model_data=has_model_data,
         network_isolation=network_isolation,
     )
-    family = FAMILIES[known.family]()
+    family = FAMILIES[catalogued.family]()
     found = family.findings(environment)
     if family.has_own_server:
-        found = [*_rolling_findings(image, known), *found]
+        found = [*_rolling_findings(image, catalogued), *found]
     if near is None:
         return found
     beside = BESIDE_CATALOGUE.finding(
@@ -298,7 +298,7 @@ def added_findings(
 
         accelerators: Devices that each copy of the model has.
 
-        architecture: What is known of the model. If left out, nothing is.
+        architecture: What is known of the model. If omitted, nothing is.
     """
 
     def of(variables: Mapping[str, str]) -> list[Finding]:
@@ -367,8 +367,10 @@ def checked_as(image: ImageRelease) -> ImageRelease:
     """
     Return the catalogue's release that an image is checked as; itself for none.
     """
-    known = _recognised(image)
-    return known if known.family in FAMILIES else _near(known) or known
+    catalogued = _recognised(image)
+    return (
+        catalogued if catalogued.family in FAMILIES else _near(catalogued) or catalogued
+    )
 
 
 def variable_findings(environment: Mapping[str, object]) -> list[Finding]:
@@ -435,21 +437,21 @@ def _near(image: ImageRelease) -> ImageRelease | None:
     return image_near(f"{image.repository}:{image.tag}")
 
 
-def _rolling_findings(image: ImageRelease, known: ImageRelease) -> list[Finding]:
+def _rolling_findings(image: ImageRelease, catalogued: ImageRelease) -> list[Finding]:
     """
     Find a tag that AWS moves.
 
     Args:
         image: The image that runs.
 
-        known: The catalogue's release that it is checked as.
+        catalogued: The catalogue's release that it is checked as.
     """
-    if is_rolling(known.family, known.version):
-        image = known
-    elif image is known or not image.is_rolling:
+    if is_rolling(catalogued.family, catalogued.version):
+        image = catalogued
+    elif image is catalogued or not image.is_rolling:
         return []
-    pinned = pinned_version(known.family, known.version)
-    is_another = known is not image or pinned != image.version
+    pinned = pinned_version(catalogued.family, catalogued.version)
+    is_another = catalogued is not image or pinned != image.version
     return [
         ROLLING_TAG.finding(
             f"image {image.repository}:{image.tag} is moved to newer releases: the "

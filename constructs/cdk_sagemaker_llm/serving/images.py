@@ -12,50 +12,23 @@ from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
 from cdk_sagemaker_llm.catalog.image_rows import all_accounts
 from cdk_sagemaker_llm.catalog.images import (
     ImageRelease,
+    family_end,
     find_image,
     image_families,
     image_versions,
     named_version,
     nearest_version,
 )
-from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.catalog.instances import InstanceType, find_accelerator
 from cdk_sagemaker_llm.catalog.known_images import family_at, of_catalogue
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.serving.parameters import UNKNOWN_IMAGE, UNREADABLE
 from cdk_sagemaker_llm.tokens import is_unresolved
 
-# What is known of the end of a family, from the AWS Deep Learning Containers
-# release data (2026-08) and the projects' own announcements.
-_ENDED = {
-    "djl-tensorrtllm": "no TensorRT-LLM image was released after LMI 0.33.0",
-    "djl-deepspeed": "no DeepSpeed image was released after LMI 0.27.0",
-    "djl-neuronx": "no NeuronX image was released after LMI 0.30.0",
-    "djl-fastertransformer": "no FasterTransformer image was released after 0.24.0",
-    "huggingface-llm": "Text Generation Inference was archived in 2026-03",
-    "huggingface-llm-neuronx": "Text Generation Inference was archived in 2026-03",
-}
 # Repositories that hold several families, which are told apart by their tags alone.
 _SHARED = frozenset({"vllm", "sglang", "llama-cpp", "huggingface-llamacpp"})
 # torch-neuronx, which it is built on, is not for the first Inferentia.
 _NEURONX_ONLY = frozenset({"huggingface-vllm-neuronx"})
-# Compute capability by the names of instances.json.
-_CAPABILITIES = {
-    "K80": "3.7",
-    "V100": "7.0",
-    "T4": "7.5",
-    "A100-40GB": "8.0",
-    "A100-80GB": "8.0",
-    "A10G": "8.6",
-    "L4": "8.9",
-    "L40S": "8.9",
-    "H100": "9.0",
-    "H200": "9.0",
-    "B200": "10.0",
-    "B200(GB200)": "10.0",
-    "B300": "10.3",
-    "RTX-PRO-4500": "12.0",
-    "RTX-PRO-6000-Server": "12.0",
-}
 
 ENDED_FAMILY = Rule(
     "LLM201", "the image family gets no more releases", "AWS Deep Learning Containers"
@@ -130,7 +103,7 @@ def choose_image(
         image:
             A tag or a digest of the family's repository, a full URI in Amazon ECR, or
             an image that is described, such as a mirrored one.
-            If left out, it is the catalogue's image of the version.
+            If omitted, it is the catalogue's image of the version.
     """
     # Not kept: of two that are alike, each is put in place by its own construct.
     if isinstance(image, ImageRelease):
@@ -148,7 +121,7 @@ def _named(family: str, version: str, image: str | None) -> ChosenImage:
             family, version, UNREADABLE.finding(unknown, "use CustomContainer")
         )
     try:
-        near = nearest_version(family, asked_version(version, image))
+        near = nearest_version(family, image_version(version, image))
         release = ImageRelease.of(family, image, near=near)
     except ValueError as fault:
         return _refused(family, version, UNKNOWN_IMAGE.finding(str(fault)))
@@ -168,8 +141,8 @@ def _catalogued(family: str, version: str) -> ChosenImage:
     found = tuple(image_findings(family, version))
     if UNKNOWN_IMAGE.code in {each.code for each in found}:
         return ChosenImage(None, family, version, found)
-    known = find_image(family, version)
-    return ChosenImage(known, family, known.version, found)
+    release = find_image(family, version)
+    return ChosenImage(release, family, release.version, found)
 
 
 def _described(family: str, version: str, image: ImageRelease) -> ChosenImage:
@@ -196,18 +169,18 @@ def _other_family(family: str, image: str, release: ImageRelease) -> Finding | N
     """
     Find an image of AWS's own that is of another family: it reads other settings.
     """
-    wanted = find_image(family, image_versions(family)[-1]).repository
+    repository = find_image(family, image_versions(family)[-1]).repository
     registry = release.registry
     if registry is not None and registry.account not in all_accounts():
         return None
-    if release.repository != wanted:
+    if release.repository != repository:
         return UNKNOWN_IMAGE.finding(
             f"image {image} is of {release.repository}, and what is written here is "
-            f"for images of {wanted}",
+            f"for images of {repository}",
             "use CustomContainer for it",
         )
     actual = family_at(release.reference)
-    if wanted not in _SHARED or actual in {None, family}:
+    if repository not in _SHARED or actual in {None, family}:
         return None
     return UNKNOWN_IMAGE.finding(
         f"image {image} is of {actual}, and what is written here is for images of "
@@ -216,7 +189,7 @@ def _other_family(family: str, image: str, release: ImageRelease) -> Finding | N
     )
 
 
-def asked_version(version: str, image: str | ImageRelease | None) -> str:
+def image_version(version: str, image: str | ImageRelease | None) -> str:
     """
     Return the version that an image's tag names, or else the one that was given.
     """
@@ -256,10 +229,11 @@ def image_findings(family: str, version: str) -> list[Finding]:
         find_image(family, version)
     except ValueError as fault:
         return [UNKNOWN_IMAGE.finding(str(fault))]
-    if family in _ENDED:
+    reason = family_end(family)
+    if reason is not None:
         return [
             ENDED_FAMILY.finding(
-                f"{family} {version} gets no fixes any more: {_ENDED[family]}",
+                f"{family} {version} gets no fixes any more: {reason}",
                 "use vLLM on a current LMI image for new work",
             )
         ]
@@ -320,11 +294,11 @@ def instance_findings(
                 _without_accelerators(image),
             )
         ]
-    wanted = _wanted_devices(hardware, image)
-    if wanted:
+    devices = _needed_devices(hardware, image)
+    if devices:
         return [
             OTHER_DEVICES.finding(
-                f"image {image.family} {image.version} runs on {wanted}, and "
+                f"image {image.family} {image.version} runs on {devices}, and "
                 f"{hardware} has {hardware.accelerator_model}",
                 "choose another image or another instance type",
             )
@@ -354,7 +328,7 @@ def _driver_findings(
     ]
 
 
-def _wanted_devices(hardware: InstanceType, image: ImageRelease) -> str:
+def _needed_devices(hardware: InstanceType, image: ImageRelease) -> str:
     """
     Return what devices an image needs in place of an instance's; empty for none other.
     """
@@ -422,7 +396,8 @@ def gpu_findings(image: EngineRelease, model: str | None) -> list[Finding]:
 
         model: The GPU's name, as the catalogue has it; ``None`` if it is not known.
     """
-    built, capability = image.gpu_architectures, _CAPABILITIES.get(model or "")
+    device, built = find_accelerator(model or ""), image.gpu_architectures
+    capability = device.compute_capability if device else None
     if built is None or capability is None or capability in built:
         return []
     rule = NO_KERNELS if image.engine == "tei" else OTHER_ARCHITECTURE

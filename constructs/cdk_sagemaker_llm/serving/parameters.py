@@ -1,6 +1,6 @@
 """
-What the parameters of every backend have in common: the rules that more than one of
-them breaks, their bounds, names that are meant to be others, and credentials.
+What the parameters of every backend have in common: rules that several of them can
+break, bounds, names that are mistaken for others, and credentials in plain text.
 
 A rule of one engine alone stands beside its check.
 """
@@ -195,7 +195,7 @@ def option(name: str, bounds: Bounds | None = None) -> Any:  # noqa: ANN401 - st
 
         bounds:
             Which values it takes.
-            If left out, any of its kind, or the checks of the file know.
+            If omitted, any of its kind, or the checks of the file know.
     """
     return field(default=None, metadata={"option": name, "bounds": bounds})
 

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from cdk_sagemaker_llm.serving.checks import checks_of
 from cdk_sagemaker_llm.serving.lmi.checks import launcher, parallelism
-from cdk_sagemaker_llm.serving.tgi.checks import tgi_variables
+from cdk_sagemaker_llm.serving.tgi import tgi_variables
 
 
 def test_a_check_is_found_where_it_stands() -> None:
@@ -18,12 +18,12 @@ def test_a_check_is_found_where_it_stands() -> None:
     found = checks_of(parallelism, launcher)
 
     assert [check.__name__ for check in found][:6] == [
-        "check_degrees",
-        "check_devices",
-        "check_stages",
-        "check_heads",
-        "check_engine",
-        "check_engine_of_backend",
+        "degree_findings",
+        "device_count_findings",
+        "stage_findings",
+        "head_findings",
+        "launcher_engine_findings",
+        "backend_engine_findings",
     ]
 
 
@@ -32,10 +32,12 @@ def test_what_a_module_only_imports_is_no_check_of_its_own() -> None:
     It would be run twice.
     """
     borrowing = ModuleType("checks_of_tomorrow")
-    vars(borrowing).update(check_model_id=tgi_variables.check_model_id, check_limit=4)
+    vars(borrowing).update(
+        model_id_findings=tgi_variables.model_id_findings, limit_findings=4
+    )
 
     assert checks_of(borrowing) == ()
-    assert tgi_variables.check_model_id in checks_of(tgi_variables)
+    assert tgi_variables.model_id_findings in checks_of(tgi_variables)
 
 
 def test_helpers_are_no_checks() -> None:

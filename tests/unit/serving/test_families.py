@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.catalog.images import (
     find_image,
     image_versions,
 )
+from cdk_sagemaker_llm.catalog.lmi import lmi_variables, server_settings
 from cdk_sagemaker_llm.codes import rules
 from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.serving import check_environment
@@ -29,7 +30,6 @@ from cdk_sagemaker_llm.serving.families import (
     container_findings,
     dialect_of,
 )
-from cdk_sagemaker_llm.serving.lmi.variables import NAMES, SETTINGS
 
 MODEL = {"HF_MODEL_ID": "a/b"}
 LMI = find_image("djl-lmi", "0.36.0")
@@ -188,7 +188,8 @@ def test_a_file_that_cannot_be_read_is_another_checks() -> None:
     assert found.code == "LLM154"
 
 
-SOME = st.sampled_from((*sorted(NAMES), *sorted(SETTINGS), "OPTION_ROLLING_BATCH"))
+NAMES = sorted({variable.name for variable in lmi_variables()})
+SOME = st.sampled_from((*NAMES, *sorted(server_settings()), "OPTION_ROLLING_BATCH"))
 ANY_NAME = SOME | st.text() | st.text().map("OPTION_{}".format)
 ANY_VALUE = st.text() | st.integers().map(str) | st.sampled_from(("max", "auto"))
 

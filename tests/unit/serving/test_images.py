@@ -23,9 +23,9 @@ from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.serving.base import ServingConfiguration
 from cdk_sagemaker_llm.serving.images import (
     ChosenImage,
-    asked_version,
     choose_image,
     image_findings,
+    image_version,
 )
 from tests.conftest import ROOT
 from tests.unit.serving.answers import container_of, findings_of
@@ -178,10 +178,10 @@ def test_the_tag_says_which_version_is_asked_for() -> None:
     """
     Where it can be read.
     """
-    assert asked_version("0.36.0", None) == "0.36.0"
-    assert asked_version("0.36.0", "0.30.0-lmi12.0.0-cu124") == "0.30.0"
-    assert asked_version("0.36.0", OWN) == "0.36.0"
-    assert asked_version("0.36.0", Aws.ACCOUNT_ID) == "0.36.0"
+    assert image_version("0.36.0", None) == "0.36.0"
+    assert image_version("0.36.0", "0.30.0-lmi12.0.0-cu124") == "0.30.0"
+    assert image_version("0.36.0", OWN) == "0.36.0"
+    assert image_version("0.36.0", Aws.ACCOUNT_ID) == "0.36.0"
 
 
 NEWER_TGI = "2.7.0-tgi3.3.7-gpu-py311-cu124-ubuntu22.04"

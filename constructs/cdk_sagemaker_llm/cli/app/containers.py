@@ -22,9 +22,12 @@ from cdk_sagemaker_llm.cli.app.hosting import App, Resource, artifact_files, ima
 from cdk_sagemaker_llm.demand import Assumptions, EngineName, weight_bits_of
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
-from cdk_sagemaker_llm.serving.engines.checks.gguf import gguf_type_of
-from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, StartError
-from cdk_sagemaker_llm.serving.engines.entry_points import translate as arguments_of
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import gguf_type_of
+from cdk_sagemaker_llm.serving.engines.entry_points import (
+    ENTRY_POINTS,
+    StartError,
+    command_line,
+)
 from cdk_sagemaker_llm.serving.engines.parsing import ParserError
 from cdk_sagemaker_llm.serving.engines.parsing import parse as parse_arguments
 from cdk_sagemaker_llm.serving.lmi.artifact import ArtifactError
@@ -263,7 +266,7 @@ def engine_settings(
         return None
     rule = ENTRY_POINTS[release.rule]
     try:
-        arguments = arguments_of(environment, rule, model_data=files)
+        arguments = command_line(environment, rule, model_data=files)
         engine = _PARSED.get(release.engine)
         if engine is None or release.engine_version is None:
             settings = dict(_by_flags(arguments))

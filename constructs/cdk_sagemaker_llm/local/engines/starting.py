@@ -32,8 +32,8 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
     PORT,
     EntryPoint,
     StartError,
+    command_line,
     is_supervised,
-    translate,
 )
 from cdk_sagemaker_llm.serving.engines.parsing import ParserError, parse
 
@@ -128,7 +128,7 @@ def _settings(
         return {}
     rule = ENTRY_POINTS[release.rule]
     try:
-        arguments = translate(environment, rule, model_data=files)
+        arguments = command_line(environment, rule, model_data=files)
     except StartError as fault:
         raise EngineError(f"[ERROR] standard-supervisor: {fault}") from fault
     return _parse(release, rule, environment, arguments)

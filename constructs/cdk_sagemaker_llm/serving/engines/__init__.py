@@ -1,6 +1,6 @@
 """
 Engines in images of their own: vLLM, SGLang, llama.cpp and what else reads variables.
 
-What belongs here is how such an image is told what to do: by variables that its entry
+What belongs here is how such an image learns what to do: from variables that its entry
 point turns into the engine's arguments, each image by a rule of its own.
 """

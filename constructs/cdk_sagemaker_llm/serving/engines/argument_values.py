@@ -19,6 +19,9 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 )
 from cdk_sagemaker_llm.text import any_of, nearest
 
+# From here on one stray value is taken for the model, and left unread (argparse of
+# vllm serve, which has it as an optional positional argument).
+STRAY_SINCE = "0.10.2"
 # From here on 80k may stand in JSON for 80000 (vLLM, engine/arg_utils.py).
 _SIZES_SINCE = "0.20.0"
 _STRINGS = re.compile(r'("(?:[^"\\]|\\.)*")')
@@ -115,9 +118,9 @@ def object_fault(value: object, schema: str, release: str) -> str:
         kind = kinds.get(key)
         if kind is None or inner is None or (schema, key) in _OWN_WAYS:
             continue
-        asked = _fault(key if schema == "CompilationConfig" else "", inner, kind)
-        if asked:
-            return f"JSON whose {key!r} is {asked}"
+        fault = _fault(key if schema == "CompilationConfig" else "", inner, kind)
+        if fault:
+            return f"JSON whose {key!r} is {fault}"
     connector, role = _ROLES.get(schema, ("", ""))
     if value.get(connector) is not None and value.get(role) is None:
         return f"JSON with {role!r} beside {connector!r}"
@@ -333,8 +336,8 @@ def _cuda_graphs(text: str) -> object:
 
 
 def _size(text: str, engine: Engine, release: str, *, is_auto: bool) -> int:
-    told = text.strip() if is_release_between(release, _TRILLIONS_SINCE) else text
-    if is_auto and told.lower() in {"auto", "-1"}:
+    trimmed = text.strip() if is_release_between(release, _TRILLIONS_SINCE) else text
+    if is_auto and trimmed.lower() in {"auto", "-1"}:
         return -1
     found = (_VLLM_SIZE if engine == "vllm" else _SGLANG_SIZE).fullmatch(text.strip())
     if found is None:

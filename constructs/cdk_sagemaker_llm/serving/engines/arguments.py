@@ -1,5 +1,8 @@
 """
-Parameters of the engines' classes: which argument each is, and what is set twice.
+Arguments of an engine: the parameters that are, and how each is written as the
+variable that an image's entry point reads.
+
+What a rule cannot express is refused, or written another way where there is one.
 """
 
 from __future__ import annotations
@@ -10,16 +13,37 @@ from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.engines.checks.engine_values import OUT_OF_BOUNDS
-from cdk_sagemaker_llm.serving.engines.writing import (
-    ArgumentValue,
-)
 from cdk_sagemaker_llm.serving.parameters import REPEATED, Bounds
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-_OFF = "no-"
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cdk_sagemaker_llm.catalog.engine_arguments import EngineArgument
+from cdk_sagemaker_llm.serving.engines.entry_points import (
+    RECOVERY,
+    EntryPoint,
+    Passed,
+    StartError,
+    passed_on,
+    supervised,
+)
+
+_NEGATIVE = "no-"
 LongName = Callable[[str], str]
+
+Scalar = str | int | float | bool
+ArgumentValue = Scalar | Sequence[Scalar] | Mapping[str, object]
+"""
+What an argument is set to: a list for one that takes several values, or a mapping, or
+its JSON, for one that takes JSON.
+"""
+
+RECOVERY_OFF = {RECOVERY: "false"}
 
 
 def argument(name: str, bounds: Bounds | None = None) -> Any:  # noqa: ANN401 - stands for a field of any type
@@ -31,12 +55,12 @@ def argument(name: str, bounds: Bounds | None = None) -> Any:  # noqa: ANN401 - 
 
         bounds:
             Which numbers every release takes.
-            If left out, any, or the checks of the variables know.
+            If omitted, any, or the checks of the variables know.
     """
     return field(default=None, metadata={"argument": name, "bounds": bounds})
 
 
-def bounds_findings(serving: DataclassInstance) -> Iterator[Finding]:
+def argument_bound_findings(serving: DataclassInstance) -> Iterator[Finding]:
     """
     Check each parameter against its bounds.
     """
@@ -64,7 +88,7 @@ def words_of(serving: DataclassInstance) -> dict[str, str]:
     return {name: word for word, name in argument_fields(serving)}
 
 
-def given_arguments(serving: DataclassInstance) -> dict[str, ArgumentValue]:
+def arguments_of(serving: DataclassInstance) -> dict[str, ArgumentValue]:
     """
     Return the arguments that a class's parameters are set to, by their long names.
     """
@@ -99,18 +123,201 @@ def overlap_findings(
         unchecked: The unchecked options, by whatever spelling.
 
         long_name: How a spelling's long name is found.
-            If left out, the spelling is the name.
+            If omitted, the spelling is the name.
     """
 
-    def told(spelling: str) -> str:
-        return long_name(long_name(spelling).removeprefix(_OFF))
+    def name_of(spelling: str) -> str:
+        return long_name(long_name(spelling).removeprefix(_NEGATIVE))
 
-    said = {told(spelling): f"options[{spelling!r}]" for spelling in options}
-    said |= {told(name): f"the parameter {word}" for name, word in parameters.items()}
+    owners = {name_of(spelling): f"options[{spelling!r}]" for spelling in options}
+    owners |= {
+        name_of(name): f"the parameter {word}" for name, word in parameters.items()
+    }
     for spelling in unchecked:
-        other = said.get(told(spelling))
+        other = owners.get(name_of(spelling))
         if other is not None:
             yield REPEATED.finding(
                 f"unchecked_options repeats {spelling}, which {other} says already",
                 "keep one of them",
             )
+
+
+class UntellableError(ValueError):
+    """
+    The entry point cannot be told this; the message says why.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """
+    How an argument is written.
+
+    Args:
+        variables: The variables, of which there are none for what the engine does
+            anyway.
+
+        needs_no_supervisor: Whether it arrives only where no supervisor starts the
+            engine.
+    """
+
+    variables: Mapping[str, str]
+    needs_no_supervisor: bool = False
+
+
+def write(argument: EngineArgument, value: ArgumentValue, rule: EntryPoint) -> Written:
+    """
+    Write an argument so that the engine gets what is meant.
+
+    Args:
+        argument: How the release reads it.
+
+        value: What it is to be.
+
+        rule: How the image's entry point reads variables.
+
+    Raises:
+        UntellableError: If this entry point has no way to be told so.
+    """
+    if argument.is_switch or (argument.takes_truth and isinstance(value, bool)):
+        return Written(_switch(argument, value, rule))
+    values = value_texts(argument, value)
+    variable = rule.variable(argument.name)
+    if argument.takes_several and not values:
+        raise UntellableError("an empty list cannot be told: leave it out")
+    text = _text(values, rule)
+    for value_text in values:
+        hold_plain(value_text)
+    hold_arrival(variable, text, values, rule)
+    return _through_supervisor(variable, text, values, rule)
+
+
+def value_texts(argument: EngineArgument, value: ArgumentValue) -> tuple[str, ...]:
+    """
+    Return the values as the engine's parser reads them, one for each token.
+    """
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, Sequence) and argument.takes_several:
+        return tuple(map(plain_text, value))
+    if isinstance(value, Sequence) and argument.is_csv:
+        return (",".join(map(plain_text, value)),)
+    return (plain_text(value),)
+
+
+def plain_text(value: object) -> str:
+    """
+    Write one value as an engine's parser reads it.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping | Sequence):
+        try:
+            return json.dumps(value, separators=(",", ":"))
+        except (TypeError, ValueError, RecursionError) as fault:
+            raise UntellableError(f"it is not what JSON can say: {fault}") from fault
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _switch(
+    argument: EngineArgument, value: ArgumentValue, rule: EntryPoint
+) -> dict[str, str]:
+    if not isinstance(value, bool):
+        raise UntellableError(f"it takes True or False, got {value!r}")
+    bare = "true" if rule.reads_truth else ""
+    if value:
+        return {rule.variable(argument.name): bare}
+    if argument.has_negative:
+        return {rule.variable(f"no-{argument.name}"): bare}
+    if argument.default:
+        raise UntellableError(
+            "it is on unless the engine is told otherwise, and has no argument that "
+            "switches it off"
+        )
+    return {}
+
+
+def _text(values: Sequence[str], rule: EntryPoint) -> str:
+    if len(values) == 1 and not _would_spread(values[0], rule):
+        return values[0]
+    if rule.spreads_lists:
+        return json.dumps(list(values), separators=(",", ":"), ensure_ascii=False)
+    raise UntellableError(
+        f"this image takes one value for each variable, got {len(values)}"
+    )
+
+
+def _would_spread(text: str, rule: EntryPoint) -> bool:
+    # The translator looks at what a value is, not at whose it is.
+    if not rule.spreads_lists:
+        return False
+    passed = list(passed_on({f"{rule.prefix}X": text}, rule))
+    return not passed or passed[0].values != (text,)
+
+
+def hold_plain(text: str) -> None:
+    """
+    Refuse what a parser such as argparse takes for an argument of its own.
+
+    Raises:
+        UntellableError: If it does.
+    """
+    if text.startswith("-") and not _is_number(text):
+        raise UntellableError(
+            "it begins with a dash: the engine's parser takes it for another argument"
+        )
+
+
+def _is_number(text: str) -> bool:
+    # argparse takes -1 for a number, and vLLM's own parser breaks on -0.5.
+    return text[1:].isdecimal()
+
+
+def hold_arrival(
+    variable: str, text: str, values: Sequence[str], rule: EntryPoint
+) -> None:
+    """
+    Refuse what the entry point itself would make something else of.
+
+    Raises:
+        UntellableError: If it would, with the reason.
+    """
+    expected = Passed(variable, rule.flag(variable), tuple(values))
+    if list(passed_on({variable: text}, rule)) == [expected]:
+        return
+    raise UntellableError(_why(text, rule))
+
+
+def _why(text: str, rule: EntryPoint) -> str:
+    if text == "":
+        return "an empty value cannot be told: the argument would stand alone"
+    if rule.reads_truth and text.strip().lower() in {"true", "false"}:
+        return f"the text {text!r} cannot be told: it is read as a switch"
+    if rule.reads_lines and "\n" in text:
+        return "it has more than one line, and only the first would be read"
+    if rule.reads_lines and text.endswith("="):
+        return "it ends in its only '=', which would be lost"
+    return f"the entry point would make something else of {text!r}"
+
+
+def _through_supervisor(
+    variable: str, text: str, values: Sequence[str], rule: EntryPoint
+) -> Written:
+    if rule.supervisor is None:
+        return Written({variable: text})
+    for candidate in (text, text.replace("%", "%%")):
+        if _arrives(candidate, values, variable, rule):
+            return Written({variable: candidate})
+    return Written({variable: text}, needs_no_supervisor=True)
+
+
+def _arrives(text: str, values: Sequence[str], variable: str, rule: EntryPoint) -> bool:
+    passed = list(passed_on({variable: text}, rule))
+    tokens = [passed[0].flag, *passed[0].values]
+    try:
+        got = supervised(tokens, {}, is_joined=rule.supervisor == "joins")
+    except StartError:
+        return False
+    return got == [rule.flag(variable), *values]

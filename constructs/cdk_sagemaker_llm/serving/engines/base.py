@@ -27,8 +27,9 @@ from cdk_sagemaker_llm.serving.base import (
     Settings,
 )
 from cdk_sagemaker_llm.serving.engines.arguments import (
-    bounds_findings,
-    given_arguments,
+    ArgumentValue,
+    argument_bound_findings,
+    arguments_of,
     overlap_findings,
     plain_name,
     words_of,
@@ -41,8 +42,7 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
     EntryPoint,
     recovers,
 )
-from cdk_sagemaker_llm.serving.engines.telling import Telling, Told
-from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.engines.telling import EngineVariables, Telling
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.parameters import (
     NO_WEIGHTS,
@@ -94,7 +94,7 @@ class EngineServing(Serving):
             the same repository, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
             ``version``. Or the ``image`` of a ``MirroredImage``.
-            If left out, it is the catalogue's.
+            If omitted, it is the catalogue's.
 
         options:
             Further arguments of the engine by their names, such as
@@ -107,7 +107,7 @@ class EngineServing(Serving):
             Variables of the process that are no arguments, such as
             ``{"HF_HUB_OFFLINE": "1"}``, without secrets.
 
-        files: What goes into the model tarball, by path. If left out, there is none.
+        files: What goes into the model tarball, by path. If omitted, there is none.
     """
 
     engine: ClassVar[Engine] = "vllm"
@@ -149,17 +149,19 @@ class EngineServing(Serving):
         variables.
         """
         release = release_in(case.image)
-        told = self._told(release, self._arguments(case.model, case.devices))
-        found = [*told.findings]
+        written = self._engine_variables(
+            release, self._arguments(case.model, case.devices)
+        )
+        found = [*written.findings]
         found += overlap_findings(
-            self._given_words(),
+            self._parameter_words(),
             self.options,
             self.unchecked_options,
             partial(self._long_name, release),
         )
-        written = {**self._defaults(case.model, case.demand), **self.environment}
-        environment = {**written, **told.variables, **self._unchecked(release)}
-        found += self._repeated(told.variables)
+        process = {**self._defaults(case.model, case.demand), **self.environment}
+        environment = {**process, **written.variables, **self._unchecked(release)}
+        found += self._repeated(written.variables)
         if is_sound and not errors_of(found):
             found += self._environment_findings(environment, case, release)
         return Settings(
@@ -175,8 +177,8 @@ class EngineServing(Serving):
         Return what parameters, model and accelerators say, by the long names.
         """
         named = self._model_arguments(model)
-        given = given_arguments(self)
-        return {**named, **self._degrees(given, devices), **given}
+        own = arguments_of(self)
+        return {**named, **self._degrees(own, devices), **own}
 
     def _model_arguments(self, model: ModelSource | None) -> dict[str, ArgumentValue]:
         """
@@ -195,7 +197,7 @@ class EngineServing(Serving):
 
     def _degrees(
         self,
-        given: Mapping[str, ArgumentValue],  # noqa: ARG002 - a class may go by it
+        arguments: Mapping[str, ArgumentValue],  # noqa: ARG002 - a class may go by it
         devices: int | None,  # noqa: ARG002 - as above
     ) -> dict[str, ArgumentValue]:
         """
@@ -219,9 +221,9 @@ class EngineServing(Serving):
         """
         return self.files
 
-    def _told(
+    def _engine_variables(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
-    ) -> Told:
+    ) -> EngineVariables:
         """
         Write parameters and options as the image's entry point reads them.
         """
@@ -238,15 +240,15 @@ class EngineServing(Serving):
         """
         Return what the user calls each argument, by its long name.
         """
-        said = {self._long_name(release, one): one for one in self.options}
-        return {**words_of(self), **said}
+        options = {self._long_name(release, one): one for one in self.options}
+        return {**words_of(self), **options}
 
-    def _given_words(self) -> dict[str, str]:
+    def _parameter_words(self) -> dict[str, str]:
         """
         Return what the user calls each parameter that is given, by its long name.
         """
-        given = given_arguments(self)
-        return {name: word for name, word in words_of(self).items() if name in given}
+        own = arguments_of(self)
+        return {name: word for name, word in words_of(self).items() if name in own}
 
     def _long_name(self, release: EngineRelease, spelling: str) -> str:
         """
@@ -255,8 +257,8 @@ class EngineServing(Serving):
         plain = plain_name(spelling)
         number = release.engine_version or ""
         # Parsers take beginnings of names as well.
-        known = find_option(self.engine, number, f"--{plain}").argument
-        return plain if known is None else known.name
+        argument = find_option(self.engine, number, f"--{plain}").argument
+        return plain if argument is None else argument.name
 
     def _variable(self, release: EngineRelease, argument: str) -> str:
         """
@@ -278,7 +280,11 @@ class EngineServing(Serving):
 
     def _general_findings(self, case: Case) -> list[Finding]:
         own = self._model_findings(case.model)
-        return [*own, *self._rolling_findings(case.image), *bounds_findings(self)]
+        return [
+            *own,
+            *self._rolling_findings(case.image),
+            *argument_bound_findings(self),
+        ]
 
     def _model_findings(self, model: ModelSource | None) -> list[Finding]:
         found: list[Finding] = []
@@ -340,8 +346,8 @@ class EngineServing(Serving):
             unchecked=self._unchecked(release),
         )
         prefix = "" if release.rule is None else rule_of(release).prefix
-        shown = {**{name: name for name in self.environment}, **words}
-        return [_renamed(self._judged(one), shown, prefix) for one in found]
+        names = {**{name: name for name in self.environment}, **words}
+        return [_renamed(self._judged(one), names, prefix) for one in found]
 
     def _judged(self, finding: Finding) -> Finding:
         """
@@ -373,8 +379,30 @@ def engine_version_in(image: ChosenImage | None) -> str | None:
     """
     Return the engine's release in an image; ``None`` where that is not known.
     """
-    known = image and find_engine_release(image.family, image.version)
-    return known.engine_version if known else None
+    release = image and find_engine_release(image.family, image.version)
+    return release.engine_version if release else None
+
+
+def tensor_degree(
+    name: str, arguments: Mapping[str, ArgumentValue], devices: int | None, others: int
+) -> dict[str, ArgumentValue]:
+    """
+    Split the model over the devices that pipeline and copies leave; empty where the
+    user did, or they do not divide the devices.
+
+    Args:
+        name: The argument's long name.
+
+        arguments: What the parameters say, by long names.
+
+        devices: How many each copy has; ``None`` if it is not known.
+
+        others: How many parts there are besides.
+    """
+    if devices is None or devices < 1 or name in arguments:
+        return {}
+    size, rest = divmod(devices, others)
+    return {} if rest else {name: size}
 
 
 def rule_of(release: EngineRelease) -> EntryPoint:
@@ -452,7 +480,7 @@ def _says_nothing(value: object) -> bool:
     return isinstance(value, list | tuple) and any(map(_says_nothing, value))
 
 
-def is_told_in_line(template: str) -> bool:
+def fits_a_variable(template: str) -> bool:
     """
     Whether a template can stand in a variable: a path, or one short line.
     """
@@ -470,6 +498,6 @@ def with_template(
     """
     Return what goes into the model tarball, with the template if that travels there.
     """
-    if template is None or is_told_in_line(template):
+    if template is None or fits_a_variable(template):
         return files
     return {**files, TEMPLATE_FILE: template.encode()}

@@ -9,7 +9,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from cdk_sagemaker_llm.architectures import find_architecture
-from cdk_sagemaker_llm.catalog.engine_arguments import Engine, engine_releases
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    Engine,
+    engine_releases,
+    find_omni_argument,
+)
 from cdk_sagemaker_llm.catalog.engine_releases import (
     EngineRelease,
     find_engine_release,
@@ -23,31 +27,27 @@ from cdk_sagemaker_llm.serving.engines.checks import (
     devices,
     engine_models,
     engine_values,
-    gguf,
     known,
     lora,
     names,
-    prefixes,
-    second_cache,
     tei,
 )
 from cdk_sagemaker_llm.serving.engines.checks.arrival import MAY_BE_REFUSED, REFUSED
-from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject, tell
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    EngineSubject,
+    settings_of,
+)
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, EntryPoint
-from cdk_sagemaker_llm.serving.engines.known_names import without_own
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 _Said = TypeVar("_Said", str, int)
 
 _CHECKS = checks_of(
-    prefixes,
     names,
     engine_values,
     arrival,
     engine_models,
-    gguf,
     devices,
-    second_cache,
     lora,
     known,
     tei,
@@ -100,12 +100,12 @@ def engine_findings(
         accelerators: Devices that each copy of the model has; ``None`` skips what
             depends on them.
 
-        architecture: What is known of the model. If left out, it is what the catalogue
+        architecture: What is known of the model. If omitted, it is what the catalogue
             knows of the model that is named.
 
-        instance_type: What it runs on. If left out, its accelerators are not known.
+        instance_type: What it runs on. If omitted, its accelerators are not known.
 
-        model_data: Paths of the files in ``/opt/ml/model``. If left out, what is there
+        model_data: Paths of the files in ``/opt/ml/model``. If omitted, what is there
             is not known.
 
         network_isolation: Whether the container is cut off from the network.
@@ -122,14 +122,14 @@ def engine_findings(
     if image is None:
         return []
     kind = _kind(environment, architecture)
-    known = everything = _known(environment, unchecked)
+    described = everything = _checked_variables(environment, unchecked)
     if image.engine == "vllm-omni":
-        known = dict(without_own(known, image))
+        described = dict(_without_own(described, image))
     hardware = _hardware(instance_type)
     base = EngineSubject(
-        environment=known,
+        environment=described,
         image=image,
-        hidden=frozenset(environment) - frozenset(known),
+        hidden=frozenset(environment) - frozenset(described),
         accelerators=None if is_unresolved(accelerators) else accelerators,
         attention_heads=heads_of(kind),
         architecture=_class(kind),
@@ -140,7 +140,7 @@ def engine_findings(
         model_type=_said(kind, "model_type", str),
         context_length=_said(kind, "context_length", int),
         words=words or {},
-        own={name: everything[name] for name in everything if name not in known},
+        own={name: everything[name] for name in everything if name not in described},
     )
     subjects = [read_by(base, ENTRY_POINTS[rule]) for rule in image.rules] or [base]
     found = subject_findings(subjects[0])
@@ -163,11 +163,11 @@ def read_by(base: EngineSubject, rule: EntryPoint) -> EngineSubject:
     if table is None:
         return replace(base, rule=rule, release=image.engine_version or "")
     release = _release(image) or engine_releases(table)[-1]
-    told = tuple(tell(base.environment, rule, table, release))
-    return replace(base, rule=rule, table=table, release=release, told=told)
+    settings = tuple(settings_of(base.environment, rule, table, release))
+    return replace(base, rule=rule, table=table, release=release, settings=settings)
 
 
-def _known(
+def _checked_variables(
     environment: Mapping[str, str], unchecked: Collection[str]
 ) -> dict[str, str]:
     return {
@@ -177,6 +177,23 @@ def _known(
         and not is_unresolved(value)
         and not _is_example(name, value)
     }
+
+
+def _without_own(
+    environment: Mapping[str, str], image: EngineRelease
+) -> Iterator[tuple[str, str]]:
+    """
+    Yield the variables that vLLM's table can be asked about.
+    """
+    rule = ENTRY_POINTS[image.rule] if image.rule is not None else None
+    for name, value in environment.items():
+        is_argument = rule is not None and name.startswith(rule.prefix)
+        flag = rule.flag(name).removeprefix("--") if rule is not None else ""
+        own = find_omni_argument(flag, image.engine_version) or find_omni_argument(
+            flag.removeprefix("no-"), image.engine_version
+        )
+        if not is_argument or own is None:
+            yield name, value
 
 
 def _is_example(name: str, value: str) -> bool:
@@ -246,7 +263,7 @@ def _refusal(subject: EngineSubject) -> str:
         subject.rule,
         subject.table,
         subject.release,
-        is_whole=not subject.hidden and not subject.is_told("config"),
+        is_whole=not subject.hidden and not subject.has_argument("config"),
     )
 
 

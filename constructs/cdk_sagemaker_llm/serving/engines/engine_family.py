@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.adapters import NO_ADAPTERS, TAKE_VLLM, AdapterHost
+from cdk_sagemaker_llm.serving.adapters import AdapterHost, without_adapters
 from cdk_sagemaker_llm.serving.base import Container
 from cdk_sagemaker_llm.serving.checks import Dialect, Environment, Family
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
@@ -107,13 +107,9 @@ def _no_adapters(
     variables: Mapping[str, str],  # noqa: ARG001 - what every family is asked with
     architecture: str | None,  # noqa: ARG001 - as above
 ) -> AdapterHost:
-    image = container.image
-    refusal = NO_ADAPTERS.finding(
-        f"image {image.family} {image.version} takes no adapter components: of the "
-        "engines' own images those of vLLM do",
-        TAKE_VLLM,
+    return without_adapters(
+        container.image, "of the engines' own images those of vLLM do"
     )
-    return AdapterHost(image=image, refusals=(refusal,))
 
 
 def _unknown_adapters(
@@ -141,23 +137,23 @@ def adapter_settings(
     if image is None or image.rule is None:
         return None
     rule = ENTRY_POINTS[image.rule]
-    known = {k: v for k, v in variables.items() if not is_unresolved(v)}
-    hidden = variables.keys() - known.keys()
-    subject = EngineSubject(environment=known, image=image, hidden=hidden)
+    settled = {k: v for k, v in variables.items() if not is_unresolved(v)}
+    hidden = variables.keys() - settled.keys()
+    subject = EngineSubject(environment=settled, image=image, hidden=hidden)
     subject = read_by(subject, rule)
     named = rule.variable(_SWITCH)
-    told = {
+    states = {
         named: _is_lora_on(subject, named),
-        UPDATES: True if UPDATES in hidden else _is_allowed(known.get(UPDATES)),
+        UPDATES: True if UPDATES in hidden else _is_allowed(settled.get(UPDATES)),
     }
     # Without the rule of truth a flag stands alone.
     values = {named: "true" if rule.reads_truth else "", UPDATES: "true"}
-    is_on = False if False in told.values() else all(told.values()) or None
+    is_on = False if False in states.values() else all(states.values()) or None
     return AdapterHost(
         image=find_image(family, version),
         is_on=is_on,
         largest_rank=_largest_rank(subject),
-        switches={k: values[k] for k, is_set in told.items() if is_set is None},
+        switches={k: values[k] for k, is_set in states.items() if is_set is None},
     )
 
 
@@ -165,7 +161,7 @@ def _is_lora_on(subject: EngineSubject, variable: str) -> bool | None:
     value = subject.value(_SWITCH)
     if isinstance(value, bool):
         return value
-    if subject.is_told(_SWITCH):
+    if subject.has_argument(_SWITCH):
         # What deployment decides is taken for on: it is the user's own word.
         return True
     # The entry point drops it.
@@ -177,6 +173,6 @@ def _is_allowed(value: str | None) -> bool | None:
 
 
 def _largest_rank(subject: EngineSubject) -> int | None:
-    if not subject.is_told(_LARGEST):
+    if not subject.has_argument(_LARGEST):
         return _DEFAULT_LARGEST
     return subject.number(_LARGEST)

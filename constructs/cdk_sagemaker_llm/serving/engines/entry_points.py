@@ -15,8 +15,8 @@ from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_releases import entry_point_rows
 
-_RECOVERY = "PROCESS_AUTO_RECOVERY"
-_LEVELS = ("debug", "info", "warn", "error", "critical")
+RECOVERY = "PROCESS_AUTO_RECOVERY"
+LOG_LEVELS = ("debug", "info", "warn", "error", "critical")
 _SECTION = "program:app"
 _KEY = "command"
 # supervisord's own parser has these, as Python 2's had.
@@ -136,7 +136,7 @@ class Passed:
     values: tuple[str, ...] = ()
 
 
-def translate(
+def command_line(
     environment: Mapping[str, str],
     rule: EntryPoint,
     *,
@@ -204,9 +204,9 @@ def _read(
 
 
 def _values(flag: str, value: str, rule: EntryPoint) -> tuple[str, ...] | None:
-    told = (value.strip() if rule.trims else value).lower()
-    if rule.reads_truth and told in {"true", "false"}:
-        return () if told == "true" else None
+    truth = (value.strip() if rule.trims else value).lower()
+    if rule.reads_truth and truth in {"true", "false"}:
+        return () if truth == "true" else None
     if value == "":
         return ()
     if rule.spreads_lists and flag not in _KEPT_WHOLE:
@@ -314,7 +314,7 @@ def recovers(environment: Mapping[str, str]) -> bool:
     """
     Whether the supervisor is on, as it is if nothing is said.
     """
-    return environment.get(_RECOVERY, "true").lower() in {"true", "1"}
+    return environment.get(RECOVERY, "true").lower() in {"true", "1"}
 
 
 def supervised(
@@ -335,9 +335,9 @@ def supervised(
         StartError: If the supervisor cannot start it.
     """
     level = environment.get("LOG_LEVEL", "info")
-    if level.lower() not in _LEVELS:
+    if level.lower() not in LOG_LEVELS:
         raise StartError(
-            f"Invalid LOG_LEVEL: {level!r}; it must be one of {', '.join(_LEVELS)}"
+            f"Invalid LOG_LEVEL: {level!r}; it must be one of {', '.join(LOG_LEVELS)}"
         )
     join = " ".join if is_joined else shlex.join
     command = _as_read(_write(join(arguments)))

@@ -9,6 +9,11 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    LLAMA_CPP_ALIASES,
+    OFF_IN_LLAMA_CPP,
+    ON_IN_LLAMA_CPP,
+)
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.catalog.instances import Processor
 from cdk_sagemaker_llm.demand import Assumptions, Demand, kv_bytes_of_cache_type
@@ -20,7 +25,11 @@ from cdk_sagemaker_llm.models import (
     architecture_of,
 )
 from cdk_sagemaker_llm.serving.base import Accelerators, settled
-from cdk_sagemaker_llm.serving.engines.arguments import argument, plain_name
+from cdk_sagemaker_llm.serving.engines.arguments import (
+    ArgumentValue,
+    argument,
+    plain_name,
+)
 from cdk_sagemaker_llm.serving.engines.base import (
     TEMPLATE_FILE,
     EngineServing,
@@ -29,15 +38,12 @@ from cdk_sagemaker_llm.serving.engines.base import (
     rule_of,
     with_template,
 )
-from cdk_sagemaker_llm.serving.engines.checks.gguf import GGUF_SUFFIX, gguf_type_of
-from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
-from cdk_sagemaker_llm.serving.engines.known_names import (
-    LLAMA_CPP_ALIASES,
-    OFF_IN_LLAMA_CPP,
-    ON_IN_LLAMA_CPP,
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
+    GGUF_SUFFIX,
+    gguf_type_of,
 )
-from cdk_sagemaker_llm.serving.engines.telling import PlainTelling, Told
-from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
+from cdk_sagemaker_llm.serving.engines.telling import EngineVariables, PlainTelling
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.parameters import NO_WEIGHTS, REPEATED, Bounds
 
@@ -94,7 +100,7 @@ class LlamaCpp(EngineServing):
         version:
             A version of AWS's images, such as ``1.0.1``, or llama.cpp's build in
             Hugging Face's, such as ``b9522``.
-            If left out, it is the newest that does not move.
+            If omitted, it is the newest that does not move.
 
         distribution: Whose image it is: ``aws`` or ``huggingface``.
 
@@ -102,31 +108,31 @@ class LlamaCpp(EngineServing):
 
         model:
             The file of weights on S3, within their prefix.
-            If left out, AWS's images take the first by name, of the prefix itself or
+            If omitted, AWS's images take the first by name, of the prefix itself or
             of a folder in it; Hugging Face's need it.
 
         hf_file:
             The file of a repository on the Hub.
-            If left out, it is that of the type behind the repository, or else llama.cpp
+            If omitted, it is that of the type behind the repository, or else llama.cpp
             chooses: Q4_K_M, if there is one.
 
         mmproj:
             The projector file of a model that sees, within the prefix of weights on S3.
-            If left out, llama.cpp takes what a repository on the Hub has.
+            If omitted, llama.cpp takes what a repository on the Hub has.
 
         ctx_size:
             Tokens of prompt and answer together, of all requests at a time.
-            If left out, it is what the model has, or what fits.
+            If omitted, it is what the model has, or what fits.
 
         n_gpu_layers:
             How many layers are put on GPUs.
-            If left out, all are where there are any.
+            If omitted, all are where there are any.
 
         parallel: Requests that are answered at the same time.
 
         threads:
             Processor cores that generate.
-            If left out, llama.cpp counts them.
+            If omitted, llama.cpp counts them.
 
         batch_size: Tokens of a prompt that are worked off at a time.
 
@@ -243,22 +249,22 @@ class LlamaCpp(EngineServing):
         return found
 
     def _degrees(
-        self, given: Mapping[str, ArgumentValue], devices: int | None
+        self, arguments: Mapping[str, ArgumentValue], devices: int | None
     ) -> dict[str, ArgumentValue]:
         is_on_gpu = self.processor == "x86_64" and devices != 0
-        if not is_on_gpu or "n-gpu-layers" in given:
+        if not is_on_gpu or "n-gpu-layers" in arguments:
             return {}
         return {"n-gpu-layers": _ALL_LAYERS}
 
-    def _told(
+    def _engine_variables(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
-    ) -> Told:
+    ) -> EngineVariables:
         negated = (*ON_IN_LLAMA_CPP, *OFF_IN_LLAMA_CPP)
         telling = PlainTelling(rule_of(release), negated, aliases=LLAMA_CPP_ALIASES)
         return telling.tell(arguments, self.options, self._words(release))
 
-    def _given_words(self) -> dict[str, str]:
-        found = super(LlamaCpp, self)._given_words()
+    def _parameter_words(self) -> dict[str, str]:
+        found = super(LlamaCpp, self)._parameter_words()
         return found if self.model is None else {**found, "model": "model"}
 
     def _long_name(self, release: EngineRelease, spelling: str) -> str:  # noqa: ARG002 - the base's signature

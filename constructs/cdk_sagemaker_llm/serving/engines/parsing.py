@@ -23,13 +23,11 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     is_release_between,
 )
 from cdk_sagemaker_llm.serving.engines.argument_values import (
+    STRAY_SINCE,
     ValueFaultError,
     read_value,
 )
 
-# From here on one stray value is taken for the model, and left unread (argparse of
-# vllm serve, which has it as an optional positional argument).
-STRAY_SINCE = "0.10.2"
 _DOTTED_SINCE = "0.9.2"
 _LOGGED_REQUESTS_SINCE = "0.11.0"
 _FILE = "--config"

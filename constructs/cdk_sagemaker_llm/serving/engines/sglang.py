@@ -13,14 +13,14 @@ from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
-from cdk_sagemaker_llm.serving.engines.arguments import argument
+from cdk_sagemaker_llm.serving.engines.arguments import ArgumentValue, argument
 from cdk_sagemaker_llm.serving.engines.base import (
     EngineServing,
     ImageDistribution,
     engine_version_in,
+    tensor_degree,
 )
-from cdk_sagemaker_llm.serving.engines.checks.arrival import certain
-from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.engines.checks.arrival import as_json_error
 from cdk_sagemaker_llm.serving.images import ChosenImage
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE
 
@@ -44,14 +44,14 @@ class Sglang(EngineServing):
         version:
             A minor version of AWS's image on Amazon Linux, such as ``1.4``, or the
             SGLang version of an image on Ubuntu, such as ``0.5.20``.
-            If left out, it is the newest on Amazon Linux, which is built for H100 and
+            If omitted, it is the newest on Amazon Linux, which is built for H100 and
             newer.
 
         distribution: Whose image it is: ``aws`` or ``huggingface``.
 
         tp_size:
             Over how many accelerators one copy of the model is split.
-            If left out, it is split over all that it has.
+            If omitted, it is split over all that it has.
 
         dp_size: How many copies of the model answer side by side in one container.
 
@@ -59,7 +59,7 @@ class Sglang(EngineServing):
 
         context_length:
             Tokens of prompt and answer together.
-            If left out, it is the model's context length.
+            If omitted, it is the model's context length.
 
         mem_fraction_static: The share of a GPU's memory for weights and KV cache.
 
@@ -139,16 +139,13 @@ class Sglang(EngineServing):
         return "sglang" if is_of_track else "sglang-server"
 
     def _degrees(
-        self, given: Mapping[str, ArgumentValue], devices: int | None
+        self, arguments: Mapping[str, ArgumentValue], devices: int | None
     ) -> dict[str, ArgumentValue]:
         others = (self.dp_size or 1) * (self.pp_size or 1)
-        if devices is None or devices < 1 or "tp-size" in given:
-            return {}
-        size, rest = divmod(devices, others)
-        return {} if rest else {"tp-size": size}
+        return tensor_degree("tp-size", arguments, devices, others)
 
     def _judged(self, finding: Finding) -> Finding:
-        return certain(finding)
+        return as_json_error(finding)
 
     def _demand(
         self, model: ModelSource | None, image: ChosenImage | None

@@ -20,17 +20,17 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     spellings,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.arguments import plain_name
-from cdk_sagemaker_llm.serving.engines.entry_points import EntryPoint
-from cdk_sagemaker_llm.serving.engines.writing import (
+from cdk_sagemaker_llm.serving.engines.arguments import (
     RECOVERY_OFF,
     ArgumentValue,
     UntellableError,
     hold_arrival,
     hold_plain,
+    plain_name,
     plain_text,
     write,
 )
+from cdk_sagemaker_llm.serving.engines.entry_points import EntryPoint
 from cdk_sagemaker_llm.serving.parameters import REPEATED, UNREADABLE
 from cdk_sagemaker_llm.text import nearest
 from cdk_sagemaker_llm.tokens import placeholder_in
@@ -89,7 +89,7 @@ def when_known(engine: Engine, name: str, release: str) -> str:
 
 
 def way_out(
-    engine: Engine, name: str, release: str, shown: Callable[[str], str] = str
+    engine: Engine, name: str, release: str, word: Callable[[str], str] = str
 ) -> str:
     """
     Say what to do about an argument that a release does not know.
@@ -101,8 +101,8 @@ def way_out(
 
         release: A release that does not know it.
 
-        shown: How an argument is written, by its long name.
-            If left out, it is the name.
+        word: How an argument is written, by its long name.
+            If omitted, it is the name.
     """
     first, last = argument_span(engine, name)
     if not is_release_between(release, first):
@@ -113,13 +113,13 @@ def way_out(
         return _INSTEAD[name]
     before = find_argument(engine, name, last)
     if before is not None and before.instead:
-        return f"use {shown(before.instead)}"
+        return f"use {word(before.instead)}"
     near = nearest(name, argument_names(engine, release), count=1)
-    return f"did you mean {shown(near[0])}?" if near else "leave it out"
+    return f"did you mean {word(near[0])}?" if near else "leave it out"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EngineVariables:
     """
     What the variables of an engine are, and what is wrong with what was asked.
 
@@ -158,7 +158,7 @@ class Telling:
         typed: Mapping[str, ArgumentValue],
         options: Mapping[str, ArgumentValue],
         names: Mapping[str, str],
-    ) -> Told:
+    ) -> EngineVariables:
         """
         Write arguments as variables.
 
@@ -173,54 +173,44 @@ class Telling:
         variables: dict[str, str] = {}
         kept: list[tuple[EngineArgument, ArgumentValue]] = []
         around: list[str] = []
-        for name, value in [*typed.items(), *self._options(options, typed, found)]:
-            shown = names.get(name, name)
-            known = find_argument(self.engine, name, self.release)
-            if known is None:
-                found.append(self._other_release(shown, name))
+        for name, value in [
+            *typed.items(),
+            *_further(options, typed, found, self._long_name),
+        ]:
+            word = names.get(name, name)
+            argument = find_argument(self.engine, name, self.release)
+            if argument is None:
+                found.append(self._other_release(word, name))
                 continue
-            later = later_findings(shown, value)
+            later = later_value_findings(word, value)
             found += later
             if later:
                 continue
             try:
-                written = write(known, value, self.rule)
+                written = write(argument, value, self.rule)
             except UntellableError as fault:
-                found.append(UNTELLABLE.finding(_untellable(shown, known, fault)))
+                found.append(UNTELLABLE.finding(_untellable(word, argument, fault)))
                 continue
             variables |= written.variables
-            kept.append((known, value))
+            kept.append((argument, value))
             if written.needs_no_supervisor:
-                around.append(shown)
+                around.append(word)
         if around:
             # Nothing is doubled for the sake of a supervisor that is off.
             bare = replace(self.rule, supervisor=None)
-            for known, value in kept:
-                variables |= write(known, value, bare).variables
+            for argument, value in kept:
+                variables |= write(argument, value, bare).variables
             variables |= RECOVERY_OFF
             found.append(_unsupervised(around))
-        return Told(variables, tuple(found))
+        return EngineVariables(variables, tuple(found))
 
-    def _options(
-        self,
-        options: Mapping[str, ArgumentValue],
-        typed: Mapping[str, ArgumentValue],
-        found: list[Finding],
-    ) -> Iterator[tuple[str, ArgumentValue]]:
-        for spelling, value in options.items():
-            name = self._long_name(spelling)
-            if name is None:
-                found.append(self._unknown(spelling))
-            elif name in typed:
-                found.append(repeated(spelling))
-            else:
-                yield name, value
-
-    def _long_name(self, spelling: str) -> str | None:
+    def _long_name(self, spelling: str) -> str | Finding:
         flag = "--" + spelling.lstrip("-").replace("_", "-")
-        known = spellings(self.engine, self.release).get(flag)
+        long_name = spellings(self.engine, self.release).get(flag)
         name = flag.removeprefix("--")
-        return known or (name if name in all_argument_names(self.engine) else None)
+        if long_name is None and name not in all_argument_names(self.engine):
+            return self._unknown(spelling)
+        return long_name or name
 
     def _unknown(self, spelling: str) -> Finding:
         # Who knows the variable is likely to write it.
@@ -233,11 +223,11 @@ class Telling:
             f"{meant}pass it in unchecked_options",
         )
 
-    def _other_release(self, shown: str, name: str) -> Finding:
-        asked = self.engine, name, self.release
+    def _other_release(self, word: str, name: str) -> Finding:
+        where = self.engine, name, self.release
         return OTHER_RELEASE.finding(
-            f"{shown} is no argument of {self.label}: {when_known(*asked)}",
-            way_out(*asked),
+            f"{word} is no argument of {self.label}: {when_known(*where)}",
+            way_out(*where),
         )
 
 
@@ -267,45 +257,31 @@ class PlainTelling:
         typed: Mapping[str, ArgumentValue],
         options: Mapping[str, ArgumentValue],
         names: Mapping[str, str],
-    ) -> Told:
+    ) -> EngineVariables:
         """
-        Write arguments as variables.
-
-        Args:
-            typed: What parameters say, by the arguments' long names.
-
-            options: What the user says beside them, by whatever spelling.
-
-            names: What the user calls an argument that a parameter sets.
+        Write arguments as variables, as ``Telling`` does.
         """
         found: list[Finding] = []
         variables: dict[str, str] = {}
-        for name, value in [*typed.items(), *self._options(options, typed, found)]:
-            shown = names.get(name, name)
-            later = later_findings(shown, value)
+        for name, value in [
+            *typed.items(),
+            *_further(options, typed, found, self._long_name),
+        ]:
+            word = names.get(name, name)
+            later = later_value_findings(word, value)
             found += later
             if later:
                 continue
             try:
                 variables |= self._written(name, value)
             except UntellableError as fault:
-                message = f"{shown} cannot be told to this image: {fault}"
+                message = f"{word} cannot be told to this image: {fault}"
                 found.append(UNTELLABLE.finding(message))
-        return Told(variables, tuple(found))
+        return EngineVariables(variables, tuple(found))
 
-    def _options(
-        self,
-        options: Mapping[str, ArgumentValue],
-        typed: Mapping[str, ArgumentValue],
-        found: list[Finding],
-    ) -> Iterator[tuple[str, ArgumentValue]]:
-        for spelling, value in options.items():
-            name = plain_name(spelling)
-            name = self.aliases.get(name, name)
-            if name in typed:
-                found.append(repeated(spelling))
-            else:
-                yield name, value
+    def _long_name(self, spelling: str) -> str:
+        name = plain_name(spelling)
+        return self.aliases.get(name, name)
 
     def _written(self, name: str, value: ArgumentValue) -> dict[str, str]:
         if isinstance(value, bool):
@@ -328,6 +304,26 @@ class PlainTelling:
         return {}
 
 
+def _further(
+    options: Mapping[str, ArgumentValue],
+    typed: Mapping[str, ArgumentValue],
+    found: list[Finding],
+    long_name: Callable[[str], str | Finding],
+) -> Iterator[tuple[str, ArgumentValue]]:
+    """
+    Yield the options by their long names, and find those that are none, or repeat a
+    parameter.
+    """
+    for spelling, value in options.items():
+        name = long_name(spelling)
+        if isinstance(name, Finding):
+            found.append(name)
+        elif name in typed:
+            found.append(repeated(spelling))
+        else:
+            yield name, value
+
+
 def repeated(spelling: str) -> Finding:
     """
     Find an option that a parameter says already.
@@ -337,7 +333,7 @@ def repeated(spelling: str) -> Finding:
     )
 
 
-def later_findings(shown: str, value: ArgumentValue) -> list[Finding]:
+def later_value_findings(word: str, value: ArgumentValue) -> list[Finding]:
     """
     Find a value that is known only at deployment, other than as a text.
     """
@@ -346,15 +342,15 @@ def later_findings(shown: str, value: ArgumentValue) -> list[Finding]:
         return []
     return [
         UNREADABLE.finding(
-            f"{shown} is known only at deployment, and is checked at synth",
+            f"{word} is known only at deployment, and is checked at synth",
             "pass a value, or the text of Token.as_string(...) in unchecked_options",
         )
     ]
 
 
-def _untellable(shown: str, known: EngineArgument, fault: UntellableError) -> str:
-    kind = "switch" if known.is_switch else "argument"
-    return f"{shown} cannot be told to this image: {fault} ({kind} --{known.name})"
+def _untellable(word: str, argument: EngineArgument, fault: UntellableError) -> str:
+    kind = "switch" if argument.is_switch else "argument"
+    return f"{word} cannot be told to this image: {fault} ({kind} --{argument.name})"
 
 
 def _unsupervised(parameters: list[str]) -> Finding:

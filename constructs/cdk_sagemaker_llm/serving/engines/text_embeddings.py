@@ -8,27 +8,33 @@ from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
-from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    TEI_SINCE,
+    is_release_between,
+)
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.base import Accelerators, settled
-from cdk_sagemaker_llm.serving.engines.arguments import argument, plain_name, words_of
+from cdk_sagemaker_llm.serving.engines.arguments import (
+    ArgumentValue,
+    argument,
+    plain_name,
+    words_of,
+)
 from cdk_sagemaker_llm.serving.engines.base import (
     EngineServing,
     engine_version_in,
     release_in,
 )
 from cdk_sagemaker_llm.serving.engines.checks.tei import UNREAD_BY_TEI
-from cdk_sagemaker_llm.serving.engines.known_names import TEI_SINCE
 from cdk_sagemaker_llm.serving.engines.telling import (
     OTHER_RELEASE,
-    Told,
-    later_findings,
+    EngineVariables,
+    later_value_findings,
     repeated,
 )
-from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.parameters import (
     COUNT,
@@ -57,39 +63,39 @@ class TextEmbeddings(EngineServing):
     is left out has TEI's default.
 
     Args:
-        version: The TEI version of the image. If left out, it is the newest.
+        version: The TEI version of the image. If omitted, it is the newest.
 
         max_concurrent_requests:
             Requests at the same time; others are refused with 429.
-            If left out, they are 512.
+            If omitted, they are 512.
 
-        max_batch_tokens: Tokens of one batch. If left out, they are 16,384.
+        max_batch_tokens: Tokens of one batch. If omitted, they are 16,384.
 
         max_batch_requests:
-            Requests of one batch. If left out, the tokens alone bound it.
+            Requests of one batch. If omitted, the tokens alone bound it.
 
         max_client_batch_size:
-            Texts in one request. If left out, they are 32.
+            Texts in one request. If omitted, they are 32.
 
-        payload_limit: Bytes of one request. If left out, they are 2,000,000.
+        payload_limit: Bytes of one request. If omitted, they are 2,000,000.
 
         dtype:
             The number format of the weights: ``float16`` or ``float32``.
-            If left out, it is ``float16`` on GPUs and ``float32`` on CPUs.
+            If omitted, it is ``float16`` on GPUs and ``float32`` on CPUs.
 
         pooling:
             How the vectors of tokens become one: ``cls``, ``mean``, ``splade`` or
             ``last-token``.
-            If left out, it is as the model's own files say.
+            If omitted, it is as the model's own files say.
 
         auto_truncate:
             Whether texts that are too long are shortened.
-            If left out, they are from TEI 1.9 on, and refused before.
+            If omitted, they are from TEI 1.9 on, and refused before.
 
         task:
             What the model is asked for, where that is not what it is made for:
             ``sentence-similarity`` of an embedding model.
-            If left out, it is what the model is made for.
+            If omitted, it is what the model is made for.
 
         default_prompt: What is put before each text.
 
@@ -163,9 +169,9 @@ class TextEmbeddings(EngineServing):
         reads = _is_known(HUB_TOKEN, release_in(image))
         return (HUB_TOKEN if reads else FORWARDED_TOKEN,)
 
-    def _told(
+    def _engine_variables(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
-    ) -> Told:
+    ) -> EngineVariables:
         found: list[Finding] = []
         variables: dict[str, str] = {}
         words = words_of(self)
@@ -174,13 +180,13 @@ class TextEmbeddings(EngineServing):
             variable = self._variable(release, name)
             if not _is_known(variable, release):
                 found.append(_of_another_release(word, variable, release))
-            elif later := later_findings(word, value):
+            elif later := later_value_findings(word, value):
                 found += later
             elif not isinstance(value, str | int | float):
                 found.append(_no_text(word, value))
             else:
                 variables[variable] = _text(value)
-        return Told(variables, tuple(found))
+        return EngineVariables(variables, tuple(found))
 
     def _further(
         self, typed: Mapping[str, ArgumentValue], found: list[Finding]

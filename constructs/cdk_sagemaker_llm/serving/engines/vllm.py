@@ -18,19 +18,23 @@ from cdk_sagemaker_llm.serving.base import (
     LONG_SECONDS,
     start_up_seconds,
 )
-from cdk_sagemaker_llm.serving.engines.arguments import argument, plain_name
+from cdk_sagemaker_llm.serving.engines.arguments import (
+    ArgumentValue,
+    argument,
+    plain_name,
+)
 from cdk_sagemaker_llm.serving.engines.base import (
     TEMPLATE_FILE,
     EngineServing,
     ImageDistribution,
     engine_version_in,
     rule_of,
+    tensor_degree,
     with_template,
 )
-from cdk_sagemaker_llm.serving.engines.checks.gguf import certain
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import as_gguf_error
 from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
-from cdk_sagemaker_llm.serving.engines.telling import PlainTelling, Told
-from cdk_sagemaker_llm.serving.engines.writing import ArgumentValue
+from cdk_sagemaker_llm.serving.engines.telling import EngineVariables, PlainTelling
 from cdk_sagemaker_llm.serving.images import ChosenImage, is_catalogued
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, Bounds
 
@@ -60,13 +64,13 @@ class Vllm(EngineServing):
         version:
             A minor version of AWS's image on Amazon Linux, such as ``2.6``, or the
             vLLM version of an image on Ubuntu, such as ``0.30.0``.
-            If left out, it is the newest on Amazon Linux.
+            If omitted, it is the newest on Amazon Linux.
 
         distribution: Whose image it is: ``aws`` or ``huggingface``.
 
         tensor_parallel_size:
             Over how many accelerators one copy of the model is split.
-            If left out, it is split over all that it has.
+            If omitted, it is split over all that it has.
 
         pipeline_parallel_size: In how many stages, one after the other.
 
@@ -74,7 +78,7 @@ class Vllm(EngineServing):
 
         max_model_len:
             Tokens of prompt and answer together, or ``auto`` for what fits.
-            If left out, it is the model's context length.
+            If omitted, it is the model's context length.
 
         gpu_memory_utilization: The share of a GPU's memory that vLLM takes.
 
@@ -186,13 +190,10 @@ class Vllm(EngineServing):
         return found
 
     def _degrees(
-        self, given: Mapping[str, ArgumentValue], devices: int | None
+        self, arguments: Mapping[str, ArgumentValue], devices: int | None
     ) -> dict[str, ArgumentValue]:
         others = (self.pipeline_parallel_size or 1) * (self.data_parallel_size or 1)
-        if devices is None or devices < 1 or "tensor-parallel-size" in given:
-            return {}
-        size, rest = divmod(devices, others)
-        return {} if rest else {"tensor-parallel-size": size}
+        return tensor_degree("tensor-parallel-size", arguments, devices, others)
 
     def _defaults(
         self,
@@ -210,7 +211,7 @@ class Vllm(EngineServing):
 
     def _judged(self, finding: Finding) -> Finding:
         # Of an image of one's own nobody knows what is installed in it.
-        return certain(finding) if is_catalogued(self.image) else finding
+        return as_gguf_error(finding) if is_catalogued(self.image) else finding
 
     def _files(self) -> Mapping[str, bytes]:
         return with_template(self.files, self.chat_template)
@@ -265,11 +266,11 @@ class VllmNeuron(EngineServing):
     Args:
         version:
             The version of optimum-neuron, such as ``0.4.5``.
-            If left out, it is the newest.
+            If omitted, it is the newest.
 
         tensor_parallel_size:
             Over how many NeuronCores one copy of the model is split; a chip has two.
-            If left out, the command decides.
+            If omitted, the command decides.
 
         batch_size: Requests that are answered at the same time.
 
@@ -300,8 +301,8 @@ class VllmNeuron(EngineServing):
     def _long_name(self, release: EngineRelease, spelling: str) -> str:  # noqa: ARG002 - the base's signature
         return plain_name(spelling)
 
-    def _told(
+    def _engine_variables(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
-    ) -> Told:
+    ) -> EngineVariables:
         telling = PlainTelling(rule_of(release), takes_dashes=False)
         return telling.tell(arguments, self.options, self._words(release))

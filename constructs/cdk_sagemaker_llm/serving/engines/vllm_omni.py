@@ -9,31 +9,33 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
+    OMNI,
     find_argument,
+    find_omni_argument,
     is_release_between,
 )
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource
-from cdk_sagemaker_llm.serving.engines.arguments import argument
+from cdk_sagemaker_llm.serving.engines.arguments import (
+    ArgumentValue,
+    UntellableError,
+    argument,
+    write,
+)
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
-from cdk_sagemaker_llm.serving.engines.known_names import OMNI, find_omni_argument
 from cdk_sagemaker_llm.serving.engines.telling import (
     OTHER_RELEASE,
     UNTELLABLE,
+    EngineVariables,
     Telling,
-    Told,
-    later_findings,
+    later_value_findings,
+    repeated,
 )
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-from cdk_sagemaker_llm.serving.engines.writing import (
-    ArgumentValue,
-    UntellableError,
-    write,
-)
 from cdk_sagemaker_llm.serving.images import ChosenImage
-from cdk_sagemaker_llm.serving.parameters import COUNT, REPEATED
+from cdk_sagemaker_llm.serving.parameters import COUNT
 
 # The newest minor version of the track (images of 2026-10).
 NEWEST = "1.8"
@@ -63,11 +65,11 @@ class VllmOmni(Vllm):
         version:
             A minor version of AWS's image, such as ``1.8``; of Hugging Face's
             vLLM-Omni's own, such as ``0.20.0``.
-            If left out, it is AWS's newest.
+            If omitted, it is AWS's newest.
 
         num_gpus:
             How many GPUs a diffusion model runs on.
-            If left out, it is one, or what the model's stages say.
+            If omitted, it is one, or what the model's stages say.
 
         deploy_config: The path of a file that describes the stages (from 0.20 on).
 
@@ -124,7 +126,7 @@ class VllmOmni(Vllm):
 
     def _degrees(
         self,
-        given: Mapping[str, ArgumentValue],  # noqa: ARG002 - the base's signature
+        arguments: Mapping[str, ArgumentValue],  # noqa: ARG002 - the base's signature
         devices: int | None,  # noqa: ARG002 - as above
     ) -> dict[str, ArgumentValue]:
         return {}
@@ -144,9 +146,9 @@ class VllmOmni(Vllm):
         # What its stages take of the memory is not modelled.
         return None
 
-    def _told(
+    def _engine_variables(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
-    ) -> Told:
+    ) -> EngineVariables:
         number = release.engine_version or ""
         rule = ENTRY_POINTS[release.rule or ""]
         label = f"{self.engine_name} {number}".strip()
@@ -155,16 +157,16 @@ class VllmOmni(Vllm):
         others = {n: v for n, v in arguments.items() if n not in own}
         further = {n: v for n, v in self.options.items() if _is_own(_long(n), number)}
         rest = {n: v for n, v in self.options.items() if n not in further}
-        told = Telling(self.engine, number, rule, label).tell(others, rest, words)
-        variables, found = dict(told.variables), list(told.findings)
+        telling = Telling(self.engine, number, rule, label).tell(others, rest, words)
+        variables, found = dict(telling.variables), list(telling.findings)
         for name, value in [*own.items(), *further.items()]:
             if name in further and _long(name) in own:
-                found.append(_repeated(name))
+                found.append(repeated(name))
                 continue
             written = _written(_long(name), value, release, words.get(name, name))
             variables |= written.variables
             found += written.findings
-        return Told(variables, tuple(found))
+        return EngineVariables(variables, tuple(found))
 
 
 def _long(spelling: str) -> str:
@@ -175,33 +177,29 @@ def _is_own(name: str, release: str) -> bool:
     return name in OMNI and find_argument("vllm", name, release) is None
 
 
-def _repeated(spelling: str) -> Finding:
-    return REPEATED.finding(
-        f"options repeats {spelling}, which has a parameter of its own"
-    )
-
-
 def _written(
-    name: str, value: ArgumentValue, release: EngineRelease, shown: str
-) -> Told:
-    known = find_omni_argument(name, release.engine_version)
-    if known is None:
-        return Told({}, (_other_release(name, shown, release),))
-    later = later_findings(shown, value)
+    name: str, value: ArgumentValue, release: EngineRelease, word: str
+) -> EngineVariables:
+    argument = find_omni_argument(name, release.engine_version)
+    if argument is None:
+        return EngineVariables({}, (_other_release(name, word, release),))
+    later = later_value_findings(word, value)
     if later:
-        return Told({}, tuple(later))
+        return EngineVariables({}, tuple(later))
     try:
-        return Told(write(known, value, ENTRY_POINTS[release.rule or ""]).variables, ())
+        return EngineVariables(
+            write(argument, value, ENTRY_POINTS[release.rule or ""]).variables, ()
+        )
     except UntellableError as fault:
-        words = f"{shown} cannot be told to this image: {fault}"
-        return Told({}, (UNTELLABLE.finding(words),))
+        words = f"{word} cannot be told to this image: {fault}"
+        return EngineVariables({}, (UNTELLABLE.finding(words),))
 
 
-def _other_release(name: str, shown: str, release: EngineRelease) -> Finding:
+def _other_release(name: str, word: str, release: EngineRelease) -> Finding:
     _, first, last = OMNI[name]
     is_gone = last and not is_release_between(release.engine_version or "", "0", last)
     span = f"it was last seen in {last}" if is_gone else f"it came by {first}"
     return OTHER_RELEASE.finding(
-        f"{shown} is no argument of vLLM-Omni {release.engine_version}: {span}",
+        f"{word} is no argument of vLLM-Omni {release.engine_version}: {span}",
         "choose another version, or leave it out",
     )

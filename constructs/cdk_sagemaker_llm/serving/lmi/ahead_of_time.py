@@ -84,13 +84,13 @@ class AheadOfTime:
 
             is_precompiled: Whether the configuration takes the model for compiled.
         """
-        wanted = Compilation(
+        compilation = Compilation(
             image=image,
             accelerator_model="",
             tensor_parallel_degree=degree,
             options=self.bound_options(texts),
         )
-        return compiled_findings(model, wanted, is_precompiled=is_precompiled)
+        return compiled_findings(model, compilation, is_precompiled=is_precompiled)
 
 
 def job_properties(written: bytes) -> str:
@@ -104,7 +104,7 @@ def job_properties(written: bytes) -> str:
 
 
 def compiled_findings(
-    model: ModelSource | None, wanted: Compilation, *, is_precompiled: bool
+    model: ModelSource | None, compilation: Compilation, *, is_precompiled: bool
 ) -> list[Finding]:
     """
     Check that a configuration serves engines as they were compiled.
@@ -112,8 +112,8 @@ def compiled_findings(
     Args:
         model: What is served.
 
-        wanted: What the configuration would compile; its accelerator is not looked at,
-            which the endpoint's instances are held to.
+        compilation: What the configuration would compile; its accelerator is not
+            looked at, which the endpoint's instances are held to.
 
         is_precompiled: Whether the configuration takes the model for engines.
     """
@@ -129,7 +129,7 @@ def compiled_findings(
         ]
     differing = [
         f"{name} {ours} where it was {theirs}"
-        for name, ours, theirs in _compared(wanted, made)
+        for name, ours, theirs in _compared(compilation, made)
         if ours != theirs
     ]
     if not differing:

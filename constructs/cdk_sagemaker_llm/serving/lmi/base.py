@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import ClassVar, Literal, cast
 
+from cdk_sagemaker_llm.arguments import hold_kinds, hold_known
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.demand import Assumptions, Demand
@@ -29,7 +30,7 @@ from cdk_sagemaker_llm.serving.base import (
     start_up_seconds,
 )
 from cdk_sagemaker_llm.serving.checks import config_of
-from cdk_sagemaker_llm.serving.images import ChosenImage, asked_version, choose_image
+from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image, image_version
 from cdk_sagemaker_llm.serving.lmi.checks import property_findings
 from cdk_sagemaker_llm.serving.lmi.checks.launcher import OTHER_BACKEND
 from cdk_sagemaker_llm.serving.lmi.properties import (
@@ -74,20 +75,20 @@ class LmiServing(Serving):
             tag or digest, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
             ``version``. Or the ``image`` of a ``MirroredImage``.
-            If left out, it is the catalogue's.
+            If omitted, it is the catalogue's.
 
         tensor_parallel_degree:
             Over how many devices one copy of the model is split, or ``"max"``.
-            If left out, it is split over all that it has.
+            If omitted, it is split over all that it has.
 
         max_rolling_batch_size:
             How many requests are generated at the same time.
-            If left out, it is the container's default for its version.
+            If omitted, it is the container's default for its version.
 
-        dtype: The number format of the weights. If left out, it is the backend's
+        dtype: The number format of the weights. If omitted, it is the backend's
             default.
 
-        quantize: How the weights are quantized. If left out, they are not, or as the
+        quantize: How the weights are quantized. If omitted, they are not, or as the
             model says.
 
         trust_remote_code: Whether code from the model's repository may run.
@@ -96,10 +97,10 @@ class LmiServing(Serving):
 
         model_loading_timeout:
             Seconds that loading may take.
-            If left out, it is as long as SageMaker waits for the container.
+            If omitted, it is as long as SageMaker waits for the container.
 
         predict_timeout: Seconds that one request may take.
-            If left out, it is the image's own 240.
+            If omitted, it is the image's own 240.
 
         options:
             Further properties as in serving.properties, such as
@@ -228,29 +229,29 @@ class LmiServing(Serving):
         """
         Return what parameters and model write into serving.properties, in its order.
         """
-        given = {
+        values = {
             f"option.{one.metadata['option']}": _plain(getattr(self, one.name))
             for one in fields(self)
             if "option" in one.metadata and getattr(self, one.name) is not None
         }
-        given.pop("option.model_loading_timeout", None)
+        values.pop("option.model_loading_timeout", None)
         # The engine is always written: without it LMI 0.26 fetches the model's
         # config.json without the token, and a gated model fails to load.
         first: dict[str, PropertyValue | None] = {
             "engine": self._engine(),
-            "option.tensor_parallel_degree": given.pop(
+            "option.tensor_parallel_degree": values.pop(
                 "option.tensor_parallel_degree", None
             ),
             "option.model_id": _model_id(case.model),
             "option.revision": None if case.model is None else case.model.revision,
-            "option.max_rolling_batch_size": given.pop(
+            "option.max_rolling_batch_size": values.pop(
                 "option.max_rolling_batch_size", None
             ),
             **self._scheduling(),
             "option.model_loading_timeout": self._loading_seconds(case),
         }
         kept = {key: value for key, value in first.items() if value is not None}
-        return {**kept, **given, **self._more()}
+        return {**kept, **values, **self._more()}
 
     def _loading_seconds(self, case: Case) -> int:
         """
@@ -312,8 +313,8 @@ class LmiServing(Serving):
 
         def rename(match: re.Match[str]) -> str:
             name = match[1]
-            asked = f"option.{name}" in self.options
-            return names[name] if name in names and not asked else match[0]
+            is_option = f"option.{name}" in self.options
+            return names[name] if name in names and not is_option else match[0]
 
         message = re.sub(r"\boption\.(\w+)", rename, finding.message)
         remedy = re.sub(r"\boption\.(\w+)", rename, finding.remedy)
@@ -324,18 +325,114 @@ class LmiServing(Serving):
         return Finding(finding.severity, finding.code, message, remedy)
 
     @property
-    def _asked_version(self) -> str:
+    def _image_version(self) -> str:
         """
         The version that the image's tag names, or else the one given.
         """
-        return asked_version(self.version, self.image)
+        return image_version(self.version, self.image)
 
     def _at_least(self, minor: str) -> bool:
         try:
-            return LmiVersion.parse(self._asked_version).at_least(minor)
+            return LmiVersion.parse(self._image_version).at_least(minor)
         except ValueError:
             # The check of the image says what is wrong with the version.
             return True
+
+
+@dataclass(frozen=True, slots=True)
+class RopeScaling:
+    """
+    Scale rotary positions, so that prompts may be longer than in training.
+
+    ``RopeScaling("dynamic", factor=2.0)``
+
+    Args:
+        type: ``linear``, or ``dynamic`` with the length of the prompt.
+
+        factor: How many times the training length; above 1.
+
+    Raises:
+        ValueError: If the factor is not above 1.
+    """
+
+    type: Literal["linear", "dynamic"]
+    factor: float
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind, and the rule that both engines state.
+        """
+        hold_known(self)
+        if isinstance(self.factor, int | float) and not self.factor > 1:
+            raise ValueError(f"factor must be above 1, got {self.factor}")
+        hold_kinds(self)
+
+    def as_tensorrt_llm(self) -> Mapping[str, PropertyValue]:
+        """
+        Write both options, which TensorRT-LLM takes only together.
+        """
+        return {
+            "option.rotary_scaling_type": self.type,
+            "option.rotary_scaling_factor": float(self.factor),
+        }
+
+    def as_json(self) -> str:
+        """
+        Write the object that a model's config.json has under ``rope_scaling``.
+        """
+        value = {"factor": float(self.factor), "rope_type": self.type}
+        return json.dumps(value, separators=(",", ":"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SmoothQuant:
+    """
+    Quantize weights and activations to 8 bits, smoothing the activations' outliers.
+
+    ``SmoothQuant(alpha=0.8, per_token=True, per_channel=True)``
+
+    Args:
+        alpha:
+            How much of the outliers moves into the weights, 0 to 1.
+            If omitted, it is the backend's default, 0.8 in TensorRT-LLM.
+
+        per_token: Whether activations are scaled per token; TensorRT-LLM only.
+
+        per_channel: Whether weights are scaled per channel; TensorRT-LLM only.
+
+    Raises:
+        ValueError: If alpha is outside 0 to 1.
+    """
+
+    alpha: float | None = None
+    per_token: bool = False
+    per_channel: bool = False
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind, and the range.
+        """
+        hold_known(self)
+        if isinstance(self.alpha, int | float) and not 0 <= self.alpha <= 1:
+            raise ValueError(f"alpha must be from 0 to 1, got {self.alpha}")
+        hold_kinds(self)
+
+    def as_tensorrt_llm(self) -> Mapping[str, PropertyValue]:
+        """
+        Write the quantization and what differs from its defaults.
+        """
+        scaling = {
+            "option.smoothquant_per_token": self.per_token,
+            "option.smoothquant_per_channel": self.per_channel,
+        }
+        return {**self.as_deepspeed(), **{k: True for k, v in scaling.items() if v}}
+
+    def as_deepspeed(self) -> Mapping[str, PropertyValue]:
+        """
+        Write the quantization and its alpha.
+        """
+        alpha = {} if self.alpha is None else {"option.smoothquant_alpha": self.alpha}
+        return {"option.quantize": "smoothquant", **alpha}
 
 
 def address_of(model: ModelSource | None) -> str | None:

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
-from cdk_sagemaker_llm.serving.lmi.base import LmiServing
+from cdk_sagemaker_llm.serving.lmi.base import LmiServing, SmoothQuant
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
-from cdk_sagemaker_llm.serving.lmi.tuning import SmoothQuant
 from cdk_sagemaker_llm.serving.parameters import COUNT, option
 
 
@@ -27,9 +26,9 @@ class DeepSpeed(LmiServing):
             How requests are batched: ``deepspeed``, ``auto`` or ``disable``, with
             which it serves architectures that it has no rolling batch for, one batch
             after the other.
-            If left out, it is ``deepspeed``.
+            If omitted, it is ``deepspeed``.
 
-        max_tokens: Tokens of prompt and answer together. If left out, it is 1024.
+        max_tokens: Tokens of prompt and answer together. If omitted, it is 1024.
 
         enable_cuda_graph: Whether to record CUDA graphs.
 

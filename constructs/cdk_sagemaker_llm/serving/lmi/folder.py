@@ -19,8 +19,7 @@ from cdk_sagemaker_llm.serving.checks import config_of
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact, folder_files
 from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, SPREADING
-from cdk_sagemaker_llm.serving.lmi.checks import check_properties
-from cdk_sagemaker_llm.serving.lmi.checks.files import UNREAD
+from cdk_sagemaker_llm.serving.lmi.checks import UNREAD, check_properties
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, as_int, parse
 from cdk_sagemaker_llm.serving.parameters import (
@@ -61,7 +60,7 @@ class ServingFolder(Serving):
         architecture:
             What the model is: a ``ModelArchitecture``, the name of a catalogued model
             that it is like, or at least its class, such as ``MistralForCausalLM``.
-            If left out, it is what the catalogue knows of the model that the file
+            If omitted, it is what the catalogue knows of the model that the file
             names.
 
         image:
@@ -69,7 +68,7 @@ class ServingFolder(Serving):
             tag or digest, or its full URI in Amazon ECR. It is checked as the
             catalogued version nearest to the one that its tag names, or else to
             ``version``. Or the ``image`` of a ``MirroredImage``.
-            If left out, it is the catalogue's.
+            If omitted, it is the catalogue's.
     """
 
     path: str | Path
@@ -165,8 +164,8 @@ class _ReadFolder(Serving):
         """
         if image.release is None:
             return
-        known = find_image(image.family, image.version)
-        if known.repository != _LMI_REPOSITORY:
+        release = find_image(image.family, image.version)
+        if release.repository != _LMI_REPOSITORY:
             yield NO_LMI_FAMILY.finding(
                 f"container_family must be that of an LMI image, which reads "
                 f"serving.properties, got {image.family!r}",
@@ -193,12 +192,12 @@ class _ReadFolder(Serving):
         properties = self.properties
         if self.artifact is None or any(name in properties for name in SPREADING):
             return None
-        given = sized(looked_up(self.folder.architecture))
+        architecture = sized(looked_up(self.folder.architecture))
         # An engine of whatever kind: the one with the more cautious figures is taken,
         # unless the image has TensorRT-LLM alone.
         compiled = self.folder.container_family == "djl-tensorrtllm"
         return Demand(
-            architecture=given
+            architecture=architecture
             or find_architecture(properties.get("option.model_id", "")),
             assumptions=_assumptions(properties),
             weight_bits=weight_bits_of(
@@ -292,9 +291,9 @@ def artifact_findings(
         accelerators: Devices that each copy of the model has.
 
         architecture: The model's class, or what is known of its config.json.
-            If left out, what depends on it is not checked.
+            If omitted, what depends on it is not checked.
 
-        backend: The backend that must come of it. If left out, any may.
+        backend: The backend that must come of it. If omitted, any may.
     """
     text = _properties_text(files)
     found = check_properties(

@@ -26,12 +26,12 @@ from cdk_sagemaker_llm.serving.lmi.folder import file_of
 from cdk_sagemaker_llm.serving.lmi.launch import Launch, resolve
 from cdk_sagemaker_llm.serving.lmi.properties import as_bool, as_int
 from cdk_sagemaker_llm.serving.lmi.translation import (
+    LOAD_MODELS,
     Translation,
     in_variables,
     mentions,
     translate,
 )
-from cdk_sagemaker_llm.serving.lmi.variables import LOAD_MODELS
 from cdk_sagemaker_llm.serving.parameters import TOKEN_VARIABLES, gated_findings
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -92,13 +92,13 @@ def lmi_findings(
         accelerators: Devices that each copy of the model has.
 
         architecture: What is known of the model, as ``check_properties`` takes it.
-            If left out, it is what the catalogue knows of the model that is named.
+            If omitted, it is what the catalogue knows of the model that is named.
 
-        file: What the serving.properties says. If left out, there is none.
+        file: What the serving.properties says. If omitted, there is none.
 
         has_model_data:
             Whether SageMaker puts something into ``/opt/ml/model``.
-            If left out, that is not known.
+            If omitted, that is not known.
     """
     parsed = LmiVersion.parse(version)
     if not parsed.rows:
@@ -114,7 +114,7 @@ def lmi_findings(
     )
 
     named = found.properties.get("option.model_id", "")
-    known = find_architecture(named) if architecture is None else architecture
+    model = find_architecture(named) if architecture is None else architecture
 
     def of(properties: Mapping[str, str]) -> list[Finding]:
         return property_findings(
@@ -122,17 +122,17 @@ def lmi_findings(
             container=container,
             version=version,
             accelerators=None if is_unresolved(accelerators) else accelerators,
-            architecture=known,
+            architecture=model,
             decided_elsewhere=_may_have_another_file(subject),
         )
 
-    said = [] if _is_open(found, environment) else of(found.properties)
+    effective = [] if _is_open(found, environment) else of(found.properties)
     before = [] if file is None else of(file)
     return [
         *(finding for check in _CHECKS for finding in check(subject)),
         *(
             in_variables(finding, found, parsed, has_file=file is not None)
-            for finding in said
+            for finding in effective
             if finding not in before and not mentions(finding, found.unknown)
         ),
         *_gated(subject),

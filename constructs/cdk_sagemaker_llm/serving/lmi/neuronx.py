@@ -49,11 +49,11 @@ class NeuronX(CompiledServing):
     Args:
         rolling_batch:
             Which scheduler batches requests.
-            If left out, it is ``auto``.
+            If omitted, it is ``auto``.
 
         n_positions:
             Tokens of prompt and answer together.
-            If left out, it is 128 up to 0.29, then the model's context length.
+            If omitted, it is 128 up to 0.29, then the model's context length.
 
         context_length_estimate: Prompt lengths to compile for, in tokens.
 
@@ -83,14 +83,14 @@ class NeuronX(CompiledServing):
 
         model_loader:
             ``tnx``, ``optimum`` or ``vllm`` (0.27 and later).
-            If left out, it is the container's choice; ``tnx`` for what was compiled
+            If omitted, it is the container's choice; ``tnx`` for what was compiled
             ahead of time, which no other loads.
 
         precompiled:
             Whether the model was compiled ahead of time: an ``S3Model`` whose prefix
             holds what the partition script wrote, for the same chips and degree (0.27
             and later).
-            If left out, the container compiles.
+            If omitted, the container compiles.
     """
 
     family_name: ClassVar[str] = "djl-neuronx"
@@ -152,7 +152,7 @@ class NeuronX(CompiledServing):
         ]
         if not self._at_least(_SINCE):
             too_old = NOT_COMPILED.finding(
-                f"LMI {self._asked_version} compiles NeuronX ahead of time in the "
+                f"LMI {self._image_version} compiles NeuronX ahead of time in the "
                 "folder of its input",
                 f"choose LMI {_SINCE} or later",
             )
@@ -185,7 +185,7 @@ class NeuronX(CompiledServing):
     def _loading_findings(self, model: ModelSource | None) -> Iterator[Finding]:
         if not self._at_least(_SINCE):
             yield NOT_COMPILED.finding(
-                f"precompiled is known from LMI {_SINCE} on, got {self._asked_version}",
+                f"precompiled is known from LMI {_SINCE} on, got {self._image_version}",
                 "choose a later version",
             )
         if self.model_loader not in (None, _LOADER):

@@ -194,8 +194,8 @@ def fault_of(declared: OptionType, value: str, *, strict_int: bool) -> str | Non
     if declared.kind == "enum":
         return None if value in declared.choices else _one_of(declared.choices)
     if declared.kind == "int-enum":
-        known = _is_int(value) and str(int(value)) in declared.choices
-        return None if known else _one_of(declared.choices)
+        is_choice = _is_int(value) and str(int(value)) in declared.choices
+        return None if is_choice else _one_of(declared.choices)
     check, rule = _READERS.get(declared.kind, (_anything, ""))
     return None if check(value) else rule
 

@@ -23,8 +23,8 @@ from cdk_sagemaker_llm.serving.lmi.ahead_of_time import (
     AheadOfTime,
     CompiledServing,
 )
+from cdk_sagemaker_llm.serving.lmi.base import RopeScaling, SmoothQuant
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
-from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling, SmoothQuant
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, option
 
 _SINCE = {
@@ -82,7 +82,7 @@ class TensorRtLlm(CompiledServing):
     Args:
         rolling_batch:
             Which scheduler batches requests.
-            If left out, it is ``auto``, which is TensorRT-LLM's; from 0.33 ``disable``,
+            If omitted, it is ``auto``, which is TensorRT-LLM's; from 0.33 ``disable``,
             since its own asynchronous service took that over.
 
         max_input_len: The longest prompt in tokens, fixed when it is compiled.
@@ -95,7 +95,7 @@ class TensorRtLlm(CompiledServing):
 
         kv_cache_free_gpu_mem_fraction:
             Share of the memory that is left for the KV cache.
-            If left out, it is 0.95.
+            If omitted, it is 0.95.
 
         enable_kv_cache_reuse: Whether requests share the cache of equal beginnings.
 
@@ -110,7 +110,7 @@ class TensorRtLlm(CompiledServing):
             Whether the model is an engine compiled ahead of time: an ``S3Model``
             whose prefix holds the folder that the partition script wrote, for the
             same GPUs and degree.
-            If left out, the container compiles.
+            If omitted, the container compiles.
     """
 
     family_name: ClassVar[str] = "djl-tensorrtllm"
@@ -161,7 +161,7 @@ class TensorRtLlm(CompiledServing):
     @property
     def _is_asynchronous(self) -> bool:
         # LMI 0.33 is the one image with TensorRT-LLM's own asynchronous API.
-        return self._asked_version.startswith("0.33.")
+        return self._image_version.startswith("0.33.")
 
     def _demand(
         self,
@@ -191,7 +191,7 @@ class TensorRtLlm(CompiledServing):
             return []
         if since is not None and self._at_least(since):
             return []
-        version = self._asked_version
+        version = self._image_version
         when = f"from LMI {since} on" if since else "at no LMI version"
         return [
             NOT_JUST_IN_TIME.finding(

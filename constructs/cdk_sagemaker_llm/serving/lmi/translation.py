@@ -12,20 +12,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cdk_sagemaker_llm.catalog.lmi import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVariable, LmiVersion, lmi_variables
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.lmi.variables import (
-    DEFAULTS,
-    ENGINE,
-    LOAD_MODELS,
-    MODEL,
-    OF_THE_HUB,
-    OVERRIDES,
-    PREFIX,
-    Variable,
-)
 from cdk_sagemaker_llm.tokens import is_unresolved
 
+PREFIX = "OPTION_"
+MODEL = "HF_MODEL_ID"
+LOAD_MODELS = "SERVING_LOAD_MODELS"
+# Under which name 0.27 began to read the engine; before it was no option at all.
+_ENGINE_OPTION = "OPTION_ENGINE"
 # name:version:engine:device=address, with or without brackets (ModelStore).
 _MODEL_URL = re.compile(
     r"\[?[^:=,\s]*:[^:=,\s]*:(?P<engine>[^:=,\s\]]+)[^=,\s]*=[^,\s]+\Z"
@@ -134,14 +129,14 @@ def translate(
     found = Translation(dict(file or {}))
     if file is None and is_in_a_file(environment.get(MODEL), version):
         found.default("option.model_id", MODEL, environment[MODEL])
-        _apply(found, environment, OF_THE_HUB, container, version)
+        _apply(found, environment, lmi_variables("hub"), container, version)
     for name, value in environment.items():
         key = option_key(name, version)
         if key is not None and value:
             found.default(key, name, value)
-    _apply(found, environment, DEFAULTS, container, version)
+    _apply(found, environment, lmi_variables("defaults"), container, version)
     _apply_share_of_memory(found, environment, container, version)
-    for variable in _read(OVERRIDES, environment, container, version):
+    for variable in _read(lmi_variables("overrides"), environment, container, version):
         found.override(variable.key, variable.name, environment[variable.name])
     engine = engine_to_load(environment)
     # What HF_MODEL_ID names is loaded beside it, with the engine of its own.
@@ -189,7 +184,7 @@ def engine_to_load(environment: Mapping[str, str]) -> str | None:
 def _apply(
     found: Translation,
     environment: Mapping[str, str],
-    variables: tuple[Variable, ...],
+    variables: tuple[LmiVariable, ...],
     container: str,
     version: LmiVersion,
 ) -> None:
@@ -216,11 +211,11 @@ def _apply_share_of_memory(
 
 
 def _read(
-    variables: tuple[Variable, ...],
+    variables: tuple[LmiVariable, ...],
     environment: Mapping[str, str],
     container: str,
     version: LmiVersion,
-) -> list[Variable]:
+) -> list[LmiVariable]:
     return [
         variable
         for variable in variables
@@ -228,7 +223,7 @@ def _read(
     ]
 
 
-def _copied(variable: Variable, value: str) -> str:
+def _copied(variable: LmiVariable, value: str) -> str:
     if variable.name != "ENABLE_CUDA_GRAPHS" or is_unresolved(value):
         return value
     return "false" if value == "true" else "true"
@@ -239,7 +234,7 @@ def engine_variable(engine: str, version: LmiVersion) -> str:
     Return what names an engine beside an environment.
     """
     if version.at_least("0.27"):
-        return f"{ENGINE}={engine}"
+        return f"{_ENGINE_OPTION}={engine}"
     return f"engine={engine} into a serving.properties"
 
 
@@ -256,8 +251,8 @@ def in_variables(
         return match[0] if has_file else f"{PREFIX}{match[1].upper()}"
 
     def engine(match: re.Match[str]) -> str:
-        is_own = found.variables.get("engine") == ENGINE
-        return f"{ENGINE}={match[1]}" if is_own else match[0]
+        is_own = found.variables.get("engine") == _ENGINE_OPTION
+        return f"{_ENGINE_OPTION}={match[1]}" if is_own else match[0]
 
     def way_out(match: re.Match[str]) -> str:
         from_variables = "engine" in found.variables or not has_file

@@ -12,9 +12,8 @@ from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.images import ChosenImage
-from cdk_sagemaker_llm.serving.lmi.base import SPREADING, LmiServing
+from cdk_sagemaker_llm.serving.lmi.base import SPREADING, LmiServing, RopeScaling
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
-from cdk_sagemaker_llm.serving.lmi.tuning import RopeScaling
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, Bounds, option
 
 # max_rolling_batch_size of LMI 0.27 and later, which is vLLM's max_num_seqs; 0.26 has
@@ -96,7 +95,7 @@ class VllmFamily(LmiServing):
             weight_bits=weight_bits_of(self._quantization(), self.dtype),
             context_length=self.max_model_len,
             tensor_parallel_degree=self._degree(),
-            engine_version=vllm_release(self._asked_version),
+            engine_version=vllm_release(self._image_version),
         )
 
     def _spreads_further(self) -> bool:
@@ -105,8 +104,8 @@ class VllmFamily(LmiServing):
         to the host; neither is modelled.
         """
         stages = getattr(self, "pipeline_parallel_degree", None)
-        asked = {**self.options, **self.unchecked_options}
-        return (stages or 1) > 1 or any(name in asked for name in SPREADING)
+        options = {**self.options, **self.unchecked_options}
+        return (stages or 1) > 1 or any(name in options for name in SPREADING)
 
     def _quantization(self) -> str | None:
         """
@@ -141,17 +140,17 @@ class LmiVllm(VllmFamily):
     ``LmiVllm("0.27.0", enforce_eager=True, max_model_len=4096)``
 
     Args:
-        version: The LMI version. If left out, it is the newest.
+        version: The LMI version. If omitted, it is the newest.
 
         max_model_len:
             Tokens of prompt and answer together.
-            If left out, it is the model's context length.
+            If omitted, it is the model's context length.
 
         enforce_eager: Whether to run without CUDA graphs: less memory, slower.
 
         gpu_memory_utilization:
             The share of a GPU's memory that vLLM takes.
-            If left out, it is 0.9.
+            If omitted, it is 0.9.
 
         max_rolling_batch_prefill_tokens: Tokens of prompts in one step.
 
@@ -238,13 +237,13 @@ class LmiDist(VllmFamily):
     Args:
         max_model_len:
             Tokens of prompt and answer together (0.27 and later).
-            If left out, it is the model's context length.
+            If omitted, it is the model's context length.
 
         enforce_eager: Whether to run without CUDA graphs (0.27 and later).
 
         gpu_memory_utilization:
             The share of a GPU's memory that is taken (0.27 and later).
-            If left out, it is 0.9.
+            If omitted, it is 0.9.
 
         max_rolling_batch_prefill_tokens: Tokens of prompts in one step.
 

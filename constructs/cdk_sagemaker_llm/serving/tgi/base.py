@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.serving.base import Accelerators, Case, Serving, Settings
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.parameters import (
     OUTSIDE_RANGE,
+    TOKEN_VARIABLES,
     UNREADABLE,
     credential_findings,
 )
@@ -72,11 +73,13 @@ class TgiServing(Serving):
         Write all of it into environment variables, and check each for its version.
         """
         typed = self._typed(case)
-        environment = render({**typed, **self.options, **self.unchecked_options})
+        environment = variable_texts(
+            {**typed, **self.options, **self.unchecked_options}
+        )
         findings = [
             *count_findings(self._counts()),
-            *later_findings(self._uncounted()),
-            *overlap_findings(typed, self.options, self.unchecked_options),
+            *later_number_findings(self._uncounted()),
+            *repeated_variable_findings(typed, self.options, self.unchecked_options),
             *self._name_findings(),
             *credential_findings("options", self.options),
             *credential_findings("unchecked_options", self.unchecked_options),
@@ -95,6 +98,16 @@ class TgiServing(Serving):
             **self._variable_values(case.devices),
         }
         return {name: value for name, value in values.items() if value is not None}
+
+    def _with_token(
+        self, case: Case, environment: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """
+        Return variables with the token, which is set by reference after the checks.
+        """
+        if case.model is None or case.model.token is None:
+            return environment
+        return {**environment, **dict.fromkeys(TOKEN_VARIABLES, "by reference")}
 
     def _variable_values(
         self, devices: int | None
@@ -131,7 +144,7 @@ class TgiServing(Serving):
         raise NotImplementedError
 
 
-def render(values: Mapping[str, EnvironmentValue]) -> dict[str, str]:
+def variable_texts(values: Mapping[str, EnvironmentValue]) -> dict[str, str]:
     """
     Write values as the launcher reads them.
     """
@@ -161,7 +174,7 @@ def wrong_counts(counts: Mapping[str, int]) -> list[str]:
     return [name for name, value in counts.items() if value < 1]
 
 
-def later_findings(values: Mapping[str, EnvironmentValue]) -> list[Finding]:
+def later_number_findings(values: Mapping[str, EnvironmentValue]) -> list[Finding]:
     """
     Numbers, which are checked, are known at synth.
     """
@@ -175,15 +188,15 @@ def later_findings(values: Mapping[str, EnvironmentValue]) -> list[Finding]:
     ]
 
 
-def overlap_findings(
-    typed: Mapping[str, EnvironmentValue], *given: Mapping[str, EnvironmentValue]
+def repeated_variable_findings(
+    typed: Mapping[str, EnvironmentValue], *options: Mapping[str, EnvironmentValue]
 ) -> list[Finding]:
     """
     Options say nothing that parameters, or one another, say already.
     """
     taken = {_native(name) for name in typed}
     found = []
-    for names in given:
+    for names in options:
         found += [
             SET_TWICE.finding(
                 f"{name} is set twice: a parameter or another option sets it already",

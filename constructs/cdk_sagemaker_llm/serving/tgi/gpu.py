@@ -15,16 +15,15 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.base import Case
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
-from cdk_sagemaker_llm.serving.parameters import TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.tgi.base import (
     EnvironmentValue,
     TgiServing,
     wrong_counts,
 )
-from cdk_sagemaker_llm.serving.tgi.checks import subject_findings
-from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import TgiSubject
-from cdk_sagemaker_llm.serving.tgi.checks.tgi_variables import (
-    known_variables,
+from cdk_sagemaker_llm.serving.tgi.tgi_family import subject_findings
+from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject
+from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
+    launcher_variables,
     option_name_findings,
 )
 
@@ -81,13 +80,6 @@ class Tgi(TgiServing):
     Args:
         version: The TGI version of the ``huggingface-llm`` image.
 
-        image:
-            Another image than the catalogue has of that version: its tag or digest in
-            the same repository, or its full URI in Amazon ECR. It is checked as the
-            catalogued version nearest to the one that its tag names, or else to
-            ``version``. Or the ``image`` of a ``MirroredImage``.
-            If left out, it is the catalogue's.
-
         max_input_length:
             The longest prompt that is accepted.
             From 2.0.0 on it is written under its newer name, MAX_INPUT_TOKENS.
@@ -100,11 +92,11 @@ class Tgi(TgiServing):
 
         quantize:
             How the weights are quantized, such as ``gptq`` or ``awq``.
-            If left out, they are loaded as they are.
+            If omitted, they are loaded as they are.
 
         num_gpus:
             Over how many GPUs the model is split.
-            If left out, it is split over the accelerators that each copy has.
+            If omitted, it is split over the accelerators that each copy has.
 
         max_input_tokens: As max_input_length, for 2.0.0 and later.
 
@@ -138,8 +130,6 @@ class Tgi(TgiServing):
         options:
             Further variables of the launcher, such as ``{"MAX_BEST_OF": 4}``.
             They are checked against the version.
-
-        unchecked_options: Variables that are passed on as they are.
     """
 
     family_name: ClassVar[str] = FAMILY
@@ -167,7 +157,7 @@ class Tgi(TgiServing):
     messages_api: bool | None = None
 
     def _name_findings(self) -> list[Finding]:
-        return option_name_findings(self.options, known_variables())
+        return option_name_findings(self.options, launcher_variables())
 
     def _own_findings(
         self, case: Case, environment: Mapping[str, str]
@@ -245,20 +235,15 @@ class Tgi(TgiServing):
         return {**typed, **self.options, **self.unchecked_options}
 
     def _subject(self, environment: Mapping[str, str], case: Case) -> TgiSubject:
-        if case.model is not None and case.model.token is not None:
-            environment = {
-                **environment,
-                **dict.fromkeys(TOKEN_VARIABLES, "by reference"),
-            }
         variables = self._variables()
         words = {variable: name for name, variable in variables.items()}
         words |= {v: name for name, v in variables.items() if self._has(name)}
         # Those have been told of already.
         wrong = {variables[name] for name in wrong_counts(self._counts())}
-        given = self._uncounted()
-        wrong |= {variables.get(n, n) for n, value in given.items() if is_later(value)}
+        values = self._uncounted()
+        wrong |= {variables.get(n, n) for n, value in values.items() if is_later(value)}
         return TgiSubject(
-            environment,
+            self._with_token(case, environment),
             self._checked_version,
             case.devices,
             words=words,
@@ -271,5 +256,5 @@ class Tgi(TgiServing):
         Return the heads that a number of GPUs must divide; one that is left out is the
         plan's to check.
         """
-        known = None if self.num_gpus is None else architecture_of(model)
-        return known.num_attention_heads if known else None
+        architecture = None if self.num_gpus is None else architecture_of(model)
+        return architecture.num_attention_heads if architecture else None

@@ -10,20 +10,19 @@ from typing import ClassVar
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.base import Case
-from cdk_sagemaker_llm.serving.parameters import TOKEN_VARIABLES
 from cdk_sagemaker_llm.serving.tgi.base import (
     EnvironmentValue,
     TgiServing,
-    render,
+    variable_texts,
 )
-from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import TgiSubject, as_count
-from cdk_sagemaker_llm.serving.tgi.checks.tgi_variables import (
-    check_gated_model,
-    check_model_id,
-    known_variables,
+from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject, as_count
+from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
+    gated_model_findings,
+    launcher_variables,
+    model_id_findings,
     option_name_findings,
 )
-from cdk_sagemaker_llm.serving.tgi.checks.variable_combinations import (
+from cdk_sagemaker_llm.serving.tgi.variable_combinations import (
     PROMPT_NOT_BELOW_TOTAL,
 )
 from cdk_sagemaker_llm.text import nearest
@@ -71,13 +70,6 @@ class TgiNeuron(TgiServing):
     Args:
         version: The version of the ``huggingface-llm-neuronx`` image.
 
-        image:
-            Another image than the catalogue has of that version: its tag or digest in
-            the same repository, or its full URI in Amazon ECR. It is checked as the
-            catalogued version nearest to the one that its tag names, or else to
-            ``version``. Or the ``image`` of a ``MirroredImage``.
-            If left out, it is the catalogue's.
-
         num_cores: Over how many Neuron cores the model is split; a chip of
             Inferentia2 has two.
 
@@ -92,8 +84,6 @@ class TgiNeuron(TgiServing):
         max_batch_prefill_tokens: Tokens of all prompts read in one step.
 
         options: Further variables of the launcher.
-
-        unchecked_options: Variables that are passed on as they are.
     """
 
     family_name: ClassVar[str] = FAMILY
@@ -130,7 +120,7 @@ class TgiNeuron(TgiServing):
     def _name_findings(self) -> list[Finding]:
         own = {*_VARIABLES.values(), *_EARLY}
         others = [name for name in self.options if name not in own]
-        found = list(option_name_findings(others, (*known_variables(), *own)))
+        found = list(option_name_findings(others, (*launcher_variables(), *own)))
         found += [
             EARLY_VARIABLE.finding(
                 f"{name} is known of early Neuron images only",
@@ -142,13 +132,13 @@ class TgiNeuron(TgiServing):
         return found
 
     def _type_findings(self) -> list[Finding]:
-        given = self.auto_cast_type
-        if given is None or given in CAST_TYPES:
+        cast = self.auto_cast_type
+        if cast is None or cast in CAST_TYPES:
             return []
-        near = nearest(given, CAST_TYPES, count=1)
+        near = nearest(cast, CAST_TYPES, count=1)
         return [
             NOT_COMPILED_TO.finding(
-                f"auto_cast_type must be bf16 or fp16, got {given!r}",
+                f"auto_cast_type must be bf16 or fp16, got {cast!r}",
                 f"did you mean {near[0]}?" if near else "",
             )
         ]
@@ -165,11 +155,9 @@ class TgiNeuron(TgiServing):
         ]
 
     def _model_findings(self, case: Case) -> list[Finding]:
-        environment = render(self._typed(case))
-        if case.model is not None and case.model.token is not None:
-            environment |= dict.fromkeys(TOKEN_VARIABLES, "by reference")
+        environment = self._with_token(case, variable_texts(self._typed(case)))
         subject = TgiSubject(environment, case.image.version)
-        return [*check_model_id(subject), *check_gated_model(subject)]
+        return [*model_id_findings(subject), *gated_model_findings(subject)]
 
 
 def neuron_findings(environment: Mapping[str, str], version: str) -> list[Finding]:
@@ -182,7 +170,7 @@ def neuron_findings(environment: Mapping[str, str], version: str) -> list[Findin
         version: The image's version.
     """
     subject = TgiSubject(environment, version)
-    found = [*check_model_id(subject), *check_gated_model(subject)]
+    found = [*model_id_findings(subject), *gated_model_findings(subject)]
     cast = subject.raw("HF_AUTO_CAST_TYPE")
     if cast and cast not in CAST_TYPES:
         found.append(

@@ -1,6 +1,6 @@
 """
-What the registry knows of TGI's images: their checks, that they take no adapters, and
-how they want requests.
+What the registry knows of TGI's images: the checks of their environments, that they
+take no adapters, and how they want requests.
 """
 
 from __future__ import annotations
@@ -8,23 +8,85 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.adapters import NO_ADAPTERS, TAKE_VLLM, AdapterHost
+from cdk_sagemaker_llm.serving.adapters import AdapterHost, without_adapters
 from cdk_sagemaker_llm.serving.base import Container
-from cdk_sagemaker_llm.serving.checks import Dialect, Environment, Family, heads_of
+from cdk_sagemaker_llm.serving.checks import (
+    Dialect,
+    Environment,
+    Family,
+    checks_of,
+    heads_of,
+)
 from cdk_sagemaker_llm.serving.parameters import MISSPELT, NO_WEIGHTS, usual_mistake
-from cdk_sagemaker_llm.serving.tgi.checks import check_environment
+from cdk_sagemaker_llm.serving.tgi import tgi_variables, variable_combinations
 from cdk_sagemaker_llm.serving.tgi.neuron import neuron_findings
+from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject
+from cdk_sagemaker_llm.tokens import is_unresolved
+
+_CHECKS = checks_of(tgi_variables, variable_combinations)
 
 # TGI 2.4.0: compat_generate.
 _CHATS_SINCE = (2, 4)
 _CHATS = "MESSAGES_API_ENABLED"
 
 
+def tgi_findings(
+    environment: Mapping[str, str],
+    *,
+    version: str,
+    accelerators: int | None = None,
+    attention_heads: int | None = None,
+) -> list[Finding]:
+    """
+    Check the environment of a TGI container on GPUs.
+
+    ``tgi_findings({"HF_MODEL_ID": "gpt2", "MAX_TOTAL_TOKENS": "512"},
+    version="1.4.5")``
+
+    Args:
+        environment: The variables, as the container gets them.
+
+        version: The TGI version.
+            One without a table of its own is read by the newest before it.
+
+        accelerators: GPUs that each copy of the model has.
+            If omitted, what depends on them is not checked.
+
+        attention_heads:
+            The model's attention heads.
+            If omitted, it is what the catalogue knows of the model that HF_MODEL_ID
+            names.
+
+    Returns:
+        What was found, errors and warnings, in the order of the checks.
+    """
+    if attention_heads is None:
+        model = find_architecture(environment.get("HF_MODEL_ID") or "")
+        attention_heads = model.num_attention_heads if model else None
+    return subject_findings(
+        TgiSubject(
+            environment,
+            version,
+            accelerators,
+            attention_heads=attention_heads,
+        )
+    )
+
+
+def subject_findings(subject: TgiSubject) -> list[Finding]:
+    """
+    Run every check of a TGI environment.
+    """
+    if is_unresolved(subject.accelerators):
+        return subject_findings(replace(subject, accelerators=None))
+    return [finding for check in _CHECKS for finding in check(subject)]
+
+
 def _gpu_findings(environment: Environment) -> list[Finding]:
     return _without_model(environment) or [
-        *check_environment(
+        *tgi_findings(
             environment.variables,
             version=environment.version,
             accelerators=environment.accelerators,
@@ -71,13 +133,9 @@ def _adapter_host(
     variables: Mapping[str, str],  # noqa: ARG001 - what every family is asked with
     architecture: str | None,  # noqa: ARG001 - as above
 ) -> AdapterHost:
-    image = container.image
-    refusal = NO_ADAPTERS.finding(
-        f"image {image.family} {image.version} takes no adapter components: TGI loads "
-        "those that its own lora_adapters name",
-        TAKE_VLLM,
+    return without_adapters(
+        container.image, "TGI loads those that its own lora_adapters name"
     )
-    return AdapterHost(image=image, refusals=(refusal,))
 
 
 def _dialect(

@@ -8,7 +8,10 @@ import pytest
 
 from cdk_sagemaker_llm import HuggingFaceModel, LlamaCpp, S3Model, Sglang, Vllm
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.engines.checks.gguf import gguf_type_of, names_gguf
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
+    gguf_type_of,
+    names_gguf,
+)
 from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
 from tests.unit.serving.answers import findings_of
 

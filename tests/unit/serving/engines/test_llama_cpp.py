@@ -20,7 +20,7 @@ from cdk_sagemaker_llm import (
     S3Model,
 )
 from cdk_sagemaker_llm.demand import Assumptions, Demand
-from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, translate
+from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, command_line
 from tests.unit.serving.answers import container_of, findings_of
 
 HUB = HuggingFaceModel("Qwen/Qwen3-4B-GGUF:Q4_K_M")
@@ -186,7 +186,7 @@ def test_hugging_faces_image_takes_bare_arguments_as_empty_values() -> None:
         f"{HF}NO_JINJA": "",
         f"{HF}POOLING": "mean",
     }
-    assert translate(written, ENTRY_POINTS["hf-llama-cpp"]) == [
+    assert command_line(written, ENTRY_POINTS["hf-llama-cpp"]) == [
         *("--embeddings",),
         *("--hf-repo", "Qwen/Qwen3-4B-GGUF:Q4_K_M"),
         *("--no-jinja",),

@@ -20,20 +20,20 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     find_argument,
 )
 from cdk_sagemaker_llm.models import HuggingFaceModel
-from cdk_sagemaker_llm.serving.engines.entry_points import (
-    ENTRY_POINTS,
-    passed_on,
-    translate,
-)
-from cdk_sagemaker_llm.serving.engines.parsing import parse
-from cdk_sagemaker_llm.serving.engines.telling import Telling
-from cdk_sagemaker_llm.serving.engines.vllm import Vllm
-from cdk_sagemaker_llm.serving.engines.writing import (
+from cdk_sagemaker_llm.serving.engines.arguments import (
     RECOVERY_OFF,
     ArgumentValue,
     UntellableError,
     write,
 )
+from cdk_sagemaker_llm.serving.engines.entry_points import (
+    ENTRY_POINTS,
+    command_line,
+    passed_on,
+)
+from cdk_sagemaker_llm.serving.engines.parsing import parse
+from cdk_sagemaker_llm.serving.engines.telling import Telling
+from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 
 _RELEASES: dict[str, tuple[Engine, str]] = {
     "vllm-A": ("vllm", "0.16.0"),
@@ -114,7 +114,7 @@ def told(rule_name: str, name: str, value: Any) -> Any:  # noqa: ANN401 - any ar
     environment = dict(written.variables)
     if written.needs_no_supervisor:
         environment |= RECOVERY_OFF
-    arguments = translate(environment, rule, model_data=["config.json"])
+    arguments = command_line(environment, rule, model_data=["config.json"])
     return vars(parse(engine, release, arguments))[name.replace("-", "_")]
 
 
@@ -275,7 +275,7 @@ def test_without_a_table(rule_name: str, texts: dict[str, str]) -> None:
         environment |= written.variables
         flag = name.replace("-", "_") if rule_name == "neuron" else name
         expected.add((f"--{flag}", text))
-    arguments = translate(environment, rule)
+    arguments = command_line(environment, rule)
     assert arguments[: len(rule.first)] == list(rule.first)
     rest = arguments[len(rule.first) :]
     assert set(zip(rest[::2], rest[1::2], strict=True)) == expected
@@ -293,7 +293,7 @@ def test_switches_without_a_table(rule_name: str) -> None:
 
     def arguments(argument: EngineArgument, *, value: bool) -> list[str]:
         written = write(argument, value, rule)
-        return translate(written.variables, rule)[len(rule.first) :]
+        return command_line(written.variables, rule)[len(rule.first) :]
 
     assert arguments(jinja, value=True) == ["--jinja"]
     assert arguments(jinja, value=False) == []
@@ -310,9 +310,9 @@ def test_what_entry_points_consume() -> None:
     }
     first = ["--host", "127.0.0.1", "--port", "8081"]
     expected = [*first, "--model", "/opt/ml/model/ä b=%.gguf"]
-    assert translate(environment, ENTRY_POINTS["llama-cpp"]) == expected
+    assert command_line(environment, ENTRY_POINTS["llama-cpp"]) == expected
     environment = {"SM_LLAMACPP_HOST": "::", "SM_LLAMACPP_MODEL": "/m.gguf"}
-    assert translate(environment, ENTRY_POINTS["hf-llama-cpp"]) == [
+    assert command_line(environment, ENTRY_POINTS["hf-llama-cpp"]) == [
         "--model",
         "/m.gguf",
     ]
@@ -342,7 +342,9 @@ def test_several_at_once(
     done = telling.tell(asked, {}, {})
     refused = [one for one in done.findings if one.severity == "error"]
     data = ["config.json"]
-    got = vars(parse(engine, release, translate(done.variables, rule, model_data=data)))
+    got = vars(
+        parse(engine, release, command_line(done.variables, rule, model_data=data))
+    )
 
     found = got[names[1].replace("-", "_")]
     assert (json.loads(found) if isinstance(found, str) else found) == value

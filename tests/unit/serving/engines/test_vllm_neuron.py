@@ -10,7 +10,7 @@ import pytest
 from aws_cdk import App, Environment, Stack
 
 from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, S3Model, VllmNeuron
-from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, translate
+from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, command_line
 from tests.unit.serving.answers import container_of
 
 HUB = HuggingFaceModel("Qwen/Qwen2.5-7B-Instruct", revision="main")
@@ -60,7 +60,7 @@ def test_each_parameter_becomes_its_variable(
 
     assert written == {f"SM_ON_{argument}": value}
     flag = f"--{argument.lower()}"
-    assert translate(written, ENTRY_POINTS["neuron"]) == (
+    assert command_line(written, ENTRY_POINTS["neuron"]) == (
         [flag, value] if value else [flag]
     )
 

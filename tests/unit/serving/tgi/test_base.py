@@ -11,8 +11,8 @@ from cdk_sagemaker_llm.serving.tgi.base import (
     EnvironmentValue,
     count_findings,
     model_id,
-    overlap_findings,
-    render,
+    repeated_variable_findings,
+    variable_texts,
     wrong_counts,
 )
 
@@ -40,7 +40,7 @@ def test_a_value_is_written_as_the_launcher_reads_it(
     """
     Rust's switches are in small letters, its lists joined by commas.
     """
-    assert render({"A": value}) == {"A": text}
+    assert variable_texts({"A": value}) == {"A": text}
 
 
 def test_a_model_is_a_repository_or_a_path() -> None:
@@ -87,7 +87,7 @@ def test_nothing_is_set_twice(
     """
     Under neither of its names.
     """
-    assert [str(f) for f in overlap_findings(typed, *given)] == [
+    assert [str(f) for f in repeated_variable_findings(typed, *given)] == [
         f"LLM163 {name} is set twice: a parameter or another option sets it already; "
         "keep one of them"
         for name in twice

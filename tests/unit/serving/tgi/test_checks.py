@@ -21,8 +21,8 @@ from cdk_sagemaker_llm.catalog.tgi import (
 )
 from cdk_sagemaker_llm.codes import rules
 from cdk_sagemaker_llm.findings import Finding, Severity
-from cdk_sagemaker_llm.serving.tgi.checks import check_environment, subject_findings
-from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import TgiSubject, value_fault
+from cdk_sagemaker_llm.serving.tgi.tgi_family import subject_findings, tgi_findings
+from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject, value_fault
 
 MODEL = {"HF_MODEL_ID": "gpt2"}
 # Variables whose every readable value, or the one here, breaks no rule by itself.
@@ -109,9 +109,7 @@ def check(
     """
     Return what is found in an environment that names a model.
     """
-    found = check_environment(
-        {**MODEL, **given}, version=version, accelerators=accelerators
-    )
+    found = tgi_findings({**MODEL, **given}, version=version, accelerators=accelerators)
     return codes(found)
 
 
@@ -133,7 +131,7 @@ def test_each_variable_is_taken_at_the_versions_that_know_it(version: str) -> No
         option = find_tgi_option(name, version)
         value = example(option) if option else "1"
         beside = COMPANIONS.get(name, {}) if option else {}
-        found = check_environment({**MODEL, **beside, name: value}, version=version)
+        found = tgi_findings({**MODEL, **beside, name: value}, version=version)
 
         if option is not None:
             assert codes(found) == [], (name, found)
@@ -152,7 +150,7 @@ def test_each_variable_refuses_what_its_type_cannot_read(version: str) -> None:
     for name in tgi_option_names():
         option = find_tgi_option(name, version)
         if option is not None and option.kind != "str":
-            found = check_environment({**MODEL, name: "?"}, version=version)
+            found = tgi_findings({**MODEL, name: "?"}, version=version)
 
             assert codes(found) == ["LLM162"], name
             assert "'?'" in found[0].message
@@ -188,7 +186,7 @@ def test_choices_are_told_apart_by_case() -> None:
     """
     The nearest one is named.
     """
-    found = check_environment({**MODEL, "HF_MODEL_QUANTIZE": "AWQ"}, version="1.4.5")
+    found = tgi_findings({**MODEL, "HF_MODEL_QUANTIZE": "AWQ"}, version="1.4.5")
 
     assert codes(found) == ["LLM162"]
     assert "HF_MODEL_QUANTIZE must be bitsandbytes" in found[0].message
@@ -282,7 +280,7 @@ def test_defaults_are_named_as_such() -> None:
     """
     The caller set one of the two numbers only.
     """
-    found = check_environment({**MODEL, "MAX_INPUT_LENGTH": "5000"}, version="1.4.0")
+    found = tgi_findings({**MODEL, "MAX_INPUT_LENGTH": "5000"}, version="1.4.0")
 
     message = next(f.message for f in found if f.code == "LLM164")
     assert message.endswith("MAX_INPUT_LENGTH, got the default 4096 and 5000")
@@ -292,7 +290,7 @@ def test_a_model_is_missing_when_the_launchers_own_name_is_used() -> None:
     """
     The entry point tests SageMaker's name alone, and exits.
     """
-    assert codes(check_environment({"MODEL_ID": "gpt2"}, version="1.4.5")) == ["LLM112"]
+    assert codes(tgi_findings({"MODEL_ID": "gpt2"}, version="1.4.5")) == ["LLM112"]
 
 
 def test_tokens_are_never_repeated() -> None:
@@ -300,7 +298,7 @@ def test_tokens_are_never_repeated() -> None:
     Neither of two that differ.
     """
     given = {**MODEL, "HF_TOKEN": "first", "HUGGING_FACE_HUB_TOKEN": "second"}
-    found = check_environment(given, version="3.3.6")
+    found = tgi_findings(given, version="3.3.6")
 
     assert not any(word in str(f) for f in found for word in ("first", "second"))
 
@@ -310,7 +308,7 @@ def test_each_code_that_is_found_has_a_title() -> None:
     Errors are LLM1.., warnings LLM2..
     """
     given = dict.fromkeys((*tgi_option_names(), *tgi_aliases()), "?")
-    found = [f for v in tgi_versions() for f in check_environment(given, version=v)]
+    found = [f for v in tgi_versions() for f in tgi_findings(given, version=v)]
 
     assert {finding.code for finding in found} <= set(rules())
     for finding in found:
@@ -333,7 +331,7 @@ def test_no_environment_breaks_the_checks(
     """
     Whatever it is, there is a list of findings.
     """
-    found = check_environment(environment, version=version, accelerators=accelerators)
+    found = tgi_findings(environment, version=version, accelerators=accelerators)
 
     assert all(finding.message and finding.code in rules() for finding in found)
 

@@ -13,11 +13,8 @@ from types import ModuleType
 import pytest
 
 from cdk_sagemaker_llm.codes import rules_in
-from cdk_sagemaker_llm.serving.tgi.checks import (
-    check_environment,
-    tgi_variables,
-    variable_combinations,
-)
+from cdk_sagemaker_llm.serving.tgi import tgi_variables, variable_combinations
+from cdk_sagemaker_llm.serving.tgi.tgi_family import tgi_findings
 from tests.unit.serving.told import Told, lines_of, read
 
 FOLDER = Path(__file__).parent / "told"
@@ -35,7 +32,7 @@ def findings(case: Told) -> list[str]:
     version, *_ = case.head
     devices = case.known("accelerators")
     variables = dict(part.split("=", 1) for part in case.parts)
-    found = check_environment(
+    found = tgi_findings(
         {"HF_MODEL_ID": "gpt2", **variables},
         version=version,
         accelerators=None if devices is None else int(devices),

@@ -14,21 +14,21 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     ENTRY_POINTS,
     PARSERS,
     SUPERVISOR,
+    ArgumentSetting,
     EngineSubject,
-    Told,
     arrival,
     find_option,
 )
 from cdk_sagemaker_llm.serving.engines.entry_points import (
+    LOG_LEVELS,
     EntryPoint,
     StartError,
-    translate,
+    command_line,
 )
 
 _SHOWN = 160
 # supervisord ends the command there.
 _COMMENTS = (" #", " ;")
-LEVELS = ("debug", "info", "warn", "error", "critical")
 # What is refused once all arguments are read, and may be mended by one that is not
 # seen here.
 _AFTERWARDS = ("TypeError", "ValueError: Error:")
@@ -84,31 +84,31 @@ READ_AS_JSON = Rule(
 )
 
 
-def check_supervisor(subject: EngineSubject) -> Iterator[Finding]:
+def supervisor_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The supervisor hands each value on as it is.
     """
     rule, table = subject.rule, subject.table
     if rule is None or table is None:
         return
-    for told in subject.told:
-        if told.is_intact:
+    for setting in subject.settings:
+        if setting.is_intact:
             continue
-        tokens = [told.option.flag, *told.values]
+        tokens = [setting.option.flag, *setting.values]
         got = arrival(subject.environment, rule, tokens)
-        word, remedy = subject.word(told.variable), _around(subject, told)
+        word, remedy = subject.word(setting.variable), _around(subject, setting)
         if isinstance(got, str):
             yield LOST.finding(f"{word} stops the supervisor: {got[:_SHOWN]}", remedy)
             continue
         arrives = f"{word} does not arrive as it is written: the engine gets "
         message = arrives + " and ".join(map(repr, got[1:]))[:_SHOWN]
-        if any(mark in value for value in told.values for mark in _COMMENTS):
+        if any(mark in value for value in setting.values for mark in _COMMENTS):
             message += ", and no argument behind it arrives"
         is_bad = is_refused(table, subject.release, got)
         yield (LOST if is_bad else ALTERED).finding(message, remedy)
 
 
-def check_lines(subject: EngineSubject) -> Iterator[Finding]:
+def line_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     A shell that reads line by line takes nothing off a value.
     """
@@ -131,25 +131,25 @@ def check_lines(subject: EngineSubject) -> Iterator[Finding]:
             )
 
 
-def check_lists(subject: EngineSubject) -> Iterator[Finding]:
+def list_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Several values are written only where the entry point spreads a list.
     """
     rule = subject.rule
     if rule is None or rule.spreads_lists:
         return
-    for told in subject.told:
-        argument = told.option.argument
-        if argument is not None and argument.takes_several and _is_list(told.values):
+    for setting in subject.settings:
+        argument = setting.option.argument
+        if argument is not None and argument.takes_several and _is_list(setting.values):
             yield LIST_AS_TEXT.finding(
-                f"{subject.word(told.variable)} arrives as one value, the list's text: "
-                "this image passes each variable on as one",
+                f"{subject.word(setting.variable)} arrives as one value, the list's "
+                "text: this image passes each variable on as one",
                 "write one value, or take an image from 2.4 (vllm-server) or 0.28.0 "
                 "(vllm) on",
             )
 
 
-def check_false(subject: EngineSubject) -> Iterator[Finding]:
+def false_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     What is on without being asked for is switched off by an argument of its own.
     """
@@ -157,8 +157,8 @@ def check_false(subject: EngineSubject) -> Iterator[Finding]:
     if rule is None or table is None or not rule.reads_truth:
         return
     for name, value in subject.environment.items():
-        told = (value.strip() if rule.trims else value).lower()
-        if not name.startswith(rule.prefix) or told != "false":
+        truth = (value.strip() if rule.trims else value).lower()
+        if not name.startswith(rule.prefix) or truth != "false":
             continue
         option = find_option(table, subject.release, rule.flag(name))
         word, argument = subject.word(name), option.argument
@@ -175,9 +175,9 @@ def check_false(subject: EngineSubject) -> Iterator[Finding]:
             )
 
 
-def _around(subject: EngineSubject, told: Told) -> str:
+def _around(subject: EngineSubject, setting: ArgumentSetting) -> str:
     without = "set PROCESS_AUTO_RECOVERY=false, which starts the engine without it"
-    if any("%" in value for value in told.values):
+    if any("%" in value for value in setting.values):
         return f"write %% for each %, or {without}"
     return without + (
         ", or take an image from 2.1 (vllm-server) or 0.24.0 (vllm) on"
@@ -238,7 +238,7 @@ def refusal(
     # The level is a check of its own.
     variables = {k: v for k, v in environment.items() if k != "LOG_LEVEL"}
     try:
-        parse(table, release, translate(variables, rule))
+        parse(table, release, command_line(variables, rule))
     except (ParserError, StartError) as fault:
         is_mended = str(fault).startswith(_AFTERWARDS) and not is_whole
         return "" if is_mended else str(fault)
@@ -261,58 +261,58 @@ def is_refused(table: Engine, release: str, arguments: list[str]) -> bool:
     return False
 
 
-def check_tools(subject: EngineSubject) -> Iterator[Finding]:
+def tool_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     What chooses tools knows how the model calls them.
     """
     chooses = subject.value("enable-auto-tool-choice") is True
-    if subject.table != "vllm" or not chooses or subject.is_told("config"):
+    if subject.table != "vllm" or not chooses or subject.has_argument("config"):
         return
     parser = subject.find("tool-call-parser")
-    is_hidden = parser is None and subject.is_told("tool-call-parser")
+    is_hidden = parser is None and subject.has_argument("tool-call-parser")
     if not is_hidden and (parser is None or parser.values in {("None",), ("",)}):
-        known = subject.variable("tool-call-parser")
+        parser_variable = subject.variable("tool-call-parser")
         yield NO_TOOL_PARSER.finding(
-            f"{subject.variable('enable-auto-tool-choice')} needs {known}: "
+            f"{subject.variable('enable-auto-tool-choice')} needs {parser_variable}: "
             f"{subject.title} does not start without",
-            f"set {known}, such as hermes",
+            f"set {parser_variable}, such as hermes",
         )
 
 
-def check_level(subject: EngineSubject) -> Iterator[Finding]:
+def level_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     LOG_LEVEL is one of the supervisor's, which ends at once otherwise.
     """
     level = subject.environment.get("LOG_LEVEL")
-    if subject.is_supervised and level is not None and level.lower() not in LEVELS:
+    if subject.is_supervised and level is not None and level.lower() not in LOG_LEVELS:
         yield UNKNOWN_LEVEL.finding(
-            f"LOG_LEVEL must be {', '.join(LEVELS[:-1])} or {LEVELS[-1]}, got "
+            f"LOG_LEVEL must be {', '.join(LOG_LEVELS[:-1])} or {LOG_LEVELS[-1]}, got "
             f"{level!r}: the container ends at once",
             "write LOG_LEVEL=warn" if level.lower() == "warning" else "",
         )
 
 
-def check_json_texts(subject: EngineSubject) -> Iterator[Finding]:
+def json_text_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The parser takes any text; what loads the model does not.
     """
     if subject.table != "sglang":
         return
     for name in _READ_LATER:
-        told = subject.find(name)
-        if told is None or not told.taken or not told.is_intact:
+        setting = subject.find(name)
+        if setting is None or not setting.taken or not setting.is_intact:
             continue
         try:
-            json.loads(told.taken[0])
+            json.loads(setting.taken[0])
         except (ValueError, RecursionError) as fault:
             yield READ_AS_JSON.finding(
-                f"{subject.word(told.variable)} must be JSON ({fault}), got "
-                f"{told.taken[0][:60]!r}",
+                f"{subject.word(setting.variable)} must be JSON ({fault}), got "
+                f"{setting.taken[0][:60]!r}",
                 "write an object, or leave it out",
             )
 
 
-def certain(finding: Finding) -> Finding:
+def as_json_error(finding: Finding) -> Finding:
     """
     Return a finding of what a class writes: an error, for there it is no guess.
     """

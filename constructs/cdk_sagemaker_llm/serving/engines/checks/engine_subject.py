@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 )
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.serving.engines.argument_values import (
+    STRAY_SINCE,
     ValueFaultError,
     read_value,
 )
@@ -36,8 +37,6 @@ SUPERVISOR = "model-hosting-container-standards 0.1.12 to 0.1.16, run"
 CONFIGURATION = "the configuration classes of vLLM, which bound their fields"
 _NO = "--no-"
 HELP = "--help"
-# vLLM's parser has an optional positional argument since then (parsing.py).
-_STRAY_SINCE = "0.10.2"
 # What argparse takes for a number, and so not for an argument.
 _NEGATIVE = re.compile(r"-\d+|-\d*\.\d+")
 TITLES = {
@@ -86,19 +85,19 @@ def find_option(engine: Engine, release: str, flag: str) -> Option:
     Find what a release's parser takes a flag for: what is spelt so, or the only
     argument that begins so.
     """
-    known = _known(engine, release)
-    begun = tuple(sorted(name for name in known if name.startswith(flag)))
-    if flag not in known and len(begun) != 1:
+    spelt = _names_by_spelling(engine, release)
+    begun = tuple(sorted(name for name in spelt if name.startswith(flag)))
+    if flag not in spelt and len(begun) != 1:
         return Option(flag, candidates=begun)
-    spelling = flag if flag in known else begun[0]
-    name = known[spelling]
+    spelling = flag if flag in spelt else begun[0]
+    name = spelt[spelling]
     argument = find_argument(engine, name, release)
     is_negative = spelling.startswith(_NO) and not name.startswith("no-")
     return Option(flag, argument, spelling, is_negative=is_negative)
 
 
 @functools.lru_cache(maxsize=16)
-def _known(engine: Engine, release: str) -> Mapping[str, str]:
+def _names_by_spelling(engine: Engine, release: str) -> Mapping[str, str]:
     """
     Return the name behind each spelling, with what switches arguments off.
     """
@@ -113,9 +112,9 @@ def _known(engine: Engine, release: str) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ArgumentSetting:
     """
-    What a variable tells the engine.
+    An argument that a variable sets.
 
     Args:
         variable: The variable's name.
@@ -194,6 +193,8 @@ class EngineSubject:
 
         own: The known variables of arguments that the table does not describe, and
             the engine has.
+
+        settings: The arguments that the variables set, in the order of their names.
     """
 
     environment: Mapping[str, str]
@@ -213,7 +214,7 @@ class EngineSubject:
     is_isolated: bool = False
     words: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
-    told: tuple[Told, ...] = ()
+    settings: tuple[ArgumentSetting, ...] = ()
 
     @property
     def title(self) -> str:
@@ -235,7 +236,7 @@ class EngineSubject:
         """
         Whether the parser takes one stray value without a word.
         """
-        return self.table == "vllm" and is_release_between(self.release, _STRAY_SINCE)
+        return self.table == "vllm" and is_release_between(self.release, STRAY_SINCE)
 
     def word(self, variable: str) -> str:
         """
@@ -255,16 +256,16 @@ class EngineSubject:
         """
         return name if self.rule is None else self.rule.variable(name)
 
-    def find(self, name: str) -> Told | None:
+    def find(self, name: str) -> ArgumentSetting | None:
         """
-        Return what is told of an argument: the last that is, as the parser takes it.
+        Return an argument's setting: the last one, as the parser takes it.
         """
-        found = [told for told in self.told if _is(told, name)]
+        found = [setting for setting in self.settings if _is(setting, name)]
         return found[-1] if found else None
 
-    def is_told(self, name: str) -> bool:
+    def has_argument(self, name: str) -> bool:
         """
-        Whether anything is told of an argument, be it known only at deployment.
+        Whether an argument is set, be its value known only at deployment.
         """
         hidden = self.rule is not None and any(
             _is_of(self, variable, name) for variable in self.hidden
@@ -276,17 +277,17 @@ class EngineSubject:
         Return an argument as the engine reads it; ``None`` if it is left out, cannot
         be read or is known only at deployment.
         """
-        told = self.find(name)
-        if told is None or self.table is None or told.option.argument is None:
+        setting = self.find(name)
+        if setting is None or self.table is None or setting.option.argument is None:
             return None
-        if told.option.argument.is_switch:
-            return not told.option.is_negative
-        if not told.taken:
+        if setting.option.argument.is_switch:
+            return not setting.option.is_negative
+        if not setting.taken:
             return None
         try:
             return read_value(
-                told.option.argument,
-                told.taken[0],
+                setting.option.argument,
+                setting.taken[0],
                 engine=self.table,
                 release=self.release,
             )
@@ -301,11 +302,11 @@ class EngineSubject:
         return value if isinstance(value, int) else None
 
 
-def tell(
+def settings_of(
     environment: Mapping[str, str], rule: EntryPoint, table: Engine, release: str
-) -> Iterator[Told]:
+) -> Iterator[ArgumentSetting]:
     """
-    Yield what each variable tells an engine whose arguments are described.
+    Yield what each variable sets at an engine whose arguments are described.
     """
     watched = is_supervised(environment, rule)
     for passed in passed_on(environment, rule):
@@ -317,7 +318,7 @@ def tell(
             # A per cent sign is written twice there, and arrives as one.
             is_intact = got == [token.replace("%%", "%") for token in tokens]
             values = tuple(got[1:]) if is_intact else values
-        yield Told(passed.variable, option, values, is_intact)
+        yield ArgumentSetting(passed.variable, option, values, is_intact)
 
 
 def arrival(
@@ -342,8 +343,8 @@ def looks_like_argument(value: str) -> bool:
     return is_dashed and not _NEGATIVE.fullmatch(value) and " " not in value
 
 
-def _is(told: Told, name: str) -> bool:
-    return told.option.argument is not None and told.option.argument.name == name
+def _is(setting: ArgumentSetting, name: str) -> bool:
+    return setting.option.argument is not None and setting.option.argument.name == name
 
 
 def _is_of(subject: EngineSubject, variable: str, name: str) -> bool:

@@ -15,8 +15,8 @@ from cdk_sagemaker_llm.serving.engines.argument_values import (
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     CONFIGURATION,
     PARSERS,
+    ArgumentSetting,
     EngineSubject,
-    Told,
     looks_like_argument,
 )
 from cdk_sagemaker_llm.text import any_of, nearest
@@ -36,26 +36,27 @@ UNREADABLE_VALUE = Rule(
 MISSING_VALUE = Rule("LLM505", "an argument that asks for a value has none", PARSERS)
 
 
-def check_values(subject: EngineSubject) -> Iterator[Finding]:
+def value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Each value is of the argument's kind, and one of its choices.
     """
-    for told in _intact(subject):
-        argument = told.option.argument
+    for setting in _intact(subject):
+        argument = setting.option.argument
         if argument is None or argument.is_switch:
             continue
-        if not told.values and _asks(argument):
+        if not setting.values and _asks(argument):
             yield MISSING_VALUE.finding(
-                f"{subject.word(told.variable)}="
-                f"{subject.environment.get(told.variable, '')} leaves "
+                f"{subject.word(setting.variable)}="
+                f"{subject.environment.get(setting.variable, '')} leaves "
                 f"--{argument.name} without its value: {subject.title} does not start",
                 "write the value, or leave the variable out",
             )
-        for text in told.taken:
+        for text in setting.taken:
             fault = _fault(subject, argument, text)
             if fault:
                 yield UNREADABLE_VALUE.finding(
-                    f"{subject.word(told.variable)} must be {fault}, got {_shown(text)}"
+                    f"{subject.word(setting.variable)} must be {fault}, got "
+                    f"{_excerpt(text)}"
                 )
 
 
@@ -67,18 +68,18 @@ ONE_STRAY_VALUE = Rule(
 )
 
 
-def check_strays(subject: EngineSubject) -> Iterator[Finding]:
+def stray_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     No value is left over.
 
     A switch is on whatever stands behind it; vLLM takes one such value for the name
     of a model that it does not look at, and refuses a second one.
     """
-    with_strays = [told for told in _intact(subject) if told.strays]
-    number = sum(len(told.strays) for told in with_strays)
+    with_strays = [setting for setting in _intact(subject) if setting.strays]
+    number = sum(len(setting.strays) for setting in with_strays)
     is_swallowed = number == 1 and subject.swallows_one
-    for told in with_strays:
-        yield _stray(subject, told, is_swallowed=is_swallowed)
+    for setting in with_strays:
+        yield _stray(subject, setting, is_swallowed=is_swallowed)
 
 
 OUT_OF_BOUNDS = Rule(
@@ -88,18 +89,18 @@ OUT_OF_BOUNDS = Rule(
 )
 
 
-def check_bounds(subject: EngineSubject) -> Iterator[Finding]:
+def bound_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Numbers are within the bounds of vLLM's configuration, which it is made of at its
     start.
     """
     if subject.table != "vllm":
         return
-    for told in _intact(subject):
-        argument = told.option.argument
+    for setting in _intact(subject):
+        argument = setting.option.argument
         if argument is None or not argument.bounds:
             continue
-        for text in told.taken:
+        for text in setting.taken:
             value = _read(subject, argument, text)
             broken = [
                 f"{_LIMITS[kind]} {limit:g}"
@@ -108,7 +109,7 @@ def check_bounds(subject: EngineSubject) -> Iterator[Finding]:
             ]
             if broken:
                 yield OUT_OF_BOUNDS.finding(
-                    f"{subject.word(told.variable)} must be {' and '.join(broken)}, "
+                    f"{subject.word(setting.variable)} must be {' and '.join(broken)}, "
                     f"got {text}"
                 )
 
@@ -120,30 +121,30 @@ UNKNOWN_VALUE = Rule(
 )
 
 
-def check_known_values(subject: EngineSubject) -> Iterator[Finding]:
+def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Names that are looked up only later are known to the engine.
     """
-    for told in _intact(subject):
-        argument = told.option.argument
+    for setting in _intact(subject):
+        argument = setting.option.argument
         if argument is None or not argument.known or _has_plugin(subject, argument):
             continue
-        known = {name.casefold() for name in argument.known}
-        for text in told.taken:
+        names = {name.casefold() for name in argument.known}
+        for text in setting.taken:
             value = _read(subject, argument, text)
-            if isinstance(value, str) and not _may_be(value, known):
+            if isinstance(value, str) and not _may_be(value, names):
                 near = nearest(value, argument.known, count=1)
                 remedy = f"did you mean {near[0]}?" if near else ""
                 yield UNKNOWN_VALUE.finding(
-                    f"{subject.word(told.variable)}={_shown(text)} is none that "
+                    f"{subject.word(setting.variable)}={_excerpt(text)} is none that "
                     f"{subject.title} is known to have",
                     remedy or f"it has {any_of(argument.known[:8])}",
                 )
 
 
-def _intact(subject: EngineSubject) -> Iterator[Told]:
+def _intact(subject: EngineSubject) -> Iterator[ArgumentSetting]:
     # What a supervisor makes something else of is told of elsewhere.
-    return (told for told in subject.told if told.is_intact)
+    return (setting for setting in subject.settings if setting.is_intact)
 
 
 def _asks(argument: EngineArgument) -> bool:
@@ -171,30 +172,32 @@ def _read(subject: EngineSubject, argument: EngineArgument, text: str) -> object
         return None
 
 
-def _stray(subject: EngineSubject, told: Told, *, is_swallowed: bool) -> Finding:
-    argument, value = told.option.argument, told.strays[0]
-    word = subject.word(told.variable)
+def _stray(
+    subject: EngineSubject, setting: ArgumentSetting, *, is_swallowed: bool
+) -> Finding:
+    argument, value = setting.option.argument, setting.strays[0]
+    word = subject.word(setting.variable)
     if argument is None or not argument.is_switch:
-        message = f"{word} becomes {len(told.values)} values, and takes one"
+        message = f"{word} becomes {len(setting.values)} values, and takes one"
         remedy = "write one value"
     else:
         message = (
-            f"{word}={_shown(value)} is a switch with a value behind it, which no "
+            f"{word}={_excerpt(value)} is a switch with a value behind it, which no "
             "argument takes"
         )
-        remedy = _switch_remedy(subject, told, value)
+        remedy = _switch_remedy(subject, setting, value)
     if is_swallowed:
-        said = "the switch is on" if argument and argument.is_switch else "lost"
+        effect = "the switch is on" if argument and argument.is_switch else "lost"
         return ONE_STRAY_VALUE.finding(
-            f"{message}: {said}, and with a second such value {subject.title} does "
+            f"{message}: {effect}, and with a second such value {subject.title} does "
             "not start",
             remedy,
         )
     return STRAY_VALUES.finding(f"{message}: {subject.title} does not start", remedy)
 
 
-def _switch_remedy(subject: EngineSubject, told: Told, value: str) -> str:
-    rule, argument = subject.rule, told.option.argument
+def _switch_remedy(subject: EngineSubject, setting: ArgumentSetting, value: str) -> str:
+    rule, argument = subject.rule, setting.option.argument
     bare = "true" if rule is None or rule.reads_truth else "an empty value"
     if value.strip().lower() not in _OFF:
         return f"write {bare}"
@@ -214,13 +217,13 @@ def _holds(value: float, kind: str, limit: float) -> bool:
 
 def _has_plugin(subject: EngineSubject, argument: EngineArgument) -> bool:
     plugin = _PLUGINS.get(argument.name)
-    return plugin is not None and subject.is_told(plugin)
+    return plugin is not None and subject.has_argument(plugin)
 
 
-def _may_be(value: str, known: set[str]) -> bool:
+def _may_be(value: str, names: set[str]) -> bool:
     # A dotted name is that of a class.
-    return value.casefold() in known or "." in value or value == ""
+    return value.casefold() in names or "." in value or value == ""
 
 
-def _shown(text: str) -> str:
+def _excerpt(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")

@@ -7,28 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.catalog.engine_arguments import argument_names
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    GONE_FROM_LLAMA_CPP,
+    LLAMA_CPP,
+    NEURON,
+    argument_names,
+)
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks import gguf
-from cdk_sagemaker_llm.serving.engines.checks.engine_models import HUB
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
+    GGUF_SUFFIX,
+    HUB,
+    names_gguf,
+)
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     SUPERVISOR,
     EngineSubject,
 )
-from cdk_sagemaker_llm.serving.engines.checks.prefixes import OTHER_HOST
-from cdk_sagemaker_llm.serving.engines.entry_points import passed_on
-from cdk_sagemaker_llm.serving.engines.known_names import (
-    GONE_FROM_LLAMA_CPP,
-    LLAMA_CPP,
-    NEURON,
-)
+from cdk_sagemaker_llm.serving.engines.checks.names import OTHER_HOST
+from cdk_sagemaker_llm.serving.engines.entry_points import RECOVERY, passed_on
 from cdk_sagemaker_llm.text import nearest
 
-_RECOVERY = "PROCESS_AUTO_RECOVERY"
 _RETRIES = "PROCESS_MAX_START_RETRIES"
 _MOST_RETRIES = 100
 _TRUTH = ("true", "1", "false", "0")
-_GGUF = ".gguf"
 # Where nginx calls it, or all of them.
 _CALLED = ("127.0.0.1", "localhost", "0.0.0.0", "::")  # noqa: S104 - what users write
 _HUB_MODELS = ("hf-repo", "model-url", "docker-repo", "models-dir", "models-preset")
@@ -55,21 +56,21 @@ NO_GGUF = Rule(
 )
 
 
-def check_recovery(subject: EngineSubject) -> Iterator[Finding]:
+def recovery_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Whatever is neither true nor 1 switches the supervisor off.
     """
-    value = subject.environment.get(_RECOVERY)
+    value = subject.environment.get(RECOVERY)
     if value is None or not _has_supervisor(subject) or value.lower() in _TRUTH:
         return
     yield SUPERVISOR_SETTING.finding(
-        f"{_RECOVERY}={value} switches the supervisor off, as anything but true and 1 "
+        f"{RECOVERY}={value} switches the supervisor off, as anything but true and 1 "
         "does",
         "write true or false",
     )
 
 
-def check_retries(subject: EngineSubject) -> Iterator[Finding]:
+def retry_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Retries are from 0 to 100.
     """
@@ -84,13 +85,13 @@ def check_retries(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def check_supervisor_there(subject: EngineSubject) -> Iterator[Finding]:
+def missing_supervisor_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Settings of the supervisor are for images that have one.
     """
     if subject.rule is None or _has_supervisor(subject):
         return
-    for name in (_RECOVERY, _RETRIES):
+    for name in (RECOVERY, _RETRIES):
         if name in subject.environment:
             yield SUPERVISOR_SETTING.finding(
                 f"{name} has no effect: this image has no supervisor", "leave it out"
@@ -101,16 +102,16 @@ def _has_supervisor(subject: EngineSubject) -> bool:
     return subject.rule is not None and subject.rule.supervisor is not None
 
 
-def check_known_names(subject: EngineSubject) -> Iterator[Finding]:
+def unknown_name_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Each variable behind the prefix is known to be an argument.
     """
-    rule, known = subject.rule, _known(subject)
-    if rule is None or not known:
+    rule, names = subject.rule, _listed_names(subject)
+    if rule is None or not names:
         return
     for passed in passed_on(subject.environment, rule):
         name = passed.flag.removeprefix("--").replace("_", "-")
-        if name in known or name.removeprefix("no-") in known:
+        if name in names or name.removeprefix("no-") in names:
             continue
         word = subject.word(passed.variable)
         if subject.image.engine == "llama.cpp" and name in GONE_FROM_LLAMA_CPP:
@@ -120,14 +121,14 @@ def check_known_names(subject: EngineSubject) -> Iterator[Finding]:
                 f"use {subject.variable('load-mode')}",
             )
             continue
-        near = nearest(name, known, count=1)
+        near = nearest(name, names, count=1)
         yield UNKNOWN_NAME.finding(
             f"{word} becomes {passed.flag}, which {subject.title} is not known to have",
             f"did you mean {subject.variable(near[0])}?" if near else "",
         )
 
 
-def check_llama_cpp_host(subject: EngineSubject) -> Iterator[Finding]:
+def llama_cpp_host_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The server of AWS's image stays where the nginx in front of it calls it.
     """
@@ -144,7 +145,7 @@ def check_llama_cpp_host(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def check_routes(subject: EngineSubject) -> Iterator[Finding]:
+def route_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     AWS's image passes all requests on to chat completions.
     """
@@ -162,7 +163,7 @@ def check_routes(subject: EngineSubject) -> Iterator[Finding]:
             )
 
 
-def check_gguf(subject: EngineSubject) -> Iterator[Finding]:
+def gguf_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     llama.cpp serves a GGUF file.
     """
@@ -171,26 +172,26 @@ def check_gguf(subject: EngineSubject) -> Iterator[Finding]:
         return
     variable = rule.variable("model")
     model = subject.environment.get(variable, "")
-    if model and not model.lower().endswith(_GGUF):
+    if model and not model.lower().endswith(GGUF_SUFFIX):
         yield NO_GGUF.finding(
-            f"{subject.word(variable)}={model} is no {_GGUF} file, which llama.cpp "
-            "reads alone",
-            f"name a {_GGUF} file",
+            f"{subject.word(variable)}={model} is no {GGUF_SUFFIX} file, which "
+            "llama.cpp reads alone",
+            f"name a {GGUF_SUFFIX} file",
         )
         return
     repository = rule.variable("hf-repo")
     named = subject.environment.get(repository, "")
     hf_file = subject.environment.get(rule.variable("hf-file"), "")
-    if hf_file and not hf_file.lower().endswith(_GGUF):
+    if hf_file and not hf_file.lower().endswith(GGUF_SUFFIX):
         yield NO_GGUF.finding(
-            f"{subject.word(rule.variable('hf-file'))}={hf_file} is no {_GGUF} file, "
-            "which llama.cpp reads alone",
-            f"name a {_GGUF} file of the repository",
+            f"{subject.word(rule.variable('hf-file'))}={hf_file} is no {GGUF_SUFFIX} "
+            "file, which llama.cpp reads alone",
+            f"name a {GGUF_SUFFIX} file of the repository",
         )
-    elif named and not hf_file and not gguf.names_gguf(named) and ":" not in named:
+    elif named and not hf_file and not names_gguf(named) and ":" not in named:
         yield NO_GGUF.finding(
-            f"{subject.word(repository)}={named} does not say that it is of {_GGUF} "
-            "files, which llama.cpp reads alone",
+            f"{subject.word(repository)}={named} does not say that it is of "
+            f"{GGUF_SUFFIX} files, which llama.cpp reads alone",
             f"name a repository such as {named}-GGUF, or a file in it with "
             f"{subject.word(rule.variable('hf-file'))}",
         )
@@ -203,7 +204,7 @@ def check_gguf(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def _known(subject: EngineSubject) -> tuple[str, ...]:
+def _listed_names(subject: EngineSubject) -> tuple[str, ...]:
     if subject.image.engine == "llama.cpp":
         return LLAMA_CPP
     if subject.image.engine == "vllm-neuron":
@@ -217,4 +218,4 @@ def _has_gguf(subject: EngineSubject) -> bool:
     if data is None:
         # Who names a model on the Hub is likely to bring none.
         return not subject.is_set(HUB)
-    return any(path.lower().endswith(_GGUF) for path in data)
+    return any(path.lower().endswith(GGUF_SUFFIX) for path in data)

@@ -28,21 +28,23 @@ WITHOUT_LORA = Rule(
 )
 
 
-def check_lora(subject: EngineSubject) -> Iterator[Finding]:
+def lora_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     What is said of adapters is said to an engine that takes them.
     """
-    if subject.table != "vllm" or subject.is_told("config"):
+    if subject.table != "vllm" or subject.has_argument("config"):
         return
     switch = subject.variable("enable-lora")
-    is_hidden = subject.is_told("enable-lora") and subject.find("enable-lora") is None
+    is_hidden = (
+        subject.has_argument("enable-lora") and subject.find("enable-lora") is None
+    )
     if is_hidden or subject.value("enable-lora") is True:
         return
     for name in _NEEDING:
-        told = subject.find(name)
-        if told is not None:
+        setting = subject.find(name)
+        if setting is not None:
             yield WITHOUT_LORA.finding(
-                f"{subject.word(told.variable)} has no effect, or fails, without "
+                f"{subject.word(setting.variable)} has no effect, or fails, without "
                 f"{switch}",
                 f"set {switch}",
             )
@@ -60,7 +62,7 @@ SEVERAL_SERVERS = Rule(
 )
 
 
-def check_servers(subject: EngineSubject) -> Iterator[Finding]:
+def server_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Adapters that come later are known to one API server alone.
     """

@@ -7,13 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
-from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.engines.checks.engine_models import HUB
-from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
-from cdk_sagemaker_llm.serving.engines.checks.gguf import names_gguf
-from cdk_sagemaker_llm.serving.engines.known_names import (
-    TEI,
+from cdk_sagemaker_llm.catalog.engine_arguments import (
     TEI_CHOICES,
     TEI_LIMITS,
     TEI_MODELS,
@@ -22,7 +16,11 @@ from cdk_sagemaker_llm.serving.engines.known_names import (
     TEI_PAIRS,
     TEI_SINCE,
     TEI_SWITCHES,
+    is_release_between,
 )
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import HUB, names_gguf
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
 from cdk_sagemaker_llm.serving.parameters import MISSPELT, almost
 from cdk_sagemaker_llm.text import any_of
 
@@ -47,14 +45,14 @@ UNREAD_BY_TEI = Rule(
 )
 
 
-def check_tei_names(subject: EngineSubject) -> Iterator[Finding]:
+def tei_name_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI's variables are spelt so, and known to its release.
     """
     if not _is_tei(subject):
         return
     for name in subject.environment:
-        meant = almost(name, TEI)
+        meant = almost(name, TEI_SINCE)
         since = TEI_SINCE.get(name, "")
         if meant:
             yield MISSPELT.finding(
@@ -81,16 +79,16 @@ REFUSED_BY_TEI = Rule(
 )
 
 
-def check_tei_values(subject: EngineSubject) -> Iterator[Finding]:
+def tei_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI's variables hold what its router reads.
     """
     if not _is_tei(subject):
         return
     for name, value in subject.environment.items():
-        wanted = _wanted(name)
-        if wanted and _is_since(subject, TEI_SINCE[name]) and not _is(name, value):
-            yield _refused(subject, name, wanted)
+        expectation = _expectation(name)
+        if expectation and _is_since(subject, TEI_SINCE[name]) and not _is(name, value):
+            yield _refused(subject, name, expectation)
         elif name in TEI_CHOICES and value not in _choices(subject, name):
             yield _refused(subject, name, any_of(_choices(subject, name)))
     for pair in TEI_PAIRS:
@@ -108,7 +106,7 @@ ANSWERS_NOTHING = Rule(
 )
 
 
-def check_tei_requests(subject: EngineSubject) -> Iterator[Finding]:
+def tei_request_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI lets requests in, as SageMaker sends them.
     """
@@ -136,7 +134,7 @@ UNSUITED_MODEL = Rule(
 )
 
 
-def check_tei_model(subject: EngineSubject) -> Iterator[Finding]:
+def tei_model_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI loads the types of models that it has programs for.
     """
@@ -171,7 +169,7 @@ GGUF_IN_TEI = Rule(
 )
 
 
-def check_tei_gguf(subject: EngineSubject) -> Iterator[Finding]:
+def tei_gguf_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI reads safetensors, PyTorch's files or ONNX.
     """
@@ -192,7 +190,7 @@ WRITES_TEXT = Rule(
 )
 
 
-def check_tei_task(subject: EngineSubject) -> Iterator[Finding]:
+def tei_task_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI makes vectors and scores, and writes nothing.
 
@@ -219,7 +217,7 @@ CUTS_NOTHING = Rule(
 )
 
 
-def check_tei_lengths(subject: EngineSubject) -> Iterator[Finding]:
+def tei_length_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     A model's longest text goes into a batch, or may be shortened.
 
@@ -251,7 +249,7 @@ def _is_since(subject: EngineSubject, since: str) -> bool:
     return not since or release is None or is_release_between(release, since)
 
 
-def _wanted(name: str) -> str:
+def _expectation(name: str) -> str:
     if name in TEI_SWITCHES:
         return any_of(_TRUTH)
     return "a whole number" if name in TEI_NUMBERS else ""
@@ -278,10 +276,10 @@ def _choices(subject: EngineSubject, name: str) -> list[str]:
     ]
 
 
-def _refused(subject: EngineSubject, name: str, wanted: str) -> Finding:
+def _refused(subject: EngineSubject, name: str, expectation: str) -> Finding:
     return REFUSED_BY_TEI.finding(
-        f"{subject.word(name)} must be {wanted}, got {subject.environment[name]!r}: "
-        f"{_title(subject)} does not start"
+        f"{subject.word(name)} must be {expectation}, got "
+        f"{subject.environment[name]!r}: {_title(subject)} does not start"
     )
 
 

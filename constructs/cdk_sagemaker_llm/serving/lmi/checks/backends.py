@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.options import WRONG_TYPE
 from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     FRONT_END,
     HANDLERS,
@@ -16,7 +17,6 @@ from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     VLLM,
     Subject,
 )
-from cdk_sagemaker_llm.serving.lmi.checks.property_values import WRONG_TYPE
 from cdk_sagemaker_llm.serving.lmi.launch import front_end_chooses
 from cdk_sagemaker_llm.serving.parameters import (
     VLLM_RANKS,
@@ -70,7 +70,7 @@ FEW_CPU_LORAS = Rule(
 )
 
 
-def check_cores(subject: Subject) -> Iterator[Finding]:
+def core_findings(subject: Subject) -> Iterator[Finding]:
     """
     Up to 0.29 the handler of NeuronX starts where a degree is written (PyModel).
 
@@ -79,8 +79,8 @@ def check_cores(subject: Subject) -> Iterator[Finding]:
     neuron = subject.launch.container == "djl-neuronx" and subject.version.before(
         "0.30"
     )
-    told = subject.option("tensor_parallel_degree") or subject.option("entryPoint")
-    if neuron and not told:
+    starts = subject.option("tensor_parallel_degree") or subject.option("entryPoint")
+    if neuron and not starts:
         yield NO_CORES.finding(
             f"NeuronX {subject.version} starts where option.tensor_parallel_degree is "
             "written: without it the Hugging Face handler runs",
@@ -88,7 +88,7 @@ def check_cores(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_neuron_loader(subject: Subject) -> Iterator[Finding]:
+def neuron_loader_findings(subject: Subject) -> Iterator[Finding]:
     """
     What a NeuronX model loader can partition (0.27+).
     """
@@ -114,7 +114,7 @@ def check_neuron_loader(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_neuron_values(subject: Subject) -> Iterator[Finding]:
+def neuron_value_findings(subject: Subject) -> Iterator[Finding]:
     """
     Values that NeuronX checks in code (TransformerNeuronXProperties).
     """
@@ -135,7 +135,7 @@ def check_neuron_values(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def check_pipeline(subject: Subject) -> Iterator[Finding]:
+def pipeline_findings(subject: Subject) -> Iterator[Finding]:
     """
     vLLM in LMI has no pipeline parallelism.
 
@@ -149,7 +149,7 @@ def check_pipeline(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_what_vllm_needs(subject: Subject) -> Iterator[Finding]:
+def needed_option_findings(subject: Subject) -> Iterator[Finding]:
     """
     What nobody writes where it is left out, and vLLM is then started with as None.
 
@@ -164,7 +164,7 @@ def check_what_vllm_needs(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_speculation_of_vllm(subject: Subject) -> Iterator[Finding]:
+def vllm_speculation_findings(subject: Subject) -> Iterator[Finding]:
     """
     Speculative decoding needs the second block manager (0.31).
     """
@@ -179,7 +179,7 @@ def check_speculation_of_vllm(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_parsers(subject: Subject) -> Iterator[Finding]:
+def parser_findings(subject: Subject) -> Iterator[Finding]:
     """
     Tool calls and reasoning need the parser of the model (0.33+).
     """
@@ -194,7 +194,7 @@ def check_parsers(subject: Subject) -> Iterator[Finding]:
             yield NO_PARSER.finding(f"option.{switch}=true needs option.{parser}")
 
 
-def check_engine_names(subject: Subject) -> Iterator[Finding]:
+def engine_name_findings(subject: Subject) -> Iterator[Finding]:
     """
     LMI's name and vLLM's name of one setting (0.32+).
     """
@@ -206,12 +206,12 @@ def check_engine_names(subject: Subject) -> Iterator[Finding]:
         "max_num_seqs": "max_rolling_batch_size",
     }
     for theirs, ours in pairs.items():
-        given, other = subject.option(theirs), subject.option(ours)
-        if given is None:
+        value, other = subject.option(theirs), subject.option(ours)
+        if value is None:
             continue
-        if other is not None and other != given:
+        if other is not None and other != value:
             yield TWO_VALUES.finding(
-                f"option.{ours}={other} and option.{theirs}={given} contradict",
+                f"option.{ours}={other} and option.{theirs}={value} contradict",
                 f"leave option.{theirs} out",
             )
         else:
@@ -221,7 +221,7 @@ def check_engine_names(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def check_lora_sizes(subject: Subject) -> Iterator[Finding]:
+def lora_size_findings(subject: Subject) -> Iterator[Finding]:
     """
     Where LoRA is on, vLLM takes certain ranks alone, and holds all of a batch on the
     host (LoRAConfig).
@@ -244,7 +244,7 @@ def check_lora_sizes(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_quantize_of_vllm(subject: Subject) -> Iterator[Finding]:
+def vllm_quantize_findings(subject: Subject) -> Iterator[Finding]:
     """
     From 0.31 on LMI hands the quantization to vLLM as it is written.
 
@@ -253,11 +253,11 @@ def check_quantize_of_vllm(subject: Subject) -> Iterator[Finding]:
     value = subject.option("quantize") or ""
     handed = subject.version.at_least("0.31") and subject.version.is_described
     if handed and subject.runs("vllm", "lmi-dist") and value in _QUANTIZED_BY:
-        known = "bitsandbytes" if value.startswith("bitsandbytes") else "fp8"
+        method = "bitsandbytes" if value.startswith("bitsandbytes") else "fp8"
         yield WRONG_CHOICE.finding(
             f"option.quantize={value} is of {_QUANTIZED_BY[value]}, and vLLM does not "
             "know it",
-            f"write option.quantize={known}",
+            f"write option.quantize={method}",
         )
 
 

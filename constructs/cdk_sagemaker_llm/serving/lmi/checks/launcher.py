@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.lmi import option_type
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.options import REPLACED_VALUE
 from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     FRONT_END,
     HANDLERS,
@@ -18,7 +19,6 @@ from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     NEURONX,
     Subject,
 )
-from cdk_sagemaker_llm.serving.lmi.checks.property_values import REPLACED_VALUE
 from cdk_sagemaker_llm.serving.lmi.launch import (
     STARTED_WITH_DEEPSPEED,
     batches_dynamically,
@@ -64,24 +64,24 @@ def own_engine_findings(engine: str | None) -> list[Finding]:
     ]
 
 
-def check_engine(subject: Subject) -> Iterator[Finding]:
+def launcher_engine_findings(subject: Subject) -> Iterator[Finding]:
     """
     The engine is one that the front end has at that version.
     """
     engine = subject.launch.engine
     if engine is None:
         return
-    known = _engines(subject)
-    if engine in known:
+    names = _engines(subject)
+    if engine in names:
         return
     if engine == "DeepSpeed":
         reason = f"engine=DeepSpeed does not exist in {_image(subject)}"
-        yield UNKNOWN_ENGINE.finding(reason, f"write engine={any_of(known)}")
+        yield UNKNOWN_ENGINE.finding(reason, f"write engine={any_of(names)}")
         return
     spelt = [name for name in _OWN_ENGINES if name.lower() == engine.lower()]
-    near = spelt or nearest(engine.capitalize(), known) or known
+    near = spelt or nearest(engine.capitalize(), names) or names
     yield UNKNOWN_ENGINE.finding(
-        f"engine must be {any_of(known)}, got {engine!r}",
+        f"engine must be {any_of(names)}, got {engine!r}",
         f"write engine={near[0]}; the name is case-sensitive",
     )
 
@@ -89,7 +89,7 @@ def check_engine(subject: Subject) -> Iterator[Finding]:
 WRONG_ENGINE = Rule("LLM131", "the engine cannot start the backend", MODELS)
 
 
-def check_engine_of_backend(subject: Subject) -> Iterator[Finding]:
+def backend_engine_findings(subject: Subject) -> Iterator[Finding]:
     """
     The engine can start the backend that the file resolves to.
     """
@@ -107,7 +107,7 @@ BATCH_NOT_IN_IMAGE = Rule(
 )
 
 
-def check_rolling_batch(subject: Subject) -> Iterator[Finding]:
+def rolling_batch_findings(subject: Subject) -> Iterator[Finding]:
     """
     The rolling batch exists and its backend is in the image.
     """
@@ -145,21 +145,21 @@ UNDECIDED_BACKEND = Rule(
 )
 
 
-def backend_findings(subject: Subject, wanted: str) -> Iterator[Finding]:
+def backend_findings(subject: Subject, backend: str) -> Iterator[Finding]:
     """
     The file resolves to the backend that was named.
     """
     backends = subject.launch.backends
-    if wanted not in backends:
+    if backend not in backends:
         yield OTHER_BACKEND.finding(
-            f"the file runs {any_of(backends)} in {_image(subject)}, not {wanted}",
-            _remedy_for(wanted, subject),
+            f"the file runs {any_of(backends)} in {_image(subject)}, not {backend}",
+            _remedy_for(backend, subject),
         )
     elif len(backends) > 1 and subject.launch.container != "djl-neuronx":
         yield UNDECIDED_BACKEND.finding(
             f"the file runs {any_of(backends)} in {_image(subject)}, as the model's "
             "architecture decides",
-            _remedy_for(wanted, subject),
+            _remedy_for(backend, subject),
         )
 
 
@@ -168,7 +168,7 @@ SLOW_SCHEDULER = Rule(
 )
 
 
-def check_slow_scheduler(subject: Subject) -> Iterator[Finding]:
+def slow_scheduler_findings(subject: Subject) -> Iterator[Finding]:
     """
     The automatic choice falls back to the slow scheduler.
     """
@@ -183,7 +183,7 @@ def check_slow_scheduler(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_replaced_batch(subject: Subject) -> Iterator[Finding]:
+def replaced_batch_findings(subject: Subject) -> Iterator[Finding]:
     """
     The container replaces the rolling batch that was written.
     """
@@ -207,7 +207,7 @@ ASYNCHRONOUS_BATCH = Rule(
 )
 
 
-def check_asynchronous_mode(subject: Subject) -> Iterator[Finding]:
+def asynchronous_mode_findings(subject: Subject) -> Iterator[Finding]:
     """
     The asynchronous service and a rolling batch exclude each other.
     """
@@ -224,7 +224,7 @@ TWO_BATCHES = Rule("LLM143", "dynamic and rolling batches on Neuron", NEURONX)
 STREAMED_BATCH = Rule("LLM144", "streaming with dynamic batches", "Properties")
 
 
-def check_dynamic_batching(subject: Subject) -> Iterator[Finding]:
+def dynamic_batching_findings(subject: Subject) -> Iterator[Finding]:
     """
     Batches of requests, with a rolling batch or with streaming.
     """
@@ -252,7 +252,7 @@ NO_TABLES = Rule(
 )
 
 
-def check_tables(subject: Subject) -> Iterator[Finding]:
+def table_findings(subject: Subject) -> Iterator[Finding]:
     """
     The option tables reach as far as the image.
     """
@@ -269,7 +269,7 @@ NO_ENGINE = Rule(
 )
 
 
-def check_missing_engine(subject: Subject) -> Iterator[Finding]:
+def missing_engine_findings(subject: Subject) -> Iterator[Finding]:
     """
     Without an engine LMI up to 0.26 loads no gated model (LmiUtils).
     """
@@ -339,8 +339,8 @@ def _batches_with_deepspeed_elsewhere(subject: Subject) -> bool:
     if launch.engine is not None or subject.version.rows == ("0.27",):
         return True
     # Up to 0.26 the front end starts some models with DeepSpeed.
-    known = subject.model_type is not None
-    return known and subject.model_type not in STARTED_WITH_DEEPSPEED
+    is_typed = subject.model_type is not None
+    return is_typed and subject.model_type not in STARTED_WITH_DEEPSPEED
 
 
 def _lmi_dist_needs_mpi(subject: Subject) -> bool:
@@ -458,7 +458,7 @@ def _way_out(subject: Subject) -> str:
     return f"write option.rolling_batch={_batch_choices(subject)[0]}"
 
 
-def _remedy_for(wanted: str, subject: Subject) -> str:
+def _remedy_for(backend: str, subject: Subject) -> str:
     homes = {
         "trtllm": "use a djl-tensorrtllm image",
         "neuronx": "use a djl-neuronx image",
@@ -466,6 +466,6 @@ def _remedy_for(wanted: str, subject: Subject) -> str:
         "vllm": "write engine=Python and option.rolling_batch=vllm",
         "lmi-dist": "write engine=MPI and option.rolling_batch=lmi-dist",
     }
-    if wanted == "vllm" and subject.version.at_least("0.35"):
+    if backend == "vllm" and subject.version.at_least("0.35"):
         return "write engine=Python and leave option.rolling_batch out"
-    return homes.get(wanted, "")
+    return homes.get(backend, "")

@@ -19,7 +19,7 @@ from cdk_sagemaker_llm.serving.lmi.launch import (
 MODEL_REFUSED = Rule("LLM175", "the backend refuses the model's architecture", HANDLERS)
 
 
-def check_deepspeed_model(subject: Subject) -> Iterator[Finding]:
+def deepspeed_model_findings(subject: Subject) -> Iterator[Finding]:
     """
     DeepSpeed batches what it has kernels for (OPTIMIZED_MODEL_TYPES).
     """
@@ -33,7 +33,7 @@ def check_deepspeed_model(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_smoothed_model(subject: Subject) -> Iterator[Finding]:
+def smoothed_model_findings(subject: Subject) -> Iterator[Finding]:
     """
     DeepSpeed smooths some types alone (SMOOTHQUANT_SUPPORTED_MODEL_TYPES).
     """
@@ -47,7 +47,7 @@ def check_smoothed_model(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_unbatched_tensorrt_llm(subject: Subject) -> Iterator[Finding]:
+def unbatched_tensorrt_llm_findings(subject: Subject) -> Iterator[Finding]:
     """
     Without a rolling batch TensorRT-LLM runs T5 alone (tensorrt_llm_python.py).
     """
@@ -62,21 +62,21 @@ def check_unbatched_tensorrt_llm(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_neuronx_model(subject: Subject) -> Iterator[Finding]:
+def neuronx_model_findings(subject: Subject) -> Iterator[Finding]:
     """
     The Transformers-NeuronX loader knows a list of types.
     """
     if subject.launch.container != "djl-neuronx" or not _loads_with_neuronx(subject):
         return
-    known = loaded_by_neuronx(subject.version)
-    if _is_other_than(subject, known):
+    types = loaded_by_neuronx(subject.version)
+    if _is_other_than(subject, types):
         yield MODEL_REFUSED.finding(
             f"NeuronX {subject.version} does not load {_name(subject)}: it knows "
-            f"{', '.join(sorted(known))}",
+            f"{', '.join(sorted(types))}",
         )
 
 
-def check_vllm_on_neuron(subject: Subject) -> Iterator[Finding]:
+def vllm_on_neuron_findings(subject: Subject) -> Iterator[Finding]:
     """
     VLLM's own loader runs Llama alone on Neuron (VLLM_CONTINUOUS_BATCHING_MODELS).
     """
@@ -93,7 +93,7 @@ def check_vllm_on_neuron(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_vllm_model(subject: Subject) -> Iterator[Finding]:
+def vllm_model_findings(subject: Subject) -> Iterator[Finding]:
     """
     VLLM has no T5 (its registry of models, read up to 2025-12).
     """
@@ -105,8 +105,8 @@ def check_vllm_model(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _is_other_than(subject: Subject, known: frozenset[str]) -> bool:
-    return subject.model_type is not None and subject.model_type not in known
+def _is_other_than(subject: Subject, types: frozenset[str]) -> bool:
+    return subject.model_type is not None and subject.model_type not in types
 
 
 def _is_unbatched(subject: Subject) -> bool:

@@ -7,28 +7,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.catalog.lmi import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import (
+    LmiVariable,
+    LmiVersion,
+    lmi_variables,
+    server_numbers,
+    server_settings,
+)
 from cdk_sagemaker_llm.catalog.tgi import tgi_option_names
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.lmi.checks.options import is_option_name
 from cdk_sagemaker_llm.serving.lmi.properties import java_int_fault
 from cdk_sagemaker_llm.serving.lmi.translation import (
+    LOAD_MODELS,
+    MODEL,
+    PREFIX,
     Lost,
     Translation,
     is_in_a_file,
     source_of,
-)
-from cdk_sagemaker_llm.serving.lmi.variables import (
-    ALL,
-    LOAD_MODELS,
-    MODEL,
-    MODEL_OF_VLLM,
-    NAMES,
-    NUMBERS,
-    OF_THE_HUB,
-    PREFIX,
-    SETTINGS,
-    Variable,
 )
 from cdk_sagemaker_llm.serving.parameters import (
     MISSPELT,
@@ -43,7 +40,12 @@ _SOURCE = "djl-serving: ModelInfo, PyEnv, ConfigManager and the images' entry po
 _STORE = "djl-serving, ModelStore"
 _SERVER = "SERVING_"
 _OF_SAGEMAKER = "SAGEMAKER_"
-_KNOWN = NAMES | SETTINGS | {*TOKEN_VARIABLES}
+# EngineArgs has a field of that name, and LMI names the model itself.
+_MODEL_OF_VLLM = "OPTION_MODEL"
+_KNOWN = server_settings() | {
+    *(variable.name for variable in lmi_variables()),
+    *TOKEN_VARIABLES,
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,11 +95,11 @@ NUMBER_OF_THE_SERVER = Rule(
 )
 
 
-def check_numbers(subject: LmiEnvironment) -> Iterator[Finding]:
+def number_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     The server reads its numbers with Integer.parseInt, and ends where it cannot.
     """
-    for name in NUMBERS:
+    for name in server_numbers():
         value = subject.variables.get(name)
         fault = None if value is None or is_unresolved(value) else java_int_fault(value)
         if fault:
@@ -107,7 +109,7 @@ def check_numbers(subject: LmiEnvironment) -> Iterator[Finding]:
 NO_MODEL = Rule("LLM179", "an LMI container has no model to load", _STORE)
 
 
-def check_model(subject: LmiEnvironment) -> Iterator[Finding]:
+def model_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     Without a tarball, HF_MODEL_ID alone makes the container load a model.
     """
@@ -134,7 +136,7 @@ TWO_MODELS = Rule(
 )
 
 
-def check_second_model(subject: LmiEnvironment) -> Iterator[Finding]:
+def second_model_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     What HF_MODEL_ID names is loaded beside what is in ``/opt/ml/model``.
     """
@@ -160,27 +162,27 @@ def check_second_model(subject: LmiEnvironment) -> Iterator[Finding]:
 NOT_READ = Rule("LLM227", "a variable that this version of LMI does not read", _SOURCE)
 
 
-def check_versions(subject: LmiEnvironment) -> Iterator[Finding]:
+def version_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     This version of the image reads each variable.
     """
     for name in subject.variables:
-        variables = [one for one in ALL if one.name == name]
+        variables = [one for one in lmi_variables() if one.name == name]
         if variables and not any(_is_read(subject, one) for one in variables):
             yield _not_read(subject, variables[0])
-    if MODEL_OF_VLLM in subject.variables:
+    if _MODEL_OF_VLLM in subject.variables:
         yield NOT_READ.finding(
-            f"{MODEL_OF_VLLM} names no model in {subject.image}", f"write {MODEL}"
+            f"{_MODEL_OF_VLLM} names no model in {subject.image}", f"write {MODEL}"
         )
 
 
-def check_hub_settings(subject: LmiEnvironment) -> Iterator[Finding]:
+def hub_setting_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     What belongs to HF_MODEL_ID is not read without it.
     """
     if subject.hub_model() is not None and subject.file is None:
         return
-    for variable in OF_THE_HUB:
+    for variable in lmi_variables("hub"):
         if variable.name in subject.variables and _is_read(subject, variable):
             other = variable.key.replace("option.", PREFIX).upper()
             yield NOT_READ.finding(
@@ -189,7 +191,7 @@ def check_hub_settings(subject: LmiEnvironment) -> Iterator[Finding]:
             )
 
 
-def check_spelling(subject: LmiEnvironment) -> Iterator[Finding]:
+def spelling_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     A variable that is almost, or in another engine, a known one is ignored.
     """
@@ -207,7 +209,7 @@ OVERRULED = Rule(
 )
 
 
-def check_overruled(subject: LmiEnvironment) -> Iterator[Finding]:
+def overruling_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     """
     Two places set one property: the file wins over variables.
     """
@@ -216,11 +218,11 @@ def check_overruled(subject: LmiEnvironment) -> Iterator[Finding]:
             yield OVERRULED.finding(*_overruled(lost))
 
 
-def _is_read(subject: LmiEnvironment, variable: Variable) -> bool:
+def _is_read(subject: LmiEnvironment, variable: LmiVariable) -> bool:
     return variable.is_read(subject.container, subject.version)
 
 
-def _not_read(subject: LmiEnvironment, variable: Variable) -> Finding:
+def _not_read(subject: LmiEnvironment, variable: LmiVariable) -> Finding:
     if variable.is_past(subject.version):
         reason = f"it was last read in LMI {variable.last}"
     elif subject.version.before(variable.first):
@@ -240,7 +242,7 @@ def _meant(name: str, subject: LmiEnvironment) -> str | None:
     if usual:
         return usual
     if name.startswith(_SERVER):
-        return almost(name, SETTINGS)
+        return almost(name, server_settings())
     is_of_the_hub = name.startswith("HF_")
     if "_" in name and not is_of_the_hub and is_option_name(f"option.{name.lower()}"):
         return f"{PREFIX}{name.upper()}"
@@ -253,7 +255,7 @@ def _near(subject: LmiEnvironment) -> Iterable[str]:
     # SageMaker's own names are many, and alike.
     return sorted(
         variable.name
-        for variable in ALL
+        for variable in lmi_variables()
         if _is_read(subject, variable) and not variable.name.startswith(_OF_SAGEMAKER)
     )
 
@@ -272,7 +274,7 @@ def _of_tgi(name: str) -> str | None:
 def _overruled(lost: Lost) -> tuple[str, str]:
     winner = source_of(lost.winner, lost.key) if lost.winner else "serving.properties"
     if not lost.variable:
-        value = _shown(lost.key, lost.value)
+        value = _value_text(lost.key, lost.value)
         return (
             f"{winner} wins over {lost.key}{value} in serving.properties",
             "leave one of them out",
@@ -282,16 +284,16 @@ def _overruled(lost: Lost) -> tuple[str, str]:
             f"{lost.variable} repeats what {winner} says",
             f"leave {lost.variable} out",
         )
-    wins = _shown(lost.key, lost.winning)
-    said = f"{lost.key}{wins} in {winner}" if not lost.winner else f"{winner}{wins}"
-    got = f"{lost.variable}{_shown(lost.key, lost.value)}"
+    wins = _value_text(lost.key, lost.winning)
+    place = f"{lost.key}{wins} in {winner}" if not lost.winner else f"{winner}{wins}"
+    got = f"{lost.variable}{_value_text(lost.key, lost.value)}"
     return (
-        f"{got} has no effect: {said} wins over it",
+        f"{got} has no effect: {place} wins over it",
         f"leave {lost.variable} out, or set it there",
     )
 
 
-def _shown(key: str, value: str | None) -> str:
+def _value_text(key: str, value: str | None) -> str:
     """
     Write a value as it is shown: no placeholder, and no credential.
     """

@@ -1,71 +1,44 @@
 """
-Checks of single options: is the name known, has it an effect.
+Checks of single options: is the name known, has it an effect, can the value be read.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from cdk_sagemaker_llm.catalog.lmi import (
     ARGUMENTS_SINCE,
     LmiVersion,
+    OptionType,
     Span,
+    deprecated_since,
     engine_argument_state,
     engine_arguments,
+    front_end_type,
     is_known,
+    lmi_models,
     option_names,
     option_spans,
+    option_type,
     row_versions,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
+    DOCUMENTATION,
     FRONT_END,
     MODELS,
     Subject,
 )
+from cdk_sagemaker_llm.serving.lmi.properties import fault_of, java_int_fault
+from cdk_sagemaker_llm.serving.parameters import WRONG_CHOICE
 from cdk_sagemaker_llm.text import any_of, nearest
 
 # The documentation of 0.26 lists them with the prefix, and the server reads them
 # without it.
 _WITHOUT_PREFIX = ("option.max_batch_delay", "option.max_idle_time")
-# What TensorRtLlmProperties of 0.33 takes out of its extra fields.
-_TENSORRT_LLM_EXTRAS = frozenset(
-    {
-        "attn_backend",
-        "calib_batch_size",
-        "calib_batches",
-        "calib_dataset",
-        "calib_max_seq_length",
-        "clamp_val",
-        "cross_kv_cache_fraction",
-        "device",
-        "enable_block_reuse",
-        "enable_overlap_scheduler",
-        "event_buffer_max_size",
-        "exclude_modules",
-        "free_gpu_memory_fraction",
-        "group_size",
-        "has_zero_point",
-        "host_cache_size",
-        "kv_cache_dtype",
-        "kv_cache_quant_algo",
-        "max_attention_window",
-        "max_tokens",
-        "moe_backend",
-        "onboard_blocks",
-        "pre_quant_scales",
-        "quant_algo",
-        "random_seed",
-        "secondary_offload_min_priority",
-        "sink_token_length",
-        "smoothquant_val",
-        "tokenizer_max_seq_length",
-        "use_cuda_graph",
-        "use_meta_recipe",
-    }
-)
-
+_TENSORRT_LLM_EXTRAS = frozenset(lmi_models()["tensorrt_llm_extras"])
 # Each is compared with hundreds of names, for every image that may read the file.
 _MOST_TOLD = 50
 
@@ -83,8 +56,28 @@ READ_BY_NOTHING = Rule(
     "LLM158", "an option has no effect, and nothing else could read it", MODELS
 )
 
+# Read by LmiUtils and the handlers beside their property models (0.25 to 0.36).
+_TIMEOUTS = ("option.model_loading_timeout", "option.predict_timeout")
+# vLLM reads these itself, as its command line does (vLLM 0.6.3 to 0.23).
+_ENGINE_ARGUMENT_TYPES = {
+    "block_size": "int",
+    "gpu_memory_utilization": "float",
+    "max_logprobs": "int",
+    "max_lora_rank": "int",
+    "max_loras": "int",
+    "seed": "int",
+    "swap_space": "float",
+}
+_CHECKED_ELSEWHERE = ("engine", "option.rolling_batch")
 
-def check_names(subject: Subject) -> Iterator[Finding]:
+WRONG_TYPE = Rule("LLM135", "a value is not of the option's type", MODELS)
+REPLACED_VALUE = Rule("LLM209", "the container replaces or ignores a value", MODELS)
+UNDOCUMENTED_VALUE = Rule(
+    "LLM212", "a value is outside what is documented", DOCUMENTATION
+)
+
+
+def name_findings(subject: Subject) -> Iterator[Finding]:
     """
     Every option has an effect at this version.
 
@@ -100,7 +93,7 @@ def check_names(subject: Subject) -> Iterator[Finding]:
         # A release that the tables do not reach may have learned the option.
         certain = subject.version.is_described and not _was_known(subject, key)
         strict = subject.strict and certain
-        for finding in _name_findings(subject, key):
+        for finding in _key_findings(subject, key):
             yield _as_error(finding) if strict else finding
     if untold:
         rest = _untold(subject, len(untold))
@@ -113,8 +106,12 @@ def _is_foreign(key: str) -> bool:
     Whether no version of any backend knows a key, with its prefix or without.
     """
     name = key.removeprefix("option.")
-    known = is_option_name(key) or is_option_name(f"option.{key}")
-    return not known and key not in _WITHOUT_PREFIX and name not in _TENSORRT_LLM_EXTRAS
+    is_option = is_option_name(key) or is_option_name(f"option.{key}")
+    return (
+        not is_option
+        and key not in _WITHOUT_PREFIX
+        and name not in _TENSORRT_LLM_EXTRAS
+    )
 
 
 def _untold(subject: Subject, count: int) -> Finding:
@@ -144,7 +141,7 @@ def _as_error(finding: Finding) -> Finding:
     return READ_BY_NOTHING.finding(finding.message, finding.remedy)
 
 
-def _name_findings(subject: Subject, key: str) -> Iterator[Finding]:
+def _key_findings(subject: Subject, key: str) -> Iterator[Finding]:
     if key in _WITHOUT_PREFIX:
         plain = key.removeprefix("option.")
         yield WRONG_PREFIX.finding(
@@ -255,9 +252,9 @@ def _argument_of_another_vllm(subject: Subject, key: str, name: str) -> Finding:
 
 
 def _when(spans: Iterable[Span]) -> str:
-    known = list(spans)
-    first, last = known[0].first, known[-1].last
-    if any(span.last is None for span in known):
+    places = list(spans)
+    first, last = places[0].first, places[-1].last
+    if any(span.last is None for span in places):
         return f"it came with LMI {first}"
     return f"it was known from LMI {first} to {last}"
 
@@ -298,3 +295,140 @@ def _where(subject: Subject) -> str:
     names = {"huggingface": "Hugging Face Accelerate", "neuronx": "NeuronX"}
     backends = [names.get(name, name) for name in subject.launch.backends]
     return f"{any_of(backends)} at LMI {subject.version}"
+
+
+def value_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Every value can be read.
+    """
+    for key, value in subject.properties.items():
+        if key not in _CHECKED_ELSEWHERE:
+            yield from _reader_findings(subject, key, value)
+
+
+DEPRECATED = Rule("LLM208", "an option is deprecated", DOCUMENTATION)
+
+
+def deprecation_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    An option that its documentation calls deprecated.
+    """
+    for key in subject.properties:
+        since = deprecated_since(key)
+        if since:
+            yield DEPRECATED.finding(f"{key} is deprecated since LMI {since}")
+
+
+def _reader_findings(subject: Subject, key: str, value: str) -> Iterator[Finding]:
+    if key in _TIMEOUTS:
+        fault = java_int_fault(value)
+        if fault:
+            yield REPLACED_VALUE.finding(
+                f"{key} must be {fault}, got {value!r}: it is ignored"
+            )
+        return
+    front = front_end_type(key)
+    read = is_known(key, (), subject.version)
+    if front and read and front.kind in ("int", "int-or-max"):
+        yield from _java_findings(key, value, front)
+        return
+    yield from _model_findings(subject, key, value)
+
+
+def _java_findings(key: str, value: str, front: OptionType) -> Iterator[Finding]:
+    if front.kind == "int-or-max" and value == "max":
+        return
+    fault = java_int_fault(value)
+    if fault:
+        expectation = f"{fault} or max" if front.kind == "int-or-max" else fault
+        yield WRONG_TYPE.finding(f"{key} must be {expectation}, got {value!r}")
+
+
+def _model_findings(subject: Subject, key: str, value: str) -> Iterator[Finding]:
+    declared = _option_types(subject, key, value)
+    faults = [_fault(subject, one, key, value) for one in declared]
+    if not faults or None in faults:
+        yield from _documented_findings(declared, key, value)
+        return
+    kind = declared[0].kind
+    rule = WRONG_CHOICE if kind in ("enum", "int-enum") else WRONG_TYPE
+    if kind == "enum" and declared[0].documented_only:
+        yield UNDOCUMENTED_VALUE.finding(
+            f"{key} is documented as {faults[0]}, got {value!r}"
+        )
+        return
+    near = nearest(value, declared[0].choices, count=1)
+    remedy = f"did you mean {near[0]}?" if near else ""
+    yield rule.finding(f"{key} must be {faults[0]}, got {value!r}", remedy)
+
+
+def _option_types(subject: Subject, key: str, value: str) -> list[OptionType]:
+    """
+    Return how those declare an option who may refuse its value: the backends, or the
+    handler that stands before them.
+    """
+    declared = _declared(subject, key)
+    name = _handler_of(subject)
+    first = option_type(name, key, subject.version) if name else None
+    if first is None or _fault(subject, first, key, value) is None:
+        return declared
+    both = [c for one in declared[:1] for c in one.choices if c in first.choices]
+    return [replace(first, choices=tuple(both) or first.choices)]
+
+
+def _handler_of(subject: Subject) -> str | None:
+    if subject.launch.container == "djl-neuronx":
+        return "neuronx"
+    return "hf" if subject.passes_handler() else None
+
+
+def _fault(subject: Subject, declared: OptionType, key: str, value: str) -> str | None:
+    if key == "option.enable_streaming":
+        value = value.lower()
+    if key == "option.quantize" and subject.runs("deepspeed"):
+        # DeepSpeedProperties warns of an unknown method and goes on without.
+        return None
+    # The base model reads this one with int() itself.
+    strict = subject.version.before("0.28") or key == "option.batch_size"
+    return fault_of(declared, value, strict_int=strict)
+
+
+def _declared(subject: Subject, key: str) -> list[OptionType]:
+    found = []
+    for backend in subject.launch.backends:
+        one = option_type(_model_of(subject, backend), key, subject.version)
+        one = one or option_type("common", key, subject.version)
+        found.append(one or _argument_type(subject, backend, key))
+    # A backend that does not know the option takes any value.
+    return [one for one in found if one] if all(found) else []
+
+
+def _model_of(subject: Subject, backend: str) -> str:
+    # At 0.25 only the handler had a property model; the schedulers had none.
+    handled = backend in ("vllm", "lmi-dist", "scheduler")
+    early = handled and subject.version.before("0.26")
+    return "hf" if backend == "huggingface" or early else backend
+
+
+def _argument_type(subject: Subject, backend: str, key: str) -> OptionType | None:
+    if backend != "vllm" or not passes_through(subject):
+        return None
+    kind = _ENGINE_ARGUMENT_TYPES.get(key.removeprefix("option."))
+    return OptionType(kind=kind) if kind else None
+
+
+def _documented_findings(
+    declared: Iterable[OptionType], key: str, value: str
+) -> Iterator[Finding]:
+    for one in declared:
+        if one.documented_only and one.kind in ("int", "float"):
+            number = float(value)
+            if one.above is not None and not number > one.above:
+                yield UNDOCUMENTED_VALUE.finding(
+                    f"{key} is documented as above {one.above:g}, got {value}"
+                )
+            if one.range and not one.range[0] <= number <= one.range[1]:
+                low, high = one.range
+                yield UNDOCUMENTED_VALUE.finding(
+                    f"{key} is documented as {low:g} to {high:g}, got {value}",
+                )

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.checks import uneven_heads
 from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     FRONT_END,
     Subject,
@@ -14,7 +15,7 @@ from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
 from cdk_sagemaker_llm.serving.parameters import OUTSIDE_OPTION_RANGE
 
 
-def check_degrees(subject: Subject) -> Iterator[Finding]:
+def degree_findings(subject: Subject) -> Iterator[Finding]:
     """
     Degrees, batch sizes and time-outs are at least 1.
     """
@@ -37,7 +38,7 @@ TOO_FEW_DEVICES = Rule("LLM154", "one copy needs more devices than it has", FRON
 IDLE_DEVICES = Rule("LLM211", "devices stay idle", FRONT_END)
 
 
-def check_devices(subject: Subject) -> Iterator[Finding]:
+def device_count_findings(subject: Subject) -> Iterator[Finding]:
     """
     One copy fits the devices, and leaves none idle.
 
@@ -69,7 +70,7 @@ STAGES_WITHOUT_DEVICES = Rule(
 )
 
 
-def check_stages(subject: Subject) -> Iterator[Finding]:
+def stage_findings(subject: Subject) -> Iterator[Finding]:
     """
     At 0.29 a worker sees the devices of tensor parallelism alone, and no stage is
     taken off all of them; Neuron has no pipeline (Connection.getPythonStartCmd).
@@ -95,7 +96,7 @@ UNEVEN_HEADS = Rule(
 )
 
 
-def check_heads(subject: Subject) -> Iterator[Finding]:
+def head_findings(subject: Subject) -> Iterator[Finding]:
     """
     Tensor parallelism divides the attention heads.
     """
@@ -103,13 +104,8 @@ def check_heads(subject: Subject) -> Iterator[Finding]:
     if not degree or degree < 1 or not heads or heads % degree == 0:
         return
     if subject.runs("trtllm", "vllm", "lmi-dist"):
-        fitting = [str(d) for d in (1, 2, 4, 8, 16) if heads % d == 0]
-        got = _whole(subject, degree)
-        yield UNEVEN_HEADS.finding(
-            f"option.tensor_parallel_degree must divide the {heads} attention heads, "
-            f"got {got}",
-            f"use {', '.join(fitting)}",
-        )
+        word, number = "option.tensor_parallel_degree", _whole(subject, degree)
+        yield uneven_heads(UNEVEN_HEADS, word, heads, number)
 
 
 def _devices_of_a_worker(subject: Subject) -> int | None:

@@ -7,6 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.lmi.checks.options import (
+    REPLACED_VALUE,
+    UNDOCUMENTED_VALUE,
+)
 from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     DEEPSPEED,
     DOCUMENTATION,
@@ -14,10 +18,6 @@ from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
     HUGGING_FACE,
     LMI_DIST,
     Subject,
-)
-from cdk_sagemaker_llm.serving.lmi.checks.property_values import (
-    REPLACED_VALUE,
-    UNDOCUMENTED_VALUE,
 )
 from cdk_sagemaker_llm.serving.parameters import OUTSIDE_OPTION_RANGE, WRONG_CHOICE
 
@@ -28,7 +28,7 @@ _VLLM_TYPES = ("auto", *_FLOATS, "float32", "float16", "bfloat16")
 TWO_ADDRESSES = Rule("LLM140", "model_id with its old alias s3url", FRONT_END)
 
 
-def check_two_addresses(subject: Subject) -> Iterator[Finding]:
+def two_addresses_findings(subject: Subject) -> Iterator[Finding]:
     """
     option.model_id and its deprecated alias s3url exclude each other (LmiUtils).
     """
@@ -39,7 +39,7 @@ def check_two_addresses(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_dtype(subject: Subject) -> Iterator[Finding]:
+def dtype_findings(subject: Subject) -> Iterator[Finding]:
     """
     A dtype is a name that the backend maps to a number format.
     """
@@ -59,7 +59,7 @@ def check_dtype(subject: Subject) -> Iterator[Finding]:
 DTYPE_WITH_QUANTIZE = Rule("LLM138", "dtype with quantize in LMI-Dist 0.26", LMI_DIST)
 
 
-def check_dtype_with_quantize(subject: Subject) -> Iterator[Finding]:
+def dtype_with_quantize_findings(subject: Subject) -> Iterator[Finding]:
     """
     LMI-Dist 0.26 takes dtype or quantize (LmiDistRbProperties).
     """
@@ -76,7 +76,7 @@ LORA_WITH_SPECULATION = Rule(
 )
 
 
-def check_lora_with_speculation(subject: Subject) -> Iterator[Finding]:
+def lora_with_speculation_findings(subject: Subject) -> Iterator[Finding]:
     """
     LMI-Dist has LoRA or speculative decoding (LmiDistRbProperties, 0.27+).
     """
@@ -94,7 +94,7 @@ FAST_LOADER_WITH_SPECULATION = Rule(
 )
 
 
-def check_fast_loader_with_speculation(subject: Subject) -> Iterator[Finding]:
+def fast_loader_with_speculation_findings(subject: Subject) -> Iterator[Finding]:
     """
     SageMaker's fast model loader has no speculative decoding (0.30+).
     """
@@ -116,18 +116,18 @@ HALF_A_ROPE_SCALING = Rule(
 )
 
 
-def check_rope_scaling(subject: Subject) -> Iterator[Finding]:
+def rope_scaling_findings(subject: Subject) -> Iterator[Finding]:
     """
     RoPE scaling needs its type and a factor above 1 (TensorRT-LLM, 0.26+).
     """
     if not subject.runs("trtllm") or subject.version.before("0.26"):
         return
     names = ("rotary_scaling_type", "rotary_scaling_factor")
-    given = [name for name in names if subject.option(name)]
-    if len(given) == 1:
-        missing = next(name for name in names if name not in given)
+    present = [name for name in names if subject.option(name)]
+    if len(present) == 1:
+        missing = next(name for name in names if name not in present)
         yield HALF_A_ROPE_SCALING.finding(
-            f"option.{given[0]} needs option.{missing}",
+            f"option.{present[0]} needs option.{missing}",
             "write both or neither",
         )
 
@@ -135,7 +135,7 @@ def check_rope_scaling(subject: Subject) -> Iterator[Finding]:
 SMOOTHQUANT_IN_BF16 = Rule("LLM142", "SmoothQuant with bf16 in DeepSpeed", DEEPSPEED)
 
 
-def check_smoothquant(subject: Subject) -> Iterator[Finding]:
+def smoothquant_findings(subject: Subject) -> Iterator[Finding]:
     """
     SmoothQuant in DeepSpeed: alpha from 0 to 1, and no bf16.
     """
@@ -156,29 +156,29 @@ def check_smoothquant(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def check_ignored_quantize(subject: Subject) -> Iterator[Finding]:
+def ignored_quantize_findings(subject: Subject) -> Iterator[Finding]:
     """
     DeepSpeed goes on without a quantization that it does not know.
     """
     value = subject.option("quantize")
-    known = ("smoothquant", "dynamic_int8")
-    if subject.runs("deepspeed") and value is not None and value not in known:
+    choices = ("smoothquant", "dynamic_int8")
+    if subject.runs("deepspeed") and value is not None and value not in choices:
         yield REPLACED_VALUE.finding(
             f"option.quantize={value} is ignored by DeepSpeed",
             "write smoothquant or dynamic_int8",
         )
 
 
-def check_output_formatter(subject: Subject) -> Iterator[Finding]:
+def output_formatter_findings(subject: Subject) -> Iterator[Finding]:
     """
     The formatters that the documentation names; sse came with 0.28.
     """
     value = subject.option("output_formatter")
     newer = ("sse",) if subject.version.at_least("0.28") else ()
-    known = ("json", "jsonlines", "none", *newer)
-    if value is not None and value not in known:
+    choices = ("json", "jsonlines", "none", *newer)
+    if value is not None and value not in choices:
         yield UNDOCUMENTED_VALUE.finding(
-            f"option.output_formatter is documented as {', '.join(known)} at LMI "
+            f"option.output_formatter is documented as {', '.join(choices)} at LMI "
             f"{subject.version}, got {value!r}",
         )
 
@@ -188,13 +188,13 @@ WHICH_CHATGLM = Rule(
 )
 
 
-def check_chatglm(subject: Subject) -> Iterator[Finding]:
+def chatglm_findings(subject: Subject) -> Iterator[Finding]:
     """
     TensorRT-LLM 0.26 must be told which ChatGLM it compiles.
     """
-    asked = subject.runs("trtllm") and subject.version.rows == ("0.26",)
+    is_affected = subject.runs("trtllm") and subject.version.rows == ("0.26",)
     chatglm = (subject.architecture or "").startswith("ChatGLM")
-    if asked and chatglm and not subject.option("chatglm_model_version"):
+    if is_affected and chatglm and not subject.option("chatglm_model_version"):
         yield WHICH_CHATGLM.finding(
             "ChatGLM needs option.chatglm_model_version in TensorRT-LLM 0.26",
             "write one such as chatglm3_6b",
@@ -206,7 +206,7 @@ CHECKPOINT_WITHOUT_DTYPE = Rule(
 )
 
 
-def check_checkpoint(subject: Subject) -> Iterator[Finding]:
+def checkpoint_findings(subject: Subject) -> Iterator[Finding]:
     """
     DeepSpeed loads a checkpoint only with its dtype (DeepSpeedProperties).
     """
@@ -223,7 +223,7 @@ NO_DEVICE_MAP = Rule(
 )
 
 
-def check_device_map(subject: Subject) -> Iterator[Finding]:
+def device_map_findings(subject: Subject) -> Iterator[Finding]:
     """
     Accelerate quantizes only when it may spread the model (HFProperties).
     """

@@ -128,8 +128,8 @@ class Subject:
         """
         Return the pipeline's stages, which no image knows before 0.29.
         """
-        known = self.version.at_least("0.29")
-        return self.number("pipeline_parallel_degree") if known else None
+        has_stages = self.version.at_least("0.29")
+        return self.number("pipeline_parallel_degree") if has_stages else None
 
     def devices(self) -> int | None:
         """

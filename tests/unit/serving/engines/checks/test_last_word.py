@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.serving.engines.checks.devices import (
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
 from cdk_sagemaker_llm.serving.engines.checks.engine_values import OUT_OF_BOUNDS
-from cdk_sagemaker_llm.serving.engines.checks.prefixes import OTHER_PORT
+from cdk_sagemaker_llm.serving.engines.checks.names import OTHER_PORT
 from cdk_sagemaker_llm.serving.engines.engine_environment import (
     OF_THE_PARSER,
     engine_findings,
@@ -31,7 +31,7 @@ from cdk_sagemaker_llm.serving.engines.engine_environment import (
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     ENTRY_POINTS,
     StartError,
-    translate,
+    command_line,
 )
 from cdk_sagemaker_llm.serving.engines.parsing import ParserError, parse
 
@@ -154,7 +154,9 @@ def starts(environment: dict[str, str], family: str, version: str) -> bool:
     for rule in image.rules:
         try:
             parse(
-                engine, image.engine_version, translate(environment, ENTRY_POINTS[rule])
+                engine,
+                image.engine_version,
+                command_line(environment, ENTRY_POINTS[rule]),
             )
         except (ParserError, StartError):
             continue

@@ -22,10 +22,10 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
 )
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.findings import errors_of
+from cdk_sagemaker_llm.serving.engines.arguments import UntellableError, write
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import find_option
 from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS
-from cdk_sagemaker_llm.serving.engines.writing import UntellableError, write
 
 # One that the checks of its combination look at.
 BESIDE = {

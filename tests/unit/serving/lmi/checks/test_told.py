@@ -15,28 +15,26 @@ import pytest
 
 from cdk_sagemaker_llm.codes import rules_in
 from cdk_sagemaker_llm.serving import check_properties
+from cdk_sagemaker_llm.serving.lmi import checks
 from cdk_sagemaker_llm.serving.lmi.checks import (
     backends,
-    files,
     launcher,
     lmi_models,
     options,
     parallelism,
     property_combinations,
-    property_values,
 )
 from tests.unit.serving.told import Told, lines_of, read
 
 FOLDER = Path(__file__).parent / "told"
 MODULES = [
+    checks,
     property_combinations,
-    files,
     launcher,
     lmi_models,
     backends,
     options,
     parallelism,
-    property_values,
 ]
 CASES = [
     pytest.param(case, id=f"{path.stem}: {case}")

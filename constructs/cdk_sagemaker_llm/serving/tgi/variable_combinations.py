@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import (
+from cdk_sagemaker_llm.serving.tgi.tgi_subject import (
     LAUNCHER,
     OPTIONS,
     TgiSubject,
@@ -32,7 +32,7 @@ TWO_PROMPT_LENGTHS = Rule(
 )
 
 
-def check_two_prompt_lengths(subject: TgiSubject) -> Iterator[Finding]:
+def two_prompt_lengths_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     From 2.0.0 on MAX_INPUT_TOKENS is the new name of MAX_INPUT_LENGTH.
     """
@@ -52,7 +52,7 @@ PROMPT_NOT_BELOW_TOTAL = Rule(
 )
 
 
-def check_prompt_below_total(subject: TgiSubject) -> Iterator[Finding]:
+def prompt_length_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     MAX_INPUT_LENGTH < MAX_TOTAL_TOKENS, from 0.9.3 on.
     """
@@ -74,7 +74,7 @@ TOTAL_ABOVE_BATCH = Rule(
 )
 
 
-def check_total_within_batch(subject: TgiSubject) -> Iterator[Finding]:
+def total_within_batch_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     MAX_TOTAL_TOKENS <= MAX_BATCH_TOTAL_TOKENS, from 0.9.3 to 3.3.6.
     """
@@ -95,7 +95,7 @@ PROMPT_ABOVE_PREFILL = Rule(
 )
 
 
-def check_prefill_holds_prompt(subject: TgiSubject) -> Iterator[Finding]:
+def prompt_above_prefill_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     MAX_BATCH_PREFILL_TOKENS >= MAX_INPUT_LENGTH, from 0.9.3 to 2.3.1.
 
@@ -119,7 +119,7 @@ PREFILL_ABOVE_BATCH = Rule(
 )
 
 
-def check_prefill_within_batch(subject: TgiSubject) -> Iterator[Finding]:
+def prefill_within_batch_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     MAX_BATCH_PREFILL_TOKENS <= MAX_BATCH_TOTAL_TOKENS, from 0.9.3 to 2.3.1.
     """
@@ -141,7 +141,7 @@ TOTAL_OF_LONG_MODELS = Rule(
 )
 
 
-def check_total_of_long_models(subject: TgiSubject) -> Iterator[Finding]:
+def long_model_total_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     From 2.0.0 to 2.4.0 a prompt length left out may exceed the total.
     """
@@ -160,7 +160,7 @@ PREFILL_OF_LONG_MODELS = Rule(
 )
 
 
-def check_prefill_of_long_models(subject: TgiSubject) -> Iterator[Finding]:
+def long_model_prefill_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     From 2.0.0 to 2.3.1 a prompt length left out may exceed the prefill.
     """
@@ -174,7 +174,7 @@ def check_prefill_of_long_models(subject: TgiSubject) -> Iterator[Finding]:
 NO_VALIDATION_WORKER = Rule("LLM166", "TGI has no validation worker", LAUNCHER)
 
 
-def check_validation_workers(subject: TgiSubject) -> Iterator[Finding]:
+def validation_worker_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     VALIDATION_WORKERS > 0.
     """
@@ -187,7 +187,7 @@ def check_validation_workers(subject: TgiSubject) -> Iterator[Finding]:
 NO_SHARD = Rule("LLM167", "TGI has no shard", LAUNCHER)
 
 
-def check_shards(subject: TgiSubject) -> Iterator[Finding]:
+def shard_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     NUM_SHARD >= 1.
     """
@@ -200,7 +200,7 @@ SHARDED_OVER_ONE = Rule(
 )
 
 
-def check_sharded(subject: TgiSubject) -> Iterator[Finding]:
+def sharded_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     SHARDED=true needs more than one shard.
     """
@@ -221,7 +221,7 @@ MORE_SHARDS_THAN_GPUS = Rule(
 )
 
 
-def check_accelerators(subject: TgiSubject) -> Iterator[Finding]:
+def accelerator_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     There are as many GPUs as shards: each takes one of its own.
     """
@@ -238,7 +238,7 @@ SHARDED_EXL2 = Rule(
 )
 
 
-def check_exl2(subject: TgiSubject) -> Iterator[Finding]:
+def exl2_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     What is quantized with exl2 runs on one GPU, from 2.2.0 on, which brought it.
     """
@@ -257,7 +257,7 @@ DTYPE_WITH_QUANTIZE = Rule(
 )
 
 
-def check_dtype_with_quantize(subject: TgiSubject) -> Iterator[Finding]:
+def dtype_with_quantize_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     DTYPE and QUANTIZE both decide the weights' type (server/cli.py).
     """
@@ -275,7 +275,7 @@ ROPE_WITHOUT_FACTOR = Rule(
 )
 
 
-def check_rope_scaling(subject: TgiSubject) -> Iterator[Finding]:
+def rope_scaling_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     ROPE_SCALING=linear without ROPE_FACTOR scales by 1.0 (the launcher's help).
 
@@ -297,7 +297,7 @@ NO_SHARE_OF_MEMORY = Rule(
 )
 
 
-def check_memory_fraction(subject: TgiSubject) -> Iterator[Finding]:
+def memory_fraction_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     CUDA_MEMORY_FRACTION is a share of the memory.
 

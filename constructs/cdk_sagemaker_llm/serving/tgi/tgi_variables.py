@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.catalog.tgi import (
     tgi_option_span,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.checks import uneven_heads
 from cdk_sagemaker_llm.serving.parameters import (
     FORWARDED_TOKEN,
     HUB_TOKEN,
@@ -22,7 +23,7 @@ from cdk_sagemaker_llm.serving.parameters import (
     TOKEN_VARIABLES,
     gated_findings,
 )
-from cdk_sagemaker_llm.serving.tgi.checks.tgi_subject import (
+from cdk_sagemaker_llm.serving.tgi.tgi_subject import (
     ENTRY_POINT,
     MODELS,
     OPTIONS,
@@ -83,7 +84,7 @@ MISSPELT = Rule(
 OTHER_PORT = Rule("LLM262", "TGI is given another port than SageMaker's", ENTRY_POINT)
 
 
-def check_model_id(subject: TgiSubject) -> Iterator[Finding]:
+def model_id_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     HF_MODEL_ID is set; the entry point exits without it.
     """
@@ -91,7 +92,7 @@ def check_model_id(subject: TgiSubject) -> Iterator[Finding]:
         yield NO_WEIGHTS.finding("model is missing: TGI needs HF_MODEL_ID")
 
 
-def check_model_address(subject: TgiSubject) -> Iterator[Finding]:
+def model_address_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     HF_MODEL_ID is a Hub id or a local path (the launcher's help).
     """
@@ -103,7 +104,7 @@ def check_model_address(subject: TgiSubject) -> Iterator[Finding]:
         )
 
 
-def check_heads(subject: TgiSubject) -> Iterator[Finding]:
+def head_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     The shards divide the attention heads (num_heads and num_shards in TGI's models).
     """
@@ -113,15 +114,10 @@ def check_heads(subject: TgiSubject) -> Iterator[Finding]:
         shards = subject.accelerators
     if not heads or not shards or heads % shards == 0:
         return
-    fitting = [str(d) for d in (1, 2, 4, 8, 16) if heads % d == 0]
-    yield UNEVEN_SHARDS.finding(
-        f"{subject.word('NUM_SHARD')} must divide the {heads} attention heads, got "
-        f"{shards}",
-        f"use {', '.join(fitting)}",
-    )
+    yield uneven_heads(UNEVEN_SHARDS, subject.word("NUM_SHARD"), heads, shards)
 
 
-def check_token_name(subject: TgiSubject) -> Iterator[Finding]:
+def token_name_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     Up to 2.0.2 the router reads HUGGING_FACEHUB_TOKEN alone.
     """
@@ -134,7 +130,7 @@ def check_token_name(subject: TgiSubject) -> Iterator[Finding]:
         )
 
 
-def check_two_tokens(subject: TgiSubject) -> Iterator[Finding]:
+def two_tokens_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     Two token variables hold one token, for parts read different ones.
     """
@@ -147,7 +143,7 @@ def check_two_tokens(subject: TgiSubject) -> Iterator[Finding]:
         )
 
 
-def check_gated_model(subject: TgiSubject) -> Iterator[Finding]:
+def gated_model_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     A model that is known to be gated comes with a token.
     """
@@ -160,7 +156,7 @@ def _present(subject: TgiSubject) -> set[str]:
     return {name for name, value in values.items() if value or is_unresolved(value)}
 
 
-def known_variables() -> tuple[str, ...]:
+def launcher_variables() -> tuple[str, ...]:
     """
     Return every variable that the image reads at some version, under either name.
     """
@@ -180,7 +176,7 @@ def option_name_findings(names: Iterable[str], known: Iterable[str]) -> list[Fin
     return [_unknown(name, there) for name in names if name not in there]
 
 
-def check_versions(subject: TgiSubject) -> Iterator[Finding]:
+def version_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     This version knows each variable of the launcher (launcher/src/main.rs).
 
@@ -200,7 +196,7 @@ def check_versions(subject: TgiSubject) -> Iterator[Finding]:
             )
 
 
-def check_values(subject: TgiSubject) -> Iterator[Finding]:
+def value_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     The launcher can read each value (clap's parsers).
     """
@@ -218,7 +214,7 @@ def check_values(subject: TgiSubject) -> Iterator[Finding]:
             )
 
 
-def check_overridden(subject: TgiSubject) -> Iterator[Finding]:
+def overriding_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     SageMaker's name of a setting and the launcher's agree.
 
@@ -233,16 +229,16 @@ def check_overridden(subject: TgiSubject) -> Iterator[Finding]:
             )
 
 
-def check_spelling(subject: TgiSubject) -> Iterator[Finding]:
+def spelling_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     A variable that is almost a known one is ignored.
     """
-    known = known_variables()
+    names = launcher_variables()
     for name in _checked(subject):
-        if name not in known:
+        if name not in names:
             import difflib  # noqa: PLC0415 - few names are wrong
 
-            near = difflib.get_close_matches(name.upper(), known, 1, _MISTYPED)
+            near = difflib.get_close_matches(name.upper(), names, 1, _MISTYPED)
             if near:
                 yield MISSPELT.finding(
                     f"{name} is no variable of TGI's launcher: it is ignored",
@@ -250,7 +246,7 @@ def check_spelling(subject: TgiSubject) -> Iterator[Finding]:
                 )
 
 
-def check_port(subject: TgiSubject) -> Iterator[Finding]:
+def port_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     The image always listens on SageMaker's port (sagemaker-entrypoint.sh).
     """
@@ -261,11 +257,11 @@ def check_port(subject: TgiSubject) -> Iterator[Finding]:
         )
 
 
-def _unknown(name: str, known: tuple[str, ...]) -> Finding:
+def _unknown(name: str, names: tuple[str, ...]) -> Finding:
     if name in tgi_flags():
         message = f"{name} has no variable, and the image passes no arguments"
         return UNKNOWN_OPTION.finding(message, "leave it out")
-    near = nearest(name.upper(), known, count=1)
+    near = nearest(name.upper(), names, count=1)
     meant = f"write {near[0]}, or " if near else ""
     return UNKNOWN_OPTION.finding(
         f"{name} is no option of TGI's launcher",
