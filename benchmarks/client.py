@@ -23,7 +23,7 @@ import boto3
 from botocore.config import Config
 
 from cdk_sagemaker_llm.client import LlmClient
-from cdk_sagemaker_llm.local.runtime import eventstream
+from cdk_sagemaker_llm.local.aws import protocols
 
 TOKENS = 2000
 _FORMS: dict[str, Callable[[int], bytes]] = {
@@ -79,10 +79,10 @@ def server(parts: list[bytes]) -> Iterator[str]:
     """
     Answer every request with the same stream; give the address.
     """
-    frames = b"".join(map(eventstream.payload_part, parts))
+    frames = b"".join(map(protocols.payload_part, parts))
     head = (
         "HTTP/1.1 200 OK\r\n"
-        f"Content-Type: {eventstream.CONTENT_TYPE}\r\n"
+        f"Content-Type: {protocols.EVENT_STREAM}\r\n"
         f"Content-Length: {len(frames)}\r\n\r\n"
     ).encode()
     listener = socket.create_server(("127.0.0.1", 0))

@@ -13,14 +13,14 @@ import re
 import sys
 import time
 
-from cdk_sagemaker_llm.local.runtime import eventstream
+from cdk_sagemaker_llm.local.aws import protocols
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 
 TOKENS, PACE = 50, 0.1
 _LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
 _HEAD = (
     "HTTP/1.1 200 OK\r\n"
-    f"Content-Type: {eventstream.CONTENT_TYPE}\r\n"
+    f"Content-Type: {protocols.EVENT_STREAM}\r\n"
     "X-Amzn-SageMaker-Content-Type: application/jsonlines\r\n"
     "Transfer-Encoding: chunked\r\n\r\n"
 ).encode()
@@ -34,7 +34,7 @@ def _chunk(number: int) -> bytes:
     if number == TOKENS - 1:
         line["generated_text"] = ""
         line["details"] = {"finish_reason": "length", "generated_tokens": TOKENS}
-    part = eventstream.payload_part((json.dumps(line) + "\n").encode())
+    part = protocols.payload_part((json.dumps(line) + "\n").encode())
     return b"%x\r\n%s\r\n" % (len(part), part)
 
 

@@ -103,8 +103,8 @@ if TYPE_CHECKING:
     )
     from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
     from cdk_sagemaker_llm.hosting.variants.capacity import (
-        Capacity,
         CapacityReservation,
+        InstanceCapacity,
         InstancePool,
         PrefixAwareRouting,
         RoutingStrategy,
@@ -164,7 +164,6 @@ __all__ = [
     "BuildMetricOptions",
     "CacheType",
     "Canary",
-    "Capacity",
     "CapacityReservation",
     "CaptureMode",
     "Case",
@@ -192,6 +191,7 @@ __all__ = [
     "InferenceComponent",
     "InferenceComponentBase",
     "InferenceComponentEndpoint",
+    "InstanceCapacity",
     "InstancePool",
     "InstanceType",
     "Linear",
@@ -282,7 +282,7 @@ _HOMES = {
     "BuildMetricOptions": "hosting.weights.staged_model",
     "CacheType": "serving.engines.llama_cpp",
     "Canary": "hosting.updates.rollout",
-    "Capacity": "hosting.variants.capacity",
+    "InstanceCapacity": "hosting.variants.capacity",
     "CapacityReservation": "hosting.variants.capacity",
     "CaptureMode": "hosting.endpoints.data_capture",
     "Case": "fit.releases",

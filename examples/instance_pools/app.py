@@ -9,9 +9,9 @@ from aws_cdk import App, CfnOutput, Duration, Stack
 from constructs import Construct
 
 from cdk_sagemaker_llm import (
-    Capacity,
     HuggingFaceModel,
     InferenceComponentEndpoint,
+    InstanceCapacity,
     InstancePool,
     LlmEndpoint,
     PlacementStrategy,
@@ -36,7 +36,7 @@ class WholeInstancesStack(Stack):
             "Chat",
             model=ZEPHYR,
             serving=Tgi("3.3.6"),
-            capacity=Capacity(
+            capacity=InstanceCapacity(
                 pools=[
                     InstancePool("ml.g6e.12xlarge", priority=1),
                     InstancePool("ml.g5.48xlarge", priority=2),
@@ -59,7 +59,7 @@ class SharedInstancesStack(Stack):
         host = InferenceComponentEndpoint(
             self,
             "Host",
-            capacity=Capacity(
+            capacity=InstanceCapacity(
                 pools=[
                     InstancePool("ml.g6e.2xlarge", priority=1),
                     InstancePool("ml.g5.2xlarge", priority=2),

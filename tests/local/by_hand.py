@@ -24,11 +24,11 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.test import Client
 
-from cdk_sagemaker_llm.local.aws import regions
+from cdk_sagemaker_llm.local import regions
 from cdk_sagemaker_llm.local.aws.clock import CLOCK
-from cdk_sagemaker_llm.local.aws.gateway import Gateway
 from cdk_sagemaker_llm.local.aws.settings import BY_HAND, Settings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.gateway import Gateway
 from cdk_sagemaker_llm.local.hosting.service import SageMaker
 from cdk_sagemaker_llm.local.scaling import application_auto_scaling, monitoring
 from cdk_sagemaker_llm.local.scaling.watching import Watching

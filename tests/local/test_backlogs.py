@@ -11,8 +11,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.aws.settings import Latency
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.local.scaling.meter import Subject
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.by_hand import HandRunAws, hand_run_aws

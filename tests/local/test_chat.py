@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.local.runtime.story import continue_prompt
+from cdk_sagemaker_llm.local.engines.story import continue_prompt
 from tests.local.hosting_requests import (
     LMI_26,
     LMI_28,

@@ -20,8 +20,7 @@ import typer
 from typer.testing import CliRunner
 
 from cdk_sagemaker_llm.cli.commands.local import register
-from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
-from cdk_sagemaker_llm.local.aws import embedded
+from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, embedded
 
 COMMAND = Path(sys.executable).parent / "sagemaker-llm"
 LOCAL = (COMMAND, "local", "--port", "0")

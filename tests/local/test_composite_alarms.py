@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.local.scaling.alarm_states import composite_state
+from cdk_sagemaker_llm.local.scaling.alarms import composite_state
 from tests.local.by_hand import hand_run_aws
 
 _STATES = {"a": "ALARM", "b": "OK", "c d": "INSUFFICIENT_DATA"}

@@ -116,7 +116,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     With the command that installs it.
     """
     monkeypatch.setattr(
-        "cdk_sagemaker_llm.local.aws.embedded._NEEDED", ("moto", "no_such_package")
+        "cdk_sagemaker_llm.local.embedded._NEEDED", ("moto", "no_such_package")
     )
 
     with pytest.raises(EmbeddedAwsError, match=r"needs no_such_package; install it wi"):
@@ -129,9 +129,7 @@ def test_a_server_that_cannot_start_says_what_it_printed(
     """
     Its last lines are in the error.
     """
-    monkeypatch.setattr(
-        "cdk_sagemaker_llm.local.aws.embedded._SERVER", "no.such.module"
-    )
+    monkeypatch.setattr("cdk_sagemaker_llm.local.embedded._SERVER", "no.such.module")
 
     with pytest.raises(EmbeddedAwsError, match="did not start") as caught:
         EmbeddedAws().start()

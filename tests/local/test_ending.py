@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.local.aws import guard
+from cdk_sagemaker_llm.local.builds import guard
 from tests.local.test_command import LOCAL, ended, started
 
 _LIMIT = 60
@@ -134,7 +134,7 @@ def test_a_command_that_goes_on_is_killed(listener: Listener) -> None:
     code = (
         "import sys\n"
         "from cdk_sagemaker_llm.cli import main\n"
-        "from cdk_sagemaker_llm.local.aws import guard\n"
+        "from cdk_sagemaker_llm.local.builds import guard\n"
         "guard.GRACE = 0.5\n"
         "main()"
     )
@@ -158,7 +158,7 @@ def test_a_child_that_goes_on_is_killed_as_well(listener: Listener) -> None:
     """
     code = (
         "from cdk_sagemaker_llm.cli import main\n"
-        "from cdk_sagemaker_llm.local.aws import guard\n"
+        "from cdk_sagemaker_llm.local.builds import guard\n"
         "guard.GRACE = 0.5\n"
         "main()"
     )
@@ -199,7 +199,7 @@ def _server_of(parent: int) -> int:
     for path in Path("/proc").glob("[0-9]*/stat"):
         words = path.read_text().rpartition(")")[2].split()
         line = path.with_name("cmdline").read_bytes()
-        if int(words[1]) == parent and b"cdk_sagemaker_llm.local.aws.server" in line:
+        if int(words[1]) == parent and b"cdk_sagemaker_llm.local.server" in line:
             return int(path.parent.name)
     pytest.fail("there is no server")
 
@@ -248,7 +248,7 @@ main()
 @pytest.mark.parametrize(
     "when",
     [
-        "'cdk_sagemaker_llm.local.aws.server' in command",
+        "'cdk_sagemaker_llm.local.server' in command",
         "'-I' in command",
         "'touch' in command",
     ],

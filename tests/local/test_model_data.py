@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.local.hosting.artifacts import Artifacts, ModelData
-from cdk_sagemaker_llm.local.hosting.surroundings import Location
+from cdk_sagemaker_llm.local.aws.artifacts import Artifacts, ModelData
+from cdk_sagemaker_llm.local.aws.surroundings import Location
 from tests.local.hosting_requests import (
     LMI_28,
     artifact,

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
+from cdk_sagemaker_llm.local.aws.artifacts import read_archive
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.hosting.artifacts import read_archive
-from cdk_sagemaker_llm.local.runtime.containers import (
+from cdk_sagemaker_llm.local.engines.containers import (
     ServingContainer,
     serving_container,
 )
-from cdk_sagemaker_llm.local.runtime.lmi import RollingBatch, answer
-from cdk_sagemaker_llm.local.runtime.story import Generation, Token, continue_prompt
+from cdk_sagemaker_llm.local.engines.lmi import RollingBatch, answer
+from cdk_sagemaker_llm.local.engines.story import Generation, Token, continue_prompt
 from tests.local.hosting_requests import (
     LMI_26,
     LMI_28,

@@ -19,8 +19,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local.aws.settings import Latency
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.hosting_requests import (
     make_component,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cdk_sagemaker_llm.local.builds import functions
-from cdk_sagemaker_llm.local.runtime.story import continue_prompt
+from cdk_sagemaker_llm.local.engines.story import continue_prompt
 from tests.deployments import example
 from tests.local.conftest import ACCOUNT, REGION
 

@@ -13,9 +13,9 @@ import pytest
 from werkzeug.serving import make_server
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.aws.gateway import Gateway
-from cdk_sagemaker_llm.local.aws.server import QuietRequestHandler
+from cdk_sagemaker_llm.local.gateway import Gateway
 from cdk_sagemaker_llm.local.scaling import application_auto_scaling
+from cdk_sagemaker_llm.local.server import QuietRequestHandler
 
 _LIMIT = 20
 SIGNED = (

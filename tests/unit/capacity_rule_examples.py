@@ -11,10 +11,10 @@ from aws_cdk import Duration, Stack
 
 from cdk_sagemaker_llm import (
     AvailabilityZoneBalance,
-    Capacity,
     CapacityReservation,
     HuggingFaceModel,
     InferenceComponentEndpoint,
+    InstanceCapacity,
     InstancePool,
     LlmEndpoint,
     ResourceRequirements,
@@ -46,7 +46,7 @@ def _component(
 ) -> Callable[[Stack], object]:
     def define(stack: Stack) -> object:
         small = InstancePool("ml.g5.2xlarge", priority=2)
-        host = _host(stack, capacity=Capacity(pools=[G6E, small]))
+        host = _host(stack, capacity=InstanceCapacity(pools=[G6E, small]))
         return host.add_model(
             "It",
             model=GPT2,
@@ -59,12 +59,12 @@ def _component(
 
 CAPACITY: dict[str, Callable[[Stack], object]] = {
     "LLM311": _endpoint,
-    "LLM312": partial(_endpoint, capacity=Capacity(pools=[G5])),
-    "LLM313": partial(_host, capacity=Capacity(pools=[G6E, NEURON])),
+    "LLM312": partial(_endpoint, capacity=InstanceCapacity(pools=[G5])),
+    "LLM313": partial(_host, capacity=InstanceCapacity(pools=[G6E, NEURON])),
     "LLM314": partial(
         _endpoint,
         instance_type="ml.p4d.24xlarge",
-        capacity=Capacity(reservation=CapacityReservation("mine")),
+        capacity=InstanceCapacity(reservation=CapacityReservation("mine")),
     ),
     "LLM315": _component(resources={"ml.g6e.12xlarge": ONE}),
     "LLM316": _component(
@@ -73,11 +73,13 @@ CAPACITY: dict[str, Callable[[Stack], object]] = {
     "LLM317": partial(_host, instance_type="ml.g5.xlarge", scale_in_policy=IDLE),
     "LLM411": partial(
         _endpoint,
-        capacity=Capacity(pools=[G6E, G5]),
+        capacity=InstanceCapacity(pools=[G6E, G5]),
         routing_strategy=RoutingStrategy.RANDOM,
     ),
     "LLM412": partial(
-        _endpoint, instance_type="ml.g5.xlarge", capacity=Capacity(reservation=RESERVED)
+        _endpoint,
+        instance_type="ml.g5.xlarge",
+        capacity=InstanceCapacity(reservation=RESERVED),
     ),
     "LLM414": partial(
         _host,

@@ -25,26 +25,9 @@ print(*sorted(m for m in sys.modules if m.partition(".")[0] == "cdk_sagemaker_ll
 """
 # Rooms that no synthesis of the reference app enters.
 UNUSED = [
-    "catalog.metrics",
-    "client",
     "hosting.patterns.dashboard",
-    "hosting.monitoring.metrics",
-    "hosting.updates.rollback",
-    "hosting.updates.rollback_alarms",
-    "hosting.updates.rollout",
-    "hosting.updates.rollout_base",
-    "hosting.updates.rollout_checks",
-    "hosting.scaling.zero",
-    "hosting.scaling.measures",
-    "hosting.scaling.schedules",
-    "hosting.scaling.schedules",
-    "hosting.scaling.stepping",
-    "hosting.scaling.zero",
-    "hosting.scaling.counts",
-    "hosting.endpoints.shadow",
-    "serving.adapters",
-    "serving.families",
-    "serving.lmi.vllm",
+    "load",
+    "local",
     "simulation",
 ]
 

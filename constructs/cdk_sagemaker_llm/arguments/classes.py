@@ -121,11 +121,6 @@ def _hosting_type_written(value: object) -> str:
     return _called(value) if _names(value, "InstanceType") else ""
 
 
-def _is_source_of_instances(value: object) -> bool:
-    # What one instance has, in ``fit``, has the same name.
-    return _is_a("Capacity")(value) and hasattr(value, "provision_timeout")
-
-
 _KEPT_ELSEWHERE = (
     "use a Secret, or SecretValue.secrets_manager(...): what stands in code or in a "
     "template is no secret"
@@ -181,8 +176,10 @@ CLASSES: Mapping[str, Kind] = {
         "a TargetTracking or a StepScaling", _is_a("TargetTracking", "StepScaling")
     ),
     "AsyncTopic": Kind("an AsyncTopic", _is_a("AsyncTopic")),
-    "Capacity": Kind(
-        "a Capacity", _is_source_of_instances, lambda _: "write Capacity(pools=[...])"
+    "InstanceCapacity": Kind(
+        "an InstanceCapacity",
+        _is_a("InstanceCapacity"),
+        lambda _: "write InstanceCapacity(pools=[...])",
     ),
     "CaptureMode": Kind("a CaptureMode", _is_a("CaptureMode")),
     "Connection": Kind(

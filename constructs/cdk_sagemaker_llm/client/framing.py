@@ -244,7 +244,7 @@ class Framing:
         """
         record = self._decoded()
         if record is None:
-            record = mended(self._whole())
+            record = _mended(self._whole())
         if record is None:
             if at_end and is_cut(self._whole()):
                 raise ConnectionCutError("the answer broke off in the middle of JSON")
@@ -272,26 +272,6 @@ class Framing:
             raise AnswerTooLargeError(
                 f"one part of the answer is larger than {self._max_bytes} bytes"
             )
-
-
-def mended(text: str) -> Record:
-    """
-    Return the record that broken JSON stands for; ``None`` if that is unclear.
-
-    An error that was appended comes with the text before it as ``generated_text``.
-    """
-    appended = _APPENDED.search(text)
-    if appended:
-        error = _loads(appended.group().rstrip("] \r\n"))
-        if failure_in(error):
-            return error | {"generated_text": begun(text[: appended.start()])}
-    unescaped = _UNESCAPED.fullmatch(text)
-    if unescaped is None or _DETAILS in unescaped[1]:
-        return None
-    details = _loads(unescaped[2]) if unescaped[2] else None
-    if unescaped[2] and details is None:
-        return None
-    return {"generated_text": _plain(unescaped[1]), "details": details}
 
 
 def begun(text: str) -> str:
@@ -326,11 +306,24 @@ def _excerpt(garbage: bytes) -> str:
     return repr(text[:_EXCERPT]) + ("..." if len(garbage) > _EXCERPT else "")
 
 
-def _loads(text: str) -> Record:
-    try:
-        return json.JSONDecoder(strict=False).decode(text)
-    except (ValueError, RecursionError):
+def _mended(text: str) -> Record:
+    """
+    Return the record that broken JSON stands for; ``None`` if that is unclear.
+
+    An error that was appended comes with the text before it as ``generated_text``.
+    """
+    appended = _APPENDED.search(text)
+    if appended:
+        error = _loads(appended.group().rstrip("] \r\n"))
+        if failure_in(error):
+            return error | {"generated_text": begun(text[: appended.start()])}
+    unescaped = _UNESCAPED.fullmatch(text)
+    if unescaped is None or _DETAILS in unescaped[1]:
         return None
+    details = _loads(unescaped[2]) if unescaped[2] else None
+    if unescaped[2] and details is None:
+        return None
+    return {"generated_text": _plain(unescaped[1]), "details": details}
 
 
 def _plain(escaped: str) -> str:
@@ -343,3 +336,10 @@ def _plain(escaped: str) -> str:
     text = read if isinstance(read, str) else whole
     # Half of a pair of surrogates is no text.
     return text.encode(errors="ignore").decode()
+
+
+def _loads(text: str) -> Record:
+    try:
+        return json.JSONDecoder(strict=False).decode(text)
+    except (ValueError, RecursionError):
+        return None

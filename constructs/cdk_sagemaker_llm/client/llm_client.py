@@ -105,7 +105,7 @@ class BaseClient:
         session: boto3.Session | None = None,
         config: Config | None = None,
     ) -> None:
-        _hold_names(endpoint, component, variant, custom_attributes)
+        _check_names(endpoint, component, variant, custom_attributes)
         named = {
             "EndpointName": endpoint,
             "InferenceComponentName": component,
@@ -154,7 +154,7 @@ class BaseClient:
         return confidence(tokens)
 
 
-def _hold_names(
+def _check_names(
     endpoint: str,
     component: str | None,
     variant: str | None,

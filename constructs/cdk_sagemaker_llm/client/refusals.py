@@ -130,7 +130,7 @@ def error_of(failure: Failure) -> LlmError:
     """
     words = failure.message
     message = _summary(failure)
-    too_long = numbers_of(failure)
+    too_long = _numbers_of(failure)
     if too_long is not None:
         limit, requested = too_long
         return ContextTooLongError(
@@ -150,27 +150,6 @@ def error_of(failure: Failure) -> LlmError:
         model_message=words,
         remedy=_remedy(failure),
     )
-
-
-def numbers_of(failure: Failure) -> tuple[int | None, int | None] | None:
-    """
-    Return how many tokens fit and how many were asked for, as far as it says.
-
-    ``None`` if the failure is another one.
-    """
-    if failure.kind == "exceed_context_size_error":
-        return failure.limit, failure.requested
-    for pattern in _PATTERNS:
-        found = pattern.search(failure.message)
-        if found:
-            numbers = found.groupdict()
-            requested, more = (
-                _number(numbers.get("asked")),
-                _number(numbers.get("more")),
-            )
-            total = None if requested is None else requested + (more or 0)
-            return _number(numbers.get("limit")), total
-    return None
 
 
 def _from_service(response: Mapping[str, Any]) -> LlmError:
@@ -234,6 +213,27 @@ def _summary(failure: Failure) -> str:
     )
 
 
+def _numbers_of(failure: Failure) -> tuple[int | None, int | None] | None:
+    """
+    Return how many tokens fit and how many were asked for, as far as it says.
+
+    ``None`` if the failure is another one.
+    """
+    if failure.kind == "exceed_context_size_error":
+        return failure.limit, failure.requested
+    for pattern in _PATTERNS:
+        found = pattern.search(failure.message)
+        if found:
+            numbers = found.groupdict()
+            requested, more = (
+                _number(numbers.get("asked")),
+                _number(numbers.get("more")),
+            )
+            total = None if requested is None else requested + (more or 0)
+            return _number(numbers.get("limit")), total
+    return None
+
+
 def _remedy(failure: Failure) -> str:
     form = schema_wanted(failure.message)
     if form is not None:
@@ -246,10 +246,6 @@ def _remedy(failure: Failure) -> str:
     if failure.status is not None and failure.status < 500:  # noqa: PLR2004 - HTTP's line
         return "correct the request as the container says"
     return ""
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text else None
 
 
 def _from_container(response: Mapping[str, Any], message: str) -> LlmError:
@@ -283,6 +279,10 @@ def _refused(code: str, message: str, status: int) -> LlmError:
     remedy = "shorten the prompt" if status == _TOO_LARGE else ""
     text = f"SageMaker refuses the request ({code}): {message.rstrip('.')}"
     return RefusedError(text, code=code, remedy=remedy)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text else None
 
 
 def _compiled(saying: str) -> re.Pattern[str]:

@@ -212,7 +212,7 @@ def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
         )
     kept: Any = {name: value for name, value in options.items() if value is not None}
     for name, value in kept.items():
-        _hold(name, value)
+        _check(name, value)
     if "stop" in kept:
         kept["stop"] = as_list("stop", kept["stop"], check_text, _STOP)
     found: _AnyOptions = kept
@@ -347,7 +347,7 @@ def _dump(body: Mapping[str, Any]) -> bytes:
         ) from error
 
 
-def _hold(name: str, value: object) -> None:
+def _check(name: str, value: object) -> None:
     if name in {"max_new_tokens", "top_k", "seed"}:
         check_whole(name, value)
     elif name in {"temperature", "top_p"}:

@@ -237,34 +237,10 @@ class Plan:
         Show the arithmetic, per accelerator, and what it comes to.
         """
         engine = f"{self.engine} {self.engine_version or 'of any version'}"
-        head = headline(self.setting, engine)
+        head = _headline(self.setting, engine)
         outcomes = (self.best, self.expected, self.cautious)
         rows = table(self.setting, outcomes)
         return "\n".join([*head, "", *rows, "", _says(self), f"limit: {self.limit}"])
-
-
-def headline(setting: Setting, engine: str) -> list[str]:
-    """
-    Say what is planned, and on what.
-    """
-    model = setting.architecture
-    bits = f"{model.bits_of_a_weight(setting.weight_bits)} bits"
-    if setting.gguf_type is not None:
-        bits = f"{setting.gguf_type.upper()}, {setting.weight_width:.2f} bits"
-    first = (
-        f"{model.architecture}, {model.parameter_count:,} parameters in {bits}, "
-        f"{setting.context_length} tokens of context"
-    )
-    return [first, f"on {_hardware(setting)}, {engine}"]
-
-
-def nothing_kept(setting: Setting) -> str:
-    """
-    Say why there is no KV cache.
-    """
-    if setting.architecture.keeps_cache:
-        return "an engine for embeddings keeps no KV cache"
-    return "an encoder keeps no KV cache"
 
 
 def table(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
@@ -287,6 +263,21 @@ def table(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
     return lines
 
 
+def _headline(setting: Setting, engine: str) -> list[str]:
+    """
+    Say what is planned, and on what.
+    """
+    model = setting.architecture
+    bits = f"{model.bits_of_a_weight(setting.weight_bits)} bits"
+    if setting.gguf_type is not None:
+        bits = f"{setting.gguf_type.upper()}, {setting.weight_width:.2f} bits"
+    first = (
+        f"{model.architecture}, {model.parameter_count:,} parameters in {bits}, "
+        f"{setting.context_length} tokens of context"
+    )
+    return [first, f"on {_hardware(setting)}, {engine}"]
+
+
 def _says(plan: Plan) -> str:
     if plan.obstacle:
         return f"does not start: {plan.obstacle}"
@@ -305,17 +296,6 @@ def _says(plan: Plan) -> str:
                 f"{plan.kv_cache_tokens}"
             )
     return _falls_short(plan)
-
-
-def _hardware(setting: Setting) -> str:
-    hardware = setting.hardware
-    if setting.is_on_host:
-        return f"{hardware}: {hardware.vcpus} vCPUs with {hardware.memory_gib:g} GiB"
-    text = f"{hardware}: {hardware.accelerators} x {hardware.accelerator_model} with "
-    text += f"{hardware.accelerator_memory_gib:g} GiB"
-    if setting.release.splits_layers or not setting.release.keeps_cache:
-        return text if setting.degree == 1 else f"{text}, split over {setting.degree}"
-    return f"{text}, tensor parallel degree {setting.degree}"
 
 
 def _row(name: str, *figures: int | str) -> str:
@@ -357,11 +337,22 @@ def _names(setting: Setting) -> Mapping[str, str]:
     return names
 
 
+def _hardware(setting: Setting) -> str:
+    hardware = setting.hardware
+    if setting.is_on_host:
+        return f"{hardware}: {hardware.vcpus} vCPUs with {hardware.memory_gib:g} GiB"
+    text = f"{hardware}: {hardware.accelerators} x {hardware.accelerator_model} with "
+    text += f"{hardware.accelerator_memory_gib:g} GiB"
+    if setting.release.splits_layers or not setting.release.keeps_cache:
+        return text if setting.degree == 1 else f"{text}, split over {setting.degree}"
+    return f"{text}, tensor parallel degree {setting.degree}"
+
+
 def _says_fit(plan: Plan) -> str:
     where = "the host" if plan.is_on_host else "each accelerator"
     if not plan.setting.keeps_cache:
         return (
-            f"fits: {plan.replicas} per instance; {nothing_kept(plan.setting)}, and "
+            f"fits: {plan.replicas} per instance; {_nothing_kept(plan.setting)}, and "
             f"{plan.kv_cache_room / GIB:.2f} GiB of {where} are left for a "
             f"step of {plan.concurrent_sequences} sequences"
         )
@@ -395,6 +386,15 @@ def _falls_short(plan: Plan) -> str:
         f"loads, but its KV cache holds at best {best.kv_cache_tokens} tokens, fewer "
         f"than one sequence of {plan.context_length}"
     )
+
+
+def _nothing_kept(setting: Setting) -> str:
+    """
+    Say why there is no KV cache.
+    """
+    if setting.architecture.keeps_cache:
+        return "an engine for embeddings keeps no KV cache"
+    return "an encoder keeps no KV cache"
 
 
 def _range(plan: Plan) -> str:

@@ -38,7 +38,7 @@ def limits(kinds: Kinds) -> list[Limit]:
     return found
 
 
-def search(kinds: Kinds, instances: int, among: Sequence[Limit]) -> Verdict:
+def search(kinds: Kinds, instances: int, among: Sequence[Limit]) -> _Verdict:
     """
     Look for a place for all copies, until the steps run out.
 
@@ -47,7 +47,7 @@ def search(kinds: Kinds, instances: int, among: Sequence[Limit]) -> Verdict:
     filling that has room for more need not be tried where the one with more was.
     """
     if len(kinds.sizes) > MOST_KINDS:
-        return Verdict()
+        return _Verdict()
     steps = _Steps(MOST_STEPS)
     left, filled = kinds.counts, list[Counts]()
     waiting = [(left, _fillings(kinds, left, steps))]
@@ -65,11 +65,11 @@ def search(kinds: Kinds, instances: int, among: Sequence[Limit]) -> Verdict:
         free = instances - len(filled)
         if not any(left):
             empty = [(0,) * len(left)] * free
-            return Verdict(fillings=filled + empty, steps=steps.taken)
+            return _Verdict(fillings=filled + empty, steps=steps.taken)
         may_fit = all(limit.instances_for(left) <= free for limit in among)
         if may_fit and free > hopeless.get(left, 0):
             waiting.append((left, _fillings(kinds, left, steps)))
-    return Verdict(is_impossible=not steps.are_spent, steps=steps.taken)
+    return _Verdict(is_impossible=not steps.are_spent, steps=steps.taken)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,24 +95,6 @@ class Limit:
         """
         total: int = sum(map(operator.mul, self.sizes, counts))
         return -(-total // self.most)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
-    """
-    What a search came to.
-
-    Args:
-        fillings: What each instance holds, if a packing of all copies was found.
-
-        is_impossible: Whether it is proven that there is none.
-
-        steps: How much work it was.
-    """
-
-    fillings: Fillings | None = None
-    is_impossible: bool = False
-    steps: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -224,6 +206,24 @@ def _usable(sizes: Counts, counts: Counts, has: int) -> int:
         for copies in _doubling(min(count, has // size) if size else 0):
             sums |= (sums << (copies * size // unit)) & within
     return (sums.bit_length() - 1) * unit
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Verdict:
+    """
+    What a search came to.
+
+    Args:
+        fillings: What each instance holds, if a packing of all copies was found.
+
+        is_impossible: Whether it is proven that there is none.
+
+        steps: How much work it was.
+    """
+
+    fillings: Fillings | None = None
+    is_impossible: bool = False
+    steps: int = 0
 
 
 class _Steps:

@@ -64,10 +64,10 @@ def fit_service_times(
         ValueError: If the rows have too little in them.
     """
     points = _points(rows, copies)
-    notes = Notes()
-    single = single_of(_points(alone, 1), points, notes)
-    single = bounded(single, points, notes)
-    most = most_at_once(points, single, max_sequences, notes)
+    notes = _Notes()
+    single = _single_of(_points(alone, 1), points, notes)
+    single = _bounded(single, points, notes)
+    most = _most_at_once(points, single, max_sequences, notes)
     decode = _whole(_paces(points, single, most), most)
     if decode[0][0] > 1:
         notes.warnings.append(
@@ -127,8 +127,85 @@ class Fitted:
     requests: int
 
 
-def most_at_once(
-    points: Sequence[Observed], single: Single, fixed: int | None, notes: Notes
+def before_line(points: Sequence[Observed]) -> Sequence[Observed]:
+    """
+    Return the rows in which nobody waits in line, and prompts hold up one another.
+    """
+    first = (rises(points) or [len(points) + 1])[0]
+    return [one for one in points[: max(first - 1, 0)] if one.under_way > _SEVERAL]
+
+
+def rises(points: Sequence[Observed]) -> list[int]:
+    """
+    Return the numbers of the rows in which it is the line that has grown.
+    """
+    return [
+        number
+        for number, (less, more) in enumerate(itertools.pairwise(points), start=1)
+        if more.first_token - less.first_token
+        > _WAITS * (more.latency - less.latency)
+        > 0
+    ]
+
+
+def _points(rows: Sequence[Row], copies: int) -> list[Observed]:
+    found = [one for row in rows if (one := observed(row, copies)) is not None]
+    if rows and not found:
+        raise ValueError(
+            "no row has answers that were streamed and ended well; leave out "
+            "--no-stream, and see what failed"
+        )
+    return sorted(found, key=lambda one: one.users)
+
+
+@dataclass(slots=True)
+class _Notes:
+    """
+    Notes on the figures: how they were found, and what remains open.
+    """
+
+    found: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def _single_of(
+    alone: Sequence[Observed], points: Sequence[Observed], notes: _Notes
+) -> _Single:
+    """
+    Return what a request takes alone: measured by a user alone, or from the sweep.
+    """
+    if len(alone) > 1:
+        short, long = sorted(alone, key=lambda one: one.prompt)[:: len(alone) - 1]
+        if long.prompt >= 2 * short.prompt:
+            return _by_lengths(short, long, notes)
+        notes.warnings.append(
+            "prompt_seconds_per_token: the prompts of a user alone do not differ "
+            "enough in length; give longer ones"
+        )
+    cost = _by_rows(points, notes)
+    notes.warnings.append(
+        "overhead_seconds: counted with the prompt, since nobody asked alone"
+    )
+    return _Single(0.0, cost, None)
+
+
+def _bounded(single: _Single, points: Sequence[Observed], notes: _Notes) -> _Single:
+    """
+    Bound the cost of prompts, so that time is left for the answers that were written.
+    """
+    most = min(_BUSIEST / (one.rate * one.prompt) for one in points)
+    if single.prompt <= most:
+        return single
+    notes.warnings.append(
+        f"prompt_seconds_per_token: {most * _MILLI:.4f} ms is what the throughput "
+        "leaves for prompts, less than one takes alone: the engine works on several "
+        "at once"
+    )
+    return _Single(single.overhead, most, single.token)
+
+
+def _most_at_once(
+    points: Sequence[Observed], single: _Single, fixed: int | None, notes: _Notes
 ) -> int:
     """
     Tell how many sequences are written at once.
@@ -136,7 +213,7 @@ def most_at_once(
     if fixed is not None:
         notes.found.append(f"max_sequences: {fixed}, as it was given")
         return fixed
-    counts = [held_by(one, single) for one in points]
+    counts = [_held_by(one, single) for one in points]
     grown = rises(points)
     if not grown:
         most = max(1, round(max(counts)))
@@ -161,111 +238,6 @@ def most_at_once(
         "wait in line, and by Little's law so many are written at once"
     )
     return most
-
-
-def held_by(one: Observed, single: Single) -> float:
-    """
-    Return how many requests a copy has, those on the way to it or from it left out.
-    """
-    return one.under_way * (1 - min(single.overhead / one.latency, 1.0))
-
-
-def single_of(
-    alone: Sequence[Observed], points: Sequence[Observed], notes: Notes
-) -> Single:
-    """
-    Return what a request takes alone: measured by a user alone, or from the sweep.
-    """
-    if len(alone) > 1:
-        short, long = sorted(alone, key=lambda one: one.prompt)[:: len(alone) - 1]
-        if long.prompt >= 2 * short.prompt:
-            return _by_lengths(short, long, notes)
-        notes.warnings.append(
-            "prompt_seconds_per_token: the prompts of a user alone do not differ "
-            "enough in length; give longer ones"
-        )
-    cost = _by_rows(points, notes)
-    notes.warnings.append(
-        "overhead_seconds: counted with the prompt, since nobody asked alone"
-    )
-    return Single(0.0, cost, None)
-
-
-def before_line(points: Sequence[Observed]) -> Sequence[Observed]:
-    """
-    Return the rows in which nobody waits in line, and prompts hold up one another.
-    """
-    first = (rises(points) or [len(points) + 1])[0]
-    return [one for one in points[: max(first - 1, 0)] if one.under_way > _SEVERAL]
-
-
-def rises(points: Sequence[Observed]) -> list[int]:
-    """
-    Return the numbers of the rows in which it is the line that has grown.
-    """
-    return [
-        number
-        for number, (less, more) in enumerate(itertools.pairwise(points), start=1)
-        if more.first_token - less.first_token
-        > _WAITS * (more.latency - less.latency)
-        > 0
-    ]
-
-
-def held_up(one: Observed, count: float, overhead: float = 0.0) -> float:
-    """
-    Return for how long each prompt held up a batch, where nobody waited in line.
-    """
-    # Who comes waits for the token under way: for half of one, on average.
-    tokens = (one.answer - _HALF) * one.between
-    return max(0.0, one.latency - overhead - tokens) / count
-
-
-def bounded(single: Single, points: Sequence[Observed], notes: Notes) -> Single:
-    """
-    Bound the cost of prompts, so that time is left for the answers that were written.
-    """
-    most = min(_BUSIEST / (one.rate * one.prompt) for one in points)
-    if single.prompt <= most:
-        return single
-    notes.warnings.append(
-        f"prompt_seconds_per_token: {most * _MILLI:.4f} ms is what the throughput "
-        "leaves for prompts, less than one takes alone: the engine works on several "
-        "at once"
-    )
-    return Single(single.overhead, most, single.token)
-
-
-@dataclass(slots=True)
-class Notes:
-    """
-    Notes on the figures: how they were found, and what remains open.
-    """
-
-    found: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Single:
-    """
-    What a request takes alone: outside of the batch, for a token of prompt, and for
-    one of the answer.
-    """
-
-    overhead: float
-    prompt: float
-    token: float | None
-
-
-def _points(rows: Sequence[Row], copies: int) -> list[Observed]:
-    found = [one for row in rows if (one := observed(row, copies)) is not None]
-    if rows and not found:
-        raise ValueError(
-            "no row has answers that were streamed and ended well; leave out "
-            "--no-stream, and see what failed"
-        )
-    return sorted(found, key=lambda one: one.users)
 
 
 def _whole(
@@ -297,14 +269,14 @@ def _whole(
 
 
 def _paces(
-    points: Sequence[Observed], single: Single, most: int
+    points: Sequence[Observed], single: _Single, most: int
 ) -> list[tuple[float, float]]:
     """
     Return for how many sequences, fractions too, a token takes how many seconds.
     """
     found = [] if single.token is None else [(1.0, single.token)]
     for one in points:
-        prompt, held = one.prompt * single.prompt, held_by(one, single)
+        prompt, held = one.prompt * single.prompt, _held_by(one, single)
         count = min(max(held, 1.0), float(most))
         if held > most * LINE:
             pace = (1 / one.rate - prompt) * most / one.answer
@@ -323,33 +295,19 @@ def _paces(
     return found
 
 
-def _written(
-    full: Sequence[Observed], points: Sequence[Observed], single: Single
-) -> tuple[float, bool]:
+@dataclass(frozen=True, slots=True)
+class _Single:
     """
-    Return how many sequences a full batch has, and whether a row had no line.
-
-    A request's share of the copy's time is what its prompt holds up the batch, and its
-    tokens by how many others get theirs with them.
+    What a request takes alone: outside of the batch, for a token of prompt, and for
+    one of the answer.
     """
-    prompt = statistics.fmean(one.prompt for one in full) * single.prompt
-    found, calm = 0.0, list[Observed]()
-    # What prompts hold up is measured in the rows without a line, and which rows have
-    # none follows from how many are written: it settles at once.
-    for _ in range(_ROUNDS):
-        found = statistics.median(
-            (one.answer - 1) * one.between / max(1 / one.rate - prompt, _HAIR)
-            for one in full
-        )
-        calm = [one for one in points if _SEVERAL < held_by(one, single) < found / LINE]
-        if calm:
-            nearest = calm[-1]
-            stay = held_by(nearest, single)
-            prompt = held_up(nearest, stay, single.overhead)
-    return found, bool(calm)
+
+    overhead: float
+    prompt: float
+    token: float | None
 
 
-def _by_lengths(short: Observed, long: Observed, notes: Notes) -> Single:
+def _by_lengths(short: Observed, long: Observed, notes: _Notes) -> _Single:
     slope = (long.first_token - short.first_token) / (long.prompt - short.prompt)
     token = statistics.fmean((short.mean_between, long.mean_between))
     overhead = short.first_token - slope * short.prompt - token
@@ -369,17 +327,17 @@ def _by_lengths(short: Observed, long: Observed, notes: Notes) -> Single:
             "prompt_seconds_per_token: long prompts were no slower than short ones; "
             "ask alone for longer with --probe"
         )
-    return Single(max(overhead, 0.0), max(slope, 0.0), token)
+    return _Single(max(overhead, 0.0), max(slope, 0.0), token)
 
 
-def _by_rows(points: Sequence[Observed], notes: Notes) -> float:
+def _by_rows(points: Sequence[Observed], notes: _Notes) -> float:
     """
     Compute what a prompt's token costs from how prompts hold up what others write.
     """
     calm = before_line(points)
     if calm:
         cost = statistics.fmean(
-            held_up(one, one.under_way) / one.prompt for one in calm
+            _held_up(one, one.under_way) / one.prompt for one in calm
         )
         how = "what answers take longer than their tokens, for each request under way"
     else:
@@ -396,3 +354,47 @@ def _by_rows(points: Sequence[Observed], notes: Notes) -> float:
         "which tells it better"
     )
     return cost
+
+
+def _held_by(one: Observed, single: _Single) -> float:
+    """
+    Return how many requests a copy has, those on the way to it or from it left out.
+    """
+    return one.under_way * (1 - min(single.overhead / one.latency, 1.0))
+
+
+def _written(
+    full: Sequence[Observed], points: Sequence[Observed], single: _Single
+) -> tuple[float, bool]:
+    """
+    Return how many sequences a full batch has, and whether a row had no line.
+
+    A request's share of the copy's time is what its prompt holds up the batch, and its
+    tokens by how many others get theirs with them.
+    """
+    prompt = statistics.fmean(one.prompt for one in full) * single.prompt
+    found, calm = 0.0, list[Observed]()
+    # What prompts hold up is measured in the rows without a line, and which rows have
+    # none follows from how many are written: it settles at once.
+    for _ in range(_ROUNDS):
+        found = statistics.median(
+            (one.answer - 1) * one.between / max(1 / one.rate - prompt, _HAIR)
+            for one in full
+        )
+        calm = [
+            one for one in points if _SEVERAL < _held_by(one, single) < found / LINE
+        ]
+        if calm:
+            nearest = calm[-1]
+            stay = _held_by(nearest, single)
+            prompt = _held_up(nearest, stay, single.overhead)
+    return found, bool(calm)
+
+
+def _held_up(one: Observed, count: float, overhead: float = 0.0) -> float:
+    """
+    Return for how long each prompt held up a batch, where nobody waited in line.
+    """
+    # Who comes waits for the token under way: for half of one, on average.
+    tokens = (one.answer - _HALF) * one.between
+    return max(0.0, one.latency - overhead - tokens) / count

@@ -32,7 +32,7 @@ def draw(result: LoadResult, path: Path) -> None:
     """
     Draw a run into a file, whose ending chooses the format.
     """
-    title = f"{result.settings.endpoint}: {introduction(result)}"
+    title = f"{result.settings.endpoint}: {_introduction(result)}"
     draw_panels(title, panels_of(result), path)
 
 
@@ -77,7 +77,7 @@ def page_of(result: LoadResult) -> str:
     """
     charts = "".join(chart(panel) + numbers(panel) for panel in panels_of(result))
     body = (
-        f"<p>{escape(introduction(result))}</p>\n"
+        f"<p>{escape(_introduction(result))}</p>\n"
         f"{table('figures', ('figure', 'value'), result.rows())}"
         "<h2>How long it takes</h2>\n"
         f"{table('how long it takes', RUN_HEADS, result.distribution_rows())}"
@@ -85,24 +85,6 @@ def page_of(result: LoadResult) -> str:
         f"<h2>Its course</h2>\n{charts}"
     )
     return page(f"Load test of {result.settings.endpoint}", body)
-
-
-def introduction(result: LoadResult) -> str:
-    """
-    Say in a sentence what was done.
-    """
-    settings = result.settings
-    load = (
-        f"{settings.user_count} users"
-        if settings.user_count
-        else f"{settings.arrival_rate:g} requests a second arriving at random"
-    )
-    how = "token by token" if settings.is_streamed else "whole answers"
-    began = datetime.fromtimestamp(result.begin, UTC)
-    return (
-        f"{load}, {how}, measured for {result.end - result.begin:.0f} s from "
-        f"{began:%Y-%m-%d %H:%M:%S} UTC on."
-    )
 
 
 def panels_of(result: LoadResult) -> list[Panel]:
@@ -130,6 +112,24 @@ def panels_of(result: LoadResult) -> list[Panel]:
     since = "seconds since the beginning"
     panels = [Panel(unit, curves, xs, since) for unit, curves in by_unit]
     return [*panels, _percentiles(result)]
+
+
+def _introduction(result: LoadResult) -> str:
+    """
+    Say in a sentence what was done.
+    """
+    settings = result.settings
+    load = (
+        f"{settings.user_count} users"
+        if settings.user_count
+        else f"{settings.arrival_rate:g} requests a second arriving at random"
+    )
+    how = "token by token" if settings.is_streamed else "whole answers"
+    began = datetime.fromtimestamp(result.begin, UTC)
+    return (
+        f"{load}, {how}, measured for {result.end - result.begin:.0f} s from "
+        f"{began:%Y-%m-%d %H:%M:%S} UTC on."
+    )
 
 
 def _percentiles(result: LoadResult) -> Panel:

@@ -20,7 +20,7 @@ from cdk_sagemaker_llm.simulation.service.measurement import (
     write_service_times,
 )
 
-UNKNOWN = "unknown"
+NOT_DESCRIBED = "unknown"
 # Where containers of language models are told which.
 _MODEL = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL")
 
@@ -128,11 +128,11 @@ class Deployed:
         engine_version: The image's tag.
     """
 
-    instance_type: str = UNKNOWN
+    instance_type: str = NOT_DESCRIBED
     accelerators: int = 1
-    model: str = UNKNOWN
-    engine: str = UNKNOWN
-    engine_version: str = UNKNOWN
+    model: str = NOT_DESCRIBED
+    engine: str = NOT_DESCRIBED
+    engine_version: str = NOT_DESCRIBED
 
 
 def _description(
@@ -152,7 +152,7 @@ def _description(
         EndpointConfigName=endpoint["EndpointConfigName"]
     )
     kind = _named(configured["ProductionVariants"], variant["VariantName"]).get(
-        "InstanceType", UNKNOWN
+        "InstanceType", NOT_DESCRIBED
     )
     specification = component.get("Specification", {}) if component else {}
     model = specification.get("ModelName")
@@ -185,9 +185,9 @@ def _engine(container: Mapping[str, Any]) -> tuple[str, str]:
         "SpecifiedImage"
     )
     if not image:
-        return UNKNOWN, UNKNOWN
+        return NOT_DESCRIBED, NOT_DESCRIBED
     repository, _, tag = image.rpartition("/")[2].partition(":")
-    return repository, tag or UNKNOWN
+    return repository, tag or NOT_DESCRIBED
 
 
 def _accelerators(needs: Mapping[str, Any], instance_type: str) -> int:

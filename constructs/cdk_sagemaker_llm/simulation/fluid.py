@@ -46,7 +46,7 @@ class Fluid:
         self._leaving: dict[object, float] = {}
         self._cut_off = 0.0
         self._now = 0.0
-        self._line = WaitingLine()
+        self._line = _WaitingLine()
         self._known: dict[tuple[float, float], Equilibrium] = {}
 
     @property
@@ -303,7 +303,7 @@ class Lot:
         return 1 - bisect.bisect_right(self.answers, tokens) / len(self.answers)
 
 
-class WaitingLine:
+class _WaitingLine:
     """
     Since when how many wait.
     """

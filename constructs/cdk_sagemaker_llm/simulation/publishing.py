@@ -35,12 +35,12 @@ COMPONENTS = "/aws/sagemaker/InferenceComponents"
 # Of a variant with a model, of one with components, and of a component: the guide has
 # the normalized ones and reservations for endpoints of components alone.
 OF_VARIANTS = frozenset({"GPUMemoryUtilization", "GPUUtilization"})
-OF_COMPONENTS = frozenset(
+COMPONENT_METRICS = frozenset(
     {"GPUMemoryUtilizationNormalized", "GPUUtilizationNormalized"}
 )
-OF_HOSTS = (
+HOST_METRICS = (
     OF_VARIANTS
-    | OF_COMPONENTS
+    | COMPONENT_METRICS
     | {"CPUReservation", "GPUReservation", "MemoryReservation"}
 )
 

@@ -52,230 +52,34 @@ def main() -> int:
     Mirror what the environment asks for, and signal how it went.
     """
     return ended(
-        ImageOrder.from_environment,
-        mirror,
+        _ImageOrder.from_environment,
+        _mirror,
         named=lambda order: order.digest,
         otherwise="image",
         failed="not mirrored",
     )
 
 
-def mirror(order: ImageOrder) -> None:
-    """
-    Mirror an image, unless it is there.
-
-    The tag is put last: what has it is there as a whole.
-
-    Raises:
-        StagingError: If that cannot be done; what was brought stays for the next time.
-    """
-    target = target_of(order)
-    if target.digest_at(order.tag) == order.digest:
-        say(f"{order.title} is mirrored already")
-        return
-    source = source_of(order)
-    manifests = list(_manifests(source, order.digest))
-    _hold_platform(order, source, manifests[-1])
-    _tell_of_tag(order, source)
-    Copying(source, target, _blobs(manifests), order.threads).run()
-    for one in manifests[:-1]:
-        target.put_manifest(one.digest, one)
-    target.put_manifest(order.tag, manifests[-1])
-    say(f"{order.title} is mirrored: {target.title}:{order.tag}")
-
-
-class Copying:
-    """
-    The layers of one image on their way, from a registry to the other without a disk
-    between them.
-
-    Args:
-        source: Where they are.
-
-        target: Where they go.
-
-        blobs: The layers.
-
-        threads: How many are brought at the same time.
-    """
-
-    def __init__(
-        self,
-        source: Registry,
-        target: Registry,
-        blobs: Sequence[Blob],
-        threads: int,
-    ) -> None:
-        self._source = source
-        self._target = target
-        self._blobs = blobs
-        self._threads = threads
-        self._total = sum(one.size for one in blobs)
-        self._lock = threading.Lock()
-        self._done = 0
-        self._bytes = 0
-
-    def run(self) -> None:
-        """
-        Bring what is missing, the largest first.
-
-        Raises:
-            StagingError: If a layer cannot be brought; none is begun after it.
-        """
-        ordered = sorted(self._blobs, key=lambda one: -one.size)
-        with ThreadPoolExecutor(self._threads) as pool:
-            futures = [pool.submit(self._bring, one) for one in ordered]
-            done, waiting = wait(futures, return_when=FIRST_EXCEPTION)
-            for future in waiting:
-                future.cancel()
-            for future in done:
-                future.result()
-
-    def _bring(self, blob: Blob) -> None:
-        began = time.monotonic()
-        arrived = 0
-        for attempt in range(ATTEMPTS):
-            # Of an earlier build, or of an attempt whose answer was lost.
-            if self._target.has_blob(blob.digest):
-                self._say(blob, "is there already")
-                return
-            try:
-                if self._copy(blob):
-                    self._say(blob, _pace(blob.size, time.monotonic() - began))
-                    return
-                arrived += 1
-                last = BusyError("other contents than the digest says")
-            except BusyError as fault:
-                last = fault
-            if arrived == _ARRIVALS:
-                raise StagingError(
-                    f"{blob.digest} of {self._source.title} arrived {_ARRIVALS} times "
-                    "with other contents than its digest says, and was not put in place"
-                )
-            pause(attempt)
-        raise self._target.gave_up(last) from last
-
-    def _copy(self, blob: Blob) -> bool:
-        """
-        Copy a layer; return whether it arrived as its digest says.
-        """
-        pieces = _Pieces(self._source, blob)
-        place = self._target.send_blob(self._target.begin_blob(), iter(pieces))
-        if pieces.digest != blob.digest:
-            # What is never finished is never there.
-            return False
-        self._target.finish_blob(place, blob.digest)
-        return True
-
-    def _say(self, blob: Blob, what: str) -> None:
-        with self._lock:
-            self._done += 1
-            self._bytes += blob.size
-            share = self._bytes / self._total if self._total else 1.0
-            say(
-                f"[{self._done}/{len(self._blobs)}] {blob.digest[:_SHORT]} "
-                f"{blob.size / 1e9:.2f} GB {what}, {share:.0%} of "
-                f"{self._total / 1e9:.2f} GB"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Blob:
-    """
-    A layer, or an image's configuration.
-
-    Args:
-        digest: Its digest, as ``sha256:...``.
-
-        size: Its bytes.
-    """
-
-    digest: str
-    size: int
-
-
-def source_of(order: ImageOrder) -> Registry:
+def source_of(order: _ImageOrder) -> Registry:
     """
     Return where an image is mirrored from.
     """
     if order.source_url:
-        return Registry(order.source_url, order.source_repository, OpenLogin())
-    login = EcrLogin(order.source_account, order.source_region)
+        return Registry(order.source_url, order.source_repository, _OpenLogin())
+    login = _EcrLogin(order.source_account, order.source_region)
     return Registry(login.url, order.source_repository, login)
 
 
-class OpenLogin:
-    """
-    A login to a registry that lets everybody read, after it has handed out a token.
-    """
-
-    def __call__(self, challenge: str) -> str:
-        """
-        Return the header, as the registry's challenge says where to get it.
-        """
-        parts = dict(_PART.findall(challenge))
-        if not challenge.lower().startswith("bearer ") or "realm" not in parts:
-            return ""
-        realm = parts.pop("realm")
-        if not realm.startswith(("https://", "http://")):
-            raise StagingError(f"a registry hands out tokens at no address: {realm!r}")
-        address = f"{realm}?{urllib.parse.urlencode(parts)}"
-        try:
-            with urllib.request.urlopen(address, timeout=_SECONDS) as answer:  # noqa: S310 - held just above
-                found = json.loads(answer.read())
-        except (OSError, HTTPException, ValueError) as fault:
-            raise BusyError(f"no token from {realm}: {fault}") from fault
-        return f"Bearer {found.get('token') or found.get('access_token', '')}"
-
-
-def target_of(order: ImageOrder) -> Registry:
+def target_of(order: _ImageOrder) -> Registry:
     """
     Return where an image is mirrored to.
     """
-    login = EcrLogin()
+    login = _EcrLogin()
     return Registry(login.url, order.repository, login)
 
 
-class EcrLogin:
-    """
-    A login to a registry of Amazon ECR, as good as its role for twelve hours.
-
-    Args:
-        account: Whose registry it is; empty for the role's own.
-
-        region: Where it is; empty for the build's own.
-    """
-
-    def __init__(self, account: str = "", region: str = "") -> None:
-        self._account = account
-        self._region = region
-        self.url, self._header = self._ask()
-
-    def __call__(self, challenge: str) -> str:
-        """
-        Return the header, a new one where the old one is refused.
-        """
-        if challenge:
-            self.url, self._header = self._ask()
-        return self._header
-
-    def _ask(self) -> tuple[str, str]:
-        # The account changes nothing of the login; the address comes with it.
-        registries = {"registryIds": [self._account]} if self._account else {}
-        try:
-            client = boto3.client("ecr", region_name=self._region or None)
-            (found,) = client.get_authorization_token(**registries)["authorizationData"]
-        except (BotoCoreError, ClientError) as fault:
-            where = f"of {self._region}" if self._region else "of this region"
-            raise StagingError(
-                f"Amazon ECR {where} does not let the role log in: {fault}; a region "
-                "of another partition never does"
-            ) from fault
-        return found["proxyEndpoint"], f"Basic {found['authorizationToken']}"
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ImageOrder:
+class _ImageOrder:
     """
     One image by its digest, and the repository that it goes to.
 
@@ -315,7 +119,7 @@ class ImageOrder:
     @classmethod
     def from_environment(
         cls, environment: Mapping[str, str] = os.environ
-    ) -> ImageOrder:
+    ) -> _ImageOrder:
         """
         Read what the construct has written.
 
@@ -337,6 +141,92 @@ class ImageOrder:
         return f"{self.source_repository}@{self.digest[:_SHORT]}"
 
 
+def _mirror(order: _ImageOrder) -> None:
+    """
+    Mirror an image, unless it is there.
+
+    The tag is put last: what has it is there as a whole.
+
+    Raises:
+        StagingError: If that cannot be done; what was brought stays for the next time.
+    """
+    target = target_of(order)
+    if target.digest_at(order.tag) == order.digest:
+        say(f"{order.title} is mirrored already")
+        return
+    source = source_of(order)
+    manifests = list(_manifests(source, order.digest))
+    _check_platform(order, source, manifests[-1])
+    _tell_of_tag(order, source)
+    _Copying(source, target, _blobs(manifests), order.threads).run()
+    for one in manifests[:-1]:
+        target.put_manifest(one.digest, one)
+    target.put_manifest(order.tag, manifests[-1])
+    say(f"{order.title} is mirrored: {target.title}:{order.tag}")
+
+
+class _OpenLogin:
+    """
+    A login to a registry that lets everybody read, after it has handed out a token.
+    """
+
+    def __call__(self, challenge: str) -> str:
+        """
+        Return the header, as the registry's challenge says where to get it.
+        """
+        parts = dict(_PART.findall(challenge))
+        if not challenge.lower().startswith("bearer ") or "realm" not in parts:
+            return ""
+        realm = parts.pop("realm")
+        if not realm.startswith(("https://", "http://")):
+            raise StagingError(f"a registry hands out tokens at no address: {realm!r}")
+        address = f"{realm}?{urllib.parse.urlencode(parts)}"
+        try:
+            with urllib.request.urlopen(address, timeout=_SECONDS) as answer:  # noqa: S310 - held just above
+                found = json.loads(answer.read())
+        except (OSError, HTTPException, ValueError) as fault:
+            raise BusyError(f"no token from {realm}: {fault}") from fault
+        return f"Bearer {found.get('token') or found.get('access_token', '')}"
+
+
+class _EcrLogin:
+    """
+    A login to a registry of Amazon ECR, as good as its role for twelve hours.
+
+    Args:
+        account: Whose registry it is; empty for the role's own.
+
+        region: Where it is; empty for the build's own.
+    """
+
+    def __init__(self, account: str = "", region: str = "") -> None:
+        self._account = account
+        self._region = region
+        self.url, self._header = self._ask()
+
+    def __call__(self, challenge: str) -> str:
+        """
+        Return the header, a new one where the old one is refused.
+        """
+        if challenge:
+            self.url, self._header = self._ask()
+        return self._header
+
+    def _ask(self) -> tuple[str, str]:
+        # The account changes nothing of the login; the address comes with it.
+        registries = {"registryIds": [self._account]} if self._account else {}
+        try:
+            client = boto3.client("ecr", region_name=self._region or None)
+            (found,) = client.get_authorization_token(**registries)["authorizationData"]
+        except (BotoCoreError, ClientError) as fault:
+            where = f"of {self._region}" if self._region else "of this region"
+            raise StagingError(
+                f"Amazon ECR {where} does not let the role log in: {fault}; a region "
+                "of another partition never does"
+            ) from fault
+        return found["proxyEndpoint"], f"Basic {found['authorizationToken']}"
+
+
 def _manifests(source: Registry, digest: str) -> Iterator[Manifest]:
     """
     Return what a digest stands for, and before it the images that it names: a registry
@@ -349,7 +239,7 @@ def _manifests(source: Registry, digest: str) -> Iterator[Manifest]:
     yield found
 
 
-def _hold_platform(order: ImageOrder, source: Registry, root: Manifest) -> None:
+def _check_platform(order: _ImageOrder, source: Registry, root: Manifest) -> None:
     """
     Refuse an image that is built for other processors: it would fail at its start.
     """
@@ -362,7 +252,7 @@ def _hold_platform(order: ImageOrder, source: Registry, root: Manifest) -> None:
     )
 
 
-def _tell_of_tag(order: ImageOrder, source: Registry) -> None:
+def _tell_of_tag(order: _ImageOrder, source: Registry) -> None:
     """
     Say where a tag has moved on since its digest was taken.
     """
@@ -374,17 +264,134 @@ def _tell_of_tag(order: ImageOrder, source: Registry) -> None:
         say(f"{order.source_tag} of {source.title} stands for {state} now")
 
 
-def _blobs(manifests: Sequence[Manifest]) -> list[Blob]:
+class _Copying:
+    """
+    The layers of one image on their way, from a registry to the other without a disk
+    between them.
+
+    Args:
+        source: Where they are.
+
+        target: Where they go.
+
+        blobs: The layers.
+
+        threads: How many are brought at the same time.
+    """
+
+    def __init__(
+        self,
+        source: Registry,
+        target: Registry,
+        blobs: Sequence[_Blob],
+        threads: int,
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._blobs = blobs
+        self._threads = threads
+        self._total = sum(one.size for one in blobs)
+        self._lock = threading.Lock()
+        self._done = 0
+        self._bytes = 0
+
+    def run(self) -> None:
+        """
+        Bring what is missing, the largest first.
+
+        Raises:
+            StagingError: If a layer cannot be brought; none is begun after it.
+        """
+        ordered = sorted(self._blobs, key=lambda one: -one.size)
+        with ThreadPoolExecutor(self._threads) as pool:
+            futures = [pool.submit(self._bring, one) for one in ordered]
+            done, waiting = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in waiting:
+                future.cancel()
+            for future in done:
+                future.result()
+
+    def _bring(self, blob: _Blob) -> None:
+        began = time.monotonic()
+        arrived = 0
+        for attempt in range(ATTEMPTS):
+            # Of an earlier build, or of an attempt whose answer was lost.
+            if self._target.has_blob(blob.digest):
+                self._say(blob, "is there already")
+                return
+            try:
+                if self._copy(blob):
+                    self._say(blob, _pace(blob.size, time.monotonic() - began))
+                    return
+                arrived += 1
+                last = BusyError("other contents than the digest says")
+            except BusyError as fault:
+                last = fault
+            if arrived == _ARRIVALS:
+                raise StagingError(
+                    f"{blob.digest} of {self._source.title} arrived {_ARRIVALS} times "
+                    "with other contents than its digest says, and was not put in place"
+                )
+            pause(attempt)
+        raise self._target.gave_up(last) from last
+
+    def _copy(self, blob: _Blob) -> bool:
+        """
+        Copy a layer; return whether it arrived as its digest says.
+        """
+        pieces = _Pieces(self._source, blob)
+        place = self._target.send_blob(self._target.begin_blob(), iter(pieces))
+        if pieces.digest != blob.digest:
+            # What is never finished is never there.
+            return False
+        self._target.finish_blob(place, blob.digest)
+        return True
+
+    def _say(self, blob: _Blob, what: str) -> None:
+        with self._lock:
+            self._done += 1
+            self._bytes += blob.size
+            share = self._bytes / self._total if self._total else 1.0
+            say(
+                f"[{self._done}/{len(self._blobs)}] {blob.digest[:_SHORT]} "
+                f"{blob.size / 1e9:.2f} GB {what}, {share:.0%} of "
+                f"{self._total / 1e9:.2f} GB"
+            )
+
+
+def _blobs(manifests: Sequence[Manifest]) -> list[_Blob]:
     """
     Return the layers and configurations of images, each once.
     """
     found = {
-        one["digest"]: Blob(one["digest"], one["size"])
+        one["digest"]: _Blob(one["digest"], one["size"])
         for manifest in manifests
         if manifest.media_type not in INDEXES
         for one in (manifest.parsed["config"], *manifest.parsed["layers"])
     }
     return list(found.values())
+
+
+def _platforms(source: Registry, root: Manifest) -> set[str]:
+    if root.media_type in INDEXES:
+        named = [one.get("platform", {}) for one in root.parsed.get("manifests", [])]
+        return {_platform(one) for one in named}
+    return {_platform(json.loads(source.read_blob(root.parsed["config"]["digest"])))}
+
+
+@dataclass(frozen=True, slots=True)
+class _Blob:
+    """
+    A layer, or an image's configuration.
+
+    Args:
+        digest: Its digest, as ``sha256:...``.
+
+        size: Its bytes.
+    """
+
+    digest: str
+    size: int
 
 
 def _pace(size: int, seconds: float) -> str:
@@ -397,7 +404,7 @@ class _Pieces:
     A layer's bytes as they come, gone on with where the line breaks.
     """
 
-    def __init__(self, source: Registry, blob: Blob) -> None:
+    def __init__(self, source: Registry, blob: _Blob) -> None:
         self._source = source
         self._blob = blob
         self._hash = hashlib.sha256()
@@ -433,11 +440,8 @@ class _Pieces:
                 yield piece
 
 
-def _platforms(source: Registry, root: Manifest) -> set[str]:
-    if root.media_type in INDEXES:
-        named = [one.get("platform", {}) for one in root.parsed.get("manifests", [])]
-        return {_platform(one) for one in named}
-    return {_platform(json.loads(source.read_blob(root.parsed["config"]["digest"])))}
+def _platform(platform: dict[str, str]) -> str:
+    return f"{platform.get('os', 'unknown')}/{platform.get('architecture', 'unknown')}"
 
 
 def _next_of(stream: object) -> bytes:
@@ -447,10 +451,6 @@ def _next_of(stream: object) -> bytes:
     except BREAKS as fault:
         raise BusyError(str(fault) or type(fault).__name__) from fault
     return piece
-
-
-def _platform(platform: dict[str, str]) -> str:
-    return f"{platform.get('os', 'unknown')}/{platform.get('architecture', 'unknown')}"
 
 
 if __name__ == "__main__":

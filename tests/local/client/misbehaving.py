@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from cdk_sagemaker_llm.local.runtime import eventstream
+from cdk_sagemaker_llm.local.aws import protocols
 
 _HEAD = "HTTP/1.1 {status} Any\r\n{fields}\r\n"
 _LONG = 10.0
@@ -48,7 +48,7 @@ class Peer:
         """
         Begin a stream.
         """
-        self.head(Content_Type=eventstream.CONTENT_TYPE, Transfer_Encoding="chunked")
+        self.head(Content_Type=protocols.EVENT_STREAM, Transfer_Encoding="chunked")
 
     def chunk(self, data: bytes) -> None:
         """
@@ -60,7 +60,7 @@ class Peer:
         """
         Send a part of a stream.
         """
-        self.chunk(eventstream.payload_part(payload))
+        self.chunk(protocols.payload_part(payload))
 
     def end(self) -> None:
         """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cdk_sagemaker_llm import Connection, client
-from cdk_sagemaker_llm.local.runtime.story import continue_prompt
+from cdk_sagemaker_llm.local.engines.story import continue_prompt
 from tests.local.conftest import ROOT
 from tests.local.hosting_requests import LMI_28, serve
 

@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.client import (
     ThrottledError,
     confidence,
 )
-from cdk_sagemaker_llm.local.runtime.story import continue_prompt
+from cdk_sagemaker_llm.local.engines.story import continue_prompt
 from tests.local.client.conftest import Connect, ConnectAsync
 from tests.local.hosting_requests import (
     LMI_26,

@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.client import (
     UnavailableError,
     UnreadableAnswerError,
 )
-from cdk_sagemaker_llm.local.runtime import eventstream
+from cdk_sagemaker_llm.local.aws import protocols
 from cdk_sagemaker_llm.local.runtime.invocations import NO_CAPACITY
 from tests.local.client.conftest import Connect
 from tests.local.client.misbehaving import Behaviour, Misbehaving, Peer
@@ -104,7 +104,7 @@ def within(seconds: float) -> Iterator[None]:
     assert time.monotonic() - began < seconds
 
 
-FRAME = eventstream.payload_part(CAT)
+FRAME = protocols.payload_part(CAT)
 BEGIN: tuple[Callable[[Peer], None], ...] = (Peer.begin, lambda peer: peer.part(THE))
 
 
@@ -160,7 +160,7 @@ class TestCut:
         """
         SageMaker ends the stream with an exception of its own.
         """
-        told = cut_after(*BEGIN, lambda peer: peer.chunk(eventstream.broken_off()))
+        told = cut_after(*BEGIN, lambda peer: peer.chunk(protocols.broken_off()))
         with Misbehaving(told) as server:
             came, error = walk(connect(server.url).stream("Who?"))
 

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.client import (
     RefusedError,
     Schema,
 )
-from cdk_sagemaker_llm.local.runtime.story import continue_prompt
+from cdk_sagemaker_llm.local.engines.story import continue_prompt
 from tests.deployments import ROOT, Deployer, synthesised
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cdk_sagemaker_llm.local.runtime.story import continue_prompt
+from cdk_sagemaker_llm.local.engines.story import continue_prompt
 from tests.local.client.commands import COMMAND, Terminal, clean, foreground, run
 from tests.local.client.misbehaving import Misbehaving, Peer
 from tests.local.client.test_misbehaving import CAT, END, THE, WHOLE, stream

@@ -22,7 +22,7 @@ from pathlib import Path
 # A script by hand, and a module of the tests.
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from cdk_sagemaker_llm.local.runtime import eventstream
+from cdk_sagemaker_llm.local.aws import protocols
 from tests.local.loading.engine import COPIES, PUBLISHED, Copy, Sequence
 
 _LENGTH = re.compile(rb"(?i)content-length: (\d+)")
@@ -30,7 +30,7 @@ _STREAM = b"/invocations-response-stream"
 _HEAD = b"HTTP/1.1 200 OK\r\n"
 _STREAMED = (
     _HEAD
-    + f"Content-Type: {eventstream.CONTENT_TYPE}\r\n".encode()
+    + f"Content-Type: {protocols.EVENT_STREAM}\r\n".encode()
     + b"X-Amzn-SageMaker-Content-Type: text/event-stream\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n"
 )
@@ -41,7 +41,7 @@ def _token(number: int) -> dict[str, object]:
 
 
 def _chunk(event: dict[str, object]) -> bytes:
-    part = eventstream.payload_part(f"data:{json.dumps(event)}\n\n".encode())
+    part = protocols.payload_part(f"data:{json.dumps(event)}\n\n".encode())
     return b"%x\r\n%s\r\n" % (len(part), part)
 
 

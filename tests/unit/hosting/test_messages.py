@@ -15,12 +15,12 @@ from aws_cdk import aws_kms as kms
 from constructs import RootConstruct
 
 from cdk_sagemaker_llm import (
-    Capacity,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    InstanceCapacity,
     LlmEndpoint,
     LmiVllm,
     ManagedInstanceScaling,
@@ -265,7 +265,7 @@ ERRORS: dict[str, tuple[Definition, str]] = {
         ),
     ),
     "provisioning": (
-        llm(capacity=Capacity(provision_timeout=Duration.seconds(299))),
+        llm(capacity=InstanceCapacity(provision_timeout=Duration.seconds(299))),
         (
             "Test/It: LLM111 capacity.provision_timeout must be 300 to 3600 seconds, "
             "got 299"

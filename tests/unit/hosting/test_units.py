@@ -8,7 +8,7 @@ import pytest
 from aws_cdk import CfnParameter, Duration, Size, Stack
 from aws_cdk.assertions import Match, Template
 
-from cdk_sagemaker_llm import Capacity, HuggingFaceModel, LlmEndpoint
+from cdk_sagemaker_llm import HuggingFaceModel, InstanceCapacity, LlmEndpoint
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.hosting.common.limits import size_findings, time_findings
 from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
@@ -114,7 +114,7 @@ def test_fails_for_times_of_an_endpoint_that_cannot_be_counted(
             instance_type="ml.g5.xlarge",
             container_startup_health_check_timeout=later,
             model_data_download_timeout=between,
-            capacity=Capacity(provision_timeout=later),
+            capacity=InstanceCapacity(provision_timeout=later),
         )
 
     assert str(told.value).count("LLM129") == len(("start", "download", "provision"))

@@ -11,11 +11,11 @@ import pytest
 
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease, find_engine_release
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.runtime.engines.bodies import RefusedError
-from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
-from cdk_sagemaker_llm.local.runtime.engines.starting import start
-from cdk_sagemaker_llm.local.runtime.exchanges import Asked
-from cdk_sagemaker_llm.local.runtime.model_server import answer_of_engine
+from cdk_sagemaker_llm.local.engines.bodies import RefusedError
+from cdk_sagemaker_llm.local.engines.containers import ContainerRequest
+from cdk_sagemaker_llm.local.engines.engine import StartedEngine
+from cdk_sagemaker_llm.local.engines.model_server import answer_of_engine
+from cdk_sagemaker_llm.local.engines.starting import start
 
 QUESTION: dict[str, Any] = {
     "messages": [{"role": "user", "content": "Who are you?"}],
@@ -52,7 +52,7 @@ def whole(engine: StartedEngine, body: Untyped, **more: Untyped) -> bytes:
     """
     Ask an engine, and return the bytes that it answers.
     """
-    asked = Asked(body=json.dumps(body).encode(), **more)
+    asked = ContainerRequest(body=json.dumps(body).encode(), **more)
     return b"".join(answer_of_engine(engine, asked).pieces)
 
 

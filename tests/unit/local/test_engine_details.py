@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.runtime.engines.bodies import chat_faults
-from cdk_sagemaker_llm.local.runtime.engines.engine_chats import stops_of
-from cdk_sagemaker_llm.local.runtime.engines.pooling import pooling
-from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
-from cdk_sagemaker_llm.local.runtime.engines.starting import engine_release
+from cdk_sagemaker_llm.local.engines.bodies import chat_faults
+from cdk_sagemaker_llm.local.engines.engine import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.engines.engine_chats import stops_of
+from cdk_sagemaker_llm.local.engines.pooling import pooling
+from cdk_sagemaker_llm.local.engines.starting import engine_release
 from tests.unit.local.engine_requests import (
     QUESTION,
     events,

@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from cdk_sagemaker_llm.local.runtime.engines.bodies import RefusedError
-from cdk_sagemaker_llm.local.runtime.engines.lora_adapters import load
-from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.engines.bodies import RefusedError
+from cdk_sagemaker_llm.local.engines.engine import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.engines.vllm_refusals import load_adapter
 from tests.unit.local.engine_requests import nested, refused, said, started
 
 MODEL = {"SM_VLLM_MODEL": "Qwen/Qwen3-0.6B"}
@@ -233,7 +233,9 @@ def unloaded(engine: StartedEngine, config: object = None) -> tuple[int, str]:
     Load an adapter that is refused.
     """
     with pytest.raises(RefusedError) as caught:
-        load(engine, "one", None if config is None else json.dumps(config).encode())
+        load_adapter(
+            engine, "one", None if config is None else json.dumps(config).encode()
+        )
     return caught.value.status, caught.value.body
 
 
@@ -241,7 +243,7 @@ def test_adapters_need_two_switches() -> None:
     """
     Without both, nothing is at their path.
     """
-    load(lora(), "one", b'{"r": 16}')
+    load_adapter(lora(), "one", b'{"r": 16}')
     missing = (404, '{"detail":"Not Found"}')
     off = lora(VLLM_ALLOW_RUNTIME_LORA_UPDATING="0")
     assert unloaded(off, {}) == missing
@@ -257,8 +259,10 @@ def test_adapters_that_vllm_does_not_take() -> None:
         kind="InternalServerError",
         code=500,
     )
-    load(lora(SM_VLLM_MAX_LORA_RANK="32"), "one", b'{"r": 32}')
-    load(lora(), "one", b'{"r": "many", "modules_to_save": null, "bias": "none"}')
+    load_adapter(lora(SM_VLLM_MAX_LORA_RANK="32"), "one", b'{"r": 32}')
+    load_adapter(
+        lora(), "one", b'{"r": "many", "modules_to_save": null, "bias": "none"}'
+    )
     assert unloaded(lora(), {"modules_to_save": ["lm_head"], "bias": "all"}) == nested(
         "vLLM only supports modules_to_save being None. Adapter bias is not supported.",
         kind="InternalServerError",

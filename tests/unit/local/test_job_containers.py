@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.aws.regions import MotoSurroundings
-from cdk_sagemaker_llm.local.builds import compiled_engines, jobs
-from cdk_sagemaker_llm.local.builds.compiled_graphs import (
+from cdk_sagemaker_llm.local.engines import compiled_engines
+from cdk_sagemaker_llm.local.engines.compiled_graphs import (
     _is_compiled,
     cores_of,
     shape_of,
 )
-from cdk_sagemaker_llm.local.builds.job_containers import Container, Files, lmi_tag
+from cdk_sagemaker_llm.local.engines.job_containers import Container, Files, lmi_tag
+from cdk_sagemaker_llm.local.hosting import jobs
+from cdk_sagemaker_llm.local.regions import MotoSurroundings
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import NEURONX, TENSORRT_LLM
 
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.runtime.engines.bodies import RefusedError
-from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
-from cdk_sagemaker_llm.local.runtime.exchanges import Asked
-from cdk_sagemaker_llm.local.runtime.model_server import answer_of_engine
+from cdk_sagemaker_llm.local.engines.bodies import RefusedError
+from cdk_sagemaker_llm.local.engines.containers import ContainerRequest
+from cdk_sagemaker_llm.local.engines.engine import StartedEngine
+from cdk_sagemaker_llm.local.engines.model_server import answer_of_engine
 from tests.unit.local.engine_requests import QUESTION, refused, started
 
 ENGINES = {
@@ -54,7 +54,7 @@ def test_what_is_no_request(engine: StartedEngine, body: bytes) -> None:
     It is the client's fault.
     """
     with pytest.raises(RefusedError) as caught:
-        answer_of_engine(engine, Asked(body=body))
+        answer_of_engine(engine, ContainerRequest(body=body))
     assert caught.value.status in {400, 422}
 
 
@@ -74,7 +74,7 @@ def test_a_type_says_that_it_is_json(
     """
     Whatever its case, and what is behind it.
     """
-    assert Asked(body=b"", content_type=content_type).is_json is is_json
+    assert ContainerRequest(body=b"", content_type=content_type).is_json is is_json
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.runtime.engines.started import StartedEngine
+from cdk_sagemaker_llm.local.engines.engine import StartedEngine
 from tests.unit.local.engine_requests import (
     QUESTION,
     events,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.runtime.engines.bodies import log_probs, relevance, vector
-from cdk_sagemaker_llm.local.runtime.story import Token, sample
+from cdk_sagemaker_llm.local.engines.bodies import log_probs, relevance, vector
+from cdk_sagemaker_llm.local.engines.story import Token, sample
 
 
 def test_a_vector_has_length_one() -> None:

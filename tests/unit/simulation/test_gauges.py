@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.simulation.metrics import MetricStore
 from cdk_sagemaker_llm.simulation.publishing import (
     COMPONENTS,
     ENDPOINTS,
-    OF_HOSTS,
+    HOST_METRICS,
     Gauges,
     busy_share,
 )
@@ -91,7 +91,9 @@ def test_a_host_says_what_its_components_do_and_reserve(
     """
     store = noted(follower(NEEDS, 0.9))
 
-    assert {name: read(store, ENDPOINTS, name, dimensions) for name in OF_HOSTS} == {
+    assert {
+        name: read(store, ENDPOINTS, name, dimensions) for name in HOST_METRICS
+    } == {
         "CPUReservation": 25.0,
         "GPUMemoryUtilization": 180.0,
         "GPUMemoryUtilizationNormalized": 45.0,
@@ -119,7 +121,7 @@ def test_a_model_of_the_variant_has_all_devices() -> None:
     store = noted(follower(None, 0.9))
     own = {"EndpointName": "endpoint", "VariantName": "chat"}
 
-    found = {name: read(store, ENDPOINTS, name, own) for name in OF_HOSTS}
+    found = {name: read(store, ENDPOINTS, name, own) for name in HOST_METRICS}
     assert {name: value for name, value in found.items() if value is not None} == {
         "GPUUtilization": 200.0,
         "GPUMemoryUtilization": 360.0,

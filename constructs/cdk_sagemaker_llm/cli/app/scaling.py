@@ -11,12 +11,15 @@ from cdk_sagemaker_llm.cli.app.hosting import App, Resource, Target
 from cdk_sagemaker_llm.simulation import from_api
 from cdk_sagemaker_llm.simulation.api_values import map_of, maps_of, value_text
 from cdk_sagemaker_llm.simulation.from_api import UnplayableError
-from cdk_sagemaker_llm.simulation.metrics import SAGEMAKER, Metric
+from cdk_sagemaker_llm.simulation.metrics import (
+    SAGEMAKER,
+    Metric,
+)
 from cdk_sagemaker_llm.simulation.publishing import (
+    COMPONENT_METRICS,
     COMPONENTS,
     ENDPOINTS,
-    OF_COMPONENTS,
-    OF_HOSTS,
+    HOST_METRICS,
 )
 from cdk_sagemaker_llm.simulation.scaling import (
     Bounds,
@@ -68,10 +71,10 @@ RECORDED: Mapping[tuple[str, frozenset[str]], frozenset[str]] = {
     (SAGEMAKER, frozenset({"EndpointName"})): _OF_QUEUE,
     (SAGEMAKER, _VARIANT): _OF_EACH | _OF_VARIANT,
     (SAGEMAKER, _COMPONENT): _OF_EACH | _OF_COMPONENT,
-    (ENDPOINTS, _VARIANT): OF_HOSTS,
-    (ENDPOINTS, _VARIANT | _TYPE): OF_HOSTS,
-    (COMPONENTS, _COMPONENT): OF_COMPONENTS,
-    (COMPONENTS, _COMPONENT | _TYPE): OF_COMPONENTS,
+    (ENDPOINTS, _VARIANT): HOST_METRICS,
+    (ENDPOINTS, _VARIANT | _TYPE): HOST_METRICS,
+    (COMPONENTS, _COMPONENT): COMPONENT_METRICS,
+    (COMPONENTS, _COMPONENT | _TYPE): COMPONENT_METRICS,
 }
 
 

@@ -19,10 +19,10 @@ from typing import Annotated, NoReturn, Self
 import typer
 
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, Fault
-from cdk_sagemaker_llm.local.aws import guard
-from cdk_sagemaker_llm.local.aws.embedded import DEFAULT_ACCOUNT
 from cdk_sagemaker_llm.local.aws.faults import KINDS
 from cdk_sagemaker_llm.local.aws.forwards import parse_forwards
+from cdk_sagemaker_llm.local.builds import guard
+from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
 
 _DEFAULT_PORT = 4566
 _STANDARD_ERROR = 2

@@ -35,7 +35,7 @@ def _listed(record: dict[str, Record]) -> Embeddings | None:
         return None
     if not all(isinstance(one, dict) and "embedding" in one for one in data):
         return None
-    _refuse_unpooled(one["embedding"] for one in data)
+    _check_pooled(one["embedding"] for one in data)
     ordered = sorted(data, key=lambda one: as_count(one.get("index")) or 0)
     vectors = [_vector(one["embedding"]) for one in ordered]
     usage = record.get("usage")
@@ -48,11 +48,11 @@ def _bare(record: Record) -> Embeddings | None:
         return None
     # One vector alone, for a text that was sent alone.
     vectors = [record] if _are_numbers(record) else record
-    _refuse_unpooled(vectors)
+    _check_pooled(vectors)
     return _made([_vector(vector) for vector in vectors], {})
 
 
-def _refuse_unpooled(vectors: Iterable[Record]) -> None:
+def _check_pooled(vectors: Iterable[Record]) -> None:
     # As llama.cpp gives them of a model that was not made for vectors.
     if any(
         isinstance(vector, list) and vector and all(map(_are_numbers, vector))

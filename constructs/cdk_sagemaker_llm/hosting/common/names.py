@@ -133,12 +133,12 @@ def name_in(scope: Construct, id: str, kind: str, arn: str) -> str:
     Raises:
         ValueError: If it is an ARN of something else.
     """
-    report(scope, id, arn_findings(kind, arn))
+    report(scope, id, _arn_findings(kind, arn))
     name = Arn.split(arn, ArnFormat.SLASH_RESOURCE_NAME).resource_name
     return name or ""
 
 
-def arn_findings(kind: str, arn: str) -> list[Finding]:
+def _arn_findings(kind: str, arn: str) -> list[Finding]:
     """
     Check that an ARN is of a kind; what is decided at deployment is not judged.
     """

@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.hosting.models.definitions import (
     define_model,
 )
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
-from cdk_sagemaker_llm.hosting.variants.capacity import Capacity
+from cdk_sagemaker_llm.hosting.variants.capacity import InstanceCapacity
 from cdk_sagemaker_llm.hosting.variants.variant_definition import known_hardware
 from cdk_sagemaker_llm.serving.parameters import API
 
@@ -40,7 +40,7 @@ WRONG_TYPES = Rule(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Filling:
+class ModelsByType:
     """
     A model that fills instances of one type or several.
 
@@ -58,8 +58,8 @@ class Filling:
 
 
 def look_up_types(
-    instance_type: str | InstanceType | None, capacity: Capacity | None
-) -> tuple[str | InstanceType | None, Capacity | None]:
+    instance_type: str | InstanceType | None, capacity: InstanceCapacity | None
+) -> tuple[str | InstanceType | None, InstanceCapacity | None]:
     """
     Look the instance types up once, for all that follows.
     """
@@ -75,11 +75,11 @@ def look_up_types(
     return instance_type, replace(capacity, pools=pools)
 
 
-def define_filling(
+def define_models_by_type(
     types: Sequence[str | InstanceType | None],
     request: ModelRequest,
     assumptions: Assumptions | None,
-) -> Filling:
+) -> ModelsByType:
     """
     Define a model for all the devices of instances of each type.
 
@@ -98,7 +98,7 @@ def define_filling(
         plan = plan_of(model.demand, hardware, accelerators, assumptions=assumptions)
         fit += fit_findings(plan, model.demand, model.findings)
         models.append(replace(model, plan=plan))
-    return Filling(
+    return ModelsByType(
         models=tuple(models),
         findings=distinct_findings(models),
         fit=tuple(dict.fromkeys(fit)),
@@ -154,7 +154,7 @@ def _in_id(instance_type: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sized:
+class SizedModel:
     """
     A model of a component as it is on one type of instance.
 
@@ -171,12 +171,12 @@ class Sized:
     fit: tuple[Finding, ...]
 
 
-def define_sized(
+def define_sized_models(
     types: Mapping[str, InstanceType | None],
     request: ModelRequest,
     resources: ResourcesByType | None,
     assumptions: Assumptions | None,
-) -> list[Sized]:
+) -> list[SizedModel]:
     """
     Define a model for what each copy of it reserves on each type.
 
@@ -198,7 +198,7 @@ def define_sized(
         )
         model = define_model(request, sizing.accelerators)
         fit = sizing.findings(model.demand, model.findings)
-        sized = Sized(
+        sized = SizedModel(
             definition=replace(model, plan=sizing.plan(model.demand)),
             resources=sizing.resources(model.demand),
             fit=tuple(fit),

@@ -219,7 +219,7 @@ class MirroredImage(RunsBuild, Construct):
         network: Network | None = None,
     ) -> None:
         beside = {"encryption_key": encryption_key, "removal_policy": removal_policy}
-        findings = mirroring_findings(
+        findings = _mirroring_findings(
             scope,
             image=image,
             digest=digest,
@@ -362,7 +362,7 @@ class MirroredImage(RunsBuild, Construct):
         return replace(image, tag=self.digest, registry=copy)
 
 
-def mirroring_findings(
+def _mirroring_findings(
     scope: Construct,
     *,
     image: ImageRelease,

@@ -112,23 +112,6 @@ def metric_of(subject: Subject, name: str, options: MetricOptions) -> cloudwatch
     return _made(subject, name, options)
 
 
-def dimensions_of(subject: Subject, options: MetricOptions) -> Mapping[str, str]:
-    """
-    Return all dimensions of a metric.
-
-    Args:
-        subject: What it is of.
-
-        options: How it is to be read.
-    """
-    of_type = options.get("instance_type")
-    return {
-        **subject.dimensions,
-        **({} if of_type is None else {"InstanceType": of_type}),
-        **options.get("dimensions_map", {}),
-    }
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subject:
     """
@@ -233,18 +216,8 @@ class VariantMetricOptions(MetricOptions, total=False):
     variant_name: str
 
 
-def kind_findings(options: Mapping[str, object]) -> list[Finding]:
-    """
-    Check that options are of their kinds; a type checker says the same.
-
-    Raises:
-        TypeError: If there is an option that no metric has.
-    """
-    return list(_option_findings(options))
-
-
 def _check(subject: Subject, name: str, options: MetricOptions) -> None:
-    found = kind_findings({**options}) or [
+    found = _kind_findings({**options}) or [
         *_statistic_findings(subject.published(name), options),
         *_published_findings(subject, subject.published(name)),
     ]
@@ -290,7 +263,7 @@ def _made(subject: Subject, name: str, options: MetricOptions) -> cloudwatch.Met
     return cloudwatch.Metric(
         namespace=row.namespace,
         metric_name=row.name,
-        dimensions_map={**dimensions_of(subject, options)},
+        dimensions_map={**_dimensions_of(subject, options)},
         statistic=options.get("statistic", row.default_statistic),
         period=options.get("period") or Duration.minutes(1),
         label=options.get("label"),
@@ -299,12 +272,14 @@ def _made(subject: Subject, name: str, options: MetricOptions) -> cloudwatch.Met
     ).attach_to(subject.construct)
 
 
-def _option_findings(options: Mapping[str, object]) -> Iterator[Finding]:
-    for name, value in options.items():
-        if name not in _KINDS:
-            raise TypeError(f"a metric has no option {name!r}")
-        for fault in kind_of(_KINDS[name]).faults(name, value):
-            yield WRONG_KIND.finding(fault.message, fault.remedy)
+def _kind_findings(options: Mapping[str, object]) -> list[Finding]:
+    """
+    Check that options are of their kinds; a type checker says the same.
+
+    Raises:
+        TypeError: If there is an option that no metric has.
+    """
+    return list(_option_findings(options))
 
 
 def _statistic_findings(
@@ -340,3 +315,28 @@ def _published_findings(subject: Subject, metric: PublishedMetric) -> list[Findi
             "and a model fills these"
         )
     ]
+
+
+def _dimensions_of(subject: Subject, options: MetricOptions) -> Mapping[str, str]:
+    """
+    Return all dimensions of a metric.
+
+    Args:
+        subject: What it is of.
+
+        options: How it is to be read.
+    """
+    of_type = options.get("instance_type")
+    return {
+        **subject.dimensions,
+        **({} if of_type is None else {"InstanceType": of_type}),
+        **options.get("dimensions_map", {}),
+    }
+
+
+def _option_findings(options: Mapping[str, object]) -> Iterator[Finding]:
+    for name, value in options.items():
+        if name not in _KINDS:
+            raise TypeError(f"a metric has no option {name!r}")
+        for fault in kind_of(_KINDS[name]).faults(name, value):
+            yield WRONG_KIND.finding(fault.message, fault.remedy)

@@ -34,7 +34,7 @@ from cdk_sagemaker_llm.hosting.components.inference_component import (
 )
 from cdk_sagemaker_llm.hosting.components.per_type import (
     by_type_findings,
-    define_sized,
+    define_sized_models,
     distinct_findings,
     make_models,
 )
@@ -64,7 +64,7 @@ from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.scaling.counts import host_zero_findings
 from cdk_sagemaker_llm.hosting.updates.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.variants.capacity import (
-    Capacity,
+    InstanceCapacity,
     PrefixAwareRouting,
     RoutingStrategy,
 )
@@ -168,8 +168,8 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             watched.
 
         capacity:
-            Where instances come from, such as ``Capacity(pools=[...])``, and how long
-            to wait for them.
+            Where instances come from, and how long to wait for them, such as
+            ``InstanceCapacity(pools=[...])``.
             If omitted, they are of ``instance_type`` and start on demand.
 
         routing_strategy:
@@ -211,7 +211,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         observability: Observability | None = None,
         min_instance_count: int | None = None,
         rollout: Rollout | None = None,
-        capacity: Capacity | None = None,
+        capacity: InstanceCapacity | None = None,
         routing_strategy: RoutingStrategy
         | PrefixAwareRouting = RoutingStrategy.LEAST_OUTSTANDING_REQUESTS,
         scale_in_policy: ScaleInPolicy | None = None,
@@ -505,7 +505,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             region=region_of(self),
             start_up=start_up,
         )
-        sizes = define_sized(types, request, resources, assumptions)
+        sizes = define_sized_models(types, request, resources, assumptions)
         models = [one.definition for one in sizes]
         placements = self.endpoint.placements
         needs, faults = with_same_copies(

@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.hosting.common.names import own_name_findings
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
 from cdk_sagemaker_llm.hosting.components.per_type import (
-    define_filling,
+    define_models_by_type,
     look_up_types,
     make_models,
 )
@@ -41,7 +41,7 @@ from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
 from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.updates.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.variants.capacity import (
-    Capacity,
+    InstanceCapacity,
     PrefixAwareRouting,
     RoutingStrategy,
 )
@@ -136,8 +136,8 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
             watched.
 
         capacity:
-            Where instances come from, such as ``Capacity(pools=[...])``, and how long
-            to wait for them.
+            Where instances come from, and how long to wait for them, such as
+            ``InstanceCapacity(pools=[...])``.
             If omitted, they are of ``instance_type`` and start on demand.
 
         routing_strategy:
@@ -188,7 +188,7 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
         kms_key: kms.IKey | None = None,
         observability: Observability | None = None,
         rollout: Rollout | None = None,
-        capacity: Capacity | None = None,
+        capacity: InstanceCapacity | None = None,
         routing_strategy: RoutingStrategy
         | PrefixAwareRouting = RoutingStrategy.LEAST_OUTSTANDING_REQUESTS,
         async_inference: AsyncInference | None = None,
@@ -215,7 +215,7 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
             region=region_of(scope),
             start_up=container_startup_health_check_timeout,
         )
-        filling = define_filling(variant.instance_types, request, assumptions)
+        filling = define_models_by_type(variant.instance_types, request, assumptions)
         first, *further = filling.models
         variant = replace(
             variant,

@@ -108,16 +108,16 @@ class ScheduledTarget(ScalableTargetBase):
             ValueError: If the schedule cannot be read, or sets no bounds that the
                 target may have; all reasons at once.
         """
-        expression, zone = expression_of(schedule), zone_of(time_zone)
+        expression, zone = _expression_of(schedule), _zone_of(time_zone)
         found = [
-            *schedule_findings(expression, zone),
-            *span_findings(start, end),
+            *_schedule_findings(expression, zone),
+            *_span_findings(start, end),
             *self._action_findings(id, min_capacity, max_capacity),
         ]
         report(self, id, found)
         self._schedule(
             Action(id, min_capacity, max_capacity),
-            action_of(
+            _action_of(
                 id,
                 expression=expression,
                 zone=zone,
@@ -176,8 +176,8 @@ class ScheduledTarget(ScalableTargetBase):
             ValueError: If hours, days or bounds are wrong; all reasons at once.
         """
         most = contents_of(self).most if max_capacity is None else max_capacity
-        zone = zone_of(time_zone)
-        hours, found = hours_of(opens, closes, days)
+        zone = _zone_of(time_zone)
+        hours, found = _hours_of(opens, closes, days)
         found += zone_findings(zone)
         openness = Action(f"{id}Opens", min_capacity, most)
         closure = Action(f"{id}Closes", closed_capacity, closed_capacity)
@@ -190,7 +190,7 @@ class ScheduledTarget(ScalableTargetBase):
         ):
             self._schedule(
                 action,
-                action_of(
+                _action_of(
                     action.name,
                     expression=expression,
                     zone=zone,
@@ -207,7 +207,7 @@ class ScheduledTarget(ScalableTargetBase):
         return [
             *action_name_findings(name),
             *contents_of(self).action_findings(name),
-            *action_bounds_findings(least, most, may_be_zero=self._may_be_zero),
+            *_bounds_findings(least, most, may_be_zero=self._may_be_zero),
         ]
 
     def _schedule(
@@ -222,29 +222,6 @@ class ScheduledTarget(ScalableTargetBase):
         self._actions.append(written)
         actions: list[IResolvable | _Action] = [*self._actions]
         self.cfn_scalable_target.scheduled_actions = actions
-
-
-def expression_of(schedule: str | appscaling.Schedule) -> str:
-    """
-    Return a schedule as the service writes it.
-    """
-    return schedule if isinstance(schedule, str) else schedule.expression_string
-
-
-def zone_of(time_zone: str | TimeZone | None) -> str | None:
-    """
-    Return a time zone's name.
-    """
-    if time_zone is None or isinstance(time_zone, str):
-        return time_zone
-    return time_zone.timezone_name
-
-
-def schedule_findings(expression: str, zone: str | None) -> list[Finding]:
-    """
-    Check that the service can read a schedule and knows its time zone.
-    """
-    return zone_findings(zone) or _expression_findings(expression)
 
 
 def zone_findings(zone: str | None) -> list[Finding]:
@@ -271,11 +248,34 @@ def zone_findings(zone: str | None) -> list[Finding]:
     ]
 
 
-def span_findings(start: datetime | None, end: datetime | None) -> list[Finding]:
+def _expression_of(schedule: str | appscaling.Schedule) -> str:
+    """
+    Return a schedule as the service writes it.
+    """
+    return schedule if isinstance(schedule, str) else schedule.expression_string
+
+
+def _zone_of(time_zone: str | TimeZone | None) -> str | None:
+    """
+    Return a time zone's name.
+    """
+    if time_zone is None or isinstance(time_zone, str):
+        return time_zone
+    return time_zone.timezone_name
+
+
+def _schedule_findings(expression: str, zone: str | None) -> list[Finding]:
+    """
+    Check that the service can read a schedule and knows its time zone.
+    """
+    return zone_findings(zone) or _expression_findings(expression)
+
+
+def _span_findings(start: datetime | None, end: datetime | None) -> list[Finding]:
     """
     Check that a schedule begins before it ends.
     """
-    if start is None or end is None or in_utc(start) < in_utc(end):
+    if start is None or end is None or _in_utc(start) < _in_utc(end):
         return []
     return [
         WRONG_SCHEDULE.finding(
@@ -284,30 +284,7 @@ def span_findings(start: datetime | None, end: datetime | None) -> list[Finding]
     ]
 
 
-def action_bounds_findings(
-    least: int | None, most: int | None, *, may_be_zero: bool
-) -> list[Finding]:
-    """
-    Check the bounds of one action by themselves.
-    """
-    if least is None and most is None:
-        return [
-            IMPOSSIBLE_COUNT.finding(
-                "a scheduled action must set min_capacity, max_capacity or both, got "
-                "neither"
-            )
-        ]
-    bounds = {"min_capacity": least, "max_capacity": most}
-    found = []
-    for parameter, value in bounds.items():
-        if value is not None:
-            found += least_capacity_findings(parameter, value, may_be_zero=may_be_zero)
-    if found or least is None or most is None:
-        return found
-    return bounds_findings("min_capacity", least, "max_capacity", most)
-
-
-def action_of(
+def _action_of(
     name: str,
     *,
     expression: str,
@@ -327,23 +304,12 @@ def action_of(
         scalable_target_action=_Target.ScalableTargetActionProperty(
             min_capacity=least, max_capacity=most
         ),
-        start_time=None if start is None else in_utc(start),
-        end_time=None if end is None else in_utc(end),
+        start_time=None if start is None else _in_utc(start),
+        end_time=None if end is None else _in_utc(end),
     )
 
 
-def in_utc(moment: datetime) -> datetime:
-    """
-    Return a moment in UTC, which one without a time zone is taken for.
-
-    The machine's own zone would make another template elsewhere.
-    """
-    if moment.tzinfo is None:
-        return moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC)
-
-
-def hours_of(opens: str, closes: str, days: str) -> tuple[Hours, list[Finding]]:
+def _hours_of(opens: str, closes: str, days: str) -> tuple[_Hours, list[Finding]]:
     """
     Read office hours, and say where they cannot be read.
 
@@ -389,20 +355,30 @@ def hours_of(opens: str, closes: str, days: str) -> tuple[Hours, list[Finding]]:
         ]
     overnight = until < from_
     closing = frozenset((day + overnight) % len(_WEEK) for day in numbers)
-    return Hours(_cron(from_, numbers), _cron(until, closing)), []
+    return _Hours(_cron(from_, numbers), _cron(until, closing)), []
 
 
-@dataclass(frozen=True, slots=True)
-class Hours:
+def _bounds_findings(
+    least: int | None, most: int | None, *, may_be_zero: bool
+) -> list[Finding]:
     """
-    When it opens and closes, as cron expressions.
+    Check the bounds of one action by themselves.
     """
-
-    opening: str
-    closing: str
-
-
-_NONE = Hours("", "")
+    if least is None and most is None:
+        return [
+            IMPOSSIBLE_COUNT.finding(
+                "a scheduled action must set min_capacity, max_capacity or both, got "
+                "neither"
+            )
+        ]
+    bounds = {"min_capacity": least, "max_capacity": most}
+    found = []
+    for parameter, value in bounds.items():
+        if value is not None:
+            found += least_capacity_findings(parameter, value, may_be_zero=may_be_zero)
+    if found or least is None or most is None:
+        return found
+    return bounds_findings("min_capacity", least, "max_capacity", most)
 
 
 def _expression_findings(expression: str) -> list[Finding]:
@@ -417,6 +393,30 @@ def _expression_findings(expression: str) -> list[Finding]:
     except ValueError as fault:
         return [WRONG_SCHEDULE.finding(str(fault))]
     return []
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """
+    Return a moment in UTC, which one without a time zone is taken for.
+
+    The machine's own zone would make another template elsewhere.
+    """
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hours:
+    """
+    When it opens and closes, as cron expressions.
+    """
+
+    opening: str
+    closing: str
+
+
+_NONE = _Hours("", "")
 
 
 def _numbers(days: str) -> frozenset[int]:

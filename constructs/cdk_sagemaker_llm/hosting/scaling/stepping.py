@@ -135,7 +135,7 @@ class StepScaling(Construct):
         treat_missing_data: cloudwatch.TreatMissingData | None = None,
     ) -> None:
         measure = measure_of(metric)
-        staircase, found = staircase_of(steps)
+        staircase, found = _staircase_of(steps)
         found += [
             *measure.alarm_findings(scope),
             *time_findings("cooldown", cooldown),
@@ -175,113 +175,7 @@ class StepScaling(Construct):
             alarm_actions=[self.cfn_scaling_policy.ref],
         )
         """The alarm that sets it off."""
-        annotate(self, step_count_findings(steps))
-
-
-def alarm_metric(measure: Measure, account: str | None) -> dict[str, Any]:
-    """
-    Render what an alarm watches, as keywords of ``CfnAlarm``.
-
-    Args:
-        measure: The metric, or the formula.
-
-        account: The stack's account, for metrics that name another.
-    """
-    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
-
-    single = measure.single
-    if single is not None and single.account in (None, account):
-        return {
-            "namespace": single.namespace,
-            "metric_name": single.name,
-            "dimensions": _dimensions(cloudwatch.CfnAlarm, single) or None,
-            "extended_statistic" if single.is_extended else "statistic": (
-                single.statistic
-            ),
-            "period": single.period,
-            "unit": single.unit,
-        }
-    last = [*measure.parts][-1]
-    queries = [
-        _query(cloudwatch.CfnAlarm, name, part, account, is_last=name == last)
-        for name, part in measure.parts.items()
-    ]
-    return {"metrics": queries}
-
-
-def staircase_of(steps: Sequence[ScalingStep]) -> tuple[Staircase, list[Finding]]:
-    """
-    Put steps in order, and say where they make no staircase.
-    """
-    goes_up = all(step.lower is not None for step in steps)
-    found = _direction_findings(steps)
-    if found:
-        return Staircase(tuple(steps), goes_up), found
-    ordered = sorted(
-        steps, key=lambda step: _start(step, goes_up=goes_up), reverse=not goes_up
-    )
-    found = _neighbour_findings(ordered, goes_up=goes_up)
-    return Staircase(tuple(ordered), goes_up), found
-
-
-@dataclass(frozen=True, slots=True)
-class Staircase:
-    """
-    Steps in one direction, the one at the threshold first.
-
-    Args:
-        steps: The steps, in order.
-
-        goes_up: Whether they count from the threshold up, or from it down.
-    """
-
-    steps: tuple[ScalingStep, ...]
-    goes_up: bool
-
-    @property
-    def threshold(self) -> float:
-        """
-        The alarm's threshold.
-        """
-        return _start(self.steps[0], goes_up=self.goes_up)
-
-    @property
-    def comparison(self) -> str:
-        """
-        The alarm's comparison; the threshold itself is in the first step, as in the
-        policy.
-        """
-        kind = "Greater" if self.goes_up else "Less"
-        return f"{kind}ThanOrEqualToThreshold"
-
-    def adjustments(self) -> list[_Adjustment]:
-        """
-        Render the steps, relative to the threshold.
-        """
-        starts = [_start(step, goes_up=self.goes_up) for step in self.steps]
-        bounds = [0.0, *(_difference(one, starts[0]) for one in starts[1:]), None]
-        return [
-            _Adjustment(
-                scaling_adjustment=step.change,
-                metric_interval_lower_bound=near if self.goes_up else far,
-                metric_interval_upper_bound=far if self.goes_up else near,
-            )
-            for step, (near, far) in zip(self.steps, pairwise(bounds), strict=True)
-        ]
-
-
-def step_count_findings(steps: Sequence[ScalingStep]) -> list[Finding]:
-    """
-    Check the number of steps against the quota, which AWS raises on request.
-    """
-    if len(steps) <= _QUOTA:
-        return []
-    return [
-        MANY_STEPS.finding(
-            f"a policy of {len(steps)} steps is above the quota of {_QUOTA}",
-            "have the quota raised before deploying, or use fewer steps",
-        )
-    ]
+        annotate(self, _step_count_findings(steps))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -314,6 +208,21 @@ class ScalingStep:
         Hold each field to its kind.
         """
         hold_kinds(self)
+
+
+def _staircase_of(steps: Sequence[ScalingStep]) -> tuple[_Staircase, list[Finding]]:
+    """
+    Put steps in order, and say where they make no staircase.
+    """
+    goes_up = all(step.lower is not None for step in steps)
+    found = _direction_findings(steps)
+    if found:
+        return _Staircase(tuple(steps), goes_up), found
+    ordered = sorted(
+        steps, key=lambda step: _start(step, goes_up=goes_up), reverse=not goes_up
+    )
+    found = _neighbour_findings(ordered, goes_up=goes_up)
+    return _Staircase(tuple(ordered), goes_up), found
 
 
 def _change_findings(
@@ -396,7 +305,7 @@ def _alarm(
         datapoints_to_alarm=datapoints_to_alarm,
         treat_missing_data=treat_missing_data,
         alarm_actions=alarm_actions,
-        **alarm_metric(measure, account_of(scope)),
+        **_alarm_metric(measure, account_of(scope)),
     )
 
 
@@ -407,43 +316,64 @@ def _missing(chosen: cloudwatch.TreatMissingData | None) -> str:
     return first + second.capitalize()
 
 
-def _dimensions(
-    alarm: type[cloudwatch.CfnAlarm], stat: Stat
-) -> list[cloudwatch.CfnAlarm.DimensionProperty]:
+def _step_count_findings(steps: Sequence[ScalingStep]) -> list[Finding]:
+    """
+    Check the number of steps against the quota, which AWS raises on request.
+    """
+    if len(steps) <= _QUOTA:
+        return []
     return [
-        alarm.DimensionProperty(name=name, value=value)
-        for name, value in stat.dimensions.items()
+        MANY_STEPS.finding(
+            f"a policy of {len(steps)} steps is above the quota of {_QUOTA}",
+            "have the quota raised before deploying, or use fewer steps",
+        )
     ]
 
 
-def _query(
-    alarm: type[cloudwatch.CfnAlarm],
-    name: str,
-    part: Stat | str,
-    account: str | None,
-    *,
-    is_last: bool,
-) -> cloudwatch.CfnAlarm.MetricDataQueryProperty:
-    if isinstance(part, str):
-        return alarm.MetricDataQueryProperty(
-            id=name, expression=part, return_data=is_last
-        )
-    return alarm.MetricDataQueryProperty(
-        id=name,
-        account_id=None if part.account == account else part.account,
-        metric_stat=alarm.MetricStatProperty(
-            metric=alarm.MetricProperty(
-                namespace=part.namespace,
-                metric_name=part.name,
-                dimensions=_dimensions(alarm, part) or None,
-            ),
-            # A period that is not known was refused before.
-            period=part.period or 0,
-            stat=part.statistic,
-            unit=part.unit,
-        ),
-        return_data=is_last,
-    )
+@dataclass(frozen=True, slots=True)
+class _Staircase:
+    """
+    Steps in one direction, the one at the threshold first.
+
+    Args:
+        steps: The steps, in order.
+
+        goes_up: Whether they count from the threshold up, or from it down.
+    """
+
+    steps: tuple[ScalingStep, ...]
+    goes_up: bool
+
+    @property
+    def threshold(self) -> float:
+        """
+        The alarm's threshold.
+        """
+        return _start(self.steps[0], goes_up=self.goes_up)
+
+    @property
+    def comparison(self) -> str:
+        """
+        The alarm's comparison; the threshold itself is in the first step, as in the
+        policy.
+        """
+        kind = "Greater" if self.goes_up else "Less"
+        return f"{kind}ThanOrEqualToThreshold"
+
+    def adjustments(self) -> list[_Adjustment]:
+        """
+        Render the steps, relative to the threshold.
+        """
+        starts = [_start(step, goes_up=self.goes_up) for step in self.steps]
+        bounds = [0.0, *(_difference(one, starts[0]) for one in starts[1:]), None]
+        return [
+            _Adjustment(
+                scaling_adjustment=step.change,
+                metric_interval_lower_bound=near if self.goes_up else far,
+                metric_interval_upper_bound=far if self.goes_up else near,
+            )
+            for step, (near, far) in zip(self.steps, pairwise(bounds), strict=True)
+        ]
 
 
 def _direction_findings(steps: Sequence[ScalingStep]) -> list[Finding]:
@@ -502,6 +432,37 @@ def _neighbour_findings(
     return found
 
 
+def _alarm_metric(measure: Measure, account: str | None) -> dict[str, Any]:
+    """
+    Render what an alarm watches, as keywords of ``CfnAlarm``.
+
+    Args:
+        measure: The metric, or the formula.
+
+        account: The stack's account, for metrics that name another.
+    """
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
+
+    single = measure.single
+    if single is not None and single.account in (None, account):
+        return {
+            "namespace": single.namespace,
+            "metric_name": single.name,
+            "dimensions": _dimensions(cloudwatch.CfnAlarm, single) or None,
+            "extended_statistic" if single.is_extended else "statistic": (
+                single.statistic
+            ),
+            "period": single.period,
+            "unit": single.unit,
+        }
+    last = [*measure.parts][-1]
+    queries = [
+        _query(cloudwatch.CfnAlarm, name, part, account, is_last=name == last)
+        for name, part in measure.parts.items()
+    ]
+    return {"metrics": queries}
+
+
 def _difference(value: float, threshold: float) -> float:
     # As people subtract: 0.3 - 0.1 is 0.2.
     return float(Decimal(str(value)) - Decimal(str(threshold)))
@@ -519,6 +480,45 @@ def _end(step: ScalingStep, *, goes_up: bool) -> float | None:
 def _wrong(rule: str, *steps: ScalingStep) -> Finding:
     got = " and ".join(f"({_named(step)})" for step in steps)
     return WRONG_STEPS.finding(f"steps must {rule}, got {got}")
+
+
+def _dimensions(
+    alarm: type[cloudwatch.CfnAlarm], stat: Stat
+) -> list[cloudwatch.CfnAlarm.DimensionProperty]:
+    return [
+        alarm.DimensionProperty(name=name, value=value)
+        for name, value in stat.dimensions.items()
+    ]
+
+
+def _query(
+    alarm: type[cloudwatch.CfnAlarm],
+    name: str,
+    part: Stat | str,
+    account: str | None,
+    *,
+    is_last: bool,
+) -> cloudwatch.CfnAlarm.MetricDataQueryProperty:
+    if isinstance(part, str):
+        return alarm.MetricDataQueryProperty(
+            id=name, expression=part, return_data=is_last
+        )
+    return alarm.MetricDataQueryProperty(
+        id=name,
+        account_id=None if part.account == account else part.account,
+        metric_stat=alarm.MetricStatProperty(
+            metric=alarm.MetricProperty(
+                namespace=part.namespace,
+                metric_name=part.name,
+                dimensions=_dimensions(alarm, part) or None,
+            ),
+            # A period that is not known was refused before.
+            period=part.period or 0,
+            stat=part.statistic,
+            unit=part.unit,
+        ),
+        return_data=is_last,
+    )
 
 
 def _named(step: ScalingStep) -> str:

@@ -113,14 +113,33 @@ class TargetTrackingScaling(Construct):
                 disable_scale_in=disable_scale_in or None,
                 customized_metric_specification=None
                 if measure is None
-                else tracked_metric(measure),
+                else _tracked_metric(measure),
                 predefined_metric_specification=_predefined(predefined_metric),
             ),
         )
         """The resource itself, for what this class does not offer."""
 
 
-def tracked_metric(
+def _metric_findings(
+    scope: Construct, predefined: str | None, measure: Measure | None
+) -> list[Finding]:
+    if (predefined is None) == (measure is None):
+        return number_findings("neither" if measure is None else "both")
+    return [] if measure is None else measure.tracked_findings(scope)
+
+
+def _value_findings(value: float) -> list[Finding]:
+    if is_unresolved(value) or value > 0:
+        return []
+    return [OUTSIDE_RANGE.finding(f"the target value must be above 0, got {value:g}")]
+
+
+def _cooldown(cooldown: Duration | None) -> float:
+    chosen = seconds(cooldown)
+    return _COOLDOWN_SECONDS if chosen is None else chosen
+
+
+def _tracked_metric(
     measure: Measure,
 ) -> _Policy.CustomizedMetricSpecificationProperty:
     """
@@ -149,25 +168,6 @@ def tracked_metric(
             for name, part in measure.parts.items()
         ]
     )
-
-
-def _metric_findings(
-    scope: Construct, predefined: str | None, measure: Measure | None
-) -> list[Finding]:
-    if (predefined is None) == (measure is None):
-        return number_findings("neither" if measure is None else "both")
-    return [] if measure is None else measure.tracked_findings(scope)
-
-
-def _value_findings(value: float) -> list[Finding]:
-    if is_unresolved(value) or value > 0:
-        return []
-    return [OUTSIDE_RANGE.finding(f"the target value must be above 0, got {value:g}")]
-
-
-def _cooldown(cooldown: Duration | None) -> float:
-    chosen = seconds(cooldown)
-    return _COOLDOWN_SECONDS if chosen is None else chosen
 
 
 def _predefined(

@@ -86,7 +86,7 @@ def endpoint_rollout_findings(
 
         endpoint_name: The endpoint's name; ``None`` if CloudFormation makes one.
     """
-    found = own_findings(rollout, "instances")
+    found = _own_findings(rollout, "instances")
     found += rollback_findings(
         rollout.rollback_on,
         name=_known_name(endpoint_name),
@@ -115,7 +115,7 @@ def component_rollout_findings(
             one.
     """
     return [
-        *own_findings(rollout, "copies"),
+        *_own_findings(rollout, "copies"),
         *rollback_findings(
             rollout.rollback_on,
             name=_known_name(name),
@@ -176,7 +176,7 @@ def fitting(rollout: Rollout, count: int) -> range:
     return range(max(1, math.ceil(count * least / 100)), count * most // 100 + 1)
 
 
-def own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
+def _own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
     """
     Check sizes, waits and the time-out of the whole.
 
@@ -196,17 +196,6 @@ def own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
         found += _size_findings(back, counted) or _value_findings(back, (1, 100))
     times = _time_findings(rollout)
     return [*found, *(times or _whole_findings(rollout)), *_unwatched_findings(rollout)]
-
-
-def waited_seconds(rollout: Rollout) -> float:
-    """
-    Return how long a rollout waits at least, from its first step to its end.
-    """
-    if isinstance(rollout, AllAtOnce):
-        return wait_seconds(rollout.termination_wait)
-    waits = rollout.waits
-    between = rollout.steps * wait_seconds(waits["wait_interval"])
-    return between + (seconds(waits.get("termination_wait")) or 0)
 
 
 def _known_name(name: str | None) -> str | None:
@@ -358,7 +347,7 @@ def _time_findings(rollout: Rollout) -> list[Finding]:
 
 def _whole_findings(rollout: Rollout) -> list[Finding]:
     limit = seconds(rollout.maximum_execution_timeout)
-    waits = waited_seconds(rollout)
+    waits = _waited_seconds(rollout)
     if limit is None or is_unresolved([limit, waits]) or limit > waits:
         return []
     return [
@@ -371,7 +360,7 @@ def _whole_findings(rollout: Rollout) -> list[Finding]:
 
 
 def _unwatched_findings(rollout: Rollout) -> list[Finding]:
-    if rollout.rollback_on is None or waited_seconds(rollout) != 0:
+    if rollout.rollback_on is None or _waited_seconds(rollout) != 0:
         return []
     return [
         UNWATCHED.finding(
@@ -389,3 +378,14 @@ def _spoken(allowed: Iterable[int]) -> str:
     numbers = list(allowed)
     first, last = numbers[0], numbers[-1]
     return str(first) if first == last else f"{first} to {last}"
+
+
+def _waited_seconds(rollout: Rollout) -> float:
+    """
+    Return how long a rollout waits at least, from its first step to its end.
+    """
+    if isinstance(rollout, AllAtOnce):
+        return wait_seconds(rollout.termination_wait)
+    waits = rollout.waits
+    between = rollout.steps * wait_seconds(waits["wait_interval"])
+    return between + (seconds(waits.get("termination_wait")) or 0)

@@ -97,7 +97,7 @@ class InstancePool:
 @dataclass(frozen=True, slots=True)
 class CapacityReservation:
     """
-    Capacity that was reserved by a training plan; instances start nowhere else.
+    InstanceCapacity that was reserved by a training plan; instances start nowhere else.
 
     ``CapacityReservation("arn:aws:sagemaker:us-east-1:111111111111:...")``
 
@@ -127,14 +127,14 @@ class CapacityReservation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Capacity:
+class InstanceCapacity:
     """
     Where a variant's instances come from, and how long to wait for them.
 
-    ``Capacity(pools=[InstancePool("ml.g6e.2xlarge", priority=1),
+    ``InstanceCapacity(pools=[InstancePool("ml.g6e.2xlarge", priority=1),
     InstancePool("ml.g5.2xlarge", priority=2)])``
-    ``Capacity(reservation=CapacityReservation(arn))``
-    ``Capacity(provision_timeout=Duration.minutes(30))``
+    ``InstanceCapacity(reservation=CapacityReservation(arn))``
+    ``InstanceCapacity(provision_timeout=Duration.minutes(30))``
 
     Args:
         pools:

@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.hosting.common.limits import (
 )
 from cdk_sagemaker_llm.hosting.variants.capacity import (
     UNUSED_SETTING,
-    Capacity,
+    InstanceCapacity,
     InstancePool,
     PrefixAwareRouting,
     RoutingStrategy,
@@ -115,8 +115,8 @@ class ProductionVariant:
             If omitted, it follows the model's size, or is the service's 30 GiB.
 
         capacity:
-            Where instances come from, such as ``Capacity(pools=[...])``, and how long
-            to wait for them.
+            Where instances come from, and how long to wait for them, such as
+            ``InstanceCapacity(pools=[...])``.
             If omitted, they are of ``instance_type`` and start on demand.
     """
 
@@ -135,7 +135,7 @@ class ProductionVariant:
     cuda_version: str | None = None
     engine: ServingConfiguration | None = None
     volume_size: Size | None = None
-    capacity: Capacity | None = None
+    capacity: InstanceCapacity | None = None
 
     def __post_init__(self) -> None:
         """
@@ -196,7 +196,7 @@ class ProductionVariant:
         Args:
             host_image: The host image; ``None`` for the type's default.
         """
-        capacity = self.capacity or Capacity()
+        capacity = self.capacity or InstanceCapacity()
         weight = self.initial_variant_weight
         start_up = seconds(self.container_startup_health_check_timeout)
         return VariantProperty(

@@ -33,7 +33,7 @@ from cdk_sagemaker_llm.hosting.models.model_weights import (
     volume_gib,
 )
 from cdk_sagemaker_llm.hosting.variants.capacity import (
-    Capacity,
+    InstanceCapacity,
     pool_findings,
     reservation_findings,
     routing_findings,
@@ -251,7 +251,7 @@ def define_variant(
     hardware_of_types = [one.hardware for one in types]
     first_model = types[0].model
     has_model = first_model is not None or variant.model is not None
-    capacity = variant.capacity or Capacity()
+    capacity = variant.capacity or InstanceCapacity()
     findings = [
         *name_findings("variant_name", variant.variant_name),
         *pool_findings(
@@ -474,7 +474,9 @@ def _count_findings(variant: ProductionVariant, *, has_model: bool) -> list[Find
     return found
 
 
-def _timeout_findings(variant: ProductionVariant, capacity: Capacity) -> list[Finding]:
+def _timeout_findings(
+    variant: ProductionVariant, capacity: InstanceCapacity
+) -> list[Finding]:
     return [
         *timeout_findings(
             "container_startup_health_check_timeout",

@@ -154,51 +154,11 @@ def callers_in(
 
         clients: Whom the user names.
     """
-    policies = Policies(constructs)
+    policies = _Policies(constructs)
     named = list(clients)
     found = [*_hosts(vpc, constructs, policies), *_functions(vpc, constructs, policies)]
     known = {id(each.construct) for each in found}
     return [*found, *(_client(one, policies) for one in named if id(one) not in known)]
-
-
-class Policies:
-    """
-    The policies of an app, or of a stage of it.
-
-    Args:
-        constructs: All that is defined there.
-    """
-
-    def __init__(self, constructs: Iterable[IConstruct]) -> None:
-        self._policies = [
-            (stack, stack.resolve(each.roles) or [], each.policy_document)
-            for each in constructs
-            if isinstance(each, iam.CfnPolicy | iam.CfnManagedPolicy)
-            for stack in [each.stack]
-        ]
-
-    def of(self, role: iam.IRole) -> Iterator[Permission]:
-        """
-        Yield what a role is allowed in policies of its own, managed by AWS not.
-        """
-        for stack, roles, document in self._policies:
-            if stack.resolve(role.role_name) in roles:
-                yield from _permissions(document, stack)
-        resource = role.node.default_child
-        if isinstance(resource, iam.CfnRole) and isinstance(resource.policies, list):
-            for inline in resource.policies:
-                document = getattr(inline, "policy_document", None)
-                yield from _permissions(document, resource.stack)
-
-
-def permissions_of(statements: Iterable[Statement], stack: Stack) -> list[Permission]:
-    """
-    Return statements of a stack as permissions.
-    """
-    return [
-        Permission(tuple(each.actions), tuple(each.resources), stack)
-        for each in statements
-    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -298,8 +258,38 @@ def _statement(
     }
 
 
+class _Policies:
+    """
+    The policies of an app, or of a stage of it.
+
+    Args:
+        constructs: All that is defined there.
+    """
+
+    def __init__(self, constructs: Iterable[IConstruct]) -> None:
+        self._policies = [
+            (stack, stack.resolve(each.roles) or [], each.policy_document)
+            for each in constructs
+            if isinstance(each, iam.CfnPolicy | iam.CfnManagedPolicy)
+            for stack in [each.stack]
+        ]
+
+    def of(self, role: iam.IRole) -> Iterator[Permission]:
+        """
+        Yield what a role is allowed in policies of its own, managed by AWS not.
+        """
+        for stack, roles, document in self._policies:
+            if stack.resolve(role.role_name) in roles:
+                yield from _permissions(document, stack)
+        resource = role.node.default_child
+        if isinstance(resource, iam.CfnRole) and isinstance(resource.policies, list):
+            for inline in resource.policies:
+                document = getattr(inline, "policy_document", None)
+                yield from _permissions(document, resource.stack)
+
+
 def _hosts(
-    vpc: ec2.IVpc, constructs: Iterable[IConstruct], policies: Policies
+    vpc: ec2.IVpc, constructs: Iterable[IConstruct], policies: _Policies
 ) -> Iterator[Caller]:
     for each in constructs:
         if not isinstance(each, Model | EndpointConfig) or not is_in(each.network, vpc):
@@ -317,7 +307,7 @@ def _hosts(
 
 
 def _functions(
-    vpc: ec2.IVpc, constructs: Iterable[IConstruct], policies: Policies
+    vpc: ec2.IVpc, constructs: Iterable[IConstruct], policies: _Policies
 ) -> Iterator[Caller]:
     module = sys.modules.get("aws_cdk.aws_lambda")
     if module is None:
@@ -335,18 +325,29 @@ def _functions(
                 is_host=False,
                 connections=each.connections,
                 subnet_ids=subnets,
-                permissions=_callers_permissions(each, policies),
+                permissions=_role_permissions(each, policies),
             )
 
 
-def _client(client: ec2.IConnectable, policies: Policies) -> Caller:
+def _client(client: ec2.IConnectable, policies: _Policies) -> Caller:
     return Caller(
         construct=cast("IConstruct", client),
         is_host=False,
         connections=client.connections,
         subnet_ids=None,
-        permissions=_callers_permissions(client, policies),
+        permissions=_role_permissions(client, policies),
     )
+
+
+def _is_known(resource: object) -> bool:
+    if not isinstance(resource, str):
+        return False
+    own = "|".join(map(re.escape, own_names()))
+    return not is_unresolved(re.sub(own, "", resource))
+
+
+def _one_or_more(values: Sequence[Any]) -> object:
+    return values[0] if len(values) == 1 else list(values)
 
 
 def _permissions(document: object, stack: Stack) -> Iterator[Permission]:
@@ -362,17 +363,6 @@ def _permissions(document: object, stack: Stack) -> Iterator[Permission]:
             yield Permission(tuple(actions), tuple(resources), stack)
 
 
-def _is_known(resource: object) -> bool:
-    if not isinstance(resource, str):
-        return False
-    own = "|".join(map(re.escape, own_names()))
-    return not is_unresolved(re.sub(own, "", resource))
-
-
-def _one_or_more(values: Sequence[Any]) -> object:
-    return values[0] if len(values) == 1 else list(values)
-
-
 def _asked_for(host: Model | EndpointConfig) -> list[Permission]:
     """
     Return what a host needs, which a role that stays as it is has elsewhere.
@@ -380,11 +370,11 @@ def _asked_for(host: Model | EndpointConfig) -> list[Permission]:
     if isinstance(host, EndpointConfig):
         return []
     needed = host._statements(host.definition.model)  # noqa: SLF001 - what its role is given
-    return permissions_of(needed, stack_of(host))
+    return _permissions_of(needed, stack_of(host))
 
 
-def _callers_permissions(
-    client: object, policies: Policies
+def _role_permissions(
+    client: object, policies: _Policies
 ) -> tuple[Permission, ...] | None:
     role = getattr(client, "grant_principal", None)
     if role is None or not hasattr(role, "role_name"):
@@ -394,3 +384,13 @@ def _callers_permissions(
 
 def _several(value: object) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else [value]
+
+
+def _permissions_of(statements: Iterable[Statement], stack: Stack) -> list[Permission]:
+    """
+    Return statements of a stack as permissions.
+    """
+    return [
+        Permission(tuple(each.actions), tuple(each.resources), stack)
+        for each in statements
+    ]

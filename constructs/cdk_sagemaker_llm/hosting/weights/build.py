@@ -195,7 +195,7 @@ def model_work(plan: BuildPlan) -> BuildWork:
         title="Brings one revision of a model into a bucket",
         module="cdk_sagemaker_llm.staging",
         install=_INSTALL,
-        statements=build_statements(plan),
+        statements=_build_statements(plan),
         variables=_variables(plan),
         minutes=plan.minutes,
         compute_type=plan.compute_type,
@@ -240,40 +240,6 @@ class BuildWork:
     network: Network
 
 
-def build_statements(plan: BuildPlan) -> list[Statement]:
-    """
-    Return what the worker does with the role.
-    """
-    bucket = f"arn:{partition()}:s3:::{plan.bucket.bucket_name}"
-    place = plan.place
-    statements = [
-        Statement(
-            sid="WriteWeights",
-            # GetObject lets it see what is there already, and AbortMultipartUpload
-            # leaves no parts behind.
-            actions=["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"],
-            resources=[f"{bucket}/{place.prefix}*", f"{bucket}/{place.manifest}"],
-            wildcard_reason="a model is many files, named by its repository",
-        ),
-        # Without it S3 answers 403 in place of 404 where a key is not there.
-        Statement(
-            sid="FindWeights",
-            actions=["s3:ListBucket"],
-            resources=[bucket],
-            conditions=prefix_condition(f"{place.prefix}*", place.manifest),
-        ),
-    ]
-    key = plan.bucket.encryption_key
-    if key is not None:
-        actions = ["kms:Decrypt", "kms:GenerateDataKey"]
-        statements += key_access("EncryptWeights", actions, [arn_of(key)])
-    return [
-        *statements,
-        *(plan.token.statements if plan.token else ()),
-        *plan.network.access_statements(),
-    ]
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BuildPlan:
     """
@@ -311,7 +277,7 @@ def worker_asset(scope: Construct, id: str) -> s3_assets.Asset:
     """
     Make the asset that builds and the function run; its hash is of its contents.
     """
-    files = worker_files()
+    files = _worker_files()
     with tempfile.TemporaryDirectory() as folder:
         for name, contents in files.items():
             target = Path(folder) / name
@@ -325,24 +291,6 @@ def worker_asset(scope: Construct, id: str) -> s3_assets.Asset:
             asset_hash_type=AssetHashType.CUSTOM,
             display_name=f"{scope.node.path} staging worker",
         )
-
-
-@functools.cache
-def worker_files() -> Mapping[str, bytes]:
-    """
-    Return the worker's files by their paths in the asset.
-    """
-    source = Path(staging.__path__[0])
-    modules = {
-        f"{_PACKAGE}/staging/{path.name}": path.read_bytes()
-        for path in sorted(source.glob("*.py"))
-    }
-    return {
-        # Without it another copy of the library, where there is one, would be taken.
-        f"{_PACKAGE}/__init__.py": b"",
-        REQUIREMENTS_FILE: (source / REQUIREMENTS_FILE).read_bytes(),
-        **modules,
-    }
 
 
 def _own_statements(worker: s3_assets.Asset, log: logs.LogGroup) -> Sequence[Statement]:
@@ -396,6 +344,40 @@ def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | No
     )
 
 
+def _build_statements(plan: BuildPlan) -> list[Statement]:
+    """
+    Return what the worker does with the role.
+    """
+    bucket = f"arn:{partition()}:s3:::{plan.bucket.bucket_name}"
+    place = plan.place
+    statements = [
+        Statement(
+            sid="WriteWeights",
+            # GetObject lets it see what is there already, and AbortMultipartUpload
+            # leaves no parts behind.
+            actions=["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"],
+            resources=[f"{bucket}/{place.prefix}*", f"{bucket}/{place.manifest}"],
+            wildcard_reason="a model is many files, named by its repository",
+        ),
+        # Without it S3 answers 403 in place of 404 where a key is not there.
+        Statement(
+            sid="FindWeights",
+            actions=["s3:ListBucket"],
+            resources=[bucket],
+            conditions=prefix_condition(f"{place.prefix}*", place.manifest),
+        ),
+    ]
+    key = plan.bucket.encryption_key
+    if key is not None:
+        actions = ["kms:Decrypt", "kms:GenerateDataKey"]
+        statements += key_access("EncryptWeights", actions, [arn_of(key)])
+    return [
+        *statements,
+        *(plan.token.statements if plan.token else ()),
+        *plan.network.access_statements(),
+    ]
+
+
 def _variables(plan: BuildPlan) -> list[Variable]:
     # What is downloaded is nobody's business.
     found = [Variable(name="HF_HUB_DISABLE_TELEMETRY", value="1", type=_PLAIN)]
@@ -404,3 +386,21 @@ def _variables(plan: BuildPlan) -> list[Variable]:
     if plan.token is not None:
         found.append(Variable(name="HF_TOKEN", value=plan.token.value, type=_SECRET))
     return found
+
+
+@functools.cache
+def _worker_files() -> Mapping[str, bytes]:
+    """
+    Return the worker's files by their paths in the asset.
+    """
+    source = Path(staging.__path__[0])
+    modules = {
+        f"{_PACKAGE}/staging/{path.name}": path.read_bytes()
+        for path in sorted(source.glob("*.py"))
+    }
+    return {
+        # Without it another copy of the library, where there is one, would be taken.
+        f"{_PACKAGE}/__init__.py": b"",
+        REQUIREMENTS_FILE: (source / REQUIREMENTS_FILE).read_bytes(),
+        **modules,
+    }

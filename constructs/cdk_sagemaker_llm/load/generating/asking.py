@@ -115,7 +115,7 @@ class Asking:
                 answer = _Answer(None)
             self._read(prompt, answer)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
-            failure = failure_of(error)
+            failure = _failure_of(error)
             self._kept.messages.setdefault(failure, str(error))
             self._kept.records.append(answer.ended(failure))
         except BaseException:
@@ -185,16 +185,6 @@ def prepared(settings: LoadSettings, number: int) -> Asking:
     except Exception:  # noqa: BLE001, S110 - what may pass is measured, not judged
         pass
     return asking
-
-
-def failure_of(error: Exception) -> str:
-    """
-    Name the kind of a failure.
-    """
-    name = type(error).__name__
-    if isinstance(error, ModelError) and error.status is not None:
-        return f"{name} {error.status}"
-    return name
 
 
 class HopelessError(Exception):
@@ -270,6 +260,16 @@ class _Answer:
             prompt_tokens=self._prompt_tokens,
             failure=failure,
         )
+
+
+def _failure_of(error: Exception) -> str:
+    """
+    Name the kind of a failure.
+    """
+    name = type(error).__name__
+    if isinstance(error, ModelError) and error.status is not None:
+        return f"{name} {error.status}"
+    return name
 
 
 def _at_fault(error: BaseException) -> HopelessError:

@@ -1,3 +1,3 @@
 """
-The ground that every service stands on: requests, protocols, the clock, faults.
+The ground of the embedded AWS: protocols, the clock, faults and errors, settings.
 """

@@ -50,21 +50,21 @@ class Fault:
             ``cannot-start``, ``slow``, ``errors`` or ``maintenance``.
 
         target: The endpoint, inference component or model it befalls; of
-            ``no-capacity`` the instance type. If left out, all of them.
+            ``no-capacity`` the instance type. If omitted, it is all of them.
 
         available: Of ``no-capacity``: how many instances of the type there are for each
-            variant. If left out, there are none.
+            variant. If omitted, there are none.
 
         seconds: Of ``restarts``: how long a container runs each time, a minute if left
-            out. Of ``slow``: how much longer an answer takes, ten seconds if left out.
+            out. Of ``slow``: how much longer an answer takes, ten seconds if omitted.
 
         answer: Of ``errors``: the container's status, ``throttled``, or ``cut`` for a
-            stream that breaks off in the middle. If left out, it is 500.
+            stream that breaks off in the middle. If omitted, it is 500.
 
         rate: Of ``errors``: which part of the requests fails, from 0 to 1.
-            If left out, it is every one.
+            If omitted, it is every one.
 
-        seed: Of ``errors``: where chance starts from. If left out, it is 0.
+        seed: Of ``errors``: where chance starts from. If omitted, it is 0.
     """
 
     kind: str
@@ -94,37 +94,37 @@ class Fault:
             )
 
     @classmethod
-    def of(cls, given: Untyped) -> Fault:
+    def of(cls, fields_of_fault: Untyped) -> Fault:
         """
         Read a fault from JSON.
 
         Raises:
             ValueError: If it is none.
         """
-        if not isinstance(given, dict):
+        if not isinstance(fields_of_fault, dict):
             raise ValueError(  # noqa: TRY004 - what a client sent
-                f"a fault is an object with a kind, got {given!r}"
+                f"a fault is an object with a kind, got {fields_of_fault!r}"
             )
-        known = {field.name: field.type for field in fields(cls)}
-        unknown = sorted(given.keys() - known.keys())
-        if unknown or "kind" not in given:
+        types = {field.name: field.type for field in fields(cls)}
+        unknown = sorted(fields_of_fault.keys() - types.keys())
+        if unknown or "kind" not in fields_of_fault:
             raise ValueError(
-                f"a fault has a kind and {', '.join(sorted(known.keys() - {'kind'}))}; "
+                f"a fault has a kind and {', '.join(sorted(types.keys() - {'kind'}))}; "
                 f"got {', '.join(unknown) or 'no kind'}"
             )
-        made = dict(given)
-        made["answer"] = str(given.get("answer", "500"))
-        if not isinstance(made.get("target", ""), str):
+        values = dict(fields_of_fault)
+        values["answer"] = str(fields_of_fault.get("answer", "500"))
+        if not isinstance(values.get("target", ""), str):
             raise ValueError(  # noqa: TRY004 - as above
-                f"target must be a name, got {made['target']!r}"
+                f"target must be a name, got {values['target']!r}"
             )
         for name in ("available", "seed"):
-            if name in made:
-                made[name] = _number(name, made[name], int, "a whole number")
+            if name in values:
+                values[name] = _number(name, values[name], int, "a whole number")
         for name in ("rate", "seconds"):
-            if made.get(name) is not None:
-                made[name] = _number(name, made[name], float, "a number")
-        return cls(**made)
+            if values.get(name) is not None:
+                values[name] = _number(name, values[name], float, "a number")
+        return cls(**values)
 
     @classmethod
     def parse(cls, text: str) -> Fault:
@@ -150,15 +150,15 @@ class Fault:
         return digits and _FIRST_STATUS <= int(self.answer) <= _LAST_STATUS
 
 
-def _number(name: str, given: Untyped, kind: type[float], words: str) -> Untyped:
+def _number(name: str, value: Untyped, kind: type[float], words: str) -> Untyped:
     # Text comes from the command line, where there is nothing else.
     try:
-        read = kind(given)
+        read = kind(value)
     except (TypeError, ValueError, OverflowError):
         read = None
-    lost = read != given and not isinstance(given, str)
-    if read is None or lost or isinstance(given, bool):
-        raise ValueError(f"{name} must be {words}, got {given!r}")
+    lost = read != value and not isinstance(value, str)
+    if read is None or lost or isinstance(value, bool):
+        raise ValueError(f"{name} must be {words}, got {value!r}")
     return read
 
 

@@ -85,7 +85,7 @@ class Forward:
         return None if path in _ROOTS else self.parts.path
 
 
-def parse_forwards(written: Iterable[str]) -> dict[str, str]:
+def parse_forwards(texts: Iterable[str]) -> dict[str, str]:
     """
     Read ``NAME=URL`` each.
 
@@ -93,7 +93,7 @@ def parse_forwards(written: Iterable[str]) -> dict[str, str]:
         ValueError: If one is not of that form, or a name comes twice.
     """
     found: dict[str, str] = {}
-    for one in written:
+    for one in texts:
         name, equals, url = one.partition("=")
         if not name or not equals or not url:
             raise ValueError(f"forward must be NAME=URL, as {_EXAMPLE}, got {one!r}")

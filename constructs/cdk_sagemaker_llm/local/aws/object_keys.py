@@ -51,18 +51,18 @@ def refusal(environ: WSGIEnvironment, account: str, region: str) -> AwsError | N
     action = _action(environ)
     if action is None:
         return None
-    named = _written_with(environ, bucket) if action == _WRITES else _read(bucket, name)
-    key = _key(named, account, region) if named else None
+    keys = _written_with(environ, bucket) if action == _WRITES else _read(bucket, name)
+    key = _key(keys, account, region) if keys else None
     return None if key is None else _fault(key, action)
 
 
 def _action(environ: WSGIEnvironment) -> str | None:
     method, query = environ["REQUEST_METHOD"], environ.get("QUERY_STRING", "")
-    asked = set(parse_qs(query, keep_blank_values=True))
-    if asked <= _PLAIN:
+    parameters = set(parse_qs(query, keep_blank_values=True))
+    if parameters <= _PLAIN:
         # Neither its tags nor its parts, but the object itself.
         return {"GET": _READS, "PUT": _WRITES}.get(method)
-    return _WRITES if method == "POST" and "uploads" in asked else None
+    return _WRITES if method == "POST" and "uploads" in parameters else None
 
 
 def _written_with(environ: WSGIEnvironment, bucket: FakeBucket) -> str:
@@ -80,10 +80,10 @@ def _read(bucket: FakeBucket, name: str) -> str:
     return str(getattr(found, "kms_key_id", None) or "") if is_kms else ""
 
 
-def _key(named: str, account: str, region: str) -> Key | None:
-    place = named.split(":")[3] if named.startswith("arn:") else region
+def _key(key_id: str, account: str, region: str) -> Key | None:
+    place = key_id.split(":")[3] if key_id.startswith("arn:") else region
     try:
-        return kms_backends[account][place].describe_key(named)
+        return kms_backends[account][place].describe_key(key_id)
     except KeyError:
         # Of another account, or none of this server's.
         return None
@@ -110,10 +110,10 @@ def _statements(key: Key) -> Iterator[dict[str, Any]]:
     policy: Any = key.policy
     # One of a template comes as it is, one of an API call as text.
     try:
-        told = json.loads(policy) if isinstance(policy, str) else policy
+        document = json.loads(policy) if isinstance(policy, str) else policy
     except ValueError:
         return
-    found = told.get("Statement", []) if isinstance(told, Mapping) else []
+    found = document.get("Statement", []) if isinstance(document, Mapping) else []
     yield from found if isinstance(found, list) else [found]
 
 
@@ -121,7 +121,7 @@ def _denies(statement: dict[str, Any], action: str) -> bool:
     if statement.get("Effect") != "Deny" or "Condition" in statement:
         return False
     actions = statement.get("Action", [])
-    named = [actions] if isinstance(actions, str) else actions
+    names = [actions] if isinstance(actions, str) else actions
     return statement.get("Principal") in _EVERYONE and any(
-        fnmatchcase(action.lower(), one.lower()) for one in named
+        fnmatchcase(action.lower(), one.lower()) for one in names
     )

@@ -1,5 +1,5 @@
 """
-Requests and errors in the formats of the services' protocols.
+Requests, errors and event streams in the formats of the services' protocols.
 
 What cannot be read is answered in the format of the question: the SDKs do not read
 HTML, and take it for a fault of the server, which they try again. The newest SDKs
@@ -17,12 +17,12 @@ from xml.parsers.expat import ExpatError
 
 import cbor2
 from markupsafe import escape
+from moto.core.eventstream import EventStreamEncoder
 from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.hosting.service import TAG_OPERATIONS
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -33,6 +33,10 @@ JSON = "application/x-amz-json-1.1"
 _REST_XML = frozenset({"", "s3", "route53", "cloudfront"})
 # Services that are signed for under another name than their model's.
 _MODELS = {"monitoring": "cloudwatch", "elasticloadbalancing": "elbv2", "email": "ses"}
+
+EVENT_STREAM = "application/vnd.amazon.eventstream"
+
+_ENCODER = EventStreamEncoder()
 
 
 def cbor_service(request: Request) -> str:
@@ -108,14 +112,14 @@ def read_json(body: bytes) -> dict[str, Any]:
         AwsError: If it is not a JSON object.
     """
     try:
-        asked = _DECODER.decode(body.decode())
+        document = _DECODER.decode(body.decode())
     except (ValueError, RecursionError) as error:
         if not body:
             return {}
         raise AwsError("SerializationException", f"not valid JSON: {error}") from error
-    if not isinstance(asked, dict):
+    if not isinstance(document, dict):
         raise AwsError("SerializationException", "Unexpected field type")
-    return asked
+    return document
 
 
 def is_query(environ: WSGIEnvironment) -> bool:
@@ -168,12 +172,12 @@ def error_response(error: AwsError, environ: WSGIEnvironment, service: str) -> R
     if "HTTP_X_AMZ_TARGET" in environ or not xml:
         return json_error(error, __type=error.code, message=error.message)
     code, message = escape(error.code), escape(error.message)
-    told = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+    error_text = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
     if service == "ec2":
-        told = f"<Response><Errors>{told}</Errors></Response>"
+        error_text = f"<Response><Errors>{error_text}</Errors></Response>"
     elif service not in {"", "s3"}:
-        told = f"<ErrorResponse>{told}</ErrorResponse>"
-    return Response(told, status=error.status, content_type="text/xml")
+        error_text = f"<ErrorResponse>{error_text}</ErrorResponse>"
+    return Response(error_text, status=error.status, content_type="text/xml")
 
 
 def _refuse_request(environ: WSGIEnvironment, service: str, body: bytes) -> None:
@@ -185,13 +189,13 @@ def _refuse_request(environ: WSGIEnvironment, service: str, body: bytes) -> None
     operation = target.rpartition(".")[2]
     if _has_model(service) and not shapes.has_operation(service, operation):
         raise AwsError("UnknownOperationException", f"unknown operation {operation}")
-    asked = read_json(body)
+    request = read_json(body)
     if _has_model(service):
-        shapes.refuse_wrong_types(service, operation, asked)
-        shapes.check(service, operation, asked)
-    if service == "sagemaker" and operation in TAG_OPERATIONS:
+        shapes.refuse_wrong_types(service, operation, request)
+        shapes.check(service, operation, request)
+    if service == "sagemaker" and operation in shapes.TAG_OPERATIONS:
         # moto looks for tags on what is not there.
-        raise validation(f'Could not find resource "{asked["ResourceArn"]}".')
+        raise validation(f'Could not find resource "{request["ResourceArn"]}".')
 
 
 def _refuse_query(service: str, body: bytes) -> None:
@@ -205,9 +209,9 @@ def _refuse_query(service: str, body: bytes) -> None:
         raise AwsError("InvalidAction", f"Could not find operation {action}")
     shape = shapes.input_shape(service, action)
     # A list or a structure is spread over names that begin with its own.
-    given = {name.partition(".")[0] for name in form}
+    members = {name.partition(".")[0] for name in form}
     for name in shape.required_members if shape else ():
-        if name not in given:
+        if name not in members:
             raise AwsError("MissingParameter", f"The parameter {name} is required.")
 
 
@@ -228,3 +232,36 @@ def _refuse_constant(name: str) -> None:
 
 # One for all: json.loads makes one for each text that it is told anything about.
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def payload_part(payload: bytes) -> bytes:
+    """
+    Frame one part of a response body.
+    """
+    return _ENCODER.encode_message(
+        {
+            ":message-type": "event",
+            ":event-type": "PayloadPart",
+            ":content-type": "application/octet-stream",
+        },
+        payload,
+    )
+
+
+def broken_off() -> bytes:
+    """
+    Frame the exception that ends a stream before its time.
+    """
+    why = {
+        "Message": "The stream from the model container was interrupted.",
+        # API reference, ModelStreamError.
+        "ErrorCode": "StreamBroken",
+    }
+    return _ENCODER.encode_message(
+        {
+            ":message-type": "exception",
+            ":exception-type": "ModelStreamError",
+            ":content-type": "application/json",
+        },
+        json.dumps(why).encode(),
+    )

@@ -1,5 +1,5 @@
 """
-What the server is told when it starts, as JSON on its command line.
+The settings that the server starts with, as JSON on its command line.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from cdk_sagemaker_llm.local.aws.faults import Fault
 from cdk_sagemaker_llm.local.aws.forwards import check_forwards
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.runtime.latency import Latency
 from cdk_sagemaker_llm.simulation.fleet import ByType, FleetTimes
 
 # A day a second. The engine of time, which looks at metrics every ten seconds, would
@@ -20,6 +19,43 @@ _FASTEST = 86_400
 
 BY_HAND = "by hand"
 """The clock that stands still until ``advance``."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Latency:
+    """
+    Embedded seconds that an answer takes; the defaults are an assumption.
+
+    ``Latency(first_token=0.1, per_token=0.01)``
+
+    Args:
+        first_token: Until the first token. If omitted, it is a quarter of a second.
+
+        per_token: For each token after it. If omitted, it is 20 milliseconds.
+
+    Raises:
+        ValueError: If one is negative.
+    """
+
+    first_token: float = 0.25
+    per_token: float = 0.02
+
+    def __post_init__(self) -> None:
+        """
+        Hold both to what time can be.
+        """
+        for name, value in (
+            ("first_token", self.first_token),
+            ("per_token", self.per_token),
+        ):
+            if not value >= 0:
+                raise ValueError(f"{name} must be at least 0, got {value}")
+
+    def seconds(self, tokens: int) -> float:
+        """
+        Return how long an answer of so many tokens takes.
+        """
+        return self.first_token + self.per_token * max(0, tokens - 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,22 +168,22 @@ class Settings:
         """
         Read them.
         """
-        given = json.loads(text)
-        times, latency = given["times"], given["latency"]
+        values = json.loads(text)
+        times, latency = values["times"], values["latency"]
         return cls(
-            clock=given["clock"],
-            speed=given["speed"],
+            clock=values["clock"],
+            speed=values["speed"],
             times=times and _times(times),
             latency=latency and Latency(**latency),
-            faults=[Fault.of(fault) for fault in given["faults"]],
-            forward=given["forward"],
-            forward_anywhere=given["forward_anywhere"],
+            faults=[Fault.of(fault) for fault in values["faults"]],
+            forward=values["forward"],
+            forward_anywhere=values["forward_anywhere"],
         )
 
 
-def _times(given: dict[str, Untyped]) -> FleetTimes:
+def _times(values: dict[str, Untyped]) -> FleetTimes:
     read: dict[str, Untyped] = {
         name: ByType(**value) if isinstance(value, dict) else value
-        for name, value in given.items()
+        for name, value in values.items()
     }
     return FleetTimes(**read)

@@ -18,6 +18,9 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
 if TYPE_CHECKING:
     from botocore.model import ServiceModel, Shape
 
+TAG_OPERATIONS = frozenset({"AddTags", "ListTags", "DeleteTags"})
+"""Those of SageMaker on tags, whatever has them."""
+
 _NUMBERS = {"integer", "long", "float", "double"}
 
 
@@ -74,8 +77,8 @@ def refuse_wrong_types(service: str, operation: str, request: dict[str, Any]) ->
     Raises:
         AwsError: A ``SerializationException``, which comes before any other check.
     """
-    for told in _wrong_types(input_shape(service, operation), request):
-        raise AwsError("SerializationException", told)
+    for fault in _wrong_types(input_shape(service, operation), request):
+        raise AwsError("SerializationException", fault)
 
 
 def coerce(shape: Untyped, value: Untyped) -> Untyped:
@@ -243,8 +246,8 @@ def _bounds(
 
 
 def _fault(value: Untyped, path: str, rule: str) -> str:
-    shown = "null" if value is None else f"'{value}'"
-    return f"Value {shown} at '{path}' failed to satisfy constraint: {rule}"
+    text = "null" if value is None else f"'{value}'"
+    return f"Value {text} at '{path}' failed to satisfy constraint: {rule}"
 
 
 def _join(path: str, name: str) -> str:

@@ -1,3 +1,3 @@
 """
-Builds, jobs and functions: what runs once, as this library orders it.
+CodeBuild's builds, Lambda's functions and the events that call them.
 """

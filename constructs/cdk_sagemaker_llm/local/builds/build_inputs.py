@@ -21,9 +21,9 @@ from typing import Any
 import yaml
 from moto.secretsmanager.models import secretsmanager_backends
 
+from cdk_sagemaker_llm.local.aws.surroundings import Location, Surroundings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.builds.build_records import Build
-from cdk_sagemaker_llm.local.hosting.surroundings import Location, Surroundings
 
 _VERSION = "0.2"
 # What of a buildspec is read; packages to install are not, and a log says so.

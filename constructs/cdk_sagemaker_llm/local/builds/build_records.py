@@ -80,15 +80,15 @@ class Phase:
         """
         Describe it.
         """
-        told: Shown = {"phaseType": self.type, "startTime": moment(self.start)}
+        answer: Shown = {"phaseType": self.type, "startTime": moment(self.start)}
         if self.end is not None:
-            told |= {
+            answer |= {
                 "phaseStatus": self.status,
                 "endTime": moment(self.end),
                 "durationInSeconds": int(self.end - self.start),
                 "contexts": [{"statusCode": self.code, "message": self.message}],
             }
-        return told
+        return answer
 
 
 @dataclass
@@ -155,7 +155,7 @@ class Build:
         """
         Describe it.
         """
-        told: Shown = {
+        answer: Shown = {
             "id": self.id,
             "arn": self.arn,
             "buildNumber": self.number,
@@ -169,10 +169,10 @@ class Build:
             "buildComplete": self.is_over,
             "initiator": self.initiator,
         }
-        told |= {key: self.request[key] for key in _KEPT if key in self.request}
+        answer |= {key: self.request[key] for key in _KEPT if key in self.request}
         if self.ended is not None:
-            told["endTime"] = moment(self.ended)
-        return copy.deepcopy(told)
+            answer["endTime"] = moment(self.ended)
+        return copy.deepcopy(answer)
 
     def _logs(self) -> Shown:
         partition, _, region, account = self.arn.split(":")[1:5]
@@ -236,19 +236,19 @@ def state_change(build: Build) -> dict[str, Any]:
 
 
 def _phase(phase: Phase) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "phase-context": [],
         "start-time": _date(phase.start),
         "phase-type": phase.type,
     }
     if phase.end is not None:
-        told |= {
+        answer |= {
             "phase-context": [f"{phase.code}: {phase.message}"],
             "end-time": _date(phase.end),
             "duration-in-seconds": int(phase.end - phase.start),
             "phase-status": phase.status,
         }
-    return told
+    return answer
 
 
 def _date(seconds: float) -> str:

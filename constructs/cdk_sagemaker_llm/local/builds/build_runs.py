@@ -19,10 +19,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cdk_sagemaker_llm.local.aws import guard
 from cdk_sagemaker_llm.local.aws.clock import CLOCK, now
+from cdk_sagemaker_llm.local.aws.surroundings import Surroundings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.builds import build_records
+from cdk_sagemaker_llm.local.builds import build_records, guard
 from cdk_sagemaker_llm.local.builds.build_inputs import (
     PhaseError,
     Variables,
@@ -31,7 +31,6 @@ from cdk_sagemaker_llm.local.builds.build_inputs import (
     surroundings,
 )
 from cdk_sagemaker_llm.local.builds.build_records import Build
-from cdk_sagemaker_llm.local.hosting.surroundings import Surroundings
 
 _NOT_INSTALLED = (
     "The embedded AWS does not run the commands of the phase INSTALL: packages are "

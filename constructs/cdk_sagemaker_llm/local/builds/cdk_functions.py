@@ -64,11 +64,11 @@ def call_aws(event: dict[str, Any]) -> dict[str, Any]:
     """
     Make the call that an ``AwsCustomResource`` declares for a request, if any.
     """
-    known = event.get("PhysicalResourceId") or event["LogicalResourceId"]
+    own_id = event.get("PhysicalResourceId") or event["LogicalResourceId"]
     declared = event["ResourceProperties"].get(event["RequestType"])
     if not declared:
-        return {"PhysicalResourceId": known}
-    call = json.loads(declared.replace("PHYSICAL:RESOURCEID:", known))
+        return {"PhysicalResourceId": own_id}
+    call = json.loads(declared.replace("PHYSICAL:RESOURCEID:", own_id))
     client = _client(_service(call["service"]), call.get("region"))
     action = call["action"].removesuffix("Command")
     method = getattr(client, xform_name(action[0].upper() + action[1:]))
@@ -79,21 +79,23 @@ def call_aws(event: dict[str, Any]) -> dict[str, Any]:
         if not (pattern and re.search(pattern, error.response["Error"]["Code"])):
             raise
         data = {}
-    wanted = call.get("physicalResourceId") or {}
-    told = data.get(wanted.get("responsePath", "")) or wanted.get("id") or known
+    id_source = call.get("physicalResourceId") or {}
+    physical_id = (
+        data.get(id_source.get("responsePath", "")) or id_source.get("id") or own_id
+    )
     paths = tuple(call.get("outputPaths") or [""])
-    shown = {key: value for key, value in data.items() if key.startswith(paths)}
-    return {"PhysicalResourceId": told, "Data": shown}
+    visible = {key: value for key, value in data.items() if key.startswith(paths)}
+    return {"PhysicalResourceId": physical_id, "Data": visible}
 
 
 def _service(name: str) -> str:
     import boto3  # noqa: PLC0415 - a quarter of a second, which few stacks need
 
     plain = name.removeprefix("@aws-sdk/client-").replace("-", "").lower()
-    known = {
+    names = {
         one.replace("-", ""): one for one in boto3.Session().get_available_services()
     }
-    return known.get(plain) or _OTHER_NAMES.get(plain, plain)
+    return names.get(plain) or _OTHER_NAMES.get(plain, plain)
 
 
 def _decoded(value: Untyped) -> Untyped:

@@ -15,11 +15,11 @@ from moto.iam.models import iam_backends
 from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.clock import now
 from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.aws.surroundings import InRegions, Surroundings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.builds import build_records
 from cdk_sagemaker_llm.local.builds.build_records import Build, Project
 from cdk_sagemaker_llm.local.builds.build_runs import Run
-from cdk_sagemaker_llm.local.hosting.surroundings import Surroundings
 
 SERVICE = "codebuild"
 _PRINCIPAL = "codebuild.amazonaws.com"
@@ -106,9 +106,9 @@ class CodeBuild:
 
     def _update_project(self, request: Answer) -> Answer:
         project = self._project(request["name"])
-        changed = {**project.given, **copy.deepcopy(request)}
-        self._check_project(changed)
-        project.given, project.changed = changed, now()
+        settings = {**project.given, **copy.deepcopy(request)}
+        self._check_project(settings)
+        project.given, project.changed = settings, now()
         return {"project": project.shown()}
 
     def _delete_project(self, request: Answer) -> Answer:
@@ -121,20 +121,20 @@ class CodeBuild:
 
     def _batch_get_projects(self, request: Answer) -> Answer:
         found, missing = [], []
-        for told in request["names"]:
-            project = self._projects.get(self._name(told))
+        for name in request["names"]:
+            project = self._projects.get(self._name(name))
             if project is None:
-                missing.append(told)
+                missing.append(name)
             else:
                 found.append(project.shown())
         return {"projects": found, "projectsNotFound": missing}
 
     def _batch_get_builds(self, request: Answer) -> Answer:
         found, missing = [], []
-        for told in request["ids"]:
-            build = self._builds.get(self._build_id(told))
+        for name in request["ids"]:
+            build = self._builds.get(self._build_id(name))
             if build is None:
-                missing.append(told)
+                missing.append(name)
             else:
                 found.append(build.shown())
         return {"builds": found, "buildsNotFound": missing}
@@ -152,15 +152,15 @@ class CodeBuild:
     def _start_build(self, request: Answer) -> Answer:
         project = self._project(request["projectName"])
         token = request.get("idempotencyToken")
-        known = self._tokens.get((project.name, token or ""))
-        if token and known and now() < known[0] + _SAME_TOKEN:
-            return {"build": self._builds[known[1]].shown()}
+        earlier = self._tokens.get((project.name, token or ""))
+        if token and earlier and now() < earlier[0] + _SAME_TOKEN:
+            return {"build": self._builds[earlier[1]].shown()}
         beyond = sorted(request.keys() - _OF_START)
         if beyond:
             raise _invalid(f"not emulated: {', '.join(beyond)} of StartBuild")
-        laid = _overridden(project, request)
-        self._check_role(laid["serviceRole"])
-        build = self._made(project, laid)
+        settings = _build_settings(project, request)
+        self._check_role(settings["serviceRole"])
+        build = self._make_build(project, settings)
         if token:
             self._tokens[project.name, token] = now(), build.id
         run = Run(build, self._around, self._tell)
@@ -169,25 +169,25 @@ class CodeBuild:
         return {"build": build.shown()}
 
     def _stop_build(self, request: Answer) -> Answer:
-        told = request["id"]
-        build = self._builds.get(self._build_id(told))
+        build_id = request["id"]
+        build = self._builds.get(self._build_id(build_id))
         if build is None:
             raise AwsError(
-                "ResourceNotFoundException", f"Build cannot be found: {told}"
+                "ResourceNotFoundException", f"Build cannot be found: {build_id}"
             )
         self._runs[build.id].stop()
         return {"build": build.shown()}
 
-    def _made(self, project: Project, laid: Answer) -> Build:
+    def _make_build(self, project: Project, settings: Answer) -> Build:
         own = str(uuid.uuid4())
         build_id = f"{project.name}:{own}"
-        logs = laid.get("logsConfig", {}).get("cloudWatchLogs", {})
+        logs = settings.get("logsConfig", {}).get("cloudWatchLogs", {})
         stream = logs.get("streamName")
         build = Build(
             id=build_id,
             arn=f"{self._prefix}:build/{build_id}",
             number=len(project.builds) + 1,
-            request=laid,
+            request=settings,
             started=now(),
             initiator="embedded-aws",
             log_group=logs.get("groupName") or f"/aws/codebuild/{project.name}",
@@ -233,34 +233,38 @@ class CodeBuild:
             f"CodeBuild is not authorized to perform: sts:AssumeRole on {role}"
         )
 
-    def _project(self, told: str) -> Project:
-        project = self._projects.get(self._name(told))
+    def _project(self, name: str) -> Project:
+        project = self._projects.get(self._name(name))
         if project is None:
             raise AwsError(
                 "ResourceNotFoundException",
-                f"Project cannot be found: {self._project_arn(self._name(told))}",
+                f"Project cannot be found: {self._project_arn(self._name(name))}",
             )
         return project
 
     def _project_arn(self, name: str) -> str:
         return f"{self._prefix}:project/{name}"
 
-    def _name(self, told: str) -> str:
-        return told.removeprefix(f"{self._prefix}:project/")
+    def _name(self, name: str) -> str:
+        return name.removeprefix(f"{self._prefix}:project/")
 
-    def _build_id(self, told: str) -> str:
-        return told.removeprefix(f"{self._prefix}:build/")
+    def _build_id(self, name: str) -> str:
+        return name.removeprefix(f"{self._prefix}:build/")
 
 
-def _overridden(project: Project, request: Answer) -> Answer:
-    laid: Answer = {**_DEFAULTS, **copy.deepcopy(project.given)}
-    environment = laid["environment"]
+CODEBUILD = InRegions[CodeBuild]()
+"""The CodeBuild of every account and region."""
+
+
+def _build_settings(project: Project, request: Answer) -> Answer:
+    settings: Answer = {**_DEFAULTS, **copy.deepcopy(project.given)}
+    environment = settings["environment"]
     variables = {v["name"]: v for v in environment.get("environmentVariables", [])}
     variables |= {v["name"]: v for v in request.get("environmentVariablesOverride", [])}
     environment["environmentVariables"] = [
         {"type": "PLAINTEXT", **variable} for variable in variables.values()
     ]
-    return laid
+    return settings
 
 
 def _trusts(document: str) -> bool:
@@ -268,9 +272,9 @@ def _trusts(document: str) -> bool:
     for statement in [statements] if isinstance(statements, dict) else statements:
         principal = statement.get("Principal", {})
         services = principal.get("Service", []) if isinstance(principal, dict) else []
-        named = [services] if isinstance(services, str) else services
+        names = [services] if isinstance(services, str) else services
         if statement.get("Effect") == "Allow" and (
-            _PRINCIPAL in named or principal == "*"
+            _PRINCIPAL in names or principal == "*"
         ):
             return True
     return False

@@ -84,15 +84,15 @@ def publish(  # noqa: PLR0917 - as services call it
 
 
 def _input(target: dict[str, Any], event: Untyped) -> Untyped:
-    shown = {k: v for k, v in event.items() if k != "ingestion-time"}
+    visible = {k: v for k, v in event.items() if k != "ingestion-time"}
     moment = datetime.fromtimestamp(float(event["time"]), UTC)
-    shown["time"] = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    visible["time"] = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     if "Input" in target:
         return json.loads(target["Input"])
     if "InputPath" in target:
-        return _at(shown, target["InputPath"])
+        return _at(visible, target["InputPath"])
     transformer = target.get("InputTransformer")
-    return _transformed(transformer, shown) if transformer else shown
+    return _transformed(transformer, visible) if transformer else visible
 
 
 def _transformed(transformer: dict[str, Any], event: Event) -> Untyped:

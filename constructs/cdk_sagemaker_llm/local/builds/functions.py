@@ -23,7 +23,7 @@ from typing import Any
 from moto.awslambda.models import LambdaFunction, lambda_backends
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.builds import node_runner, python_runner
+from cdk_sagemaker_llm.local.builds import python_runner
 
 _INLINE = {"index.py", "cfnresponse.py"}
 LEAST_TIMEOUT = 60.0
@@ -31,6 +31,86 @@ LEAST_TIMEOUT = 60.0
 RESPONSE_PATH = "/_embedded/custom-resource-response/"
 _responses: dict[str, dict[str, Any]] = {}
 _expected: dict[str, threading.Event] = {}
+
+# Handlers send their response by https and without a port, which S3 has; here it is
+# the embedded AWS's own address, and that is plain http.
+NODE_SCRIPT = r"""
+const [handler, result] = process.argv.slice(1);
+const fs = require('fs'), http = require('http'), https = require('https');
+const path = require('path'), { pathToFileURL } = require('url');
+const here = new URL(process.env.AWS_ENDPOINT_URL);
+const secure = https.request;
+https.request = (target, ...rest) => {
+  const plain = typeof target === 'object' && !(target instanceof URL);
+  const options = plain ? target : null;
+  const host = options ? (options.hostname || options.host) : new URL(target).hostname;
+  if (host !== here.hostname) return secure(target, ...rest);
+  if (!options) return http.request(String(target).replace(/^https/, 'http'), ...rest);
+  return http.request({ ...options, port: here.port, agent: undefined }, ...rest);
+};
+const dot = handler.lastIndexOf('.');
+const stem = path.resolve(handler.slice(0, dot)), name = handler.slice(dot + 1);
+const file = ['.js', '.mjs', '.cjs'].map((end) => stem + end).find(fs.existsSync);
+const deadline = Date.now() + 1000 * Number(process.env.EMBEDDED_TIMEOUT);
+const stream = process.env.AWS_LAMBDA_LOG_STREAM_NAME;
+const context = {
+  functionName: process.env.AWS_LAMBDA_FUNCTION_NAME,
+  functionVersion: '$LATEST',
+  invokedFunctionArn: process.env.EMBEDDED_FUNCTION_ARN,
+  memoryLimitInMB: process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
+  logGroupName: process.env.AWS_LAMBDA_LOG_GROUP_NAME,
+  logStreamName: stream,
+  awsRequestId: stream,
+  getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
+};
+const keep = (value) => fs.writeFileSync(result, JSON.stringify(value ?? null));
+async function load() {
+  const module = await import(pathToFileURL(file).href);
+  return module[name] ?? module.default[name];
+}
+async function main() {
+  let run;
+  try {
+    run = await load();
+    if (typeof run !== 'function') throw new Error(`${handler} is not a function`);
+  } catch (error) {
+    console.log(error.message.split('\n')[0]);
+    process.exit(86);
+  }
+  const event = JSON.parse(fs.readFileSync(0, 'utf8'));
+  const done = (error, value) => {
+    if (error) { console.log(error.message ?? error); process.exit(1); }
+    keep(value);
+  };
+  context.done = done;
+  context.succeed = (value) => done(null, value);
+  context.fail = (error) => done(error ?? new Error('failed'));
+  const value = run(event, context, done);
+  if (value && typeof value.then === 'function') keep(await value);
+}
+main().catch((error) => { console.log(error.message ?? error); process.exit(1); });
+"""
+
+# What Lambda gives to inline code under this name.
+NODE_RESPONSE_MODULE = r"""
+exports.SUCCESS = 'SUCCESS';
+exports.FAILED = 'FAILED';
+exports.send = (event, context, status, data, id, noEcho) => {
+  const body = JSON.stringify({
+    Status: status,
+    Reason: `See the details in CloudWatch Log Stream: ${context.logStreamName}`,
+    PhysicalResourceId: id || context.logStreamName,
+    StackId: event.StackId,
+    RequestId: event.RequestId,
+    LogicalResourceId: event.LogicalResourceId,
+    NoEcho: noEcho || false,
+    Data: data,
+  });
+  const headers = { 'content-length': Buffer.byteLength(body) };
+  const options = { method: 'PUT', headers };
+  require('http').request(event.ResponseURL, options).end(body);
+};
+"""
 
 
 class NotRunnableError(Exception):
@@ -82,10 +162,10 @@ def find_function(token: str, account: str, region: str) -> Function:
         found = lambda_backends[account][region].get_function(token)
     except Exception as error:
         raise NotRunnableError(f"no Lambda function has the ARN {token}") from error
-    return _described(found)
+    return _function_of(found)
 
 
-def _described(found: LambdaFunction) -> Function:
+def _function_of(found: LambdaFunction) -> Function:
     variables = found.environment_vars or {}
     return Function(
         arn=found.function_arn,
@@ -130,7 +210,7 @@ def _command(function: Function) -> list[str]:
     node = shutil.which("node")
     if node is None:
         raise NotRunnableError("there is no node on the PATH to run it with")
-    return [node, "-e", node_runner.SCRIPT]
+    return [node, "-e", NODE_SCRIPT]
 
 
 def _unpack(function: Function, root: Path) -> None:
@@ -153,14 +233,14 @@ def _name_inline(function: Function, root: Path) -> None:
     if ending == ".js":
         module = root / "node_modules" / "cfn-response"
         module.mkdir(parents=True)
-        (module / "index.js").write_text(node_runner.RESPONSE_MODULE)
+        (module / "index.js").write_text(NODE_RESPONSE_MODULE)
 
 
 def _process(
     command: list[str], function: Function, event: dict[str, Any], root: Path
 ) -> str:
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             input=json.dumps(event, default=str),
             stdout=subprocess.PIPE,
@@ -175,10 +255,10 @@ def _process(
         raise FunctionError(
             f"{function.name} timed out after {function.timeout:.0f} seconds"
         ) from error
-    last = (done.stdout.strip().splitlines() or ["it printed nothing"])[-1]
-    if done.returncode == python_runner.NOT_RUNNABLE:
+    last = (process.stdout.strip().splitlines() or ["it printed nothing"])[-1]
+    if process.returncode == python_runner.NOT_RUNNABLE:
         raise NotRunnableError(last)
-    if done.returncode:
+    if process.returncode:
         raise FunctionError(last)
     return last
 

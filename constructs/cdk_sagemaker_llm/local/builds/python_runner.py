@@ -55,10 +55,12 @@ def send(  # noqa: PLR0917 - the signature of Lambda's own module
     """
     Send a response, as the ``cfnresponse`` of Lambda's inline code does.
     """
-    said = f"See the details in CloudWatch Log Stream: {context.log_stream_name}"
+    default_reason = (
+        f"See the details in CloudWatch Log Stream: {context.log_stream_name}"
+    )
     response = {
         "Status": responseStatus,
-        "Reason": reason or said,
+        "Reason": reason or default_reason,
         "PhysicalResourceId": physicalResourceId or context.log_stream_name,
         "StackId": event["StackId"],
         "RequestId": event["RequestId"],

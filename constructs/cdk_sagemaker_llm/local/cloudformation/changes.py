@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
     Resource,
-    changed,
+    changed_names,
     pointers,
 )
 from cdk_sagemaker_llm.local.cloudformation.stack import Draft, EmbeddedStack
@@ -54,15 +54,15 @@ def without_values(change: Change) -> Change:
     """
     Leave out what is shown only where ``IncludePropertyValues`` asks for it.
     """
-    shown = {k: v for k, v in change.items() if k not in _WITH_VALUES}
-    shown["Details"] = [
+    parts = {k: v for k, v in change.items() if k not in _WITH_VALUES}
+    parts["Details"] = [
         {
             **detail,
             "Target": {k: v for k, v in detail["Target"].items() if k not in _VALUES},
         }
         for detail in change["Details"]
     ]
-    return shown
+    return parts
 
 
 class _Preview:
@@ -74,15 +74,15 @@ class _Preview:
         self._unsettled: set[str] = set()
         before = stack.resource_map.resolved_parameters
         after = draft.resolver.resolved_parameters
-        self._parameters = changed(before, after)
+        self._parameters = changed_names(before, after)
         secret = (after.get(k) for k in draft.resolver.no_echo_parameter_keys)
         self._secrets = [str(value) for value in secret if value]
 
     def changes(self) -> list[Change]:
         self._draft.resolver.made = self._made
         found = [self._change(declaration) for declaration in self._draft.plan]
-        kept = {declaration.logical_id for declaration in self._draft.plan}
-        gone = [r for name, r in self._stack.resources.items() if name not in kept]
+        remaining = {declaration.logical_id for declaration in self._draft.plan}
+        gone = [r for name, r in self._stack.resources.items() if name not in remaining]
         return [*filter(None, found), *map(self._removal, gone)]
 
     def _change(self, declaration: Declaration) -> Change | None:
@@ -170,7 +170,7 @@ class _Preview:
         self, old: Resource, declaration: Declaration, after: Properties
     ) -> Iterator[dict[str, Any]]:
         before = old.properties
-        for name in sorted(changed(before, after)):
+        for name in sorted(changed_names(before, after)):
             alone = {**before, name: after[name]} if name in after else dict(before)
             if name not in after:
                 del alone[name]
@@ -181,8 +181,8 @@ class _Preview:
                 "Name": None if tags else name,
                 "RequiresRecreation": "Always" if always else "Never",
                 "Path": f"/Properties/{name}",
-                "BeforeValue": self._shown(before.get(name)),
-                "AfterValue": self._shown(after.get(name)),
+                "BeforeValue": self._hide_secrets(before.get(name)),
+                "AfterValue": self._hide_secrets(after.get(name)),
                 "AttributeChangeType": _kind(name, before, after),
             }
             unknown = UNKNOWN in json.dumps(after.get(name), default=str)
@@ -218,8 +218,8 @@ class _Preview:
                     "Attribute": name,
                     "RequiresRecreation": "Never",
                     "Path": f"/{name}",
-                    "BeforeValue": self._shown(before.get(name)),
-                    "AfterValue": self._shown(after.get(name)),
+                    "BeforeValue": self._hide_secrets(before.get(name)),
+                    "AfterValue": self._hide_secrets(after.get(name)),
                     "AttributeChangeType": _kind(name, before, after),
                 }
                 direct = {"Evaluation": "Static", "ChangeSource": "DirectModification"}
@@ -229,10 +229,10 @@ class _Preview:
         self, template: dict[str, Any], logical_id: str, properties: Properties
     ) -> str | None:
         body = _body(template, logical_id)
-        kept = {name: body[name] for name in _ATTRIBUTES if name in body}
-        return self._shown({"Properties": properties, **kept})
+        context = {name: body[name] for name in _ATTRIBUTES if name in body}
+        return self._hide_secrets({"Properties": properties, **context})
 
-    def _shown(self, value: Untyped) -> str | None:
+    def _hide_secrets(self, value: Untyped) -> str | None:
         if value is None:
             return None
         text = value if isinstance(value, str) else json.dumps(value, default=str)

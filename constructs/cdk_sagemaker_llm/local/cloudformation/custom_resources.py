@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm.local.aws import turn
+from cdk_sagemaker_llm.local.aws import clock
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.builds import cdk_functions
 from cdk_sagemaker_llm.local.builds.functions import (
@@ -66,14 +66,14 @@ class CustomResourceType:
                 gone = _event("Delete", declaration, properties, scope)
                 _ask({**gone, "PhysicalResourceId": physical_id}, scope)
             raise _failure(answer, event)
-        made = Resource(
+        resource = Resource(
             declaration=declaration,
             properties=properties,
             physical_resource_id=str(physical_id),
-            read_attribute=lambda name: _attribute(made, name),
+            read_attribute=lambda name: _attribute(resource, name),
             native=answer,
         )
-        return made
+        return resource
 
     def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
         """
@@ -129,7 +129,7 @@ def _ask(event: dict[str, Any], scope: Scope) -> Response:
     function = find_function(token, scope.account, scope.region)
     if _ON_EVENT in function.environment:
         return _answer(lambda: _provided(function, event, scope), event)
-    with turn.passed_on():
+    with clock.passed_on():
         return _protocol(function, event)
 
 
@@ -153,14 +153,14 @@ def _protocol(function: Function, event: dict[str, Any]) -> Response:
 def _answer(call: Callable[[], Untyped], event: dict[str, Any]) -> Response:
     # In the simpler protocol, a function returns what it has to say, or raises.
     try:
-        with turn.passed_on():
+        with clock.passed_on():
             returned = call() or {}
     except NotRunnableError:
         raise
     except Exception as error:  # noqa: BLE001 - a handler may raise anything
         return _failed(str(error) or repr(error), event)
-    known = event.get("PhysicalResourceId") or event["RequestId"]
-    return {"Status": "SUCCESS", "PhysicalResourceId": known, **returned}
+    own_id = event.get("PhysicalResourceId") or event["RequestId"]
+    return {"Status": "SUCCESS", "PhysicalResourceId": own_id, **returned}
 
 
 def _provided(
@@ -179,9 +179,9 @@ def _provided(
     )
     deadline = time.monotonic() + framework.timeout
     while time.monotonic() < deadline:
-        said = _spoken(run_function(waiter, {**event, **returned}))
-        if said.get("IsComplete"):
-            data = {**returned.get("Data", {}), **said.get("Data", {})}
+        answer = _spoken(run_function(waiter, {**event, **returned}))
+        if answer.get("IsComplete"):
+            data = {**returned.get("Data", {}), **answer.get("Data", {})}
             return {**returned, "Data": data}
         time.sleep(_POLL)
     raise FunctionError("Operation timed out")

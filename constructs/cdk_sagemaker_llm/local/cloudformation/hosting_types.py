@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.catalog import resource_types
-from cdk_sagemaker_llm.local.aws import regions, shapes
-from cdk_sagemaker_llm.local.aws.background import wait_until
+from cdk_sagemaker_llm.local.aws import shapes
+from cdk_sagemaker_llm.local.aws.clock import wait_until
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.resource import (
@@ -25,10 +25,10 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Scope,
     UnstableError,
     attributes,
-    changed,
+    changed_names,
     physical_name,
 )
-from cdk_sagemaker_llm.local.hosting.service import SageMaker
+from cdk_sagemaker_llm.local.hosting.service import SAGEMAKER, SageMaker
 from cdk_sagemaker_llm.local.hosting.states import is_busy
 from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
 
@@ -59,14 +59,14 @@ class HostingType:
         """
         operation = f"Create{self.kind}"
         later = self._parameters("Update") - self._parameters("Create")
-        wanted = {k: v for k, v in properties.items() if k not in later}
-        name = wanted.setdefault(
+        members = {k: v for k, v in properties.items() if k not in later}
+        name = members.setdefault(
             f"{self.kind}Name", physical_name(declaration.logical_id)
         )
-        request = _request(operation, wanted)
+        request = _request(operation, members)
         arn = _service(scope).call(operation, request)[f"{self.kind}Arn"]
         table = {f"{self.kind}Name": name, f"{self.kind}Arn": arn, "Id": arn}
-        made = Resource(
+        resource = Resource(
             declaration=declaration,
             properties=properties,
             physical_resource_id=arn,
@@ -75,16 +75,16 @@ class HostingType:
         )
         why = settled(_service(scope).world, self.kind, name)
         if why is not None:
-            raise UnstableError(why, made)
-        described = self._described(name, scope)
-        made.read_attribute = attributes({**table, **self._attributes(described)})
-        return made
+            raise UnstableError(why, resource)
+        description = self._describe(name, scope)
+        resource.read_attribute = attributes({**table, **self._attributes(description)})
+        return resource
 
     def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
         """
         Call the service's update operation, and bring the tags along.
         """
-        differing = changed(resource.properties, properties)
+        differing = changed_names(resource.properties, properties)
         fixed = self._fixed()
         if differing & fixed:
             names = " and ".join(sorted(differing & fixed))
@@ -95,9 +95,9 @@ class HostingType:
             )
         _retag(resource, properties, scope)
         if differing - {"Tags"}:
-            operation, wanted = self._change(differing - {"Tags"}, properties)
-            wanted[f"{self.kind}Name"] = resource.native
-            _service(scope).call(operation, _request(operation, wanted))
+            operation, request = self._change(differing - {"Tags"}, properties)
+            request[f"{self.kind}Name"] = resource.native
+            _service(scope).call(operation, _request(operation, request))
             why = settled(_service(scope).world, self.kind, resource.native)
             if why is not None:
                 raise ResourceError(why)
@@ -116,8 +116,8 @@ class HostingType:
             running = properties["RuntimeConfig"]
             return f"Update{self.kind}RuntimeConfig", {"DesiredRuntimeConfig": running}
         left_out = {"Tags", *self._fixed()}
-        kept = {k: v for k, v in properties.items() if k not in left_out}
-        return f"Update{self.kind}", kept
+        request = {k: v for k, v in properties.items() if k not in left_out}
+        return f"Update{self.kind}", request
 
     def _fixed(self) -> frozenset[str]:
         # What the schema lets change and the operation does not.
@@ -131,17 +131,17 @@ class HostingType:
         shape: Untyped = shapes.input_shape("sagemaker", operation)
         return frozenset(shape.members)
 
-    def _described(self, name: str, scope: Scope) -> dict[str, Any]:
-        asked = {f"{self.kind}Name": name}
-        return _service(scope).call(f"Describe{self.kind}", asked)
+    def _describe(self, name: str, scope: Scope) -> dict[str, Any]:
+        request = {f"{self.kind}Name": name}
+        return _service(scope).call(f"Describe{self.kind}", request)
 
-    def _attributes(self, described: dict[str, Any]) -> dict[str, Any]:
+    def _attributes(self, description: dict[str, Any]) -> dict[str, Any]:
         # A moment, such as CreationTime, is no value of a template.
-        named = {
-            name: functools.reduce(_member, name.split("."), described)
+        names = {
+            name: functools.reduce(_member, name.split("."), description)
             for name in resource_types.read_only(self.name)
         }
-        return {k: v for k, v in named.items() if isinstance(v, str | int)}
+        return {k: v for k, v in names.items() if isinstance(v, str | int)}
 
     def delete(self, resource: Resource, scope: Scope) -> None:
         """
@@ -157,7 +157,7 @@ class HostingType:
         """
         arn = {"ResourceArn": resource.physical_resource_id}
         try:
-            found = self._described(resource.native, scope)
+            found = self._describe(resource.native, scope)
             found["Tags"] = _service(scope).call("ListTags", arn)["Tags"]
         except AwsError:
             return None
@@ -180,7 +180,7 @@ def _member(value: Untyped, name: str) -> Untyped:
 
 
 def _service(scope: Scope) -> SageMaker:
-    return regions.sagemaker(scope.account, scope.region)
+    return SAGEMAKER.at(scope.account, scope.region)
 
 
 def _request(operation: str, properties: Properties) -> dict[str, Any]:

@@ -154,8 +154,8 @@ class Lifecycle:
             self._ground.enter("UPDATE_ROLLBACK_IN_PROGRESS", reason)
             self._roll_back("UPDATE_ROLLBACK")
             return False
-        kept = {declaration.logical_id for declaration in plan}
-        for logical_id in self._ground.resources.keys() - kept:
+        remaining = {declaration.logical_id for declaration in plan}
+        for logical_id in self._ground.resources.keys() - remaining:
             self._leftovers.append(self._ground.resources.pop(logical_id))
         self._ground.enter("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
         self._clean_up()
@@ -175,8 +175,8 @@ class Lifecycle:
             reason = f"The following resource(s) failed to roll back: [{failed}]. "
             self._ground.enter("UPDATE_ROLLBACK_FAILED", reason)
             return
-        kept = {declaration.logical_id for declaration in plan}
-        for logical_id in self._ground.resources.keys() - kept:
+        remaining = {declaration.logical_id for declaration in plan}
+        for logical_id in self._ground.resources.keys() - remaining:
             self._leftovers.append(self._ground.resources.pop(logical_id))
         self._ground.enter("UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS")
         self._clean_up()
@@ -219,7 +219,7 @@ class Lifecycle:
     def _make(self, declaration: Declaration) -> None:
         ground = self._ground
         ground.note(declaration, "", "CREATE_IN_PROGRESS", None)
-        with _named(ground, declaration, "", "CREATE_FAILED"):
+        with _naming_failures(ground, declaration, "", "CREATE_FAILED"):
             properties = ground.resolve(declaration.properties)
             resource = self._created(declaration, properties)
         ground.resources[declaration.logical_id] = resource
@@ -231,7 +231,7 @@ class Lifecycle:
         if old is None:
             self._make(declaration)
             return
-        with _named(
+        with _naming_failures(
             self._ground, declaration, old.physical_resource_id, "UPDATE_FAILED"
         ):
             properties = self._ground.resolve(declaration.properties)
@@ -298,7 +298,7 @@ class Lifecycle:
 
     def _unchange(self, resource: Resource, before: Resource) -> None:
         self._note(resource, "UPDATE_IN_PROGRESS")
-        with _named(
+        with _naming_failures(
             self._ground,
             before.declaration,
             resource.physical_resource_id,
@@ -338,7 +338,7 @@ class Lifecycle:
 
     def _created(self, declaration: Declaration, properties: Properties) -> Resource:
         try:
-            made = resource_type(declaration.type).create(
+            resource = resource_type(declaration.type).create(
                 declaration, self._reveal(properties), self._ground.scope
             )
         except UnstableError as failed:
@@ -346,8 +346,8 @@ class Lifecycle:
             self._undo.append(partial(self._remove, failed.resource))
             self._unstable.append(failed.resource)
             raise
-        made.properties = properties
-        return made
+        resource.properties = properties
+        return resource
 
     def _reveal(self, properties: Properties) -> Properties:
         revealed: Properties = reveal(properties, self._ground.scope)
@@ -361,7 +361,7 @@ class Lifecycle:
         )
 
 
-class _named:  # noqa: N801 - reads as a statement
+class _naming_failures:  # noqa: N801 - reads as a statement
     """
     Turn whatever fails inside into an event and the name of the resource.
     """

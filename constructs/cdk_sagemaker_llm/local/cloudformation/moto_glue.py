@@ -27,7 +27,7 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeBucket
 
-from cdk_sagemaker_llm.local.aws.background import begin
+from cdk_sagemaker_llm.local.aws.clock import begin
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation import nested, requests
 from cdk_sagemaker_llm.local.cloudformation.changes import (
@@ -220,9 +220,9 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             return
         if waiting.execution_status == "EXECUTE_COMPLETE":
             return
-        asked = {"Template": template, "Parameters": parameters}
+        request = {"Template": template, "Parameters": parameters}
         there = {"Template": waiting.template, "Parameters": waiting.parameters}
-        for attribute, value in asked.items():
+        for attribute, value in request.items():
             if value != there[attribute]:
                 raise AlreadyExistsException(
                     f"ChangeSet {name} cannot be created due to a mismatch with "
@@ -256,9 +256,9 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         """
         del self.change_sets[change_set.change_set_id]
         for change in change_set.changes:
-            made = self.change_sets.get(change.get("ChangeSetId", ""))
-            if isinstance(made, EmbeddedChangeSet):
-                self.drop_change_set(made)
+            nested = self.change_sets.get(change.get("ChangeSetId", ""))
+            if isinstance(nested, EmbeddedChangeSet):
+                self.drop_change_set(nested)
 
     def find_change_set(self, name: str, stack_name: str | None) -> EmbeddedChangeSet:
         """
@@ -532,8 +532,8 @@ class EmbeddedResponse(DriftAnswers):
         """
         change_set = self._change_set()
         with_values = self._get_bool_param("IncludePropertyValues")
-        shown, following = page(change_set.changes, self._get_param("NextToken"))
-        shown = [c if with_values else without_values(c) for c in shown]
+        changes, following = page(change_set.changes, self._get_param("NextToken"))
+        changes = [c if with_values else without_values(c) for c in changes]
         return ActionResult(
             {
                 "ChangeSetName": change_set.change_set_name,
@@ -556,7 +556,7 @@ class EmbeddedResponse(DriftAnswers):
                     for key, value in (change_set.tags or {}).items()
                 ],
                 "Changes": [
-                    {"Type": "Resource", "ResourceChange": change} for change in shown
+                    {"Type": "Resource", "ResourceChange": change} for change in changes
                 ],
                 "ParentChangeSetId": change_set.parent_change_set_id,
                 "NextToken": following,
@@ -589,12 +589,12 @@ class EmbeddedResponse(DriftAnswers):
         """
         stack = self._holder()
         name = self._get_param("LogicalResourceId")
-        shown = [
-            _shown(stack, resource)
+        rows = [
+            _row(stack, resource)
             for resource in stack.resources.values()
             if name in {None, resource.logical_resource_id}
         ]
-        return ActionResult({"StackResources": shown})
+        return ActionResult({"StackResources": rows})
 
     def describe_stack_resource(self) -> ActionResult:
         """
@@ -604,7 +604,7 @@ class EmbeddedResponse(DriftAnswers):
             self._get_param("StackName"), self._get_param("LogicalResourceId")
         )
         assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
-        return ActionResult({"StackResourceDetail": _shown(stack, resource)})
+        return ActionResult({"StackResourceDetail": _row(stack, resource)})
 
     def list_stack_resources(self) -> ActionResult:
         """
@@ -614,8 +614,8 @@ class EmbeddedResponse(DriftAnswers):
         resources, following = page(
             list(stack.resources.values()), self._get_param("NextToken")
         )
-        shown = [_shown(stack, resource) for resource in resources]
-        return ActionResult({"StackResourceSummaries": shown, "NextToken": following})
+        rows = [_row(stack, resource) for resource in resources]
+        return ActionResult({"StackResourceSummaries": rows, "NextToken": following})
 
     @property
     def _backend(self) -> EmbeddedCloudFormation:
@@ -626,14 +626,14 @@ class EmbeddedResponse(DriftAnswers):
     def _holder(self) -> EmbeddedStack:
         if self._get_param("StackName"):
             return self._stack_named()
-        wanted = self._get_param("PhysicalResourceId")
+        physical_id = self._get_param("PhysicalResourceId")
         for stack in self._backend.stacks.values():
             for resource in self._backend.stack_named(
                 stack.stack_id
             ).resources.values():
-                if resource.physical_resource_id == wanted:
+                if resource.physical_resource_id == physical_id:
                     return self._backend.stack_named(stack.stack_id)
-        raise ValidationError(message=f"Stack for {wanted} does not exist")
+        raise ValidationError(message=f"Stack for {physical_id} does not exist")
 
     def _change_set(self) -> EmbeddedChangeSet:
         return self._backend.find_change_set(
@@ -650,16 +650,16 @@ class EmbeddedResponse(DriftAnswers):
         return body
 
     def _parameters(self) -> dict[str, str]:
-        given = self._get_param("Parameters", [])
+        values = self._get_param("Parameters", [])
         previous: dict[str, str] = {}
-        if any(parameter.get("UsePreviousValue") for parameter in given):
+        if any(parameter.get("UsePreviousValue") for parameter in values):
             stack = self._backend.get_stack(self._get_param("StackName"))
             previous = stack.parameters
         return {
             parameter["ParameterKey"]: previous[parameter["ParameterKey"]]
             if parameter.get("UsePreviousValue")
             else parameter["ParameterValue"]
-            for parameter in given
+            for parameter in values
             if not parameter.get("UsePreviousValue")
             or parameter["ParameterKey"] in previous
         }
@@ -696,7 +696,7 @@ def _unchanged(
     )
 
 
-def _shown(stack: EmbeddedStack, resource: Untyped) -> dict[str, Any]:
+def _row(stack: EmbeddedStack, resource: Untyped) -> dict[str, Any]:
     return {
         "StackId": stack.stack_id,
         "StackName": stack.name,

@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Resource,
     ResourceError,
     Scope,
-    changed,
+    changed_names,
 )
 
 # moto's update of a function takes inline code for base64.
@@ -52,7 +52,7 @@ class MotoType:
         if name and before.get(name) != after.get(name):
             return True
         # No type of AWS is replaced for its tags.
-        return not self._changes_in_place and changed(before, after) != {"Tags"}
+        return not self._changes_in_place and changed_names(before, after) != {"Tags"}
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
@@ -72,14 +72,14 @@ class MotoType:
             StackId=scope.stack_id,
             ResourceType=self._name,
         )
-        made = Resource(
+        resource = Resource(
             declaration=declaration,
             properties=properties,
             physical_resource_id=_physical_id(native),
-            read_attribute=lambda attribute: _attribute(made, attribute),
+            read_attribute=lambda attribute: _attribute(resource, attribute),
             native=native,
         )
-        return made
+        return resource
 
     def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
         """
@@ -89,8 +89,8 @@ class MotoType:
             # Its tags, which moto cannot change: they are in the template alone.
             return
         native = resource.native
-        kept = getattr(native, "name", None) or resource.physical_resource_id
-        name = self._resource_name(properties) or kept
+        physical_id = getattr(native, "name", None) or resource.physical_resource_id
+        name = self._resource_name(properties) or physical_id
         resource.native = self._model.update_from_cloudformation_json(
             original_resource=native,
             new_resource_name=name,
@@ -153,24 +153,24 @@ class MotoType:
     def _document(self, properties: Properties, name: str) -> dict[str, Untyped]:
         # Some of moto's classes look for the name among the properties alone.
         key = self._model.cloudformation_name_type()
-        named = {key: name, **properties} if key else dict(properties)
-        if self._name in _TAGS_AS_IN_THE_API and "Tags" in named:
-            named["Tags"] = [
+        document = {key: name, **properties} if key else dict(properties)
+        if self._name in _TAGS_AS_IN_THE_API and "Tags" in document:
+            document["Tags"] = [
                 {"TagKey": tag["Key"], "TagValue": tag["Value"]}
-                for tag in named["Tags"]
+                for tag in document["Tags"]
             ]
-        if isinstance(named.get("Tags"), dict) and self._name == _SSM_PARAMETER:
+        if isinstance(document.get("Tags"), dict) and self._name == _SSM_PARAMETER:
             # A map in CloudFormation, and a list in the API.
-            named["Tags"] = [
-                {"Key": key, "Value": value} for key, value in named["Tags"].items()
+            document["Tags"] = [
+                {"Key": key, "Value": value} for key, value in document["Tags"].items()
             ]
         if (
-            isinstance(named.get("PolicyDocument"), dict)
+            isinstance(document.get("PolicyDocument"), dict)
             and self._name == _VPC_ENDPOINT
         ):
             # An object in CloudFormation, and a text in the API.
-            named["PolicyDocument"] = json.dumps(named["PolicyDocument"])
-        return {"Type": self._name, "Properties": named}
+            document["PolicyDocument"] = json.dumps(document["PolicyDocument"])
+        return {"Type": self._name, "Properties": document}
 
     def _resource_name(self, properties: Properties) -> str | None:
         name = self._model.cloudformation_name_type()

@@ -13,6 +13,7 @@ from moto.cloudformation.models import cloudformation_backends
 from moto.s3.models import s3_backends
 from moto.utilities.utils import get_partition
 
+from cdk_sagemaker_llm.local.aws.surroundings import Location
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
@@ -22,7 +23,6 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Scope,
     physical_name,
 )
-from cdk_sagemaker_llm.local.hosting.surroundings import Location
 
 _LONGEST_NAME = 128
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})

@@ -17,10 +17,10 @@ from moto.secretsmanager.models import SecretsManagerBackend, secretsmanager_bac
 from moto.sns.models import SNSBackend, sns_backends
 from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.aws import regions, shapes
+from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.builds.codebuild import SERVICE
+from cdk_sagemaker_llm.local.builds.codebuild import CODEBUILD, SERVICE
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -54,7 +54,7 @@ class PlainType:
             If omitted, CloudFormation does.
 
         arn: What ``Fn::GetAtt`` of ``Arn`` gives, with the name in place of ``{}``.
-            If left out, the physical id.
+            If omitted, it is the physical id.
     """
 
     put: Put
@@ -224,18 +224,18 @@ def _put_secret(name: str, properties: Properties, scope: Scope) -> str:
 
 
 def _generated_secret(backend: SecretsManagerBackend, wish: dict[str, Any]) -> str:
-    def told(name: str, default: str = "false") -> bool:
+    def wished(name: str, default: str = "false") -> bool:
         return str(wish.get(name, default)).lower() == "true"
 
     answer = backend.get_random_password(
         password_length=int(wish.get("PasswordLength", _PASSWORD_LENGTH)),
         exclude_characters=wish.get("ExcludeCharacters", ""),
-        exclude_numbers=told("ExcludeNumbers"),
-        exclude_punctuation=told("ExcludePunctuation"),
-        exclude_uppercase=told("ExcludeUppercase"),
-        exclude_lowercase=told("ExcludeLowercase"),
-        include_space=told("IncludeSpace"),
-        require_each_included_type=told("RequireEachIncludedType", "true"),
+        exclude_numbers=wished("ExcludeNumbers"),
+        exclude_punctuation=wished("ExcludePunctuation"),
+        exclude_uppercase=wished("ExcludeUppercase"),
+        exclude_lowercase=wished("ExcludeLowercase"),
+        include_space=wished("IncludeSpace"),
+        require_each_included_type=wished("RequireEachIncludedType", "true"),
     )
     password = str(json.loads(answer)["RandomPassword"])
     if "SecretStringTemplate" not in wish:
@@ -290,7 +290,7 @@ class ProjectType:
         """
         Delete the project.
         """
-        service = regions.codebuild(scope.account, scope.region)
+        service = CODEBUILD.at(scope.account, scope.region)
         service.call("DeleteProject", {"name": resource.physical_resource_id})
 
 
@@ -298,13 +298,13 @@ def _call_codebuild(
     operation: str, name: str, properties: Properties, scope: Scope
 ) -> dict[str, Any]:
     shape = shapes.input_shape(SERVICE, operation)
-    given = {key: value for key, value in properties.items() if key not in _APART}
-    request = shapes.coerce(shape, {**_in_other_letters(given), "name": name})
+    settings = {key: value for key, value in properties.items() if key not in _APART}
+    request = shapes.coerce(shape, {**_in_other_letters(settings), "name": name})
     unknown = list(shapes.unknown_members(shape, request))
     if unknown:
         raise ResourceError(f"Properties validation failed: {'; '.join(unknown)}")
     try:
-        return regions.codebuild(scope.account, scope.region).call(operation, request)
+        return CODEBUILD.at(scope.account, scope.region).call(operation, request)
     except AwsError as error:
         raise ResourceError(
             f'Resource handler returned message: "{error.message}" (HandlerErrorCode: '

@@ -46,31 +46,31 @@ def check_body(body: str) -> None:
     Refuse a template that is too long to be sent; it would have to lie in S3.
     """
     if len(body.encode()) > _LONGEST_BODY:
-        told = f"Member must have length less than or equal to {_LONGEST_BODY}"
-        _refuse("templateBody", body, [told])
+        rule = f"Member must have length less than or equal to {_LONGEST_BODY}"
+        _refuse("templateBody", body, [rule])
 
 
 def check_capabilities(body: str, acknowledged: Collection[str]) -> None:
     """
     Refuse a template that makes roles and their like, if nobody has agreed to it.
     """
-    needed = template.capabilities(template.parse(body))
-    enough = {"CAPABILITY_NAMED_IAM", *needed}
-    if needed and enough.isdisjoint(acknowledged):
-        raise InsufficientCapabilities(f"Requires capabilities : [{needed[0]}]")
+    capabilities = template.capabilities(template.parse(body))
+    enough = {"CAPABILITY_NAMED_IAM", *capabilities}
+    if capabilities and enough.isdisjoint(acknowledged):
+        raise InsufficientCapabilities(f"Requires capabilities : [{capabilities[0]}]")
 
 
 def _refuse(member: str, value: str, faults: list[str]) -> None:
     if faults:
         count = "1 validation error" if len(faults) == 1 else "2 validation errors"
-        told = "; ".join(
+        faults_text = "; ".join(
             f"Value '{value}' at '{member}' failed to satisfy constraint: {fault}"
             for fault in faults
         )
-        raise ValidationError(message=f"{count} detected: {told}")
+        raise ValidationError(message=f"{count} detected: {faults_text}")
 
 
-def check_parameters(template: dict[str, Any], given: dict[str, Untyped]) -> None:
+def check_parameters(template: dict[str, Any], values: dict[str, Untyped]) -> None:
     """
     Refuse values that the template's parameters do not allow.
 
@@ -78,7 +78,7 @@ def check_parameters(template: dict[str, Any], given: dict[str, Untyped]) -> Non
         ValidationError: In the service's words.
     """
     declared = template.get("Parameters") or {}
-    unknown = [name for name in given if name not in declared]
+    unknown = [name for name in values if name not in declared]
     if unknown:
         listed = ", ".join(unknown)
         raise ValidationError(
@@ -87,31 +87,31 @@ def check_parameters(template: dict[str, Any], given: dict[str, Untyped]) -> Non
     missing = [
         name
         for name, body in declared.items()
-        if name not in given and body.get("Default") is None
+        if name not in values and body.get("Default") is None
     ]
     if missing:
         listed = ", ".join(missing)
         raise ValidationError(message=f"Parameters: [{listed}] must have values")
     for name, body in declared.items():
-        _check_value(name, body, parameter_text(given.get(name, body.get("Default"))))
+        _check_value(name, body, parameter_text(values.get(name, body.get("Default"))))
 
 
 def parameters_as_given(
-    template: dict[str, Any], given: dict[str, Untyped]
+    template: dict[str, Any], values: dict[str, Untyped]
 ) -> dict[str, Untyped]:
     """
     Return parameters with the defaults of lists, as text without spaces.
 
     moto splits a list that is given and leaves a default as it is written.
     """
-    taken = dict(given)
+    parameters = dict(values)
     for name, body in (template.get("Parameters") or {}).items():
         if is_list_type(body):
-            written = parameter_text(given.get(name, body.get("Default")))
-            taken[name] = ",".join(part.strip() for part in written.split(","))
-        elif isinstance(body.get("Default"), bool) and name not in given:
-            taken[name] = parameter_text(body["Default"])
-    return taken
+            text = parameter_text(values.get(name, body.get("Default")))
+            parameters[name] = ",".join(part.strip() for part in text.split(","))
+        elif isinstance(body.get("Default"), bool) and name not in values:
+            parameters[name] = parameter_text(body["Default"])
+    return parameters
 
 
 def is_list_type(body: dict[str, Any]) -> bool:
@@ -154,10 +154,10 @@ def _check_value(name: str, body: dict[str, Any], value: str) -> None:
         members = [part.strip() for part in value.split(",")] if value else []
     for one in members:
         for reason in _faults(kind, body, one):
-            told = body.get("ConstraintDescription")
+            rule = body.get("ConstraintDescription")
             raise ValidationError(
-                message=f"Parameter {name} failed to satisfy constraint: {told}"
-                if told
+                message=f"Parameter {name} failed to satisfy constraint: {rule}"
+                if rule
                 else f"Parameter '{name}' must {reason}"
             )
 

@@ -163,7 +163,7 @@ def physical_name(logical_id: str, longest: int = 63) -> str:
     return f"{logical_id[: longest - _SUFFIX_LENGTH - 1]}-{suffix}"
 
 
-def changed(before: Properties, after: Properties) -> set[str]:
+def changed_names(before: Properties, after: Properties) -> set[str]:
     """
     Name the top-level properties that differ.
     """

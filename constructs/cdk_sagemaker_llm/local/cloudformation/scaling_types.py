@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     attributes,
     physical_name,
 )
-from cdk_sagemaker_llm.local.scaling.metric_queries import queries_of
+from cdk_sagemaker_llm.local.scaling.scaling_policies import queries_of
 
 _TARGET_KEY = ("ResourceId", "ScalableDimension", "ServiceNamespace")
 
@@ -89,36 +89,36 @@ def _cloudwatch(scope: Scope) -> CloudWatchBackend:
 
 def _put_alarm(name: str, properties: Properties, scope: Scope) -> None:
     shape = shapes.input_shape("cloudwatch", "PutMetricAlarm")
-    wanted = shapes.coerce(shape, {**properties, "AlarmName": name})
-    shapes.check("cloudwatch", "PutMetricAlarm", wanted)
+    request = shapes.coerce(shape, {**properties, "AlarmName": name})
+    shapes.check("cloudwatch", "PutMetricAlarm", request)
     backend = _cloudwatch(scope)
     alarm = backend.put_metric_alarm(
         name=name,
-        comparison_operator=wanted["ComparisonOperator"],
-        evaluation_periods=wanted["EvaluationPeriods"],
-        period=wanted.get("Period"),
-        threshold=wanted.get("Threshold"),
-        statistic=wanted.get("Statistic"),
-        description=wanted.get("AlarmDescription"),
-        dimensions=wanted.get("Dimensions", []),
-        alarm_actions=wanted.get("AlarmActions", []),
-        ok_actions=wanted.get("OKActions", []),
-        insufficient_data_actions=wanted.get("InsufficientDataActions", []),
-        metric_name=wanted.get("MetricName"),
-        namespace=wanted.get("Namespace"),
-        metric_data_queries=queries_of(wanted.get("Metrics", [])),
-        unit=wanted.get("Unit"),
-        datapoints_to_alarm=wanted.get("DatapointsToAlarm"),
-        treat_missing_data=wanted.get("TreatMissingData"),
-        actions_enabled=wanted.get("ActionsEnabled", True),
-        extended_statistic=wanted.get("ExtendedStatistic"),
-        evaluate_low_sample_count_percentile=wanted.get(
+        comparison_operator=request["ComparisonOperator"],
+        evaluation_periods=request["EvaluationPeriods"],
+        period=request.get("Period"),
+        threshold=request.get("Threshold"),
+        statistic=request.get("Statistic"),
+        description=request.get("AlarmDescription"),
+        dimensions=request.get("Dimensions", []),
+        alarm_actions=request.get("AlarmActions", []),
+        ok_actions=request.get("OKActions", []),
+        insufficient_data_actions=request.get("InsufficientDataActions", []),
+        metric_name=request.get("MetricName"),
+        namespace=request.get("Namespace"),
+        metric_data_queries=queries_of(request.get("Metrics", [])),
+        unit=request.get("Unit"),
+        datapoints_to_alarm=request.get("DatapointsToAlarm"),
+        treat_missing_data=request.get("TreatMissingData"),
+        actions_enabled=request.get("ActionsEnabled", True),
+        extended_statistic=request.get("ExtendedStatistic"),
+        evaluate_low_sample_count_percentile=request.get(
             "EvaluateLowSampleCountPercentile"
         ),
-        threshold_metric_id=wanted.get("ThresholdMetricId"),
+        threshold_metric_id=request.get("ThresholdMetricId"),
     )
     backend.tagger.delete_all_tags_for_resource(alarm.alarm_arn)
-    backend.tagger.tag_resource(alarm.alarm_arn, wanted.get("Tags", []))
+    backend.tagger.tag_resource(alarm.alarm_arn, request.get("Tags", []))
 
 
 def _observed_alarm(alarm: Alarm) -> dict[str, Any]:

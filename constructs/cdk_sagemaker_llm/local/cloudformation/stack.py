@@ -17,8 +17,7 @@ from moto.cloudformation.models import Event, Stack, cloudformation_backends
 from moto.cloudformation.parsing import Export, ResourceMap, clean_json
 from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.aws.background import wait_for_others
-from cdk_sagemaker_llm.local.aws.clock import current
+from cdk_sagemaker_llm.local.aws.clock import current, wait_for_others
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation import requests as stack_parameters
 from cdk_sagemaker_llm.local.cloudformation.drift import Drift
@@ -151,8 +150,8 @@ class EmbeddedStack(Stack):
         """
         Parse a template; moto resolves no attribute of a nested stack.
         """
-        parsed: dict[str, Any] = _with_whole_attributes(parse(template))
-        return parsed
+        body: dict[str, Any] = _with_whole_attributes(parse(template))
+        return body
 
     def is_created(self) -> bool:
         """
@@ -188,7 +187,7 @@ class EmbeddedStack(Stack):
         The parameters as they are shown; moto shows those that are not to be echoed.
         """
         values = self.resource_map.resolved_parameters
-        shown = stack_parameters.shown_parameter(self.template_dict, values)
+        rows = stack_parameters.shown_parameter(self.template_dict, values)
         return [
             {
                 "ParameterKey": key,
@@ -196,7 +195,7 @@ class EmbeddedStack(Stack):
                 if isinstance(value, list)
                 else stack_parameters.parameter_text(value),
             }
-            for key, value in shown.items()
+            for key, value in rows.items()
         ]
 
     @property
@@ -301,13 +300,13 @@ class EmbeddedStack(Stack):
     def _refuse_lost_exports(self) -> None:
         stacks = cloudformation_backends[self.account_id][self.region_name].stacks
         others = [s for s in stacks.values() if isinstance(s, EmbeddedStack)]
-        left = {export.name: export.value for export in self._own_exports()}
+        remaining = {export.name: export.value for export in self._own_exports()}
         for export in self.cross_stack_resources.values():
             if export.exporting_stack_id != self.stack_id:
                 continue
             users = importers(export.name, others)
-            if users and left.get(export.name) != export.value:
-                what = "updated" if export.name in left else "deleted"
+            if users and remaining.get(export.name) != export.value:
+                what = "updated" if export.name in remaining else "deleted"
                 raise ResourceError(
                     f"Export {export.name} cannot be {what} as it is in use by "
                     f"{listed(users)}"
@@ -384,14 +383,14 @@ class EmbeddedStack(Stack):
         Raises:
             ValidationError: If it cannot be deployed.
         """
-        parsed = self.parse_template(template)
+        body = self.parse_template(template)
         try:
-            resolver = self._resolver(parsed, parameters)
-            plan = declarations(parsed, resolver.lazy_condition_map)
+            resolver = self._resolver(body, parameters)
+            plan = declarations(body, resolver.lazy_condition_map)
         except (ResourceError, CircularDependencyError) as error:
             raise ValidationError(message=str(error)) from error
         resolver.made = self.resources
-        return Draft(template=parsed, resolver=resolver, plan=plan)
+        return Draft(template=body, resolver=resolver, plan=plan)
 
     def load(self, template: str, parameters: dict[str, Any]) -> list[Declaration]:
         """
@@ -483,13 +482,13 @@ def _with_whole_attributes(value: Untyped) -> Untyped:
 def _with_named_attributes(text: str) -> Untyped:
     names: dict[str, Any] = {}
 
-    def named(match: re.Match[str]) -> str:
+    def sub_name(match: re.Match[str]) -> str:
         resource, attribute = match.groups()
         name = f"{resource}{attribute}".replace(".", "")
         names[name] = {"Fn::GetAtt": [resource, attribute]}
         return f"${{{name}}}"
 
-    replaced = _DOTTED_ATTRIBUTE.sub(named, text)
+    replaced = _DOTTED_ATTRIBUTE.sub(sub_name, text)
     return [replaced, names] if names else text
 
 

@@ -12,8 +12,7 @@ from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
-from cdk_sagemaker_llm.local.aws.background import begin
-from cdk_sagemaker_llm.local.aws.clock import current
+from cdk_sagemaker_llm.local.aws.clock import begin, current
 from cdk_sagemaker_llm.local.cloudformation import nested, requests, template
 from cdk_sagemaker_llm.local.cloudformation.drift import DRIFTED, detect
 from cdk_sagemaker_llm.local.cloudformation.requests import page
@@ -66,17 +65,17 @@ class StackAnswers(CloudFormationResponse):
 
         moto's answer lacks their names and statuses.
         """
-        wanted = self._get_param("StackStatusFilter", [])
+        statuses = self._get_param("StackStatusFilter", [])
         backend = self.cloudformation_backend
         stacks = [*backend.stacks.values(), *backend.deleted_stacks.values()]
         found = [
             _summary(stack)
             for stack in sorted(stacks, key=lambda s: s.creation_time, reverse=True)
             if isinstance(stack, EmbeddedStack)
-            and (not wanted or stack.status in wanted)
+            and (not statuses or stack.status in statuses)
         ]
-        shown, following = page(found, self._get_param("NextToken"))
-        return ActionResult({"StackSummaries": shown, "NextToken": following})
+        rows, following = page(found, self._get_param("NextToken"))
+        return ActionResult({"StackSummaries": rows, "NextToken": following})
 
     def get_template(self) -> ActionResult:
         """
@@ -106,7 +105,7 @@ class StackAnswers(CloudFormationResponse):
         """
         Check a template's form; moto wants a linter that need not be installed.
         """
-        return ActionResult(template.validated(template.parse(self._body())))
+        return ActionResult(template.validation_answer(template.parse(self._body())))
 
     def list_change_sets(self) -> ActionResult:
         """
@@ -128,8 +127,8 @@ class StackAnswers(CloudFormationResponse):
             for change_set in self.cloudformation_backend.change_sets.values()
             if change_set.stack_id == stack.stack_id
         ]
-        shown, following = page(found, self._get_param("NextToken"))
-        return ActionResult({"Summaries": shown, "NextToken": following})
+        rows, following = page(found, self._get_param("NextToken"))
+        return ActionResult({"Summaries": rows, "NextToken": following})
 
     def list_imports(self) -> ActionResult:
         """
@@ -141,8 +140,8 @@ class StackAnswers(CloudFormationResponse):
             raise ValidationError(
                 message=f"Export '{export}' is not imported by any stack."
             )
-        shown, following = page(names, self._get_param("NextToken"))
-        return ActionResult({"Imports": shown, "NextToken": following})
+        rows, following = page(names, self._get_param("NextToken"))
+        return ActionResult({"Imports": rows, "NextToken": following})
 
     def continue_update_rollback(self) -> EmptyResult:
         """
@@ -231,8 +230,8 @@ class DriftAnswers(StackAnswers):
         Look at every resource, or at those that are named.
         """
         stack = self._detectable()
-        wanted = self._get_param("LogicalResourceIds", []) or [*stack.resources]
-        for name in wanted:
+        logical_ids = self._get_param("LogicalResourceIds", []) or [*stack.resources]
+        for name in logical_ids:
             _detect(stack, _resource(stack, name))
         drifted = sum(d.status in DRIFTED for d in stack.drifts.values())
         status = "DRIFTED" if drifted else "IN_SYNC"
@@ -256,12 +255,15 @@ class DriftAnswers(StackAnswers):
         """
         Tell how a detection has ended.
         """
-        wanted = self._get_param("StackDriftDetectionId")
+        detection_id = self._get_param("StackDriftDetectionId")
         for stack in self.cloudformation_backend.stacks.values():
-            if isinstance(stack, EmbeddedStack) and wanted in stack.drift_detections:
-                return ActionResult(stack.drift_detections[wanted])
+            if (
+                isinstance(stack, EmbeddedStack)
+                and detection_id in stack.drift_detections
+            ):
+                return ActionResult(stack.drift_detections[detection_id])
         raise ValidationError(
-            message=f"Drift detection [{wanted}] does not exist for this account"
+            message=f"Drift detection [{detection_id}] does not exist for this account"
         )
 
     def describe_stack_resource_drifts(self) -> ActionResult:
@@ -275,10 +277,10 @@ class DriftAnswers(StackAnswers):
             for drift in stack.drifts.values()
             if not states or drift.status in states
         ]
-        shown, following = page(
+        rows, following = page(
             found, self._get_param("NextToken"), self._get_int_param("MaxResults")
         )
-        return ActionResult({"StackResourceDrifts": shown, "NextToken": following})
+        return ActionResult({"StackResourceDrifts": rows, "NextToken": following})
 
     def detect_stack_resource_drift(self) -> ActionResult:
         """

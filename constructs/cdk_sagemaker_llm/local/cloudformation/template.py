@@ -75,15 +75,15 @@ def parse(text: Untyped) -> dict[str, Any]:
     if isinstance(text, dict):
         return text
     try:
-        parsed = Stack.parse_template(text)
+        document = Stack.parse_template(text)
     except (yaml.YAMLError, ValueError, TypeError) as error:
         raise _format_error("JSON not well-formed.") from error
-    if not isinstance(parsed, dict):
+    if not isinstance(document, dict):
         raise _format_error("unsupported structure.")
-    resources = parsed.get("Resources")
+    resources = document.get("Resources")
     if not isinstance(resources, dict) or not resources:
         raise _format_error("At least one Resources member must be defined.")
-    conditions = parsed.get("Conditions") or {}
+    conditions = document.get("Conditions") or {}
     for name, body in resources.items():
         if not isinstance(body, dict) or not isinstance(body.get("Type"), str):
             raise _format_error(
@@ -96,41 +96,45 @@ def parse(text: Untyped) -> dict[str, Any]:
                 f"Unresolved condition dependency {condition} in the Resources block "
                 "of the template"
             )
-    check_template(parsed)
-    return parsed
+    check_template(document)
+    return document
 
 
-def summary(parsed: dict[str, Any]) -> dict[str, Any]:
+def summary(document: dict[str, Any]) -> dict[str, Any]:
     """
     Return what ``GetTemplateSummary`` tells of a template.
     """
-    bodies = parsed["Resources"].values()
-    needed = capabilities(parsed)
+    bodies = document["Resources"].values()
+    capability_names = capabilities(document)
     return {
-        "Parameters": parameters(parsed),
-        "Description": parsed.get("Description"),
-        "Capabilities": needed,
-        "CapabilitiesReason": capabilities_reason(parsed) if needed else None,
+        "Parameters": parameters(document),
+        "Description": document.get("Description"),
+        "Capabilities": capability_names,
+        "CapabilitiesReason": capabilities_reason(document)
+        if capability_names
+        else None,
         "ResourceTypes": sorted({body["Type"] for body in bodies}),
-        "Version": parsed.get("AWSTemplateFormatVersion"),
-        "Metadata": json.dumps(parsed["Metadata"]) if "Metadata" in parsed else None,
-        "DeclaredTransforms": _transforms(parsed),
+        "Version": document.get("AWSTemplateFormatVersion"),
+        "Metadata": json.dumps(document["Metadata"])
+        if "Metadata" in document
+        else None,
+        "DeclaredTransforms": _transforms(document),
     }
 
 
-def validated(parsed: dict[str, Any]) -> dict[str, Any]:
+def validation_answer(body: dict[str, Any]) -> dict[str, Any]:
     """
     Return what ``ValidateTemplate`` tells of a template.
     """
-    known = ("ParameterKey", "DefaultValue", "NoEcho", "Description")
-    told = summary(parsed)
+    members = ("ParameterKey", "DefaultValue", "NoEcho", "Description")
+    answer = summary(body)
     return {
         "Parameters": [
-            {key: value for key, value in parameter.items() if key in known}
-            for parameter in told["Parameters"]
+            {key: value for key, value in parameter.items() if key in members}
+            for parameter in answer["Parameters"]
         ],
         **{
-            key: told[key]
+            key: answer[key]
             for key in (
                 "Description",
                 "Capabilities",
@@ -141,7 +145,7 @@ def validated(parsed: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def parameters(parsed: dict[str, Any]) -> list[dict[str, Any]]:
+def parameters(template: dict[str, Any]) -> list[dict[str, Any]]:
     """
     Describe the parameters that a template declares.
     """
@@ -156,35 +160,35 @@ def parameters(parsed: dict[str, Any]) -> list[dict[str, Any]]:
                 "AllowedValues": [str(one) for one in body.get("AllowedValues", ())]
             },
         }
-        for key, body in (parsed.get("Parameters") or {}).items()
+        for key, body in (template.get("Parameters") or {}).items()
     ]
 
 
-def capabilities(parsed: dict[str, Any]) -> list[str]:
+def capabilities(document: dict[str, Any]) -> list[str]:
     """
     Name the capability that has to be acknowledged for a template, if there is one.
     """
-    found = [body for body in parsed["Resources"].values() if body["Type"] in _IAM]
+    found = [body for body in document["Resources"].values() if body["Type"] in _IAM]
     if not found:
         return []
-    named = any(
+    has_names = any(
         _IAM_NAMES.get(body["Type"]) in (body.get("Properties") or {}) for body in found
     )
-    return ["CAPABILITY_NAMED_IAM" if named else "CAPABILITY_IAM"]
+    return ["CAPABILITY_NAMED_IAM" if has_names else "CAPABILITY_IAM"]
 
 
-def capabilities_reason(parsed: dict[str, Any]) -> str:
+def capabilities_reason(document: dict[str, Any]) -> str:
     """
     Name the types for which capabilities have to be acknowledged.
     """
-    bodies = parsed["Resources"].values()
+    bodies = document["Resources"].values()
     found = sorted({body["Type"] for body in bodies if body["Type"] in _IAM})
     names = ", ".join(found)
     return f"The following resource(s) require capabilities: [{names}]"
 
 
-def _transforms(parsed: dict[str, Any]) -> list[str]:
-    declared = parsed.get("Transform") or []
+def _transforms(body: dict[str, Any]) -> list[str]:
+    declared = body.get("Transform") or []
     return [declared] if isinstance(declared, str) else list(declared)
 
 
@@ -250,8 +254,8 @@ def _check_names(template: dict[str, Any], section: str, declared: set[str]) -> 
                 message="Template error: instance of Fn::GetAtt references undefined "
                 f"resource {resource}"
             )
-    named = _referred(body) if section == "Outputs" else _needed(body)
-    missing = sorted({name for name in named if name not in declared})
+    names = _referred(body) if section == "Outputs" else _references(body)
+    missing = sorted({name for name in names if name not in declared})
     if missing:
         what = (
             f"Unresolved resource dependencies [{', '.join(missing)}] in the {section} "
@@ -270,7 +274,7 @@ def _check_names(template: dict[str, Any], section: str, declared: set[str]) -> 
             )
 
 
-def _needed(resources: dict[str, Any]) -> Iterator[str]:
+def _references(resources: dict[str, Any]) -> Iterator[str]:
     for body in resources.values():
         yield from _referred(body.get("Properties"))
         before = body.get("DependsOn", [])
@@ -296,10 +300,10 @@ def _substituted(argument: Untyped) -> Iterator[str]:
             yield name.split(".")[0]
 
 
-def _function_arguments(value: Untyped, wanted: str) -> Iterator[list[str]]:
+def _function_arguments(value: Untyped, name: str) -> Iterator[list[str]]:
     # The arguments of a function, as far as they are written out.
     for function, argument in _functions(value):
-        if function == wanted:
+        if function == name:
             parts = argument.split(".") if isinstance(argument, str) else argument
             if isinstance(parts, list) and parts and isinstance(parts[0], str):
                 yield parts

@@ -21,8 +21,7 @@ from urllib.parse import quote, urlencode
 from moto.cloudformation.models import cloudformation_backends
 from moto.utilities.utils import get_partition
 
-from cdk_sagemaker_llm.local.aws.background import wait_for_others
-from cdk_sagemaker_llm.local.aws.clock import CLOCK
+from cdk_sagemaker_llm.local.aws.clock import CLOCK, wait_for_others
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
@@ -31,7 +30,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
     Scope,
     attributes,
-    changed,
+    changed_names,
 )
 
 PATH = "/cloudformation-waitcondition-"
@@ -220,7 +219,7 @@ class WaitConditionType:
         """
         Refuse, as the service does.
         """
-        if changed(resource.properties, properties):
+        if changed_names(resource.properties, properties):
             raise _no_update("WaitCondition")
 
     def delete(self, resource: Resource, scope: Scope) -> None:
@@ -267,11 +266,11 @@ def _handle(properties: Properties) -> Handle:
 
 
 def _whole(properties: dict[str, Any], name: str, default: int | None = None) -> int:
-    given = properties[name] if default is None else properties.get(name, default)
-    text = str(given)
+    value = properties[name] if default is None else properties.get(name, default)
+    text = str(value)
     if not (text.isascii() and text.isdecimal()):
         raise ResourceError(
-            f"Value of property {name} must be a whole number, got {given}"
+            f"Value of property {name} must be a whole number, got {value}"
         )
     return int(text)
 
@@ -279,7 +278,7 @@ def _whole(properties: dict[str, Any], name: str, default: int | None = None) ->
 def _is_unwanted(scope: Scope) -> Callable[[], bool]:
     stacks = cloudformation_backends[scope.account][scope.region].stacks
 
-    def asked() -> bool:
+    def is_going() -> bool:
         stack = stacks.get(scope.stack_id)
         while stack is not None:
             if stack.status == "DELETE_IN_PROGRESS":
@@ -288,7 +287,7 @@ def _is_unwanted(scope: Scope) -> Callable[[], bool]:
             stack = stacks.get(getattr(stack, "parent_id", None) or "")
         return False
 
-    return asked
+    return is_going
 
 
 def _physical_id(logical_id: str, scope: Scope) -> str:

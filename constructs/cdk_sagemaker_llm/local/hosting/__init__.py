@@ -1,3 +1,4 @@
 """
-SageMaker hosting: its state and its rules, without HTTP.
+SageMaker itself, without HTTP: endpoints, inference components and jobs, their state
+and their rules.
 """

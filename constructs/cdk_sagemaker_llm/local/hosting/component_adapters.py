@@ -7,15 +7,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from cdk_sagemaker_llm.local.aws.artifacts import ModelData
 from cdk_sagemaker_llm.local.aws.errors import validation
-from cdk_sagemaker_llm.local.hosting.artifacts import ModelData
+from cdk_sagemaker_llm.local.engines import vllm_refusals
+from cdk_sagemaker_llm.local.engines.bodies import RefusedError
+from cdk_sagemaker_llm.local.engines.engine import EngineError, StartedEngine
 from cdk_sagemaker_llm.local.hosting.container_starts import started_engine
-from cdk_sagemaker_llm.local.hosting.definitions import containers_of
-from cdk_sagemaker_llm.local.hosting.pools import serving_type
+from cdk_sagemaker_llm.local.hosting.definitions import containers_of, serving_type
 from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
-from cdk_sagemaker_llm.local.runtime.engines import lora_adapters
-from cdk_sagemaker_llm.local.runtime.engines.bodies import RefusedError
-from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
 from cdk_sagemaker_llm.simulation.api_values import specification_on
 
 _BASE = "BaseInferenceComponentName"
@@ -137,8 +136,8 @@ def load_failure(world: World, name: str, request: dict[str, Any]) -> str | None
     url = str(specification_on(request, "")["Container"]["ArtifactUrl"])
     data = ModelData(url, prefix=url.endswith("/"))
     try:
-        lora_adapters.load(
-            engine, name, world.artifacts.read(data, lora_adapters.CONFIG)
+        vllm_refusals.load_adapter(
+            engine, name, world.artifacts.read(data, vllm_refusals.ADAPTER_CONFIG)
         )
     except RefusedError as fault:
         # In this package's words; the service's are not known.

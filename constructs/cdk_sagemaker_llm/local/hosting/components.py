@@ -1,10 +1,11 @@
 """
-Inference components: copies of a model, placed on the instances of an endpoint.
+Inference components: copies of a model on the instances of an endpoint, and their
+update, in which new copies come and old ones go.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from cdk_sagemaker_llm.local.aws.errors import validation
 from cdk_sagemaker_llm.local.hosting.component_adapters import (
@@ -16,20 +17,21 @@ from cdk_sagemaker_llm.local.hosting.component_adapters import (
     refuse_deleting_base,
     unload,
 )
-from cdk_sagemaker_llm.local.hosting.component_updates import replace
-from cdk_sagemaker_llm.local.hosting.definitions import variants_of
-from cdk_sagemaker_llm.local.hosting.deployments import refuse_wrong_guardrails
+from cdk_sagemaker_llm.local.hosting.definitions import copies_by_type, variants_of
+from cdk_sagemaker_llm.local.hosting.deployments import (
+    refuse_wrong_guardrails,
+    rollback_alarm,
+)
+from cdk_sagemaker_llm.local.hosting.fleet import holds
 from cdk_sagemaker_llm.local.hosting.placement import (
     host,
+    needs_of,
+    refuse_contents,
     refuse_overflow,
     refuse_overflow_of_all,
+    request_after,
 )
-from cdk_sagemaker_llm.local.hosting.pools import copies_by_type
 from cdk_sagemaker_llm.local.hosting.records import page, tags_of
-from cdk_sagemaker_llm.local.hosting.specifications import (
-    refuse_contents,
-    updated,
-)
 from cdk_sagemaker_llm.local.hosting.states import (
     enter,
     look,
@@ -39,12 +41,15 @@ from cdk_sagemaker_llm.local.hosting.states import (
 )
 from cdk_sagemaker_llm.local.hosting.world import (
     Component,
+    ComponentUpdate,
     Endpoint,
     Operation,
     World,
     key_of,
 )
 from cdk_sagemaker_llm.simulation.api_values import specification_on
+from cdk_sagemaker_llm.simulation.fleet import Fleet
+from cdk_sagemaker_llm.simulation.rollout import Rollout, Stage, rolling
 
 NOT_FOR_COMPONENTS = (
     "Inference Components are not supported in this Endpoint. Please make sure this "
@@ -115,19 +120,21 @@ class Components:
             component.request.get(key) for key in ("Specification", "Specifications")
         )
         specified = {
-            **({"Specification": self._shown(one)} if one else {}),
+            **({"Specification": self._description_of(one)} if one else {}),
             **(
-                {"Specifications": [self._shown(s) for s in several]} if several else {}
+                {"Specifications": [self._description_of(s) for s in several]}
+                if several
+                else {}
             ),
         }
-        placed = _placed(self._world, component)
+        placements = _placements(self._world, component)
         return {
             **self._summary(component),
             **specified,
             "RuntimeConfig": {
                 "DesiredCopyCount": _desired(base_of(self._world, component)),
                 "CurrentCopyCount": serving_copies(self._world, component),
-                **({"PlacementStatus": placed} if placed else {}),
+                **({"PlacementStatus": placements} if placements else {}),
             },
             **({"FailureReason": component.failure} if component.failure else {}),
         }
@@ -145,7 +152,7 @@ class Components:
         """
         component = self._world.components.get(request["InferenceComponentName"])
         endpoint = self._world.endpoints.get(component.endpoint_name)
-        merged = updated(component.request, request)
+        merged = request_after(component.request, request)
         if "DeploymentConfig" not in request:
             # It is of one update, not of the component.
             merged.pop("DeploymentConfig", None)
@@ -160,7 +167,7 @@ class Components:
         refuse_wrong_guardrails(guardrails, [copies], "copies")
         fleet = endpoint.fleets[component.variant_name]
         self._refuse_version(endpoint, component, merged, copies)
-        replace(self._world, component, fleet, merged, copies)
+        _replace(self._world, component, fleet, merged, copies)
         return {"InferenceComponentArn": component.arn}
 
     def update_copies(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -195,11 +202,11 @@ class Components:
         Return the variant that a request names, or else that of an adapter's base.
         """
         base = self._world.components.find(base_name(request) or "")
-        named: str | None = request.get("VariantName")
-        return named or (base.variant_name if base else None)
+        variant: str | None = request.get("VariantName")
+        return variant or (base.variant_name if base else None)
 
-    def _variant(self, endpoint: Endpoint, wanted: str | None) -> str:
-        name = wanted or next(iter(endpoint.fleets))
+    def _variant(self, endpoint: Endpoint, variant: str | None) -> str:
+        name = variant or next(iter(endpoint.fleets))
         if name not in endpoint.fleets:
             raise validation(
                 f'Could not find variant "{name}" of endpoint "{endpoint.arn}".'
@@ -218,14 +225,14 @@ class Components:
         variant = next(
             v for v in variants_of(endpoint.config) if v["VariantName"] == name
         )
-        wanted = [
+        sizes = [
             (c.name, c.request, c.copies)
             for c in self._world.components_on(endpoint)
             if c.variant_name == name and c is not component
         ]
         refuse_overflow_of_all(
             variant,
-            [*wanted, (component.name, request, copies)],
+            [*sizes, (component.name, request, copies)],
             fleet.wanted_instances,
         )
 
@@ -254,7 +261,10 @@ class Components:
         pairs = {
             "execution role": (_role(model.request), _role(endpoint.config)),
             "VPC configuration": (_vpc(model.request), _vpc(endpoint.config)),
-            "network isolation": (_isolated(model.request), _isolated(endpoint.config)),
+            "network isolation": (
+                _is_isolated(model.request),
+                _is_isolated(endpoint.config),
+            ),
         }
         wrong = [what for what, (one, other) in pairs.items() if one != other]
         if wrong:
@@ -263,15 +273,15 @@ class Components:
                 f"same {' and '.join(wrong)} to deploy an inference component."
             )
 
-    def _shown(self, specification: dict[str, Any]) -> dict[str, Any]:
+    def _description_of(self, specification: dict[str, Any]) -> dict[str, Any]:
         container = specification.get("Container")
         # An adapter's container has no image: its base's runs.
         if not container or "Image" not in container:
             return specification
         image = container["Image"]
         deployed = {"SpecifiedImage": image, "ResolvedImage": image}
-        kept = {k: v for k, v in container.items() if k != "Image"}
-        return {**specification, "Container": {**kept, "DeployedImage": deployed}}
+        settings = {k: v for k, v in container.items() if k != "Image"}
+        return {**specification, "Container": {**settings, "DeployedImage": deployed}}
 
     def _summary(self, component: Component) -> dict[str, Any]:
         return {
@@ -330,7 +340,7 @@ def keys_of(component: Component) -> set[str]:
     return {component.key, key_of(component.name, component.update.version)}
 
 
-def _placed(world: World, component: Component) -> list[dict[str, Any]]:
+def _placements(world: World, component: Component) -> list[dict[str, Any]]:
     fleet = world.endpoints.get(component.endpoint_name).fleets[component.variant_name]
     if len(fleet.instance_types) == 1:
         return []
@@ -351,5 +361,147 @@ def _vpc(request: dict[str, Any]) -> tuple[list[str], list[str]]:
     return sorted(vpc.get("Subnets", ())), sorted(vpc.get("SecurityGroupIds", ()))
 
 
-def _isolated(request: dict[str, Any]) -> bool:
+def _is_isolated(request: dict[str, Any]) -> bool:
     return bool(request.get("EnableNetworkIsolation", False))
+
+
+def _replace(
+    world: World,
+    component: Component,
+    fleet: Fleet,
+    request: dict[str, Any],
+    copies: int,
+) -> None:
+    """
+    Begin to replace a component's copies; where nothing takes time it has happened.
+    """
+    guardrails = request.get("DeploymentConfig", {})
+    policy = guardrails.get("RollingUpdatePolicy")
+    stages = rolling(policy, copies) if policy else (Stage(copies, 1.0, 0.0),)
+    update = ComponentUpdate(
+        request=request, copies=copies, version=component.version + 1
+    )
+    enter(component, "Updating")
+    component.update = update
+    update.rollout = Rollout(
+        world.clock.after,
+        stages,
+        _VersionsOfCopies(world, component, update, fleet),
+        limit=(policy or {}).get("MaximumExecutionTimeoutInSeconds"),
+        alarm=rollback_alarm(world, guardrails),
+    )
+    update.rollout.start()
+
+
+class _VersionsOfCopies:
+    """
+    The copies that serve and those that replace them.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        component: Component,
+        update: ComponentUpdate,
+        fleet: Fleet,
+    ) -> None:
+        self._component = component
+        self._update = update
+        self._fleet = fleet
+        self._old = component.key
+        self._new = key_of(component.name, update.version)
+        self._size = fleet.desired(self._old) if self._old in fleet.names else 0
+        self._why: str | None = None
+        host(world, fleet, self._new, update.request, 0)
+
+    def grow(self, size: int) -> None:
+        """
+        Start the next batch: beside the old copies, or in their place without room.
+        """
+        fleet = self._fleet
+        if self._new not in fleet.names:
+            return
+        needs = needs_of(self._update.request, fleet.instance_types)
+        more = size - fleet.desired(self._new)
+        if more > 0 and fleet.shortfall(needs, more) is not None:
+            self._shrink(max(0, self._size - size))
+        fleet.set_copies(self._new, size, "new version")
+
+    def is_grown(self) -> bool:
+        """
+        Tell whether the new copies serve.
+        """
+        fleet, name = self._fleet, self._new
+        return name not in fleet.names or (
+            fleet.is_settled(name) and fleet.serving(name) == fleet.desired(name)
+        )
+
+    def refusal(self) -> str | None:
+        """
+        Say why the new copies will not serve; while something moves, room may come.
+        """
+        fleet = self._fleet
+        if self._new not in fleet.names or not fleet.is_settled():
+            return None
+        return fleet.refusal(self._new)
+
+    def shift(self, stage: Stage) -> None:
+        """
+        Let as many old copies go as there are new ones.
+        """
+        self._shrink(max(0, self._size - stage.size))
+
+    def retreat(self, why: str) -> None:
+        """
+        Have the old copies back.
+        """
+        self._why = why
+        if self._new in self._fleet.names:
+            self._fleet.remove(self._new)
+        if self._old in self._fleet.names:
+            self._fleet.set_copies(self._old, self._size, "rolled back")
+
+    def is_back(self) -> bool:
+        """
+        Tell whether the old copies serve, and alone.
+        """
+        fleet, old = self._fleet, self._old
+        serving = fleet.serving(old) if old in fleet.names else 0
+        return serving == self._size and not holds(fleet, self._new)
+
+    def is_stuck(self) -> bool:
+        """
+        Tell whether the old copies cannot come back.
+        """
+        fleet, old = self._fleet, self._old
+        gone = old in fleet.names and fleet.refusal(old) is not None
+        return gone and fleet.is_settled()
+
+    def finish(self) -> None:
+        """
+        Let the new copies be the component's, and the old ones go.
+        """
+        component, update = self._component, self._update
+        component.request, component.copies = update.request, update.copies
+        component.version = update.version
+        if self._old in self._fleet.names:
+            self._fleet.remove(self._old)
+
+    def is_finished(self) -> bool:
+        """
+        Tell whether the old copies are gone.
+        """
+        return not holds(self._fleet, self._old)
+
+    def close(self, outcome: Literal["done", "back", "stuck"]) -> None:
+        """
+        Put the component into the state that it ends in.
+        """
+        self._component.update = None
+        enter(
+            self._component, "Failed" if outcome == "stuck" else "InService", self._why
+        )
+
+    def _shrink(self, copies: int) -> None:
+        if self._old in self._fleet.names:
+            self._fleet.set_copies(self._old, copies, "replaced")

@@ -10,14 +10,13 @@ from functools import partial
 from typing import Any, TextIO
 
 from cdk_sagemaker_llm.local.aws import faults
+from cdk_sagemaker_llm.local.aws.artifacts import ModelData
 from cdk_sagemaker_llm.local.aws.faults import Fault
-from cdk_sagemaker_llm.local.builds import compiled_engines, compiled_graphs
-from cdk_sagemaker_llm.local.hosting.artifacts import ModelData
-from cdk_sagemaker_llm.local.hosting.definitions import containers_of
-from cdk_sagemaker_llm.local.hosting.pools import model_on
+from cdk_sagemaker_llm.local.engines import compiled_engines, compiled_graphs
+from cdk_sagemaker_llm.local.engines.engine import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.engines.starting import engine_release, start
+from cdk_sagemaker_llm.local.hosting.definitions import containers_of, model_on
 from cdk_sagemaker_llm.local.hosting.world import World, plain_name
-from cdk_sagemaker_llm.local.runtime.engines.started import EngineError, StartedEngine
-from cdk_sagemaker_llm.local.runtime.engines.starting import engine_release, start
 from cdk_sagemaker_llm.simulation.api_values import specification_on
 from cdk_sagemaker_llm.simulation.fleet import Copy, Trouble, seconds
 
@@ -48,8 +47,8 @@ def started_engine(world: World, container: Mapping[str, Any]) -> StartedEngine 
         return start(release, variables)
     files = world.artifacts.files(data)
     config = world.artifacts.read(data, _CONFIG) if _CONFIG in files else None
-    told = None if config is None else config.decode(errors="replace")
-    return start(release, variables, files, told)
+    config_text = None if config is None else config.decode(errors="replace")
+    return start(release, variables, files, config_text)
 
 
 def start_log(
@@ -135,17 +134,17 @@ def trouble_of(
             "serve'",
         )
     container = _container(world, variant, copy)
-    said, starts = start_log(world, container)
+    log, starts = start_log(world, container)
     # What was compiled for something else keeps LMI from loading its model.
     unloadable = compiled_engines.engine_refusal(
-        world, container, kind, _reserved(copy)
-    ) or compiled_graphs.graph_refusal(world, container, kind)
+        world.artifacts, container, kind, _reservation(copy)
+    ) or compiled_graphs.graph_refusal(world.artifacts, container, kind)
     if unloadable:
-        said, starts = unloadable, False
-    if said:
-        group = _write_log(world, endpoint, variant, copy, said)
+        log, starts = unloadable, False
+    if log:
+        group = _write_log(world, endpoint, variant, copy, log)
         if not starts:
-            report(group, said)
+            report(group, log)
     slow = timeout and seconds(times.model_start, kind) > timeout
     # Where nothing takes time, one that restarts never gets to its first ping.
     restarts = not timeout and found.find(faults.RESTARTS, names)
@@ -176,8 +175,13 @@ def _subject(
     model = str(specification.get("ModelName", ""))
     settings = specification.get("StartupParameters", {})
     image = str(container.get("Image") or world.image_of(model))
-    named = plain_name(copy.name)
-    return f"inference component {named}", {endpoint, named, model}, settings, image
+    name_of_component = plain_name(copy.name)
+    return (
+        f"inference component {name_of_component}",
+        {endpoint, name_of_component, model},
+        settings,
+        image,
+    )
 
 
 def _container(world: World, variant: dict[str, Any], copy: Copy) -> dict[str, Any]:
@@ -197,7 +201,7 @@ def _container(world: World, variant: dict[str, Any], copy: Copy) -> dict[str, A
     return containers_of(found.request)[0] if found else own
 
 
-def _reserved(copy: Copy) -> int | None:
+def _reservation(copy: Copy) -> int | None:
     return None if copy.needs is None else int(copy.needs.accelerators or 0)
 
 

@@ -1,17 +1,19 @@
 """
-Models and endpoint configurations: what is written once and then used.
+Models and endpoint configurations, and the model that each instance of a variant runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from cdk_sagemaker_llm.local.aws.artifacts import ModelData
 from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
-from cdk_sagemaker_llm.local.hosting.artifacts import ModelData
-from cdk_sagemaker_llm.local.hosting.pools import models_of
 from cdk_sagemaker_llm.local.hosting.records import Record, page, tags_of
 from cdk_sagemaker_llm.local.hosting.world import Operation, World
+from cdk_sagemaker_llm.simulation import api_values
+from cdk_sagemaker_llm.simulation.fleet import Copy, Fleet
 
 MANAGED_SCALING_REFUSED = (
     "ManagedInstanceScaling is only supported for inference component endpoints."
@@ -268,11 +270,66 @@ def _refuse_instances(name: str, variant: dict[str, Any]) -> None:
 def _refuse_routing(name: str, routing: dict[str, Any]) -> None:
     # botocore 1.44.5, ProductionVariantRoutingConfig and PrefixAwareRoutingConfig.
     by_prefix = routing.get("RoutingStrategy") == "PREFIX_AWARE"
-    given = routing.get("PrefixAwareRoutingConfig")
-    if not by_prefix and given is not None:
+    prefixes = routing.get("PrefixAwareRoutingConfig")
+    if not by_prefix and prefixes is not None:
         raise validation(
             f"Variant {name}: PrefixAwareRoutingConfig is for PREFIX_AWARE only."
         )
-    missing = [key for key in _BY_PREFIX if key not in (given or {})]
+    missing = [key for key in _BY_PREFIX if key not in (prefixes or {})]
     if by_prefix and missing:
         raise validation(f"Variant {name}: PREFIX_AWARE needs {' and '.join(missing)}.")
+
+
+def model_on(variant: dict[str, Any], instance_type: str) -> str:
+    """
+    Return the name of the model that fills instances of a type; empty if components do.
+    """
+    pools = api_values.pools_of(variant)
+    own = (one for one in pools if one.get("InstanceType") == instance_type)
+    return str(api_values.model_on(variant, next(own, variant)) or "")
+
+
+def models_of(variant: dict[str, Any]) -> list[str]:
+    """
+    Return the names of all models that fill instances of a variant.
+    """
+    pools = [variant, *api_values.maps_of(variant, "InstancePools")]
+    names = [pool.get("ModelNameOverride", pool.get("ModelName")) for pool in pools]
+    return [str(name) for name in names if name]
+
+
+def serving_type(fleet: Fleet, names: Iterable[str]) -> str:
+    """
+    Return the type of an instance that answers for one of the models; the first choice
+    where none does.
+    """
+    serving = (
+        copy.instance.instance_type
+        for name in names
+        if name in fleet.names
+        for copy in fleet.copies(name)
+        if copy.state == "serving"
+    )
+    return next(serving, fleet.instance_type)
+
+
+def instances_by_type(fleet: Fleet) -> list[dict[str, Any]]:
+    """
+    Count the running instances of each type, as DescribeEndpoint tells them.
+    """
+    counts = Counter(one.instance_type for one in fleet.running_instances)
+    return [
+        {"InstanceType": kind, "CurrentInstanceCount": counts[kind]}
+        for kind in fleet.instance_types
+    ]
+
+
+def copies_by_type(copies: Iterable[Copy]) -> list[dict[str, Any]]:
+    """
+    Count the serving copies on each type, as DescribeInferenceComponent tells them.
+    """
+    kinds = (copy.instance.instance_type for copy in copies if copy.state == "serving")
+    return [
+        {"InstanceType": kind, "CurrentCopyCount": count}
+        for kind, count in Counter(kinds).items()
+    ]

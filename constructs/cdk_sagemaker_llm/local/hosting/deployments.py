@@ -181,8 +181,8 @@ class _Fleets:
         """
         self._deployment.share = stage.share
         if self._batched in self._old:
-            left = max(0, self._size - stage.size)
-            self._old[self._batched].set_instances(left, "moved in a batch")
+            remaining = max(0, self._size - stage.size)
+            self._old[self._batched].set_instances(remaining, "moved in a batch")
 
     def retreat(self, why: str) -> None:
         """

@@ -8,7 +8,12 @@ from functools import partial
 from typing import Any
 
 from cdk_sagemaker_llm.local.aws.errors import validation
-from cdk_sagemaker_llm.local.hosting.definitions import containers_of, variants_of
+from cdk_sagemaker_llm.local.hosting.definitions import (
+    containers_of,
+    instances_by_type,
+    models_of,
+    variants_of,
+)
 from cdk_sagemaker_llm.local.hosting.deployments import (
     deploy,
     make_fleets,
@@ -17,7 +22,6 @@ from cdk_sagemaker_llm.local.hosting.deployments import (
 )
 from cdk_sagemaker_llm.local.hosting.fleet import Watch, trial_fleet
 from cdk_sagemaker_llm.local.hosting.placement import refuse_overflow_of_all
-from cdk_sagemaker_llm.local.hosting.pools import instances_by_type, models_of
 from cdk_sagemaker_llm.local.hosting.records import page, tags_of
 from cdk_sagemaker_llm.local.hosting.states import (
     enter,
@@ -128,8 +132,8 @@ class Endpoints:
         self._refuse_homeless(endpoint, config, counts)
         merged = {**endpoint.request, **request}
         # The last one counts again where it is retained.
-        said = merged if request.get("RetainDeploymentConfig") else request
-        guardrails = said.get("DeploymentConfig") or {}
+        source = merged if request.get("RetainDeploymentConfig") else request
+        guardrails = source.get("DeploymentConfig") or {}
         refuse_wrong_guardrails(
             guardrails,
             [
@@ -158,18 +162,18 @@ class Endpoints:
         refuse_busy_endpoint(endpoint)
         refuse_failed_endpoint(endpoint)
         every = request["DesiredWeightsAndCapacities"]
-        _refuse_repeated([wanted["VariantName"] for wanted in every])
-        for wanted in every:
-            _refuse_capacity(endpoint, wanted)
-        for wanted in every:
-            weight = wanted.get("DesiredWeight")
+        _refuse_repeated([change["VariantName"] for change in every])
+        for change in every:
+            _refuse_capacity(endpoint, change)
+        for change in every:
+            weight = change.get("DesiredWeight")
             if weight is not None:
-                endpoint.weights[wanted["VariantName"]] = weight
+                endpoint.weights[change["VariantName"]] = weight
         endpoint.turns = {}
         counts = {
-            wanted["VariantName"]: wanted["DesiredInstanceCount"]
-            for wanted in every
-            if wanted.get("DesiredInstanceCount") is not None
+            change["VariantName"]: change["DesiredInstanceCount"]
+            for change in every
+            if change.get("DesiredInstanceCount") is not None
         }
         scale_instances(self._world, endpoint, counts, "asked for")
         return {"EndpointArn": endpoint.arn}
@@ -194,7 +198,11 @@ class Endpoints:
         name = variant["VariantName"]
         fleet = endpoint.fleets[name]
         pools = instances_by_type(fleet)
-        kept = ("ManagedInstanceScaling", "RoutingConfig", "CapacityReservationConfig")
+        members = (
+            "ManagedInstanceScaling",
+            "RoutingConfig",
+            "CapacityReservationConfig",
+        )
         return {
             "VariantName": name,
             "DeployedImages": self._images(endpoint, variant),
@@ -202,7 +210,7 @@ class Endpoints:
             "DesiredWeight": endpoint.weights[name],
             "CurrentInstanceCount": fleet.scalable_instances().running,
             "DesiredInstanceCount": fleet.wanted_instances,
-            **{key: variant[key] for key in kept if key in variant},
+            **{key: variant[key] for key in members if key in variant},
             **({"InstancePools": pools} if "InstancePools" in variant else {}),
         }
 
@@ -231,15 +239,15 @@ class Endpoints:
     def _refuse_scaled_change(self, endpoint: Endpoint, config: dict[str, Any]) -> None:
         # docs: "Update endpoints that use automatic scaling" (endpoint-scaling-update).
         after = {v["VariantName"]: trial_fleet(v) for v in variants_of(config)}
-        refused = [
+        names = [
             name
             for name in self._scaled_variants(endpoint)
             if name not in after
             or after[name].instance_type != endpoint.fleets[name].instance_type
         ]
-        if refused:
+        if names:
             raise validation(
-                f'The variant(s) "{refused}" must be deregistered as scalable target '
+                f'The variant(s) "{names}" must be deregistered as scalable target '
                 "with AutoScaling before they can be removed or have their instance "
                 "type updated."
             )
@@ -258,12 +266,12 @@ class Endpoints:
                     "missing."
                 )
         for name, variant in variants.items():
-            wanted = [
+            demands = [
                 (c.name, c.request, c.copies)
                 for c in components
                 if c.variant_name == name
             ]
-            refuse_overflow_of_all(variant, wanted, counts.get(name))
+            refuse_overflow_of_all(variant, demands, counts.get(name))
 
 
 def scale_instances(
@@ -297,8 +305,8 @@ def _refuse_repeated(names: list[str]) -> None:
         raise validation(f'Variant "{name}" is listed more than once.')
 
 
-def _refuse_capacity(endpoint: Endpoint, wanted: dict[str, Any]) -> None:
-    name, count = wanted["VariantName"], wanted.get("DesiredInstanceCount")
+def _refuse_capacity(endpoint: Endpoint, change: dict[str, Any]) -> None:
+    name, count = change["VariantName"], change.get("DesiredInstanceCount")
     fleet = endpoint.fleets.get(name)
     if fleet is None:
         raise validation(

@@ -72,7 +72,7 @@ def new_fleet(
         watch: Who is told of changes.
 
         instances: How many there shall be.
-            If left out, as many as the variant starts with.
+            If omitted, there are as many as the variant starts with.
     """
     name = str(variant["VariantName"])
 
@@ -141,12 +141,12 @@ def report(fleet: Fleet) -> list[dict[str, Any]]:
     Describe which copies sit on which instance, for people and demos.
     """
     return [
-        {"Instance": index, "Copies": _counted(instance.copies)}
+        {"Instance": index, "Copies": _counts(instance.copies)}
         for index, instance in enumerate(fleet.instances)
     ]
 
 
-def _counted(copies: list[Copy]) -> dict[str, int]:
+def _counts(copies: list[Copy]) -> dict[str, int]:
     names = [plain_name(copy.name) for copy in copies if copy.needs is not None]
     return {name: names.count(name) for name in sorted(set(names))}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from cdk_sagemaker_llm.local.hosting.backlog import Backlog, Request
+from cdk_sagemaker_llm.local.hosting.traffic import Backlog, Request
 from cdk_sagemaker_llm.local.hosting.world import Endpoint, World
 
 # The API: "If no value is provided, SageMaker chooses an optimal value", which is not

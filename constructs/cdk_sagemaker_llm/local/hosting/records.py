@@ -150,7 +150,7 @@ def page(
     request = _with_seconds(request)
     start = _start(request.get("NextToken"))
     end = start + request.get("MaxResults", _DEFAULT_PAGE)
-    found = _sorted([r for r in records if _wanted(r, request)], request)
+    found = _sorted([r for r in records if _matches(r, request)], request)
     token = {"NextToken": str(end)} if end < len(found) else {}
     return [summary(record) for record in found[start:end]], token
 
@@ -167,12 +167,12 @@ def _seconds(text: str) -> float:
     try:
         moment = dt.datetime.fromisoformat(text)
     except ValueError as error:
-        told = f"{text} is not a time"
-        raise AwsError("SerializationException", told) from error
+        message = f"{text} is not a time"
+        raise AwsError("SerializationException", message) from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
 
 
-def _wanted(record: Record, request: dict[str, Any]) -> bool:
+def _matches(record: Record, request: dict[str, Any]) -> bool:
     return all(
         test(record, request[name])
         for name, test in _TESTS.items()

@@ -8,7 +8,8 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import validation
-from cdk_sagemaker_llm.local.builds import jobs
+from cdk_sagemaker_llm.local.aws.surroundings import InRegions
+from cdk_sagemaker_llm.local.hosting import jobs
 from cdk_sagemaker_llm.local.hosting.components import Components
 from cdk_sagemaker_llm.local.hosting.definitions import Definitions
 from cdk_sagemaker_llm.local.hosting.endpoints import Endpoints
@@ -16,8 +17,6 @@ from cdk_sagemaker_llm.local.hosting.fleet import report
 from cdk_sagemaker_llm.local.hosting.queueing import work_everywhere
 from cdk_sagemaker_llm.local.hosting.records import Record, tags_of
 from cdk_sagemaker_llm.local.hosting.world import Operation, World
-
-TAG_OPERATIONS = frozenset({"AddTags", "ListTags", "DeleteTags"})
 
 
 class SageMaker:
@@ -41,7 +40,7 @@ class SageMaker:
         """
         Tell whether an operation is one of hosting's.
         """
-        if operation in TAG_OPERATIONS:
+        if operation in shapes.TAG_OPERATIONS:
             return not self._is_other_kind(str(request.get("ResourceArn") or ""))
         return operation in self._operations
 
@@ -91,7 +90,7 @@ class SageMaker:
         prefixes = tuple(shelf.arn_prefix for shelf in self.world.shelves())
         return arn.startswith(mine) and not arn.startswith(prefixes)
 
-    def _tagged(self, arn: str) -> Record:
+    def _record_at(self, arn: str) -> Record:
         for shelf in self.world.shelves():
             if arn.startswith(shelf.arn_prefix):
                 record: Record = shelf.get(arn.removeprefix(shelf.arn_prefix))
@@ -99,18 +98,22 @@ class SageMaker:
         raise validation(f'Could not find resource "{arn}".')
 
     def _add_tags(self, request: dict[str, Any]) -> dict[str, Any]:
-        record = self._tagged(request["ResourceArn"])
+        record = self._record_at(request["ResourceArn"])
         record.tags.update(tags_of(request))
         return {"Tags": _as_list(record.tags)}
 
     def _list_tags(self, request: dict[str, Any]) -> dict[str, Any]:
-        return {"Tags": _as_list(self._tagged(request["ResourceArn"]).tags)}
+        return {"Tags": _as_list(self._record_at(request["ResourceArn"]).tags)}
 
     def _delete_tags(self, request: dict[str, Any]) -> dict[str, Any]:
-        record = self._tagged(request["ResourceArn"])
+        record = self._record_at(request["ResourceArn"])
         for key in request["TagKeys"]:
             record.tags.pop(key, None)
         return {}
+
+
+SAGEMAKER = InRegions[SageMaker]()
+"""The SageMaker of every account and region."""
 
 
 def _as_list(tags: dict[str, str]) -> list[dict[str, str]]:

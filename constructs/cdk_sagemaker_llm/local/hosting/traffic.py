@@ -1,15 +1,15 @@
 """
-The requests that are under way, and those that have ended.
+The requests of endpoints: under way, in a queue, and ended.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from cdk_sagemaker_llm.local.aws.clock import Clock
-from cdk_sagemaker_llm.local.hosting.backlog import Processed
 
 Where = tuple[str, str, str | None]
 """An endpoint, its variant, and the component if it was one."""
@@ -148,7 +148,7 @@ class Visit:
         Args:
             status: What the container answered.
 
-            is_cut: Whether its stream broke off. If left out, it did not.
+            is_cut: Whether its stream broke off. If omitted, it did not.
         """
         flight = self._traffic.in_flight
         flight[self._where] -= 1
@@ -162,3 +162,85 @@ class Visit:
             first_chunk=self._first_chunk,
             is_cut=is_cut,
         )
+
+
+class Request(Protocol):
+    """
+    One request of a queue.
+    """
+
+    received: float
+    expires: float
+
+    def start(self) -> tuple[float, Callable[[], object]]:
+        """
+        Have it answered; return the seconds that takes, and what to do then.
+        """
+
+    def expire(self) -> None:
+        """
+        Give up: it has waited too long.
+        """
+
+
+@dataclass
+class Backlog:
+    """
+    What an endpoint has to do.
+    """
+
+    waiting: deque[Request] = field(default_factory=deque)
+    working: list[Request] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """
+        How many requests wait, or are being processed.
+        """
+        return len(self.waiting) + len(self.working)
+
+    def age(self, now: float) -> float:
+        """
+        Return for how many seconds the oldest one has been there.
+        """
+        every = (*self.working, *self.waiting)
+        return max((now - each.received for each in every), default=0.0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Processed:
+    """
+    One request of a queue, after its end.
+
+    Args:
+        endpoint: The endpoint's name.
+
+        variant: The variant's name.
+
+        received: When it came, in embedded seconds since the epoch.
+
+        started: When it was taken out of the queue.
+
+        ended: When its answer was written.
+
+        status: What the container answered; 0 if it was not asked.
+
+        failed: Whether it failed, however.
+
+        expired: Whether it had waited too long.
+
+        downloaded: Whether the request could be read.
+
+        notified: Whether every topic could be told.
+    """
+
+    endpoint: str
+    variant: str
+    received: float
+    started: float
+    ended: float
+    status: int
+    failed: bool = False
+    expired: bool = False
+    downloaded: bool = True
+    notified: bool = True

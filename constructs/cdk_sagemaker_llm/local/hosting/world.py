@@ -8,15 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from cdk_sagemaker_llm.local.aws.artifacts import Artifacts
 from cdk_sagemaker_llm.local.aws.clock import CLOCK, Clock
 from cdk_sagemaker_llm.local.aws.faults import Faults
 from cdk_sagemaker_llm.local.aws.forwards import Forwards
-from cdk_sagemaker_llm.local.hosting.artifacts import Artifacts
-from cdk_sagemaker_llm.local.hosting.backlog import Backlog
+from cdk_sagemaker_llm.local.aws.settings import Latency
+from cdk_sagemaker_llm.local.aws.surroundings import Surroundings
 from cdk_sagemaker_llm.local.hosting.records import Record, Shelf
-from cdk_sagemaker_llm.local.hosting.surroundings import Surroundings
-from cdk_sagemaker_llm.local.hosting.traffic import Traffic
-from cdk_sagemaker_llm.local.runtime.latency import Latency
+from cdk_sagemaker_llm.local.hosting.traffic import Backlog, Traffic
 from cdk_sagemaker_llm.simulation.fleet import Fleet, FleetTimes
 from cdk_sagemaker_llm.simulation.rollout import Rollout
 

@@ -1,3 +1,3 @@
 """
-SageMaker's runtime and the stand-in model server behind it.
+SageMaker's runtime: requests on their way to a model server, and answers back.
 """

@@ -1,28 +1,34 @@
 """
-A request of the runtime, from its headers to the last byte of its answer.
+A request of the runtime, from its headers to the last byte of its answer, and what
+is captured of both.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import time
+import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from werkzeug.datastructures import Headers
 from werkzeug.wrappers import Request, Response
 
-from cdk_sagemaker_llm.local.aws import faults
+from cdk_sagemaker_llm.local.aws import faults, protocols
+from cdk_sagemaker_llm.local.aws.clock import passed_on
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.forwards import Forward
 from cdk_sagemaker_llm.local.aws.protocols import JSON, json_error
-from cdk_sagemaker_llm.local.aws.turn import passed_on
+from cdk_sagemaker_llm.local.aws.surroundings import Location
+from cdk_sagemaker_llm.local.engines.containers import ContainerRequest
+from cdk_sagemaker_llm.local.engines.model_server import ContainerError
 from cdk_sagemaker_llm.local.hosting.traffic import Visit
 from cdk_sagemaker_llm.local.hosting.world import World
-from cdk_sagemaker_llm.local.runtime import eventstream, forwarding
-from cdk_sagemaker_llm.local.runtime.capturing import Sent, capture
-from cdk_sagemaker_llm.local.runtime.exchanges import Asked
+from cdk_sagemaker_llm.local.runtime import forwarding
 from cdk_sagemaker_llm.local.runtime.forwarding import Reply
 from cdk_sagemaker_llm.local.runtime.invocations import (
     Invocation,
@@ -35,7 +41,6 @@ from cdk_sagemaker_llm.local.runtime.invocations import (
     shadow_route,
     timed_out,
 )
-from cdk_sagemaker_llm.local.runtime.model_server import ContainerError
 from cdk_sagemaker_llm.local.runtime.processing import ask
 
 _LARGEST_BODY = 6_291_456  # botocore 1.44.5: BodyBlob of the runtime.
@@ -45,6 +50,8 @@ _SLOW = 10.0
 _OK = 200
 _BROKE_OFF = "the model server broke off in the middle of its answer"
 
+_BOTH = "InputAndOutput"
+
 
 def answer(world: World, request: Request, endpoint: str, *, stream: bool) -> Response:
     """
@@ -53,8 +60,8 @@ def answer(world: World, request: Request, endpoint: str, *, stream: bool) -> Re
     headers, body = request.headers, request.get_data()
     if len(body) > _LARGEST_BODY:
         # Without a code: the SDKs show the status in its place.
-        told = f"HTTP content length exceeded {_LARGEST_BODY} bytes."
-        return Response(json.dumps({"message": told}), 413, content_type=JSON)
+        message = f"HTTP content length exceeded {_LARGEST_BODY} bytes."
+        return Response(json.dumps({"message": message}), 413, content_type=JSON)
     invocation = Invocation(
         endpoint=endpoint,
         component=headers.get("X-Amzn-SageMaker-Inference-Component"),
@@ -69,15 +76,15 @@ def answer(world: World, request: Request, endpoint: str, *, stream: bool) -> Re
     except AwsError as error:
         return _refusal(error)
     visit = world.traffic.begin(route.where)
-    sent = Sent(
+    request_parts = RuntimeRequest(
         body=body,
         kind=request.content_type or JSON,
         inference=headers.get("X-Amzn-SageMaker-Inference-Id", ""),
         headers=Headers(headers),
     )
-    copy_to_shadow(world, route, sent)
+    copy_to_shadow(world, route, request_parts)
     try:
-        return _Answering(world, route, visit).answer(sent, stream=stream)
+        return _Answering(world, route, visit).answer(request_parts, stream=stream)
     except AwsError as error:
         visit.end(int(error.fields.get("OriginalStatusCode", error.status)))
         return _refusal(error)
@@ -99,7 +106,7 @@ class _Answering:
         self._fault = world.faults.find(faults.SLOW, route.names)
         self._is_cut = False
 
-    def answer(self, sent: Sent, *, stream: bool) -> Response:
+    def answer(self, sent: RuntimeRequest, *, stream: bool) -> Response:
         """
         Have the container answer, in the time that it takes.
         """
@@ -114,7 +121,7 @@ class _Answering:
         if forward is not None:
             self._is_cut = instead == faults.CUT
             return self._forwarded(forward, sent, stream=stream)
-        result = invoke(self._world, self._route, _asked(sent))
+        result = invoke(self._world, self._route, _container_request(sent))
         seconds = self._seconds(result)
         kind = result.answer.content_type
         variant = {"x-Amzn-Invoked-Production-Variant": result.variant}
@@ -123,7 +130,7 @@ class _Answering:
             headers["X-Amzn-SageMaker-Content-Type"] = kind
             self._is_cut = instead == faults.CUT
             frames = self._frames(result, seconds)
-            streamed = Response(content_type=eventstream.CONTENT_TYPE, headers=headers)
+            streamed = Response(content_type=protocols.EVENT_STREAM, headers=headers)
             return self._fill(streamed, frames, _OK)
         if seconds > _PATIENCE:
             late = _refusal(timed_out(self._world, self._route))
@@ -135,7 +142,9 @@ class _Answering:
         plain = Response(content_type=kind, headers=headers)
         return self._fill(plain, self._whole(whole, seconds), _OK)
 
-    def _forwarded(self, forward: Forward, sent: Sent, *, stream: bool) -> Response:
+    def _forwarded(
+        self, forward: Forward, sent: RuntimeRequest, *, stream: bool
+    ) -> Response:
         """
         Have a model server answer, in the time that it takes on the wall.
         """
@@ -154,14 +163,14 @@ class _Answering:
         except forwarding.BrokenOffError as error:
             raise broken(self._world, self._route, "502", _BROKE_OFF) from error
         except ContainerError as error:
-            status, said = str(error.status), error.body
-            raise broken(self._world, self._route, status, said) from error
+            status, message = str(error.status), error.body
+            raise broken(self._world, self._route, status, message) from error
         finally:
             self._clock.catch_up()
         headers = {"x-Amzn-Invoked-Production-Variant": self._route.variant}
         if stream:
             headers["X-Amzn-SageMaker-Content-Type"] = reply.kind
-            streamed = Response(content_type=eventstream.CONTENT_TYPE, headers=headers)
+            streamed = Response(content_type=protocols.EVENT_STREAM, headers=headers)
             streamed.response = self._passed_on(reply)
             streamed.call_on_close(partial(self._end, _OK))
             return streamed
@@ -174,7 +183,7 @@ class _Answering:
         try:
             for piece in pieces:
                 self._visit.first_chunk()
-                yield eventstream.payload_part(piece)
+                yield protocols.payload_part(piece)
                 if self._is_cut:
                     break
         except (forwarding.LateError, forwarding.BrokenOffError):
@@ -183,7 +192,7 @@ class _Answering:
             # Also where the client has gone.
             reply.close()
         if self._is_cut:
-            yield eventstream.broken_off()
+            yield protocols.broken_off()
 
     def _fill(self, response: Response, body: Iterator[bytes], status: int) -> Response:
         if self._clock.speed or self._fault:
@@ -216,9 +225,9 @@ class _Answering:
         for index, part in enumerate(parts):
             self._sleep(each if index else first)
             self._visit.first_chunk()
-            yield eventstream.payload_part(part)
+            yield protocols.payload_part(part)
         if self._is_cut:
-            yield eventstream.broken_off()
+            yield protocols.broken_off()
 
     def _sleep(self, seconds: float) -> None:
         # Where nothing takes time, what was asked to be slow takes the wall's.
@@ -232,8 +241,8 @@ class _Answering:
             self._visit.end(status, is_cut=self._is_cut)
 
 
-def _asked(sent: Sent) -> Asked:
-    return Asked(
+def _container_request(sent: RuntimeRequest) -> ContainerRequest:
+    return ContainerRequest(
         body=sent.body,
         content_type=sent.kind,
         attributes=sent.headers.get("X-Amzn-SageMaker-Custom-Attributes", ""),
@@ -243,12 +252,12 @@ def _asked(sent: Sent) -> Asked:
 
 def _refusal(error: AwsError) -> Response:
     name = error.code.replace("ValidationException", "ValidationError")
-    named = AwsError(name, error.message, error.status, **error.fields)
+    refusal = AwsError(name, error.message, error.status, **error.fields)
     fields: dict[str, Any] = {"Message": error.message, **error.fields}
-    return json_error(named, **fields)
+    return json_error(refusal, **fields)
 
 
-def copy_to_shadow(world: World, route: Route, sent: Sent) -> None:
+def copy_to_shadow(world: World, route: Route, sent: RuntimeRequest) -> None:
     """
     Send a copy of a request to the shadow of its endpoint, if it is its turn.
 
@@ -267,3 +276,96 @@ def copy_to_shadow(world: World, route: Route, sent: Sent) -> None:
     if not found.failure:
         capture(world, shadow, sent, found.body, found.kind)
     world.clock.after(found.seconds, partial(visit.end, found.status))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RuntimeRequest:
+    """
+    What a client sent.
+
+    Args:
+        body: The request.
+
+        kind: Its content type.
+
+        inference: The identifier that the client gave it; empty for none.
+
+        headers: Its other headers.
+    """
+
+    body: bytes
+    kind: str = JSON
+    inference: str = ""
+    headers: Headers = field(default_factory=Headers)
+
+
+def capture(
+    world: World, route: Route, sent: RuntimeRequest, answer: bytes, answer_kind: str
+) -> None:
+    """
+    Keep a request and its answer, if they are among those that are kept.
+
+    Args:
+        world: Where.
+
+        route: Who answered.
+
+        sent: The request.
+
+        answer: The whole answer.
+
+        answer_kind: Its content type.
+    """
+    config = route.endpoint.config.get("DataCaptureConfig")
+    if not config or not config.get("EnableCapture", True):
+        return
+    if not route.endpoint.is_due(
+        f"capture {route.variant}", config["InitialSamplingPercentage"] / 100
+    ):
+        return
+    modes = {option["CaptureMode"] for option in config["CaptureOptions"]}
+    captured = {}
+    if modes & {"Input", _BOTH}:
+        captured["endpointInput"] = _captured_body(
+            config, sent.body, sent.kind, "INPUT"
+        )
+    if modes & {"Output", _BOTH}:
+        captured["endpointOutput"] = _captured_body(
+            config, answer, answer_kind, "OUTPUT"
+        )
+    now = datetime.fromtimestamp(world.clock.moment, UTC)
+    event = {"eventId": str(uuid.uuid4()), "inferenceTime": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
+    if sent.inference:
+        event["inferenceId"] = sent.inference
+    line = {"captureData": captured, "eventMetadata": event, "eventVersion": "0"}
+    place = Location.of("/".join(_path(config, route, now)))
+    if place is not None:
+        world.surroundings.write_object(place, f"{json.dumps(line)}\n".encode())
+
+
+def _path(config: dict[str, Any], route: Route, now: datetime) -> Iterator[str]:
+    # The guide: "s3://{destination-bucket-prefix}/{endpoint-name}/{variant-name}/
+    # yyyy/mm/dd/hh/filename.jsonl".
+    yield str(config["DestinationS3Uri"]).rstrip("/")
+    yield route.endpoint.name
+    yield route.variant
+    yield f"{now:%Y/%m/%d/%H}"
+    yield f"{now:%M-%S}-{now.microsecond // 1000:03}-{uuid.uuid4()}.jsonl"
+
+
+def _captured_body(
+    config: dict[str, Any], body: bytes, kind: str, mode: str
+) -> dict[str, Any]:
+    types = config.get("CaptureContentTypeHeader", {})
+    plain = kind.partition(";")[0].strip()
+    encodings = {"JSON": "JsonContentTypes", "CSV": "CsvContentTypes"}
+    as_text = (key for key, name in encodings.items() if plain in types.get(name, ()))
+    encoding = next(as_text, "BASE64")
+    is_text = encoding != "BASE64"
+    data = body.decode(errors="replace") if is_text else base64.b64encode(body).decode()
+    return {
+        "observedContentType": kind,
+        "mode": mode,
+        "data": data,
+        "encoding": encoding,
+    }

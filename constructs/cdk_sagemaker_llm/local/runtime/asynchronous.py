@@ -20,9 +20,9 @@ from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.protocols import JSON, json_error
+from cdk_sagemaker_llm.local.aws.surroundings import Location
 from cdk_sagemaker_llm.local.hosting import queueing
-from cdk_sagemaker_llm.local.hosting.backlog import Processed
-from cdk_sagemaker_llm.local.hosting.surroundings import Location
+from cdk_sagemaker_llm.local.hosting.traffic import Processed
 from cdk_sagemaker_llm.local.hosting.world import Endpoint, World
 from cdk_sagemaker_llm.local.runtime.processing import Outcome, lost, process
 
@@ -45,7 +45,7 @@ class _Places:
 
 
 @dataclass(kw_only=True, eq=False)
-class _Asked:
+class _QueueEntry:
     """
     A request on its way through the queue of an endpoint.
     """
@@ -161,7 +161,7 @@ def answer(world: World, request: Request, endpoint: str) -> Response:
     configured = found.config["AsyncInferenceConfig"]["OutputConfig"]
     output = {"S3OutputPath": own, **configured}
     places, now = _places(output, headers, inference), world.clock.moment
-    asked = _Asked(
+    waiting = _QueueEntry(
         world=world,
         endpoint=found,
         output=output,
@@ -173,12 +173,12 @@ def answer(world: World, request: Request, endpoint: str) -> Response:
         expires=now + _seconds(headers, "RequestTTLSeconds", _TTL_SECONDS),
         patience=_seconds(headers, "InvocationTimeoutSeconds", _TIMEOUT_SECONDS),
     )
-    queueing.put(world, found, asked)
-    told = {f"{_PREFIX}OutputLocation": places.answer}
+    queueing.put(world, found, waiting)
+    extra = {f"{_PREFIX}OutputLocation": places.answer}
     if places.failure:
-        told[f"{_PREFIX}FailureLocation"] = places.failure
+        extra[f"{_PREFIX}FailureLocation"] = places.failure
     body = json.dumps({"InferenceId": inference})
-    return Response(body, 202, headers=told, content_type=JSON)
+    return Response(body, 202, headers=extra, content_type=JSON)
 
 
 def _seconds(headers: Headers, name: str, otherwise: int) -> float:
@@ -259,8 +259,8 @@ def notify(world: World, config: dict[str, Any], news: News) -> bool:
     name = "ErrorTopic" if news.failure else "SuccessTopic"
     if name not in topics:
         return True
-    wanted = "ERROR" if news.failure else "SUCCESS"
-    included = f"{wanted}_NOTIFICATION_TOPIC" in topics.get(
+    topic = "ERROR" if news.failure else "SUCCESS"
+    included = f"{topic}_NOTIFICATION_TOPIC" in topics.get(
         "IncludeInferenceResponseIn", ()
     )
     message = _message(world, news, included=included)
@@ -269,10 +269,10 @@ def notify(world: World, config: dict[str, Any], news: News) -> bool:
 
 def _message(world: World, news: News, *, included: bool) -> dict[str, Any]:
     # The members, as notifications of the service have them.
-    told: dict[str, Any] = {
+    message: dict[str, Any] = {
         "awsRegion": world.region,
-        "eventTime": _written(world.clock.moment),
-        "receivedTime": _written(news.received),
+        "eventTime": _timestamp(world.clock.moment),
+        "receivedTime": _timestamp(news.received),
         "invocationStatus": "Failed" if news.failure else "Completed",
         "requestParameters": {
             "contentType": news.kind,
@@ -285,20 +285,20 @@ def _message(world: World, news: News, *, included: bool) -> dict[str, Any]:
         "eventName": "InferenceResult",
     }
     if news.failure:
-        told["failureReason"] = news.failure
+        message["failureReason"] = news.failure
     if news.place:
-        told["responseParameters"] = {
+        message["responseParameters"] = {
             "contentType": news.answer_kind,
             "outputLocation": news.place,
         }
     if included and len(news.answer) <= _LARGEST_INCLUDED:
-        told["responseBody"] = {
+        message["responseBody"] = {
             "content": base64.b64encode(news.answer).decode(),
             "encoding": "BASE64",
         }
-    return told
+    return message
 
 
-def _written(seconds: float) -> str:
+def _timestamp(seconds: float) -> str:
     moment = datetime.fromtimestamp(seconds, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"

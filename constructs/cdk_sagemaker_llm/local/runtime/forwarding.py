@@ -15,7 +15,7 @@ from werkzeug.datastructures import Headers
 
 from cdk_sagemaker_llm.local.aws.forwards import Forward
 from cdk_sagemaker_llm.local.aws.protocols import JSON
-from cdk_sagemaker_llm.local.runtime.model_server import ContainerError
+from cdk_sagemaker_llm.local.engines.model_server import ContainerError
 
 # As long as a container has to answer, and as long as a stream may be silent.
 PATIENCE = 60.0
@@ -129,30 +129,32 @@ def ask(forward: Forward, body: bytes, headers: Headers, adapter: str | None) ->
     """
     path, model = _addressed(forward, body, adapter)
     if model is None:
-        return _sent(forward, path, body, headers)
+        return _send(forward, path, body, headers)
     try:
-        return _sent(forward, path, _naming(model, body), headers)
+        return _send(forward, path, _naming(model, body), headers)
     except ContainerError as refused:
         # `transformers serve` lists what its cache has, and may know one model alone.
         is_wrong = refused.status in _UNKNOWN and model in refused.body
         if adapter or not is_wrong:
             raise
-    return _sent(forward, path, body, headers)
+    return _send(forward, path, body, headers)
 
 
-def _sent(forward: Forward, path: str, body: bytes, headers: Headers) -> Reply:
-    sent = {"Content-Type": headers.get("Content-Type", JSON)}
-    sent |= {name: headers[name] for name in ("Accept", _ATTRIBUTES) if name in headers}
+def _send(forward: Forward, path: str, body: bytes, headers: Headers) -> Reply:
+    fields_to_send = {"Content-Type": headers.get("Content-Type", JSON)}
+    fields_to_send |= {
+        name: headers[name] for name in ("Accept", _ATTRIBUTES) if name in headers
+    }
     connection = _connection(forward, PATIENCE)
     try:
-        connection.request("POST", path, body, sent)
+        connection.request("POST", path, body, fields_to_send)
         head = connection.getresponse()
         if head.status < _NO_SUCCESS:
             return Reply(connection, head)
         with suppress(BrokenOffError):
-            said = Reply(connection, head).whole().decode(errors="replace")
-            said = _explained(forward, path, head.status, said)
-            raise ContainerError(head.status, said or head.reason)
+            text = Reply(connection, head).whole().decode(errors="replace")
+            text = _explained(forward, path, head.status, text)
+            raise ContainerError(head.status, text or head.reason)
         raise ContainerError(head.status, head.reason)
     except TimeoutError as error:
         connection.close()
@@ -170,18 +172,18 @@ def _addressed(
     """
     if forward.path is not None:
         return forward.path, None
-    asked = _object(body)
-    key = next((name for name in _ROUTES if asked.get(name) is not None), None)
+    document = _object(body)
+    key = next((name for name in _ROUTES if document.get(name) is not None), None)
     if key is None:
         return _OTHERWISE, None
-    if asked.get("model") is not None:
+    if document.get("model") is not None:
         return _ROUTES[key], None
     return _ROUTES[key], adapter or _first_model(forward)
 
 
 def _naming(model: str, body: bytes) -> bytes:
-    named = {**_object(body), "model": model}
-    return json.dumps(named, ensure_ascii=False).encode()
+    document = {**_object(body), "model": model}
+    return json.dumps(document, ensure_ascii=False).encode()
 
 
 def _first_model(forward: Forward) -> str | None:
@@ -215,21 +217,21 @@ def _object(body: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _explained(forward: Forward, path: str, status: int, said: str) -> str:
+def _explained(forward: Forward, path: str, status: int, text: str) -> str:
     """
     Say of a server that knows no such path what it would take.
     """
-    is_nameless = path == _OTHERWISE or _object(said.encode()) == _NO_ROUTE
+    is_nameless = path == _OTHERWISE or _object(text.encode()) == _NO_ROUTE
     if status != _NOT_FOUND or not is_nameless:
-        return said
-    told = (
+        return text
+    explanation = (
         f"the model server at {forward.url}, to which {forward.name} is forwarded, has "
         f"no {path}"
     )
     if path != _OTHERWISE:
-        return told
+        return explanation
     return (
-        f"{told}, where a body goes that has none of {', '.join(_ROUTES)}; ask "
+        f"{explanation}, where a body goes that has none of {', '.join(_ROUTES)}; ask "
         'with schema="openai" (--schema openai), or for a chat (--chat)'
     )
 

@@ -8,22 +8,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cdk_sagemaker_llm.local.aws.artifacts import ModelData
 from cdk_sagemaker_llm.local.aws.errors import AwsError
-from cdk_sagemaker_llm.local.hosting.artifacts import ModelData
-from cdk_sagemaker_llm.local.hosting.component_adapters import base_of
-from cdk_sagemaker_llm.local.hosting.components import keys_of, serving_copies
-from cdk_sagemaker_llm.local.hosting.container_starts import started_engine
-from cdk_sagemaker_llm.local.hosting.definitions import containers_of, missing_data
-from cdk_sagemaker_llm.local.hosting.pools import model_on, serving_type
-from cdk_sagemaker_llm.local.hosting.traffic import Where
-from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
-from cdk_sagemaker_llm.local.runtime.containers import (
+from cdk_sagemaker_llm.local.engines.containers import (
+    Answer,
+    ContainerRequest,
     ServingContainer,
     serving_container,
 )
-from cdk_sagemaker_llm.local.runtime.engines.started import EngineError
-from cdk_sagemaker_llm.local.runtime.exchanges import Answer, Asked
-from cdk_sagemaker_llm.local.runtime.model_server import ContainerError, generate
+from cdk_sagemaker_llm.local.engines.engine import EngineError
+from cdk_sagemaker_llm.local.engines.model_server import ContainerError, generate
+from cdk_sagemaker_llm.local.hosting.component_adapters import base_of
+from cdk_sagemaker_llm.local.hosting.components import keys_of, serving_copies
+from cdk_sagemaker_llm.local.hosting.container_starts import started_engine
+from cdk_sagemaker_llm.local.hosting.definitions import (
+    containers_of,
+    missing_data,
+    model_on,
+    serving_type,
+)
+from cdk_sagemaker_llm.local.hosting.traffic import Where
+from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
 from cdk_sagemaker_llm.simulation.api_values import specification_on
 from cdk_sagemaker_llm.simulation.fleet import Fleet
 
@@ -123,8 +128,8 @@ class Route:
         """
         What a fault may call it.
         """
-        named = {self.endpoint.name, self.variant, self.component, self.model}
-        return {name for name in named if name}
+        names = {self.endpoint.name, self.variant, self.component, self.model}
+        return {name for name in names if name}
 
 
 class NoCapacityError(AwsError):
@@ -193,7 +198,7 @@ def shadow_route(world: World, endpoint: Endpoint) -> Route | None:
     return None
 
 
-def invoke(world: World, route: Route, asked: Asked) -> Result:
+def invoke(world: World, route: Route, request: ContainerRequest) -> Result:
     """
     Pass a request to its container.
 
@@ -202,7 +207,7 @@ def invoke(world: World, route: Route, asked: Asked) -> Result:
 
         route: Where the request goes.
 
-        asked: The request, as the client sent it.
+        request: The request, as the client sent it.
 
     Raises:
         AwsError: If the container refuses it, or cannot be there.
@@ -211,7 +216,7 @@ def invoke(world: World, route: Route, asked: Asked) -> Result:
         _container(world, route.container, route.role), adapter=route.adapter
     )
     try:
-        answer = generate(container, replace(asked, adapter=route.adapter))
+        answer = generate(container, replace(request, adapter=route.adapter))
     except ContainerError as error:
         raise _model_error(world, route.endpoint, error) from error
     early = container.server == "lmi" and container.version < (0, 27)
@@ -222,13 +227,13 @@ def broken(
     world: World,
     route: Route,
     answer: str,
-    said: str = "this request was chosen to fail",
+    why: str = "this request was chosen to fail",
 ) -> AwsError:
     """
     Make the error of a container that answers with a status, or breaks off.
     """
     status = int(answer) if answer.isdecimal() else 500
-    error = ContainerError(status, said)
+    error = ContainerError(status, why)
     return _model_error(world, route.endpoint, error)
 
 
@@ -236,16 +241,18 @@ def timed_out(world: World, route: Route) -> AwsError:
     """
     Make the error of a container that took too long.
     """
-    told = (
+    message = (
         "Your invocation timed out while waiting for a response from container "
         "primary. Review the latency metrics for each container in Amazon CloudWatch, "
         "resolve the issue, and try again."
     )
-    return _model_error(world, route.endpoint, ContainerError(0, told), kind="server")
+    return _model_error(
+        world, route.endpoint, ContainerError(0, message), kind="server"
+    )
 
 
-def _to_variant(world: World, endpoint: Endpoint, wanted: str | None) -> Route:
-    name = wanted or choose_variant(endpoint)
+def _to_variant(world: World, endpoint: Endpoint, variant: str | None) -> Route:
+    name = variant or choose_variant(endpoint)
     if name is None:
         raise _invalid(f"Every variant of endpoint {endpoint.name} has weight 0.")
     config, fleets = choose_side(endpoint, name)
@@ -301,20 +308,20 @@ def _of_model(world: World, name: str) -> tuple[dict[str, Any], str | None, str]
 
 
 def _container(
-    world: World, described: dict[str, Any], role: str | None
+    world: World, definition: dict[str, Any], role: str | None
 ) -> ServingContainer:
-    data = next(ModelData.of(described), None)
+    data = next(ModelData.of(definition), None)
     if data and not world.artifacts.is_there(data):
         raise missing_data(data.url, role, world.region)
-    image = described.get("Image", "")
+    image = definition.get("Image", "")
     try:
-        engine = started_engine(world, described)
+        engine = started_engine(world, definition)
     except EngineError as fault:
         raise _invalid(f"The engine of {image!r} does not start: {fault}") from fault
     if engine is not None:
         return ServingContainer(server="engine", version=(), engine=engine)
     options = world.artifacts.options(data) if data else {}
-    found = serving_container(image, described.get("Environment", {}), options)
+    found = serving_container(image, definition.get("Environment", {}), options)
     if found is None:
         raise _invalid(
             f"The embedded AWS does not know the answers of image {image!r}: it stands "
@@ -365,9 +372,9 @@ def choose_variant(endpoint: Endpoint) -> str | None:
     for name in names:
         turns[name] = turns.get(name, 0) + parts[name]
     # One of weight zero is never ahead: the turns that are positive sum to the total.
-    chosen: str = max(names, key=turns.__getitem__)
-    turns[chosen] -= total
-    return chosen
+    choice: str = max(names, key=turns.__getitem__)
+    turns[choice] -= total
+    return choice
 
 
 def choose_side(

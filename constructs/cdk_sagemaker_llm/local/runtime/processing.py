@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from cdk_sagemaker_llm.local.aws import faults
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.protocols import JSON
+from cdk_sagemaker_llm.local.engines.containers import ContainerRequest
 from cdk_sagemaker_llm.local.hosting.world import World
-from cdk_sagemaker_llm.local.runtime.exchanges import Asked
 from cdk_sagemaker_llm.local.runtime.invocations import (
     Invocation,
     Result,
@@ -72,9 +72,9 @@ def process(world: World, endpoint: str, body: bytes, patience: float) -> Outcom
 
         patience: How many seconds to wait for its answer.
     """
-    asked = Invocation(endpoint=endpoint, component=None, variant=None, body=body)
+    invocation = Invocation(endpoint=endpoint, component=None, variant=None, body=body)
     try:
-        route = find_route(world, asked)
+        route = find_route(world, invocation)
     except AwsError as error:
         return lost(error.message)
     return ask(world, route, body, patience)
@@ -120,7 +120,7 @@ def _result(world: World, route: Route, body: bytes) -> Result:
         raise faults.throttled()
     if instead is not None:
         raise broken(world, route, instead)
-    return invoke(world, route, Asked(body=body))
+    return invoke(world, route, ContainerRequest(body=body))
 
 
 def _seconds(world: World, route: Route, result: Result) -> float:

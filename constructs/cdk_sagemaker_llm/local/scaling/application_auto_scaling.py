@@ -8,7 +8,10 @@ policies of a target that is deregistered.
 
 from __future__ import annotations
 
+import datetime as dt
 import enum
+import re
+import zoneinfo
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,13 +26,17 @@ from moto.applicationautoscaling.models import (
 from moto.cloudwatch.models import CloudWatchBackend, cloudwatch_backends
 from moto.core.exceptions import JsonRESTError
 
-from cdk_sagemaker_llm.local.aws import regions, shapes
+from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.hosting.service import SAGEMAKER
 from cdk_sagemaker_llm.local.hosting.world import World
 from cdk_sagemaker_llm.local.scaling import monitoring
-from cdk_sagemaker_llm.local.scaling.activities import Told
-from cdk_sagemaker_llm.local.scaling.scalable_targets import Targets
+from cdk_sagemaker_llm.local.scaling.scalable_targets import (
+    NAMESPACE,
+    ScalingEntry,
+    Targets,
+)
 from cdk_sagemaker_llm.local.scaling.scaling_policies import put_alarms
 from cdk_sagemaker_llm.local.scaling.scaling_rules import (
     COMPONENT_DIMENSION,
@@ -40,7 +47,12 @@ from cdk_sagemaker_llm.local.scaling.scaling_rules import (
     refuse_policy,
     refuse_resource,
 )
-from cdk_sagemaker_llm.local.scaling.schedules import refuse_action
+from cdk_sagemaker_llm.local.scaling.watching import WATCHING
+from cdk_sagemaker_llm.simulation.api_values import moment
+from cdk_sagemaker_llm.simulation.scaling.schedules import next_time
+
+_RATE = re.compile(r"rate\((\d+) (minute|minutes|hour|hours|day|days)\)")
+_AT = re.compile(r"at\((\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\)")
 
 
 class EmbeddedScaling(ApplicationAutoscalingBackend):
@@ -61,7 +73,7 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         """
         Register a target whose endpoint variant or component is there.
         """
-        if namespace == regions.NAMESPACE:
+        if namespace == NAMESPACE:
             refuse_resource(r_id, dimension)
             self._refuse_target(r_id, dimension, settings)
         is_new = not self._scalable_target_exists(r_id, dimension)
@@ -74,7 +86,7 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             raise AWSValidationException(
                 "Unsupported service namespace, resource type or scalable dimension"
             ) from error
-        if namespace == regions.NAMESPACE:
+        if namespace == NAMESPACE:
             if is_new:
                 target.creation_time = self._now
             if self._acting:
@@ -127,7 +139,7 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             service_namespace, resource_id, scalable_dimension, policy_name
         )
         before = self.policies.get(key)
-        if service_namespace == regions.NAMESPACE:
+        if service_namespace == NAMESPACE:
             if not self._scalable_target_exists(resource_id, scalable_dimension):
                 raise AWSValidationException(
                     "No scalable target registered for service namespace: "
@@ -149,7 +161,7 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             policy_body,
             policy_type,
         )
-        if service_namespace == regions.NAMESPACE:
+        if service_namespace == NAMESPACE:
             self._set_up(policy, before)
         return policy
 
@@ -225,7 +237,7 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         """
         Keep a scheduled action of a registered target.
         """
-        if service_namespace == regions.NAMESPACE:
+        if service_namespace == NAMESPACE:
             if not self._scalable_target_exists(resource_id, scalable_dimension):
                 raise JsonRESTError(
                     "ObjectNotFoundException",
@@ -244,9 +256,9 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
                     "Schedule and ScalableTargetAction are required for a new "
                     "scheduled action"
                 )
-            wanted: Untyped = scalable_target_action or None
+            bounds: Untyped = scalable_target_action or None
             window = start_time, end_time
-            refuse_action(schedule or None, timezone, window, wanted)
+            refuse_action(schedule or None, timezone, window, bounds)
         super().put_scheduled_action(
             service_namespace,
             schedule,
@@ -285,31 +297,33 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             key = resource_id, scalable_dimension
             self._acting.unschedule(key, scheduled_action_name)
 
-    def describe_scaling_activities(self, request: dict[str, Any]) -> list[Told]:
+    def describe_scaling_activities(
+        self, request: dict[str, Any]
+    ) -> list[ScalingEntry]:
         """
         Return what was done, the newest first.
         """
-        if not self._acting or request["ServiceNamespace"] != regions.NAMESPACE:
+        if not self._acting or request["ServiceNamespace"] != NAMESPACE:
             return []
         resource_id = request.get("ResourceId")
         dimension = request.get("ScalableDimension")
         refused_too = request.get("IncludeNotScaledActivities")
         return [
-            told
-            for told in self._acting.told()
-            if resource_id in {None, told.resource_id}
-            and dimension in {None, told.dimension}
-            and (refused_too or not told.activity.not_scaled)
+            entry
+            for entry in self._acting.entries()
+            if resource_id in {None, entry.resource_id}
+            and dimension in {None, entry.dimension}
+            and (refused_too or not entry.activity.not_scaled)
         ]
 
     @property
     def _acting(self) -> Targets | None:
         # None where no time runs: then no policy acts.
-        return regions.watching(self.account_id, self.region_name).targets
+        return WATCHING.at(self.account_id, self.region_name).targets
 
     @property
     def _now(self) -> float:
-        return regions.watching(self.account_id, self.region_name).now()
+        return WATCHING.at(self.account_id, self.region_name).now()
 
     @property
     def _cloudwatch(self) -> CloudWatchBackend:
@@ -340,16 +354,16 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
     def _refuse_target(
         self, r_id: str, dimension: str, settings: dict[str, Any]
     ) -> None:
-        world = regions.sagemaker(self.account_id, self.region_name).world
+        world = SAGEMAKER.at(self.account_id, self.region_name).world
         if not _is_there(world, r_id):
             raise AWSValidationException(
                 f"SageMaker has no resource with resource ID: {r_id}"
             )
-        known = self.targets.get(dimension, {}).get(r_id)
+        target = self.targets.get(dimension, {}).get(r_id)
         least, most = settings.get("min_capacity"), settings.get("max_capacity")
-        if known is not None:
-            least = known.min_capacity if least is None else least
-            most = known.max_capacity if most is None else most
+        if target is not None:
+            least = target.min_capacity if least is None else least
+            most = target.max_capacity if most is None else most
         refuse_capacity(dimension, least, most, to_zero=_is_async(world, r_id))
 
 
@@ -399,3 +413,82 @@ def _is_async(world: World, resource_id: str) -> bool:
     # Only asynchronous endpoints and inference components go to zero.
     endpoint = world.endpoints.find(resource_id.split("/")[1])
     return endpoint is not None and "AsyncInferenceConfig" in endpoint.config
+
+
+def refuse_action(
+    schedule: str | None,
+    timezone: str | None,
+    window: tuple[Any, Any],
+    action: dict[str, Any] | None,
+) -> None:
+    """
+    Refuse an action that could never run.
+
+    Args:
+        schedule: When it runs. ``None`` for an action that keeps its schedule.
+
+        timezone: Where the schedule's clock hangs.
+
+        window: From when on, and until when, it runs; seconds, ISO 8601 or nothing.
+
+        action: The bounds it sets. ``None`` for an action that keeps them.
+    """
+    if schedule is not None and not _is_schedule(schedule):
+        raise AWSValidationException(
+            f"Schedule {schedule} is not a valid at, rate or cron expression"
+        )
+    if timezone and not _is_timezone(timezone):
+        raise AWSValidationException(f"Time zone {timezone} is not valid")
+    start, end = map(_moment, window)
+    if start is not None and end is not None and start >= end:
+        raise AWSValidationException("StartTime must be earlier than EndTime")
+    if action is not None:
+        _refuse_bounds(action)
+
+
+def _refuse_bounds(action: dict[str, Any]) -> None:
+    least, most = action.get("MinCapacity"), action.get("MaxCapacity")
+    if least is None and most is None:
+        raise AWSValidationException(
+            "ScalableTargetAction must specify MinCapacity, MaxCapacity or both"
+        )
+    if min(least or 0, most or 0) < 0:
+        raise AWSValidationException("Capacity must be greater than or equal to 0")
+    if least is not None and most is not None and least > most:
+        raise AWSValidationException(
+            "Maximum capacity cannot be less than minimum capacity"
+        )
+
+
+def _is_schedule(text: str) -> bool:
+    if found := _RATE.fullmatch(text):
+        return int(found[1]) > 0
+    if found := _AT.fullmatch(text):
+        try:
+            dt.datetime.fromisoformat(found[1])
+        except ValueError:
+            return False
+        return True
+    try:
+        next_time(text, "UTC", 0.0, 0.0)
+    except ValueError:
+        return False
+    return text.startswith("cron(")
+
+
+def _is_timezone(name: str) -> bool:
+    try:
+        zoneinfo.ZoneInfo(name)
+    except zoneinfo.ZoneInfoNotFoundError:
+        # Where a machine has no zones at all, nobody can tell.
+        return not zoneinfo.available_timezones()
+    except (ValueError, OSError):
+        return False
+    return True
+
+
+def _moment(value: float | str | None) -> dt.datetime | None:
+    try:
+        return moment(value)
+    except ValueError as error:
+        raise AWSValidationException(f"{value} is not a time") from error

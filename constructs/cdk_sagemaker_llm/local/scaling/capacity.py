@@ -107,22 +107,22 @@ class VariantCapacity(HostedCapacity):
         self._variant = variant
 
     def _read(self) -> Counts:
-        asked = {"EndpointName": self._endpoint}
-        described = self._hosting.call("DescribeEndpoint", asked)
-        for variant in described["ProductionVariants"]:
+        request = {"EndpointName": self._endpoint}
+        description = self._hosting.call("DescribeEndpoint", request)
+        for variant in description["ProductionVariants"]:
             if variant["VariantName"] == self._variant:
                 return Counts(
                     variant["DesiredInstanceCount"],
                     variant["CurrentInstanceCount"],
-                    described["EndpointStatus"] == "InService",
+                    description["EndpointStatus"] == "InService",
                 )
         return _NOTHING
 
     def _ask(self, count: int) -> None:
-        wanted = {"VariantName": self._variant, "DesiredInstanceCount": count}
+        capacity = {"VariantName": self._variant, "DesiredInstanceCount": count}
         self._hosting.call(
             "UpdateEndpointWeightsAndCapacities",
-            {"EndpointName": self._endpoint, "DesiredWeightsAndCapacities": [wanted]},
+            {"EndpointName": self._endpoint, "DesiredWeightsAndCapacities": [capacity]},
         )
 
 
@@ -138,12 +138,12 @@ class ComponentCapacity(HostedCapacity):
         self._named = {"InferenceComponentName": component}
 
     def _read(self) -> Counts:
-        described = self._hosting.call("DescribeInferenceComponent", self._named)
-        copies = described["RuntimeConfig"]
+        description = self._hosting.call("DescribeInferenceComponent", self._named)
+        copies = description["RuntimeConfig"]
         return Counts(
             copies["DesiredCopyCount"],
             copies["CurrentCopyCount"],
-            described["InferenceComponentStatus"] == "InService",
+            description["InferenceComponentStatus"] == "InService",
         )
 
     def _ask(self, count: int) -> None:

@@ -21,17 +21,17 @@ from moto.cloudwatch.models import (
     Statistics,
 )
 
-from cdk_sagemaker_llm.local.aws import regions
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.scaling.alarms import go_on, moment, spelled_metric, start
+from cdk_sagemaker_llm.local.scaling.alarms import go_on, moment, spell_metric, start
 from cdk_sagemaker_llm.local.scaling.meter import period_of, unit_of
+from cdk_sagemaker_llm.local.scaling.watching import WATCHING
 from cdk_sagemaker_llm.simulation.from_api import metric_of
 from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
 
 _DAY = 86_400
 
 
-class _Published(MetricAggregatedDatum):
+class _RuntimeDatum(MetricAggregatedDatum):
     """
     What the runtime measured in a period.
     """
@@ -54,13 +54,13 @@ class WatchedCloudWatch(CloudWatchBackend):
         super().__init__(region_name, account_id)
         self._published: dict[Metric, deque[MetricDatumBase]] = {}
         # The metrics that are being asked for; None for all.
-        self._asked: set[tuple[str, str]] | None = None
+        self._queries: set[tuple[str, str]] | None = None
 
     def publish(self, metric: Metric, start: float, point: Datapoint) -> None:
         """
         Take in what the runtime measured in a period.
         """
-        datum = _Published(
+        datum = _RuntimeDatum(
             metric.namespace,
             metric.name,
             min_stat=point.least,
@@ -85,14 +85,14 @@ class WatchedCloudWatch(CloudWatchBackend):
         """
         Return what clients have put and what the runtime has published.
         """
-        asked = self._asked
-        published = [
+        queries = self._queries
+        points = [
             datum
             for metric, series in self._published.items()
-            if asked is None or (metric.namespace, metric.name) in asked
+            if queries is None or (metric.namespace, metric.name) in queries
             for datum in series
         ]
-        return super().get_all_metrics() + published
+        return super().get_all_metrics() + points
 
     def get_filtered_metrics(
         self, metric_name: str, namespace: str, dimensions: list[dict[str, str]]
@@ -128,14 +128,14 @@ class WatchedCloudWatch(CloudWatchBackend):
             for query in queries
             if "MetricStat" in query
         ]
-        shown = [result for query, result in read if query.get("ReturnData", True)]
+        results = [result for query, result in read if query.get("ReturnData", True)]
         measured = [result for _, result in read]
         for query in queries:
             if "Expression" in query:
                 found = parse_expression(query["Expression"], measured)
                 label = query.get("Label") or query["Id"]
-                shown.append(_result(query["Id"], label, *found))
-        return shown
+                results.append(_result(query["Id"], label, *found))
+        return results
 
     def _read(
         self, query: dict[str, Any], start: datetime, end: datetime, scan_by: str
@@ -144,7 +144,7 @@ class WatchedCloudWatch(CloudWatchBackend):
         period, statistic = int(stat["Period"]), stat["Stat"]
         start = _rounded(start, period)
         buckets: dict[int, list[MetricDatumBase]] = {}
-        for datum in self._named(stat["Metric"]):
+        for datum in self._data_of(stat["Metric"]):
             fits = not stat.get("Unit") or datum.unit == stat["Unit"]
             if fits and start <= datum.timestamp < end:
                 number = int((datum.timestamp - start).total_seconds() // period)
@@ -160,10 +160,10 @@ class WatchedCloudWatch(CloudWatchBackend):
         label = query.get("Label") or f"{stat['Metric']['MetricName']} {statistic}"
         return _result(query["Id"], label, values, timestamps)
 
-    def _named(self, asked: dict[str, Any]) -> list[MetricDatumBase]:
+    def _data_of(self, query: dict[str, Any]) -> list[MetricDatumBase]:
         # Without dimensions it is every metric of the name, as with moto.
-        namespace, name = asked["Namespace"], asked["MetricName"]
-        dimensions = {d["Name"]: d["Value"] for d in asked.get("Dimensions") or ()}
+        namespace, name = query["Namespace"], query["MetricName"]
+        dimensions = {d["Name"]: d["Value"] for d in query.get("Dimensions") or ()}
         put = [
             datum
             for datum in super().get_all_metrics()
@@ -198,13 +198,13 @@ class WatchedCloudWatch(CloudWatchBackend):
         in_order = start_time < end_time
         # The others moto refuses, in the service's words.
         start = _rounded(start_time, period) if in_order else end_time
-        self._asked = {(namespace, metric_name)}
+        self._queries = {(namespace, metric_name)}
         try:
             each_value = super().get_metric_statistics(
                 namespace, metric_name, start, end_time, period, [], dimensions, unit
             )
         finally:
-            self._asked = None
+            self._queries = None
         periods: dict[int, Statistics] = {}
         for datum in (d for one in each_value for d in one.metric_data):
             number = int((datum.timestamp - start).total_seconds() // period)
@@ -228,7 +228,7 @@ class WatchedCloudWatch(CloudWatchBackend):
         super().put_metric_data(namespace, metric_data)
         for datum in self.metric_data[before:]:
             metric = metric_of(
-                spelled_metric(datum.namespace, datum.name, datum.dimensions)
+                spell_metric(datum.namespace, datum.name, datum.dimensions)
             )
             point = _point(datum)
             if point is not None:
@@ -269,10 +269,10 @@ class WatchedCloudWatch(CloudWatchBackend):
         """
         Set a state until the alarm is evaluated again.
         """
-        kept = self.alarms.get(alarm_name)
-        if kept is None:
+        alarm = self.alarms.get(alarm_name)
+        if alarm is None:
             raise ResourceNotFound(f"There is no alarm {alarm_name}")
-        before = kept.state_value
+        before = alarm.state_value
         try:
             json.loads(reason_data or "{}")
         except ValueError as error:
@@ -282,7 +282,7 @@ class WatchedCloudWatch(CloudWatchBackend):
         super().set_alarm_state(alarm_name, reason, reason_data, state_value)
         alarms = self._watching.alarms
         if alarms is not None:
-            alarms.force(kept, before)
+            alarms.force(alarm, before)
 
     def _forget(self, before: datetime) -> None:
         for metric, series in list(self._published.items()):
@@ -291,7 +291,7 @@ class WatchedCloudWatch(CloudWatchBackend):
 
     @property
     def _watching(self) -> Untyped:
-        return regions.watching(self.account_id, self.region_name)
+        return WATCHING.at(self.account_id, self.region_name)
 
 
 def _rounded(start: datetime, period: int) -> datetime:

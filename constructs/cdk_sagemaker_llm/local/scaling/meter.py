@@ -48,7 +48,7 @@ class Meter:
 
     Args:
         devices: Tells how many accelerators an instance of a subject has, or 0.
-            If left out, nothing is said of accelerators.
+            If omitted, nothing is said of accelerators.
     """
 
     def __init__(self, devices: Callable[[Subject], float] | None = None) -> None:
@@ -120,11 +120,11 @@ class Meter:
         """
         Take out the periods that have ended by a moment, with when each started.
         """
-        ended = [key for key in self._counted if key[2] + key[1] <= until]
-        taken = [(key, self._counted.pop(key)) for key in ended]
+        keys = [key for key in self._counted if key[2] + key[1] <= until]
+        entries = [(key, self._counted.pop(key)) for key in keys]
         return [
             (subject.metric(name), start, point)
-            for (subject, _, start), counts in taken
+            for (subject, _, start), counts in entries
             for name, point in counts.items()
         ]
 

@@ -22,10 +22,11 @@ from moto.cloudwatch.models import Alarm
 from moto.cloudwatch.responses import CloudWatchResponse
 from moto.core.responses import ActionResult
 
-from cdk_sagemaker_llm.local.aws import regions, shapes
+from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.scaling.cloudwatch import WatchedCloudWatch
+from cdk_sagemaker_llm.local.scaling.watching import WATCHING
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local.scaling.alarms import Change
@@ -114,8 +115,10 @@ def _faults(settings: dict[str, Untyped]) -> Iterator[str]:
         "threshold_metric_id"
     )
     # An alarm of CloudFormation with metrics does not show here which they are.
-    shown = settings.get("metric_name") or settings.get("metric_data_queries") is None
-    if shown and not has_threshold:
+    has_metric = (
+        settings.get("metric_name") or settings.get("metric_data_queries") is None
+    )
+    if has_metric and not has_threshold:
         yield "The parameter Threshold is required."
     points = settings.get("datapoints_to_alarm")
     if points is not None and points > settings["evaluation_periods"]:
@@ -194,14 +197,14 @@ def _describe_scaling_activities(response: Untyped) -> str:
     if start is None:
         raise AWSValidationException("NextToken is not valid")
     found = response.applicationautoscaling_backend.describe_scaling_activities(request)
-    page = [told.as_answer() for told in found[start : start + most]]
+    page = [entry.as_answer() for entry in found[start : start + most]]
     token = {"NextToken": str(start + most)} if start + most < len(found) else {}
     return json.dumps({"ScalingActivities": page, **token})
 
 
 def _describe_alarm_history(response: Untyped) -> ActionResult:
     request = response._get_params()  # noqa: SLF001 - as moto's own answers do
-    watching = regions.watching(response.current_account, response.region)
+    watching = WATCHING.at(response.current_account, response.region)
     changes = list(watching.alarms.history) if watching.alarms else []
     found = [change for change in changes if _is_wanted(change, request)]
     if request.get("ScanBy") != "TimestampAscending":

@@ -1,11 +1,13 @@
 """
-The scalable targets of a region, each with what scales it.
+The scalable targets of a region: what scales them, and the log of their activities.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from moto.applicationautoscaling.models import (
@@ -15,7 +17,6 @@ from moto.applicationautoscaling.models import (
 )
 
 from cdk_sagemaker_llm.local.hosting.service import SageMaker
-from cdk_sagemaker_llm.local.scaling.activities import Told
 from cdk_sagemaker_llm.local.scaling.capacity import capacity_of
 from cdk_sagemaker_llm.local.scaling.scaling_policies import tracking_of
 from cdk_sagemaker_llm.local.scaling.scaling_rules import CONCURRENCY_DIMENSION
@@ -33,10 +34,97 @@ from cdk_sagemaker_llm.simulation.scaling import (
     Bounds,
     ScheduledAction,
 )
+from cdk_sagemaker_llm.simulation.scaling.policies import (
+    AT_DESIRED,
+    AT_MAXIMUM,
+    AT_MINIMUM,
+)
+
+NAMESPACE = "sagemaker"
+"""What Application Auto Scaling calls the service."""
 
 _REMEMBERED = 10_000  # Activities, of all targets together; AWS keeps six weeks.
 
 Key = tuple[str, str]  # A resource id and its dimension.
+
+
+@dataclass(kw_only=True, slots=True)
+class ScalingEntry:
+    """
+    One activity of one scalable target.
+
+    Args:
+        activity: What the engine of time did.
+
+        resource_id: The target's.
+
+        dimension: The target's.
+
+        noun: What the service calls the capacity.
+
+        refusal: Why SageMaker refused it; empty if it did not.
+
+        reached: What capacity there was when it was over; ``None`` while it is not.
+    """
+
+    activity: Activity
+    resource_id: str
+    dimension: str
+    noun: str
+    refusal: str = ""
+    reached: int | None = None
+    identity: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    def as_answer(self) -> dict[str, Any]:
+        """
+        Return it in the form of DescribeScalingActivities.
+        """
+        activity = self.activity
+        answer: dict[str, Any] = {
+            "ActivityId": self.identity,
+            "ServiceNamespace": "sagemaker",
+            "ResourceId": self.resource_id,
+            "ScalableDimension": self.dimension,
+            "Cause": activity.cause,
+            "StartTime": activity.time,
+        }
+        if activity.not_scaled:
+            return {
+                **answer,
+                "Description": "Attempting to scale due to alarm triggered",
+                "StatusCode": "Failed",
+                "NotScaledReasons": [_not_scaled(activity)],
+            }
+        goal = f"{self.noun} count to {activity.after}"
+        outcome = f"Successfully set desired {goal}."
+        answer["Description"] = f"Setting desired {goal}."
+        if self.refusal:
+            code, message = "Failed", f"Failed to set desired {goal}."
+            message = f"{message} Reason: {self.refusal}"
+            answer["Details"] = self.refusal
+            answer["EndTime"] = activity.time
+        elif activity.completed is None:
+            code = "InProgress"
+            message = f"{outcome} Waiting for change to be fulfilled by sagemaker."
+        elif self.reached in {None, activity.after}:
+            code = "Successful"
+            message = f"{outcome} Change successfully fulfilled by sagemaker."
+            answer["EndTime"] = activity.completed
+        else:
+            code = "Unfulfilled"
+            message = f"{outcome} Change was not fulfilled by sagemaker."
+            answer["EndTime"] = activity.completed
+        return {**answer, "StatusCode": code, "StatusMessage": message}
+
+
+def _not_scaled(activity: Activity) -> dict[str, Any]:
+    capacity = {
+        AT_MAXIMUM: "MaxCapacity",
+        AT_MINIMUM: "MinCapacity",
+        AT_DESIRED: "CurrentCapacity",
+    }.get(activity.not_scaled)
+    capacities = {capacity: activity.after} if capacity else {}
+    return {"Code": activity.not_scaled, **capacities}
 
 
 class Target:
@@ -58,12 +146,12 @@ class Target:
         timeline: Timeline,
         hosting: SageMaker,
         kept: FakeScalableTarget,
-        log: deque[Told],
+        log: deque[ScalingEntry],
     ) -> None:
         self.kept = kept
         self._capacity = capacity_of(hosting, kept.resource_id)
         self._log = log
-        self._open: Told | None = None
+        self._open: ScalingEntry | None = None
         self.scaler = Autoscaler(
             timeline, self._capacity, _bounds(kept), noted=self._note
         )
@@ -91,9 +179,9 @@ class Target:
         Notice that a change is over, and that a schedule has moved the bounds.
         """
         self.scaler.settle()
-        told = self._open
-        if told is not None and told.activity.completed is not None:
-            told.reached = self._capacity.running
+        entry = self._open
+        if entry is not None and entry.activity.completed is not None:
+            entry.reached = self._capacity.running
             self._open = None
         self.kept.min_capacity = self.scaler.bounds.minimum
         self.kept.max_capacity = self.scaler.bounds.maximum
@@ -101,16 +189,16 @@ class Target:
     def _note(self, activity: Activity) -> None:
         # The engine remembers for ever; the log here has an end.
         del self.scaler.activities[:-_REMEMBERED]
-        told = Told(
+        entry = ScalingEntry(
             activity=activity,
             resource_id=self.kept.resource_id,
             dimension=self.kept.scalable_dimension,
             noun=self._capacity.noun,
             refusal="" if activity.not_scaled else self._capacity.refusal,
         )
-        self._log.append(told)
-        if not activity.not_scaled and not told.refusal:
-            self._open = told
+        self._log.append(entry)
+        if not activity.not_scaled and not entry.refusal:
+            self._open = entry
 
 
 class Targets:
@@ -128,7 +216,7 @@ class Targets:
         self._hosting = hosting
         self._targets: dict[Key, Target] = {}
         self._policies: dict[str, FakeApplicationAutoscalingPolicy] = {}
-        self._log: deque[Told] = deque(maxlen=_REMEMBERED)
+        self._log: deque[ScalingEntry] = deque(maxlen=_REMEMBERED)
 
     def register(self, kept: FakeScalableTarget) -> None:
         """
@@ -216,7 +304,7 @@ class Targets:
         for target in self._targets.values():
             target.settle()
 
-    def told(self) -> Iterator[Told]:
+    def entries(self) -> Iterator[ScalingEntry]:
         """
         Return what was done, the newest first.
         """

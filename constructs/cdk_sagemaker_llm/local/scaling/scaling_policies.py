@@ -10,9 +10,14 @@ from typing import Any
 
 from moto.applicationautoscaling.models import FakeApplicationAutoscalingPolicy
 from moto.cloudwatch.models import Alarm as KeptAlarm
-from moto.cloudwatch.models import CloudWatchBackend
+from moto.cloudwatch.models import (
+    CloudWatchBackend,
+    Dimension,
+    Metric,
+    MetricDataQuery,
+    MetricStat,
+)
 
-from cdk_sagemaker_llm.local.scaling.metric_queries import queries_of
 from cdk_sagemaker_llm.simulation.from_api import target_tracking
 from cdk_sagemaker_llm.simulation.metrics import PREDEFINED, SAGEMAKER
 from cdk_sagemaker_llm.simulation.scaling import TargetTracking
@@ -44,10 +49,12 @@ def put_alarms(
     if not tracking.get("DisableScaleIn"):
         sides["Low"] = low_side(target, period)
     action = f"{policy.policy_arn}:createdBy/{uuid.uuid4()}"
-    kept = {name.rpartition("-Alarm")[2].partition("-")[0]: name for name in names}
+    names_by_kind = {
+        name.rpartition("-Alarm")[2].partition("-")[0]: name for name in names
+    }
     return [
         cloudwatch.put_metric_alarm(
-            name=kept.get(kind)
+            name=names_by_kind.get(kind)
             or f"TargetTracking-{policy.resource_id}-Alarm{kind}-{uuid.uuid4()}",
             comparison_operator=side.comparison,
             evaluation_periods=side.points,
@@ -137,3 +144,43 @@ def _dimensions(resource_id: str) -> list[dict[str, str]]:
         {"Name": "EndpointName", "Value": endpoint},
         {"Name": "VariantName", "Value": variant},
     ]
+
+
+def queries_of(
+    metrics: list[dict[str, Any]], period: int | None = None
+) -> list[MetricDataQuery]:
+    """
+    Return what an alarm reads.
+
+    Args:
+        metrics: The queries of a request: of PutMetricAlarm, or of a policy.
+
+        period: Seconds of every metric, where the queries have none of their own.
+    """
+    return [_query(query, period) for query in metrics]
+
+
+def _query(query: dict[str, Any], period: int | None) -> MetricDataQuery:
+    stat = query.get("MetricStat")
+    return MetricDataQuery(
+        query_id=query["Id"],
+        label=query.get("Label"),  # type: ignore[arg-type]  # moto's own calls pass None
+        period=query.get("Period"),  # type: ignore[arg-type]  # the same
+        # Left out, it means true; moto's answers would leave it out.
+        return_data=query.get("ReturnData", True),
+        expression=query.get("Expression"),
+        metric_stat=None if stat is None else _stat(stat, period),
+    )
+
+
+def _stat(stat: dict[str, Any], period: int | None) -> MetricStat:
+    metric = stat["Metric"]
+    dimensions = [
+        Dimension(one["Name"], one["Value"]) for one in metric.get("Dimensions") or ()
+    ]
+    return MetricStat(
+        metric=Metric(metric.get("MetricName"), metric.get("Namespace"), dimensions),
+        period=stat["Period"] if period is None else str(period),
+        stat=stat["Stat"],
+        unit=stat.get("Unit"),  # type: ignore[arg-type]  # moto's own calls pass None
+    )

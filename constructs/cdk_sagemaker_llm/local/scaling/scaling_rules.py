@@ -94,13 +94,15 @@ def refuse_configurations(request: dict[str, Any]) -> None:
     """
     Refuse a policy whose configuration is of another type than the policy.
     """
-    given = [name for name in _CONFIGURATIONS.values() if request.get(name) is not None]
-    if len(given) > 1:
-        raise AWSValidationException(f"Specify only one of {' and '.join(given)}")
+    members = [
+        name for name in _CONFIGURATIONS.values() if request.get(name) is not None
+    ]
+    if len(members) > 1:
+        raise AWSValidationException(f"Specify only one of {' and '.join(members)}")
     own = _CONFIGURATIONS.get(request.get("PolicyType", ""))
-    if own and given and given != [own]:
+    if own and members and members != [own]:
         raise AWSValidationException(
-            f"{given[0]} is not supported for policy type: {request['PolicyType']}"
+            f"{members[0]} is not supported for policy type: {request['PolicyType']}"
         )
 
 
@@ -184,8 +186,8 @@ def _customized_faults(metric: dict[str, Any]) -> Iterator[str]:
     if metric.get("Metrics"):
         if plain:
             yield f"Specify either Metrics or {', '.join(plain)}"
-        shown = [m for m in metric["Metrics"] if m.get("ReturnData", True)]
-        if len(shown) != 1:
+        metrics = [m for m in metric["Metrics"] if m.get("ReturnData", True)]
+        if len(metrics) != 1:
             yield "Exactly one of Metrics must have ReturnData set to true"
     elif len(plain) < 3:  # noqa: PLR2004 - the three above
         yield (

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.local.hosting.backlog import Processed
+from cdk_sagemaker_llm.local.aws.surroundings import InRegions
 from cdk_sagemaker_llm.local.hosting.queueing import instances_of, work_everywhere
+from cdk_sagemaker_llm.local.hosting.traffic import Processed
 from cdk_sagemaker_llm.local.hosting.world import World
 from cdk_sagemaker_llm.local.scaling.alarms import Alarms
 from cdk_sagemaker_llm.local.scaling.capacity import devices, live, serving
@@ -39,7 +40,7 @@ class Watching:
 
         now: What time it is.
 
-        timeline: The time it lives in. If left out, nothing happens by itself, and
+        timeline: The time it lives in. If omitted, nothing happens by itself, and
             what is counted is published when it is read.
     """
 
@@ -104,6 +105,10 @@ class Watching:
         if self._timeline is not None:
             self.store.forget(self._timeline.now - _DAY)
             self._timeline.after(_HOUR, self._forget)
+
+
+WATCHING = InRegions[Watching]()
+"""What watches every account and region."""
 
 
 class Publisher:

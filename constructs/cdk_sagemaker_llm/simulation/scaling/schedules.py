@@ -72,48 +72,6 @@ def next_time(
     return None
 
 
-def of_month(part: str) -> DayRule | None:
-    """
-    Read a day of the month; ``None`` if it is one by its number.
-    """
-    if part == "L":
-        return lambda day: day.day == _end(day)
-    if part == "LW":
-        return lambda day: day.day == _nearest(day, _end(day))
-    found = _NEAREST.fullmatch(part)
-    if found is None or not 1 <= (target := int(found[1])) <= _LONGEST:
-        return None
-    return lambda day: target <= _end(day) and day.day == _nearest(day, target)
-
-
-def of_week(part: str, names: Mapping[str, int]) -> DayRule | None:
-    """
-    Read a day of the week; ``None`` if it is one by its number or name.
-
-    Args:
-        part: The expression's part.
-
-        names: The numbers of the names; 1 is Sunday.
-    """
-    if part == "L":
-        return lambda day: day.weekday() == _SATURDAY
-    found = _LAST.fullmatch(part) or _NTH.fullmatch(part)
-    if found is None or not (found[1] in names or found[1].isdecimal()):
-        return None
-    target = names.get(found[1]) or int(found[1])
-    if part.endswith("L"):
-        return lambda day: weekday(day) == target and day.day > _end(day) - _WEEK
-    nth = int(found[2])
-    return lambda day: weekday(day) == target and (day.day - 1) // _WEEK == nth - 1
-
-
-def weekday(day: date) -> int:
-    """
-    Return a day's number in its week, from 1 for Sunday.
-    """
-    return day.isoweekday() % _WEEK + 1
-
-
 def _parsed(schedule: str) -> tuple[str, str]:
     found = _FORM.fullmatch(schedule.strip())
     if found is None:
@@ -176,8 +134,8 @@ def _cron(schedule: str) -> _Cron:
         )
     parts = [field.split(",") for field in fields]
     odd: list[DayRule] = []
-    parts[_DAY_OF_MONTH] = _without_odd(parts[_DAY_OF_MONTH], of_month, odd)
-    in_week = functools.partial(of_week, names=_DAYS)
+    parts[_DAY_OF_MONTH] = _without_odd(parts[_DAY_OF_MONTH], _of_month, odd)
+    in_week = functools.partial(_of_week, names=_DAYS)
     parts[_DAY_OF_WEEK] = _without_odd(parts[_DAY_OF_WEEK], in_week, odd)
     bounds = ((0, 59), (0, 23), (1, 31), (1, 12), (1, 7), (_FIRST_YEAR, _LAST_YEAR))
     names: tuple[dict[str, int], ...] = ({}, {}, {}, _MONTHS, _DAYS, {})
@@ -193,20 +151,6 @@ def _real(local: datetime, zone: ZoneInfo) -> float | None:
     moment = local.replace(tzinfo=zone)
     there = moment.astimezone(UTC).astimezone(zone)
     return moment.timestamp() if there.replace(tzinfo=None) == local else None
-
-
-def _end(day: date) -> int:
-    return calendar.monthrange(day.year, day.month)[1]
-
-
-def _nearest(day: date, target: int) -> int:
-    # The nearest day from Monday to Friday, never in another month.
-    on = day.replace(day=target).weekday()
-    if on == _SATURDAY:
-        return target - 1 if target > 1 else target + 2
-    if on == _SUNDAY:
-        return target + 1 if target < _end(day) else target - 2
-    return target
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +174,7 @@ class _Cron:
         if day.month not in self.months or day.year not in self.years:
             return False
         # Of the two kinds of days one is open, and has every number.
-        by_number = day.day in self.days and weekday(day) in self.weekdays
+        by_number = day.day in self.days and _weekday(day) in self.weekdays
         return by_number or any(rule(day) for rule in self.odd)
 
 
@@ -245,6 +189,41 @@ def _without_odd(
         else:
             odd.append(rule)
     return plain
+
+
+def _of_month(part: str) -> DayRule | None:
+    """
+    Read a day of the month; ``None`` if it is one by its number.
+    """
+    if part == "L":
+        return lambda day: day.day == _end(day)
+    if part == "LW":
+        return lambda day: day.day == _nearest(day, _end(day))
+    found = _NEAREST.fullmatch(part)
+    if found is None or not 1 <= (target := int(found[1])) <= _LONGEST:
+        return None
+    return lambda day: target <= _end(day) and day.day == _nearest(day, target)
+
+
+def _of_week(part: str, names: Mapping[str, int]) -> DayRule | None:
+    """
+    Read a day of the week; ``None`` if it is one by its number or name.
+
+    Args:
+        part: The expression's part.
+
+        names: The numbers of the names; 1 is Sunday.
+    """
+    if part == "L":
+        return lambda day: day.weekday() == _SATURDAY
+    found = _LAST.fullmatch(part) or _NTH.fullmatch(part)
+    if found is None or not (found[1] in names or found[1].isdecimal()):
+        return None
+    target = names.get(found[1]) or int(found[1])
+    if part.endswith("L"):
+        return lambda day: _weekday(day) == target and day.day > _end(day) - _WEEK
+    nth = int(found[2])
+    return lambda day: _weekday(day) == target and (day.day - 1) // _WEEK == nth - 1
 
 
 def _field(
@@ -267,6 +246,27 @@ def _field(
             raise _unreadable(schedule, part)
         values.update(range(first, last + 1, step))
     return frozenset(values)
+
+
+def _weekday(day: date) -> int:
+    """
+    Return a day's number in its week, from 1 for Sunday.
+    """
+    return day.isoweekday() % _WEEK + 1
+
+
+def _end(day: date) -> int:
+    return calendar.monthrange(day.year, day.month)[1]
+
+
+def _nearest(day: date, target: int) -> int:
+    # The nearest day from Monday to Friday, never in another month.
+    on = day.replace(day=target).weekday()
+    if on == _SATURDAY:
+        return target - 1 if target > 1 else target + 2
+    if on == _SUNDAY:
+        return target + 1 if target < _end(day) else target - 2
+    return target
 
 
 def _unreadable(schedule: str, part: str) -> ValueError:

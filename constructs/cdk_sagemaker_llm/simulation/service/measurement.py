@@ -119,7 +119,7 @@ def read_service_times(path: Path | str) -> Measurement:
         content = json.loads(name.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{name} must be JSON in UTF-8: {error}; {_DOCS}") from None
-    top = Fields(name, content, _DOCS)
+    top = _Fields(name, content, _DOCS)
     top.hold("format", FORMAT, f"be {FORMAT!r}")
     known = f"be {VERSION}, the version that this release reads"
     top.hold("version", VERSION, known, "update the library, or measure anew")
@@ -142,7 +142,7 @@ def read_service_times(path: Path | str) -> Measurement:
     return found
 
 
-class Fields:
+class _Fields:
     """
     The fields of an object in a file; each is read once, and told of by its path.
     """
@@ -187,22 +187,22 @@ class Fields:
             known = ", ".join(sorted(self._read))
             self.refuse(field, f"not be there: the fields are {known}")
 
-    def part(self, field: str) -> Fields:
+    def part(self, field: str) -> _Fields:
         """
         Read an object.
         """
         self._read.add(field)
         path = f"{self._path}.{field}" if self._path else field
-        return Fields(self._file, self.content.get(field), self._way_out, path)
+        return _Fields(self._file, self.content.get(field), self._way_out, path)
 
-    def rows(self, field: str) -> list[Fields]:
+    def rows(self, field: str) -> list[_Fields]:
         """
         Read a list of objects.
         """
         rows = self._value(field, "be a list of rows", lambda v: isinstance(v, list))
         path = f"{self._path}.{field}"
         return [
-            Fields(self._file, row, self._way_out, f"{path}[{index}]")
+            _Fields(self._file, row, self._way_out, f"{path}[{index}]")
             for index, row in enumerate(rows)
         ]
 
@@ -278,7 +278,7 @@ class Fields:
         return value
 
 
-def _times(fields: Fields) -> ServiceTimes:
+def _times(fields: _Fields) -> ServiceTimes:
     rows = fields.rows("decode")
     decode = tuple(
         (row.whole("sequences", 1), row.number("seconds_per_token")) for row in rows

@@ -11,7 +11,11 @@ import pytest
 from aws_cdk import CfnParameter, Duration, Size, Stack
 from botocore.model import StringShape
 
-from cdk_sagemaker_llm import Capacity, ManagedInstanceScaling, ProductionVariant
+from cdk_sagemaker_llm import (
+    InstanceCapacity,
+    ManagedInstanceScaling,
+    ProductionVariant,
+)
 from cdk_sagemaker_llm.catalog.instances import host_image_names
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.hosting.common.limits import (
@@ -238,7 +242,7 @@ def test_instances_are_waited_for_within_bounds() -> None:
     """
 
     def found(wait: int) -> list[Finding]:
-        capacity = Capacity(provision_timeout=Duration.seconds(wait))
+        capacity = InstanceCapacity(provision_timeout=Duration.seconds(wait))
         return list(define_variant(variant(capacity=capacity)).findings)
 
     assert found(300) == found(3600) == []

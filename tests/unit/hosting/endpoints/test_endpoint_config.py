@@ -17,13 +17,13 @@ from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
     AsyncInference,
-    Capacity,
     CapacityReservation,
     CustomContainer,
     DataCapture,
     EndpointConfig,
     HuggingFaceModel,
     InferenceComponentEndpoint,
+    InstanceCapacity,
     InstanceType,
     LmiVllm,
     ManagedInstanceScaling,
@@ -98,7 +98,7 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         initial_variant_weight=0.5,
         container_startup_health_check_timeout=Duration.seconds(1501),
         model_data_download_timeout=Duration.seconds(1201),
-        capacity=Capacity(
+        capacity=InstanceCapacity(
             provision_timeout=Duration.seconds(2401),
             reservation=CapacityReservation(RESERVATION_ARN),
         ),
@@ -218,7 +218,7 @@ def test_every_field_of_a_variant_with_a_model_reaches_the_template(
         initial_variant_weight=0.0,
         container_startup_health_check_timeout=Duration.minutes(60),
         model_data_download_timeout=Duration.minutes(20),
-        capacity=Capacity(provision_timeout=Duration.minutes(50)),
+        capacity=InstanceCapacity(provision_timeout=Duration.minutes(50)),
         inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
         volume_size=Size.gibibytes(256),
     )
@@ -519,7 +519,7 @@ def test_with_a_role_it_hosts_components(
             "LLM111 model_data_download_timeout must be 60 to 3600 seconds, got 59",
         ),
         (
-            {"capacity": Capacity(provision_timeout=Duration.seconds(299))},
+            {"capacity": InstanceCapacity(provision_timeout=Duration.seconds(299))},
             "LLM111 capacity.provision_timeout must be 300 to 3600 seconds, got 299",
         ),
         ({"volume_size": Size.gibibytes(30)}, "LLM121 ml.g5.xlarge refuses volume"),

@@ -15,11 +15,11 @@ from aws_cdk import aws_sns as sns
 
 from cdk_sagemaker_llm import (
     AsyncInference,
-    Capacity,
     Endpoint,
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    InstanceCapacity,
     InstancePool,
     LlmEndpoint,
     ResourceRequirements,
@@ -432,7 +432,7 @@ def test_gpu_memory_of_types_with_other_numbers_of_gpus_has_a_way_out(
         stack,
         "Llm",
         model=GPT2,
-        capacity=Capacity(
+        capacity=InstanceCapacity(
             pools=[
                 InstancePool("ml.g5.2xlarge", priority=1),
                 InstancePool("ml.g5.12xlarge", priority=2),

@@ -17,7 +17,6 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from cdk_sagemaker_llm import (
     AsyncInference,
-    Capacity,
     CustomContainer,
     Endpoint,
     EndpointConfig,
@@ -25,6 +24,7 @@ from cdk_sagemaker_llm import (
     InferenceComponent,
     InferenceComponentBase,
     InferenceComponentEndpoint,
+    InstanceCapacity,
     InstancePool,
     InstanceType,
     LlmEndpoint,
@@ -429,7 +429,7 @@ def test_a_pool_without_gpus_says_so(stack: Stack) -> None:
         serving=CustomContainer.from_uri(
             "111111111111.dkr.ecr.us-east-1.amazonaws.com/mine:1"
         ),
-        capacity=Capacity(
+        capacity=InstanceCapacity(
             pools=[
                 InstancePool(one, priority=rank)
                 for rank, one in enumerate(types, start=1)
@@ -566,7 +566,7 @@ def test_the_types_of_a_pool_may_differ(stack: Stack) -> None:
         stack,
         "Llm",
         model=GPT2,
-        capacity=Capacity(
+        capacity=InstanceCapacity(
             pools=[
                 InstancePool("ml.g5.2xlarge", priority=1),
                 InstancePool("ml.g5.4xlarge", priority=2),

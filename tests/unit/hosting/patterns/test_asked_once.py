@@ -13,9 +13,9 @@ import pytest
 from aws_cdk import Stack
 
 from cdk_sagemaker_llm import (
-    Capacity,
     HuggingFaceModel,
     InferenceComponentEndpoint,
+    InstanceCapacity,
     InstancePool,
     LlmEndpoint,
     ResourceRequirements,
@@ -89,11 +89,11 @@ def test_pools_ask_each_answer_once_for_each_type(
         InstancePool("ml.g6e.12xlarge", priority=1),
         InstancePool("ml.g5.2xlarge", priority=2),
     ]
-    LlmEndpoint(stack, "Llm", model=MISTRAL, capacity=Capacity(pools=pools))
+    LlmEndpoint(stack, "Llm", model=MISTRAL, capacity=InstanceCapacity(pools=pools))
     defined = calls.copy()
     calls.clear()
     host = InferenceComponentEndpoint(
-        stack, "Host", capacity=Capacity(pools=pools), max_instance_count=2
+        stack, "Host", capacity=InstanceCapacity(pools=pools), max_instance_count=2
     )
     host.add_model("Mistral", model=MISTRAL)
 

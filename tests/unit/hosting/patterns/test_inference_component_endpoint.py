@@ -16,11 +16,11 @@ from cdk_sagemaker_llm import (
     AllAtOnce,
     Assumptions,
     AvailabilityZoneBalance,
-    Capacity,
     CapacityReservation,
     DataCapture,
     HuggingFaceModel,
     InferenceComponentEndpoint,
+    InstanceCapacity,
     InstanceType,
     LmiVllm,
     Network,
@@ -107,7 +107,7 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         ),
         "min_instance_count": 1,
         "rollout": AllAtOnce(termination_wait=Duration.seconds(601)),
-        "capacity": Capacity(
+        "capacity": InstanceCapacity(
             reservation=CapacityReservation(RESERVATION_ARN),
             provision_timeout=Duration.seconds(2401),
         ),

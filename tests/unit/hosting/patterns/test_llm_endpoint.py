@@ -15,10 +15,10 @@ from aws_cdk import aws_kms as kms
 from cdk_sagemaker_llm import (
     Assumptions,
     AsyncInference,
-    Capacity,
     CapacityReservation,
     DataCapture,
     HuggingFaceModel,
+    InstanceCapacity,
     Linear,
     LlmEndpoint,
     LmiVllm,
@@ -101,7 +101,7 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
             publish_frequency=Duration.seconds(10),
         ),
         "rollout": Linear(percent=50),
-        "capacity": Capacity(
+        "capacity": InstanceCapacity(
             reservation=CapacityReservation(RESERVATION_ARN),
             provision_timeout=Duration.seconds(2401),
         ),

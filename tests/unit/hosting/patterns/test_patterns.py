@@ -12,9 +12,9 @@ from aws_cdk import CfnParameter, Duration, Stack, Tags
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
-    Capacity,
     HuggingFaceModel,
     InferenceComponentEndpoint,
+    InstanceCapacity,
     LlmEndpoint,
     Network,
     Observability,
@@ -46,7 +46,7 @@ def test_llm_endpoint_passes_settings_on(
         network=network,
         container_startup_health_check_timeout=Duration.minutes(20),
         model_data_download_timeout=Duration.minutes(2),
-        capacity=Capacity(provision_timeout=Duration.minutes(40)),
+        capacity=InstanceCapacity(provision_timeout=Duration.minutes(40)),
         inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
         observability=Observability(detailed=True),
     )

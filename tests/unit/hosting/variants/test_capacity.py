@@ -13,10 +13,10 @@ from aws_cdk import CfnParameter, Duration, Stack
 
 from cdk_sagemaker_llm import (
     AvailabilityZoneBalance,
-    Capacity,
     CapacityReservation,
     HuggingFaceModel,
     InferenceComponentEndpoint,
+    InstanceCapacity,
     InstancePool,
     LlmEndpoint,
     ManagedInstanceScaling,
@@ -77,11 +77,13 @@ def test_a_variant_has_a_type_or_pools() -> None:
     One of the two, and the message says which is too much or missing.
     """
     assert messages_of(instance_type=G5) == []
-    assert messages_of(capacity=Capacity(pools=pools(G5, G6E))) == []
+    assert messages_of(capacity=InstanceCapacity(pools=pools(G5, G6E))) == []
     assert messages_of() == [
         ("LLM311 neither instance_type nor capacity.pools is given; give one of them")
     ]
-    assert messages_of(instance_type=G5, capacity=Capacity(pools=pools(G5, G6E))) == [
+    assert messages_of(
+        instance_type=G5, capacity=InstanceCapacity(pools=pools(G5, G6E))
+    ) == [
         ("LLM311 instance_type and capacity.pools exclude each other; give one of them")
     ]
 
@@ -113,7 +115,7 @@ def test_there_are_two_to_five_pools_of_different_types(
     of_types = [InstancePool(name, priority=1) for name in names]
 
     expected = [] if message is None else [f"LLM312 {message}"]
-    assert messages_of(capacity=Capacity(pools=of_types)) == expected
+    assert messages_of(capacity=InstanceCapacity(pools=of_types)) == expected
 
 
 @pytest.mark.parametrize(("priority", "is_right"), [(0, 0), (1, 1), (5, 1), (6, 0)])
@@ -124,7 +126,7 @@ def test_priorities_are_those_of_the_api(priority: int, is_right: int) -> None:
     message = f"LLM111 priority of {G5} must be 1 to 5, got {priority}"
     given = [InstancePool(G6E, priority=1), InstancePool(G5, priority=priority)]
 
-    assert messages_of(capacity=Capacity(pools=given)) == (
+    assert messages_of(capacity=InstanceCapacity(pools=given)) == (
         [] if is_right else [message]
     )
 
@@ -133,7 +135,9 @@ def test_an_impossible_type_of_a_pool_is_told() -> None:
     """
     As it is of a variant of one type.
     """
-    (message,) = messages_of(capacity=Capacity(pools=pools(G5, "ml.g5.13xlarge")))
+    (message,) = messages_of(
+        capacity=InstanceCapacity(pools=pools(G5, "ml.g5.13xlarge"))
+    )
 
     assert message.startswith("LLM101 ")
 
@@ -145,10 +149,10 @@ def test_a_pools_model_stands_in_place_of_a_variants(stack: Stack) -> None:
     own = LlmEndpoint(stack, "Llm", model=ZEPHYR, instance_type=G5).model
     given = [InstancePool(G6E, priority=1), InstancePool(G5, priority=2, model=own)]
 
-    assert messages_of(capacity=Capacity(pools=given))[0].startswith(
+    assert messages_of(capacity=InstanceCapacity(pools=given))[0].startswith(
         "LLM312 a pool's model stands in place of the variant's, which has none"
     )
-    assert messages_of(capacity=Capacity(pools=given), model=own) == []
+    assert messages_of(capacity=InstanceCapacity(pools=given), model=own) == []
 
 
 @pytest.mark.parametrize(
@@ -170,7 +174,7 @@ def test_all_types_get_one_host_image(
     With the newest driver of the container's CUDA that all of them take.
     """
     variant = ProductionVariant(
-        capacity=Capacity(pools=pools(*names)), cuda_version=cuda
+        capacity=InstanceCapacity(pools=pools(*names)), cuda_version=cuda
     )
 
     found = define_variant(variant)
@@ -184,7 +188,7 @@ def test_fails_where_types_take_no_one_host_image() -> None:
     The newest types know no older driver.
     """
     assert messages_of(
-        capacity=Capacity(pools=pools("ml.g5.2xlarge", "ml.g7e.2xlarge")),
+        capacity=InstanceCapacity(pools=pools("ml.g5.2xlarge", "ml.g7e.2xlarge")),
         cuda_version="12.8",
     ) == [
         (
@@ -199,13 +203,15 @@ def test_fails_where_pools_mix_gpus_and_neuron() -> None:
     """
     No host image has the drivers of both.
     """
-    assert messages_of(capacity=Capacity(pools=pools(G5, "ml.inf2.48xlarge")))[-1] == (
+    assert messages_of(capacity=InstanceCapacity(pools=pools(G5, "ml.inf2.48xlarge")))[
+        -1
+    ] == (
         "LLM313 capacity.pools mix GPUs with Inferentia or Trainium: ml.g5.12xlarge, "
         "ml.inf2.48xlarge; serve these from endpoints of their own"
     )
     assert (
         messages_of(
-            capacity=Capacity(pools=pools("ml.inf2.xlarge", "ml.inf2.48xlarge"))
+            capacity=InstanceCapacity(pools=pools("ml.inf2.xlarge", "ml.inf2.48xlarge"))
         )
         == []
     )
@@ -245,7 +251,7 @@ def test_a_host_image_must_be_for_every_type_of_pools() -> None:
     older = "al2-ami-sagemaker-inference-gpu-2"
 
     assert messages_of(
-        capacity=Capacity(pools=newest), inference_ami_version=older
+        capacity=InstanceCapacity(pools=newest), inference_ami_version=older
     ) == [
         (
             f"LLM417 {older} is not among the host images that AWS lists for "
@@ -270,7 +276,7 @@ def wrongly(definition: Callable[..., object], **given: object) -> Callable[[], 
     ("build", "message"),
     [
         (
-            wrongly(Capacity, pools=[G5, G6E]),
+            wrongly(InstanceCapacity, pools=[G5, G6E]),
             (
                 f"pools[0] must be an InstancePool, got {G5!r} (str); write "
                 "InstancePool('ml.g5.2xlarge', priority=1)"
@@ -281,14 +287,14 @@ def wrongly(definition: Callable[..., object], **given: object) -> Callable[[], 
             "priority must be a whole number, got '1' (str); write 1",
         ),
         (
-            wrongly(Capacity, reservation=RESERVATION_ARN),
+            wrongly(InstanceCapacity, reservation=RESERVATION_ARN),
             "reservation must be a CapacityReservation, got ",
         ),
         (
             wrongly(
                 ProductionVariant, capacity=fit.Capacity.of(find_instance_type(G5))
             ),
-            "capacity must be a Capacity, got ",
+            "capacity must be an InstanceCapacity, got ",
         ),
         (
             wrongly(ScaleInPolicy, strategy="consolidation"),
@@ -356,12 +362,14 @@ def test_a_type_that_deployment_alone_knows_is_not_guessed_at(stack: Stack) -> N
     arn = CapacityReservation(CfnParameter(stack, "Arn").value_as_string)
     p5 = "ml.p5.48xlarge"
 
-    found = define_variant(ProductionVariant(capacity=Capacity(pools=given)))
+    found = define_variant(ProductionVariant(capacity=InstanceCapacity(pools=given)))
 
     assert found.findings == ()
     assert (found.hardware, found.fleets) == (None, ())
     assert found.host_image == NEWEST_HOST
-    assert messages_of(instance_type=p5, capacity=Capacity(reservation=arn)) == []
+    assert (
+        messages_of(instance_type=p5, capacity=InstanceCapacity(reservation=arn)) == []
+    )
 
 
 @pytest.mark.parametrize("routing", ["RANDOM", "prefix"])
@@ -373,7 +381,7 @@ def test_warns_of_other_routing_among_pools(routing: str) -> None:
     if routing == "prefix":
         other = PrefixAwareRouting(prefix_length=1024, concurrency_threshold=1)
     found = messages_of(
-        capacity=Capacity(pools=pools(G5, G6E)),
+        capacity=InstanceCapacity(pools=pools(G5, G6E)),
         initial_instance_count=2,
         routing_strategy=other,
     )
@@ -400,7 +408,7 @@ def test_a_reservation_is_named_by_its_arn(arn: str, *, is_right: bool) -> None:
     """
     found = messages_of(
         instance_type="ml.p5.48xlarge",
-        capacity=Capacity(reservation=CapacityReservation(arn)),
+        capacity=InstanceCapacity(reservation=CapacityReservation(arn)),
     )
 
     assert [each[:6] for each in found] == ([] if is_right else ["LLM314"])
@@ -411,7 +419,9 @@ def test_warns_of_a_reservation_outside_the_p_family() -> None:
     It is what people report, and no rule of the API's.
     """
     reserved = CapacityReservation(RESERVATION_ARN)
-    found = messages_of(instance_type=G5, capacity=Capacity(reservation=reserved))
+    found = messages_of(
+        instance_type=G5, capacity=InstanceCapacity(reservation=reserved)
+    )
 
     assert found == [
         (

@@ -13,12 +13,12 @@ from aws_cdk import aws_kms as kms
 
 from cdk_sagemaker_llm import (
     Assumptions,
-    Capacity,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    InstanceCapacity,
     InstancePool,
     LlmEndpoint,
     LmiVllm,
@@ -56,7 +56,9 @@ def shared(stack: Stack, **given: Any) -> InferenceComponentEndpoint:  # noqa: A
     Define instances of two types for components.
     """
     return InferenceComponentEndpoint(
-        stack, "Host", **{"capacity": Capacity(pools=pools(LARGE, SMALL)), **given}
+        stack,
+        "Host",
+        **{"capacity": InstanceCapacity(pools=pools(LARGE, SMALL)), **given},
     )
 
 
@@ -90,7 +92,7 @@ def test_one_container_for_all_types_is_one_model(stack: Stack) -> None:
         "Llm",
         model=ZEPHYR,
         serving=LmiVllm(),
-        capacity=Capacity(
+        capacity=InstanceCapacity(
             pools=pools(LARGE, SMALL), provision_timeout=Duration.minutes(30)
         ),
     )
@@ -122,7 +124,7 @@ def test_another_container_for_a_type_is_a_model_of_its_own(stack: Stack) -> Non
         "Llm",
         model=ZEPHYR,
         serving=TGI,
-        capacity=Capacity(pools=pools(LARGE, EIGHT, third)),
+        capacity=InstanceCapacity(pools=pools(LARGE, EIGHT, third)),
     )
 
     models = written(stack, MODEL)
@@ -154,7 +156,7 @@ def test_models_of_several_types_are_in_one_network(
         "Llm",
         model=ZEPHYR,
         serving=TGI,
-        capacity=Capacity(pools=pools(LARGE, EIGHT)),
+        capacity=InstanceCapacity(pools=pools(LARGE, EIGHT)),
         network=network,
     )
     first, second = written(stack, MODEL).values()
@@ -169,7 +171,7 @@ def test_what_is_assumed_holds_for_the_instances_of_a_model(stack: Stack) -> Non
     """
     heavy = Assumptions(runtime_gib=1000)
     hosts: dict[str, dict[str, Any]] = {
-        "Pools": {"capacity": Capacity(pools=pools(LARGE, EIGHT))},
+        "Pools": {"capacity": InstanceCapacity(pools=pools(LARGE, EIGHT))},
         "One": {"instance_type": LARGE},
     }
     for name, given in hosts.items():
@@ -193,7 +195,7 @@ def test_the_first_choice_is_that_of_the_lowest_priority(stack: Stack) -> None:
     """
     given = [InstancePool(EIGHT, priority=5), InstancePool(LARGE, priority=2)]
     llm = LlmEndpoint(
-        stack, "Llm", model=ZEPHYR, serving=TGI, capacity=Capacity(pools=given)
+        stack, "Llm", model=ZEPHYR, serving=TGI, capacity=InstanceCapacity(pools=given)
     )
 
     assert [pool["InstanceType"] for pool in variant_of(stack)["InstancePools"]] == [
@@ -212,7 +214,7 @@ def test_fails_if_one_type_does_not_hold_the_model(stack: Stack) -> None:
             stack,
             "Llm",
             model=MIXTRAL,
-            capacity=Capacity(pools=pools("ml.p5.48xlarge", SMALL)),
+            capacity=InstanceCapacity(pools=pools("ml.p5.48xlarge", SMALL)),
         )
 
     assert "p5" not in str(caught.value)
@@ -229,7 +231,7 @@ def test_what_is_wrong_on_all_types_is_told_once(stack: Stack) -> None:
             "Llm",
             model=ZEPHYR,
             serving=Tgi("3.3.6", speculate=2, options={"SPECULATE": 3}),
-            capacity=Capacity(pools=pools(LARGE, SMALL)),
+            capacity=InstanceCapacity(pools=pools(LARGE, SMALL)),
         )
 
     assert str(caught.value).count("LLM163") == 1
@@ -244,7 +246,7 @@ def test_fails_if_one_type_refuses_a_volume_or_a_key(stack: Stack) -> None:
         with pytest.raises(ValueError, match=f"LLM121 {LARGE} refuses") as caught:
             shared(
                 stack,
-                capacity=Capacity(pools=pools("ml.p3.2xlarge", LARGE)),
+                capacity=InstanceCapacity(pools=pools("ml.p3.2xlarge", LARGE)),
                 inference_ami_version="al2-ami-sagemaker-inference-gpu-2",
                 **given,
             )
@@ -256,7 +258,7 @@ def test_instances_of_several_types_are_scaled(stack: Stack) -> None:
     As those of one: the type of each is SageMaker's to choose.
     """
     llm = LlmEndpoint(
-        stack, "Llm", model=ZEPHYR, capacity=Capacity(pools=pools(LARGE, SMALL))
+        stack, "Llm", model=ZEPHYR, capacity=InstanceCapacity(pools=pools(LARGE, SMALL))
     )
     llm.auto_scale_instance_count(max_capacity=3)
 
@@ -271,7 +273,7 @@ def test_warns_if_a_scaled_pools_type_may_change(stack: Stack) -> None:
     """
     name = CfnParameter(stack, "Type").value_as_string
     llm = LlmEndpoint(
-        stack, "Llm", model=ZEPHYR, capacity=Capacity(pools=pools(LARGE, name))
+        stack, "Llm", model=ZEPHYR, capacity=InstanceCapacity(pools=pools(LARGE, name))
     )
     llm.auto_scale_instance_count(max_capacity=3)
 
@@ -434,11 +436,13 @@ def test_doubts_where_a_mixture_of_types_may_hold_what_none_does(stack: Stack) -
         EIGHT: ResourceRequirements(accelerators=8, memory_mib=1024),
     }
     two = shared(
-        stack, capacity=Capacity(pools=pools(LARGE, EIGHT)), max_instance_count=2
+        stack,
+        capacity=InstanceCapacity(pools=pools(LARGE, EIGHT)),
+        max_instance_count=2,
     )
     two.add_model("Wide", model=gpt2, resources=wide, copies=2)
     one = InferenceComponentEndpoint(
-        stack, "One", capacity=Capacity(pools=pools(LARGE, EIGHT))
+        stack, "One", capacity=InstanceCapacity(pools=pools(LARGE, EIGHT))
     )
     one.add_model("Wide", model=gpt2, resources=wide)
 
@@ -486,7 +490,7 @@ class TestBuildingBlocks:
     @pytest.fixture(name="endpoint")
     def _endpoint(self, stack: Stack, own_role: iam.IRole) -> Endpoint:
         variant = ProductionVariant(
-            capacity=Capacity(pools=pools(LARGE, SMALL)), engine=TGI
+            capacity=InstanceCapacity(pools=pools(LARGE, SMALL)), engine=TGI
         )
         config = EndpointConfig(
             stack, "Config", variants=[variant], execution_role=own_role
@@ -500,7 +504,7 @@ class TestBuildingBlocks:
         other = Model.from_model_name(stack, "Other", "other")
         variant = ProductionVariant(
             model=model,
-            capacity=Capacity(
+            capacity=InstanceCapacity(
                 pools=[
                     InstancePool(LARGE, priority=1),
                     InstancePool(SMALL, priority=2, model=other),
@@ -522,7 +526,7 @@ class TestBuildingBlocks:
         split = Model(stack, "Split", serving=Tgi("3.3.6", num_gpus=4), model=ZEPHYR)
         variant = ProductionVariant(
             model=model,
-            capacity=Capacity(
+            capacity=InstanceCapacity(
                 pools=[
                     InstancePool(LARGE, priority=1),
                     InstancePool(SMALL, priority=2, model=split),

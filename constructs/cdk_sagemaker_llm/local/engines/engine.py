@@ -1,0 +1,254 @@
+"""
+An engine that runs, what its model is for, and an engine that does not run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.architectures.architecture import find_architecture
+from cdk_sagemaker_llm.catalog.architectures import known_config
+from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+
+_LENGTHS = ("max_model_len", "context_length", "ctx_size")
+_NAMES = ("served_model_name", "alias")
+_ON = frozenset({"1", "true"})
+_CLASSES = 2
+Kind = Literal["generate", "embed", "classify", "rank"]
+_CLASSIFIES = "ForSequenceClassification"
+# vLLM's `task`, up to 0.12, and `convert` in its place.
+_TASKS: Mapping[str, Kind] = {
+    "generate": "generate",
+    "embed": "embed",
+    "embedding": "embed",
+    "classify": "classify",
+    "reward": "classify",
+    "score": "rank",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartedEngine:
+    """
+    An engine that runs.
+
+    Args:
+        release: What is in its image.
+
+        settings: What its parser made of its arguments, or they themselves where its
+            parser is not known.
+
+        model: The model that it loads.
+
+        environment: The container's variables.
+
+        log: What it says while it starts, line by line.
+    """
+
+    release: EngineRelease
+    settings: Mapping[str, Any]
+    model: Model
+    environment: Mapping[str, str] = field(default_factory=dict)
+    log: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Kind | None:
+        """
+        What it uses its model for; ``None`` where that is not known.
+        """
+        if self.release.engine == "tei":
+            return self.model.kind
+        return kind_of_use(self.settings, self.model)
+
+    @property
+    def context_length(self) -> int | None:
+        """
+        Tokens of prompt and answer together: as told, or else the model's own.
+
+        ``None`` where neither is known. llama.cpp's is in the GGUF.
+        """
+        lengths = (self.settings.get(name) for name in _LENGTHS)
+        for found in lengths:
+            if isinstance(found, int) and found > 0:
+                return found
+        own = self.model.architecture
+        is_in_file = self.release.engine == "llama.cpp"
+        return None if own is None or is_in_file else own.context_length
+
+    @property
+    def served_names(self) -> tuple[str, ...]:
+        """
+        What requests may call the model.
+        """
+        for name in _NAMES:
+            found = self.settings.get(name)
+            if isinstance(found, str):
+                return (found,)
+            if found:
+                return tuple(map(str, found))
+        return (self.model.name,)
+
+    @property
+    def adapters(self) -> tuple[str, ...]:
+        """
+        The names of the LoRA adapters that it starts with.
+        """
+        modules = self.settings.get("lora_modules") or self.settings.get("lora_paths")
+        every = [modules] if isinstance(modules, str | dict) else modules or ()
+        return tuple(name for one in every for name in _adapter_names(one))
+
+    @property
+    def takes_adapters(self) -> bool:
+        """
+        Whether SageMaker can load adapters into it while it runs.
+
+        vLLM has the path for it with VLLM_ALLOW_RUNTIME_LORA_UPDATING alone
+        (entrypoints/serve/lora/api_router.py), and the slots with --enable-lora.
+        """
+        allowed = self.environment.get("VLLM_ALLOW_RUNTIME_LORA_UPDATING", "0")
+        is_vllm = self.release.engine in {"vllm", "vllm-omni"}
+        is_on = bool(self.settings.get("enable_lora"))
+        return is_vllm and is_on and allowed.strip().lower() in _ON
+
+    @property
+    def vector_size(self) -> int | None:
+        """
+        How many numbers its model makes of a text; ``None`` where that is not known.
+        """
+        own = self.model.architecture
+        return None if own is None else own.hidden_size
+
+    @property
+    def vocabulary_size(self) -> int | None:
+        """
+        How many tokens its model knows; ``None`` where that is not known.
+        """
+        own = self.model.architecture
+        return None if own is None else own.vocab_size
+
+    @property
+    def label_count(self) -> int:
+        """
+        How many classes its model tells apart.
+        """
+        return self.model.labels or _CLASSES
+
+    def number(self, variable: str, default: int) -> int:
+        """
+        Return a variable that is a whole number.
+        """
+        found = self.environment.get(variable, "")
+        return int(found) if found.isdecimal() else default
+
+
+class EngineError(Exception):
+    """
+    An engine that does not come to answer; what its container says, line by line.
+    """
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = lines
+
+
+def _adapter_names(modules: Untyped) -> Iterator[str]:
+    """
+    Walk through the names in ``name=path``, in a path, or in JSON of both engines.
+    """
+    if isinstance(modules, str) and modules.startswith("{"):
+        try:
+            modules = json.loads(modules)
+        except ValueError:
+            return
+    if isinstance(modules, dict):
+        name = modules.get("name") or modules.get("lora_name")
+        yield from [str(name)] if name else map(str, modules)
+    elif isinstance(modules, str):
+        yield modules.partition("=")[0]
+    elif getattr(modules, "name", None):
+        yield str(modules.name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Model:
+    """
+    The model that an engine loads, as far as it is known here.
+
+    Args:
+        name: What the engine is told to load.
+
+        architecture: Its sizes; ``None`` where they are not known.
+
+        labels: How many classes it tells apart; ``None`` for what does not classify.
+    """
+
+    name: str
+    architecture: ModelArchitecture | None = None
+    labels: int | None = None
+
+    @property
+    def kind(self) -> Kind | None:
+        """
+        What it is for if nothing else is said; ``None`` where it is not known.
+
+        Files of sentence-transformers decide in the engines; the catalogue does not
+        have them, so that a decoder's name has to say that it embeds.
+        """
+        if self.labels is not None:
+            return "rank" if self.labels == 1 else "classify"
+        if "embed" in self.name.rpartition("/")[2].lower():
+            return "embed"
+        if self.architecture is None:
+            return None
+        return "generate" if self.architecture.keeps_cache else "embed"
+
+
+def read_model(name: str, config: str | None = None) -> Model:
+    """
+    Read what a model is.
+
+    Args:
+        name: What the engine is told to load.
+
+        config: The text of the config.json in its folder; ``None`` where it has none,
+            or is on the Hub.
+    """
+    if config is None:
+        keys = known_config(name)
+        return Model(
+            name=name, architecture=find_architecture(name), labels=_labels(keys or {})
+        )
+    try:
+        document = json.loads(config)
+        found = ModelArchitecture.from_config(config)
+    except (ValueError, RecursionError):
+        return Model(name=name)
+    return Model(name=name, architecture=found, labels=_labels(document))
+
+
+def kind_of_use(settings: Mapping[str, Any], model: Model) -> Kind | None:
+    """
+    Return what vLLM uses a model for: what it is told, or else what the model is for.
+    """
+    task = str(settings.get("task") or settings.get("convert"))
+    if task in _TASKS:
+        return _TASKS[task]
+    runner = settings.get("runner")
+    if runner == "generate":
+        return "generate"
+    if runner == "pooling" and model.kind in {None, "generate"}:
+        return "embed"
+    return model.kind
+
+
+def _labels(config: Mapping[str, Any]) -> int | None:
+    names = config.get("architectures") or [""]
+    if not str(names[0]).endswith(_CLASSIFIES):
+        return None
+    # Two is what transformers takes where nothing is said.
+    return len(config.get("id2label") or ()) or config.get("num_labels") or 2

@@ -1,0 +1,246 @@
+"""
+The container of a job: its files, what it is started with, and how it ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import tarfile
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import NoReturn
+
+from cdk_sagemaker_llm.local.aws.surroundings import Location, Surroundings
+
+_IMAGE = re.compile(r"/djl-inference:((\d+\.\d+\.\d+)-(tensorrtllm|neuronx)[^/]*)$")
+
+
+class ExitError(Exception):
+    """
+    A container that has ended.
+    """
+
+    def __init__(self, code: int, *lines: str) -> None:
+        super().__init__(code)
+        self.code = code
+        self.lines = lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class Container:
+    """
+    A container that works once.
+
+    Args:
+        image: Its image.
+
+        entrypoint: What is run in place of the image's own. If empty, that is run.
+
+        arguments: What it is given.
+
+        variables: Its environment.
+
+        instance_type: What it runs on.
+
+        files: Its files.
+    """
+
+    image: str
+    entrypoint: Sequence[str]
+    arguments: Sequence[str]
+    variables: Mapping[str, str]
+    instance_type: str
+    files: Files
+    log: list[str] = field(default_factory=list)
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        """
+        LMI's version.
+        """
+        found = _IMAGE.search(self.image)
+        return tuple(map(int, found[2].split("."))) if found else (0, 0, 0)
+
+
+def lmi_tag(image: str, backend: str) -> str | None:
+    """
+    Return the tag of an image of LMI with a backend; ``None`` of any other.
+
+    Args:
+        image: The image's address.
+
+        backend: ``tensorrtllm`` or ``neuronx``.
+    """
+    found = _IMAGE.search(image)
+    return found[1] if found and found[3] == backend else None
+
+
+class Parser(argparse.ArgumentParser):
+    """
+    A parser that ends the container in place of this process.
+    """
+
+    def error(self, message: str) -> NoReturn:
+        """
+        End as argparse does.
+        """
+        lines = [*self.format_usage().splitlines(), f"{self.prog}: error: {message}"]
+        raise ExitError(2, *lines)
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """
+        End, with the help that was asked for.
+        """
+        raise ExitError(status, *(message or self.format_help()).splitlines())
+
+    def print_help(self, file: object = None) -> None:
+        """
+        Print nothing: the end of it does.
+        """
+
+    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """
+        Parse, and print nothing.
+        """
+        with redirect_stderr(io.StringIO()):
+            return self.parse_args(list(arguments))
+
+
+def properties_in(container: Container, folder: str) -> dict[str, str]:
+    """
+    Read serving.properties as the scripts do, which is not as Java does.
+    """
+    text = container.files.read(f"{folder}/serving.properties") or b""
+    found = {}
+    for line in text.decode(errors="replace").splitlines():
+        if line.startswith("#") or not line.strip():
+            continue
+        key, separator, value = line.strip().partition("=")
+        if not separator:
+            raise trace("ValueError: not enough values to unpack (expected 2, got 1)")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def trace(last: str) -> ExitError:
+    """
+    Return the end of a program by an exception.
+    """
+    return ExitError(1, "Traceback (most recent call last):", last)
+
+
+class MissingInputError(Exception):
+    """
+    An input without any object.
+    """
+
+
+class MissingBucketError(Exception):
+    """
+    An output to a bucket that is not there.
+    """
+
+
+class Files:
+    """
+    What a container finds in its folders, and what it writes there.
+
+    Args:
+        around: The other services, of which S3 has the inputs.
+    """
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._inputs: dict[str, Location] = {}
+        self._written: dict[str, bytes] = {}
+
+    def mount(self, url: str, folder: str) -> None:
+        """
+        Lay what is under an address into a folder.
+
+        Raises:
+            MissingInputError: If there is nothing.
+        """
+        prefix = Location.of(url)
+        if prefix is None:
+            raise MissingInputError(url)
+        # A key that ends so is a folder's, even where an object marks it.
+        is_object = prefix.key and not prefix.key.endswith("/")
+        if is_object and self._around.object_version(prefix) is not None:
+            self._inputs[_in(folder, PurePosixPath(prefix.key).name)] = prefix
+            return
+        names = [n for n in self._around.objects_under(prefix) if not n.endswith("/")]
+        if not names:
+            raise MissingInputError(url)
+        for name in names:
+            self._inputs[_in(folder, name.lstrip("/"))] = prefix.child(name)
+
+    def read(self, path: str) -> bytes | None:
+        """
+        Return a file's contents; ``None`` if it is not there.
+        """
+        place = _in(path)
+        if place in self._written:
+            return self._written[place]
+        found = self._inputs.get(place)
+        return None if found is None else self._around.read_object(found)
+
+    def write(self, path: str, contents: bytes) -> None:
+        """
+        Write a file.
+        """
+        self._written[_in(path)] = contents
+
+    def names(self, folder: str) -> list[str]:
+        """
+        Return what is in a folder and its own, by the paths inside it.
+        """
+        start = f"{_in(folder).rstrip('/')}/"
+        every = {*self._inputs, *self._written}
+        return sorted(p.removeprefix(start) for p in every if p.startswith(start))
+
+    def upload(self, folder: str, url: str) -> None:
+        """
+        Copy a folder to an address in S3.
+
+        Raises:
+            MissingBucketError: If its bucket is not there.
+        """
+        for name in self.names(folder):
+            contents = self.read(_in(folder, name)) or b""
+            self.upload_file(contents, f"{url.rstrip('/')}/{name}")
+
+    def upload_file(self, contents: bytes, url: str) -> None:
+        """
+        Write a file to an address in S3.
+
+        Raises:
+            MissingBucketError: If its bucket is not there.
+        """
+        target = Location.of(url)
+        if target is None:
+            raise MissingBucketError(url)
+        self._around.write_object(target, contents)
+        if self._around.object_version(target) is None:
+            raise MissingBucketError(url)
+
+    def packed(self, folder: str) -> bytes:
+        """
+        Return a folder as an archive.
+        """
+        written = io.BytesIO()
+        with tarfile.open(fileobj=written, mode="w:gz") as archive:
+            for name in self.names(folder):
+                contents = self.read(_in(folder, name)) or b""
+                member = tarfile.TarInfo(name)
+                member.size = len(contents)
+                archive.addfile(member, io.BytesIO(contents))
+        return written.getvalue()
+
+
+def _in(*parts: str) -> str:
+    return str(PurePosixPath(*parts))

@@ -1,0 +1,493 @@
+"""
+Processing and training jobs: created, run by the clock, and told of.
+
+What an image of LMI starts is read in ``dockerd-entrypoint.sh`` and
+``dockerd-entrypoint-with-cuda-compat.sh`` of deepjavalibrary/djl-serving, from v0.26.0
+to 0.33.0-dlc: what is neither ``serve`` nor ``partition`` is run as it is.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from cdk_sagemaker_llm.local.aws.clock import now
+from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
+from cdk_sagemaker_llm.local.engines import compiled_engines, compiled_graphs
+from cdk_sagemaker_llm.local.engines.job_containers import (
+    Container,
+    ExitError,
+    Files,
+    MissingBucketError,
+    MissingInputError,
+    lmi_tag,
+)
+from cdk_sagemaker_llm.local.hosting.records import Record, Shelf, page, tags_of
+from cdk_sagemaker_llm.local.hosting.world import Operation, World
+from cdk_sagemaker_llm.simulation.fleet import seconds
+
+# What compiling takes: "approximately 7 minutes and more", as LMI's own page on it
+# says of models of forty billion parameters and more.
+_COMPILES = 600.0
+_STOPS = 120.0  # Seconds that a container has to end in.
+_UNDER_WAY = frozenset({"InProgress", "Stopping"})
+_LONGEST_REASON = 1024
+Request = dict[str, Any]
+_LONGEST = 86_400.0
+_NOT_FOUND = 127
+
+
+@dataclass(kw_only=True)
+class Job(Record):
+    """
+    A job.
+    """
+
+    status: str = "InProgress"
+    secondary: str = "Starting"
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    started: float | None = None
+    ended: float | None = None
+    failure: str | None = None
+    described: dict[str, Any] = field(default_factory=dict)
+
+
+class Jobs:
+    """
+    The operations on the jobs of one kind.
+    """
+
+    def __init__(self, world: World, kind: Kind, shelf: Shelf[Job]) -> None:
+        self._world, self._kind, self._jobs = world, kind, shelf
+        self._name = f"{kind.word}JobName"
+
+    def operations(self) -> dict[str, Operation]:
+        """
+        Return the operations by their API names.
+        """
+        word = self._kind.word
+        return {
+            f"Create{word}Job": self._create,
+            f"Describe{word}Job": self._describe,
+            f"List{word}Jobs": self._list,
+            f"Stop{word}Job": self._stop,
+        }
+
+    def _create(self, request: Request) -> Request:
+        name = request[self._name]
+        arn = self._jobs.arn(name)
+        if self._jobs.find(name) is not None:
+            raise name_in_use(arn)
+        self._kind.refuse(request)
+        job = Job(name=name, arn=arn, request=copy.deepcopy(request))
+        job.tags = tags_of(request)
+        self._jobs.add(job)
+        self._enter(job, "InProgress", "Starting")
+        kind, times = self._kind.instance_type(request), self._world.times
+        if self._world.available(kind, 0.0) < 1:
+            delay, action = times.refusal, partial(self._refuse_capacity, job)
+        else:
+            delay = seconds(times.provision, kind) + seconds(times.image_pull, kind)
+            action = partial(self._begin, job)
+        self._world.clock.after(delay, action)
+        return {f"{self._kind.word}JobArn": arn}
+
+    def _describe(self, request: Request) -> Request:
+        return self._description(self._found(request))
+
+    def _list(self, request: Request) -> Request:
+        word = self._kind.word
+        status, arn = f"{word}JobStatus", f"{word}JobArn"
+        keys = {self._name, arn, status, "CreationTime", "LastModifiedTime"}
+        found, token = page(
+            self._jobs,
+            request,
+            lambda job: {k: v for k, v in self._description(job).items() if k in keys},
+        )
+        return {f"{word}JobSummaries": found, **token}
+
+    def _stop(self, request: Request) -> Request:
+        job = self._found(request)
+        if job.status not in _UNDER_WAY:
+            raise validation(
+                f"The request was rejected because the {self._kind.word.lower()} job "
+                f"is in status {job.status}."
+            )
+        if job.status == "InProgress":
+            self._enter(job, "Stopping", "Stopping")
+            self._world.clock.after(_STOPS, partial(self._end, job, "Stopped"))
+        return {}
+
+    def _found(self, request: Request) -> Job:
+        job = self._jobs.find(request[self._name])
+        if job is None:
+            raise validation(
+                "Requested resource not found."
+                if self._kind.word == "Training"
+                else f"Could not find requested job with name: {request[self._name]}"
+            )
+        return job
+
+    def _refuse_capacity(self, job: Job) -> None:
+        self._fail(
+            job,
+            "CapacityError: Unable to provision requested ML compute capacity. Please "
+            "retry using a different ML instance type or after some time.",
+        )
+
+    def _begin(self, job: Job) -> None:
+        if job.status != "InProgress":
+            return
+        job.started = now()
+        files = Files(self._world.surroundings)
+        for url, folder in self._kind.inputs(job.request):
+            try:
+                files.mount(url, folder)
+            except MissingInputError:
+                self._fail(job, self._missing(url, job.request["RoleArn"]))
+                return
+        self._enter(job, "InProgress", self._kind.word)
+        takes = 0.0 if self._world.clock.speed is None else _COMPILES
+        limit = self._kind.limit(job.request)
+        if takes > limit:
+            late = partial(self._end, job, "Stopped", "MaxRuntimeExceeded")
+            self._world.clock.after(limit, late)
+        else:
+            self._world.clock.after(takes, partial(self._work, job, files))
+
+    def _work(self, job: Job, files: Files) -> None:
+        if job.status != "InProgress":
+            return
+        image, entrypoint, arguments = self._kind.program(job.request)
+        container = Container(
+            image=image,
+            entrypoint=entrypoint,
+            arguments=arguments,
+            variables=job.request.get("Environment", {}),
+            instance_type=self._kind.instance_type(job.request),
+            files=files,
+        )
+        code = run_container(container)
+        self._write_log(job, container.log)
+        if code:
+            # The script leaves no message of its own: SageMaker has only its exit code.
+            self._fail(job, f"AlgorithmError: , exit code: {code}")
+            return
+        try:
+            job.described |= self._kind.upload(job.name, job.request, files)
+        except MissingBucketError as error:
+            # In this package's words; the service's are not known.
+            self._fail(
+                job,
+                f"ClientError: Failed to upload {error}: The specified bucket does not "
+                "exist",
+            )
+            return
+        self._end(job, "Completed")
+
+    def _fail(self, job: Job, reason: str) -> None:
+        if job.status not in _UNDER_WAY:
+            return
+        job.failure = reason[:_LONGEST_REASON]
+        self._end(job, "Failed")
+
+    def _end(self, job: Job, status: str, secondary: str = "") -> None:
+        if job.status not in _UNDER_WAY:
+            return
+        job.ended = now()
+        self._enter(job, status, secondary or status)
+
+    def _enter(self, job: Job, status: str, secondary: str) -> None:
+        job.touch()
+        job.status, job.secondary = status, secondary
+        if job.steps:
+            job.steps[-1].setdefault("EndTime", now())
+        job.steps.append({"Status": secondary, "StartTime": now()})
+        if job.ended is not None:
+            job.steps[-1]["EndTime"] = now()
+        self._world.surroundings.notify(
+            "aws.sagemaker",
+            f"SageMaker {self._kind.word} Job State Change",
+            _in_milliseconds(self._description(job)),
+            job.arn,
+        )
+
+    def _description(self, job: Job) -> Request:
+        word = self._kind.word
+        answer = {
+            **{k: v for k, v in job.request.items() if k != "Tags"},
+            **job.described,
+            f"{word}JobArn": job.arn,
+            f"{word}JobStatus": job.status,
+            "CreationTime": job.created,
+            "LastModifiedTime": job.modified,
+        }
+        if job.started is not None:
+            answer[f"{word}StartTime"] = job.started
+        if job.ended is not None:
+            answer[f"{word}EndTime"] = job.ended
+        if job.failure is not None:
+            answer["FailureReason"] = job.failure
+        if word == "Training":
+            answer["SecondaryStatus"] = job.secondary
+            answer["SecondaryStatusTransitions"] = copy.deepcopy(job.steps)
+        return answer
+
+    def _missing(self, url: str, role: str) -> str:
+        bucket = url.partition("://")[2].partition("/")[0]
+        return (
+            f'ClientError: No S3 objects found under S3 URL "{url}" given in input '
+            "data source. Please ensure that the bucket exists in the selected region "
+            f"({self._world.region}), that objects exist under that S3 prefix, and "
+            f'that the role "{role}" has "s3:ListBucket" permissions on bucket '
+            f'"{bucket}".'
+        )
+
+    def _write_log(self, job: Job, lines: list[str]) -> None:
+        stream = f"{job.name}/algo-1-{int(job.created * 1000)}"
+        group = f"/aws/sagemaker/{self._kind.word}Jobs"
+        clock = self._world.clock
+        self._world.surroundings.write_log(group, stream, lines, clock.now)
+
+
+def operations(world: World) -> dict[str, Operation]:
+    """
+    Return the operations on jobs, and lay out their shelves.
+    """
+    found: dict[str, Operation] = {}
+    kinds: tuple[Kind, ...] = (Processing(), Training())
+    for kind in kinds:
+        shelf: Shelf[Job] = Shelf(f"{kind.word.lower()} job", world.arn(kind.noun))
+        world.jobs.append(shelf)
+        found |= Jobs(world, kind, shelf).operations()
+    return found
+
+
+def _in_milliseconds(tree: Any) -> Any:  # noqa: ANN401 - as deep as a description is
+    if isinstance(tree, dict):
+        return {
+            key: int(value * 1000)
+            if key.endswith("Time") and isinstance(value, float)
+            else _in_milliseconds(value)
+            for key, value in tree.items()
+        }
+    if isinstance(tree, list):
+        return [_in_milliseconds(one) for one in tree]
+    return tree
+
+
+class Kind(Protocol):
+    """
+    A kind of job.
+    """
+
+    noun: str
+    word: str
+
+    def refuse(self, request: Request) -> None:
+        """
+        Refuse what the API's model lets pass and the service does not.
+        """
+
+    def program(self, request: Request) -> tuple[str, list[str], list[str]]:
+        """
+        Return the image, its entrypoint and its arguments.
+        """
+
+    def instance_type(self, request: Request) -> str:
+        """
+        Return what it runs on.
+        """
+
+    def limit(self, request: Request) -> float:
+        """
+        Return after how many seconds it is ended.
+        """
+
+    def inputs(self, request: Request) -> Iterator[tuple[str, str]]:
+        """
+        Walk through its inputs: the address of each, and the folder it comes into.
+        """
+
+    def upload(self, name: str, request: Request, files: Files) -> Request:
+        """
+        Bring what the container has written to S3; return what a description has of it.
+        """
+
+
+class Processing:
+    """
+    A processing job.
+    """
+
+    noun = "processing-job"
+    word = "Processing"
+
+    def refuse(self, request: Request) -> None:
+        """
+        Refuse folders elsewhere, and the same one twice.
+        """
+        folders = [folder for _, folder in self.inputs(request)]
+        for folder in folders:
+            if not folder.startswith("/opt/ml/processing/"):
+                raise validation(
+                    f"LocalPath {folder} must begin with /opt/ml/processing/"
+                )
+        if len({*folders}) < len(folders):
+            raise validation("LocalPath of every ProcessingInput must be unique")
+
+    def program(self, request: Request) -> tuple[str, list[str], list[str]]:
+        """
+        Return the image, its entrypoint and its arguments.
+        """
+        specification = request["AppSpecification"]
+        entrypoint = specification.get("ContainerEntrypoint", [])
+        return (
+            specification["ImageUri"],
+            entrypoint,
+            specification.get("ContainerArguments", []),
+        )
+
+    def instance_type(self, request: Request) -> str:
+        """
+        Return what it runs on.
+        """
+        cluster = request["ProcessingResources"].get("ClusterConfig", {})
+        return str(cluster.get("InstanceType", ""))
+
+    def limit(self, request: Request) -> float:
+        """
+        Return after how many seconds it is ended.
+        """
+        stopping = request.get("StoppingCondition", {})
+        return float(stopping.get("MaxRuntimeInSeconds", _LONGEST))
+
+    def inputs(self, request: Request) -> Iterator[tuple[str, str]]:
+        """
+        Walk through its inputs.
+        """
+        for one in request.get("ProcessingInputs", []):
+            if where := one.get("S3Input"):
+                yield where["S3Uri"], where.get("LocalPath", "")
+
+    def upload(self, name: str, request: Request, files: Files) -> Request:  # noqa: ARG002 - the form of both
+        """
+        Copy its folders, each to its place.
+        """
+        for one in request.get("ProcessingOutputConfig", {}).get("Outputs", []):
+            where = one.get("S3Output", {})
+            if "LocalPath" in where:
+                files.upload(where["LocalPath"], where["S3Uri"])
+        return {}
+
+
+class Training:
+    """
+    A training job.
+    """
+
+    noun = "training-job"
+    word = "Training"
+
+    def refuse(self, request: Request) -> None:
+        """
+        Refuse a job without an image, instances or an end.
+        """
+        if "TrainingImage" not in request.get("AlgorithmSpecification", {}):
+            raise validation("not emulated: training jobs without a TrainingImage")
+        for member in ("ResourceConfig", "StoppingCondition"):
+            if member not in request:
+                raise validation(f"{member} is required")
+
+    def program(self, request: Request) -> tuple[str, list[str], list[str]]:
+        """
+        Return the image, its entrypoint and its arguments, which SageMaker has for it.
+        """
+        specification = request["AlgorithmSpecification"]
+        entrypoint = specification.get("ContainerEntrypoint", [])
+        own = [] if entrypoint else ["train"]
+        return (
+            specification["TrainingImage"],
+            entrypoint,
+            specification.get("ContainerArguments", own),
+        )
+
+    def instance_type(self, request: Request) -> str:
+        """
+        Return what it runs on.
+        """
+        return str(request["ResourceConfig"].get("InstanceType", ""))
+
+    def limit(self, request: Request) -> float:
+        """
+        Return after how many seconds it is ended.
+        """
+        stopping = request["StoppingCondition"]
+        return float(stopping.get("MaxRuntimeInSeconds", _LONGEST))
+
+    def inputs(self, request: Request) -> Iterator[tuple[str, str]]:
+        """
+        Walk through its channels.
+        """
+        for channel in request.get("InputDataConfig", []):
+            if where := channel["DataSource"].get("S3DataSource"):
+                name = channel["ChannelName"]
+                yield where["S3Uri"], f"/opt/ml/input/data/{name}"
+
+    def upload(self, name: str, request: Request, files: Files) -> Request:
+        """
+        Bring its model to S3, packed unless that is not wanted.
+        """
+        output = request["OutputDataConfig"]
+        place = f"{output['S3OutputPath'].rstrip('/')}/{name}/output/model"
+        if output.get("CompressionType") == "NONE":
+            files.upload("/opt/ml/model", f"{place}/")
+            return {"ModelArtifacts": {"S3ModelArtifacts": f"{place}/"}}
+        if files.names("/opt/ml/model"):
+            files.upload_file(files.packed("/opt/ml/model"), f"{place}.tar.gz")
+        return {"ModelArtifacts": {"S3ModelArtifacts": f"{place}.tar.gz"}}
+
+
+def name_in_use(arn: str) -> AwsError:
+    """
+    Make the service's error for a name that is taken, for good.
+    """
+    return AwsError(
+        "ResourceInUse",
+        "Job name must be unique within an AWS account and region, and a job with this "
+        f"name already exists ({arn})",
+    )
+
+
+def run_container(container: Container) -> int:
+    """
+    Run a container to its end and return its exit code; its log says the rest.
+    """
+    try:
+        _run_container(container)
+    except ExitError as end:
+        container.log.extend(end.lines)
+        return end.code
+    return 0
+
+
+def _run_container(container: Container) -> None:
+    if not any(lmi_tag(container.image, each) for each in ("tensorrtllm", "neuronx")):
+        raise ExitError(
+            1,
+            f"not emulated: {container.image}; of the images of jobs those of LMI with "
+            "TensorRT-LLM and NeuronX are played, and of these the compiling",
+        )
+    if container.variables:
+        names = ", ".join(sorted(container.variables))
+        raise ExitError(1, f"not emulated: variables of a job, got {names}")
+    words = [*container.entrypoint, *container.arguments]
+    if words[:2] == ["python", compiled_engines.TENSORRT_LLM_SCRIPT]:
+        compiled_engines.compile_engines(container, words[2:])
+    elif words[:1] == ["partition"]:
+        compiled_graphs.compile_graphs(container, words[1:])
+    else:
+        raise ExitError(_NOT_FOUND, f"not emulated: the command {' '.join(words)}")
