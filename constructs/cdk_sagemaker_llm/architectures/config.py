@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm.arguments.kinds import shown
+from cdk_sagemaker_llm.arguments.kinds import value_text
 
 # More than any size of a model, and little enough for their products to be a float.
 _MOST = 10**9
@@ -160,7 +160,7 @@ def read_config(source: Mapping[str, Any] | str | Path) -> Config:
     if not isinstance(source, str | os.PathLike):
         raise ValueError(  # noqa: TRY004 - as every value of a wrong kind
             "config must be a mapping, a config.json's text or its path, got "
-            f"{shown(source)}"
+            f"{value_text(source)}"
         )
     is_text = isinstance(source, str) and "{" in source
     text = str(source) if is_text else _file_text(source)

@@ -80,12 +80,12 @@ class Kind:
         if self.holds(value):
             yield from self.parts(name, value)
             return
-        got = shown(value, hidden=self.is_secret)
+        got = value_text(value, hidden=self.is_secret)
         message = f"{name} must be {self.words}, got {got}"
         yield Fault(redacted(message), redacted(self.way_out(value)))
 
 
-def shown(value: object, *, hidden: bool = False) -> str:
+def value_text(value: object, *, hidden: bool = False) -> str:
     """
     Write what was got with its type; a placeholder never as the digits it is made of.
 

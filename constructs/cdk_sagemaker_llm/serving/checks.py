@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.arguments.kinds import shown
+from cdk_sagemaker_llm.arguments.kinds import value_text
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import class_of, sized
 
@@ -205,7 +205,7 @@ def class_in(config: Config) -> str | None:
     if not hasattr(config, "architecture"):
         raise ValueError(
             "architecture must be a class such as 'MistralForCausalLM', a config.json "
-            f"as a mapping, or a ModelArchitecture, got {shown(config)}"
+            f"as a mapping, or a ModelArchitecture, got {value_text(config)}"
         )
     return config.architecture
 

@@ -94,7 +94,7 @@ def maps_of(holder: object, key: str) -> list[Shape]:
     return [each for each in several if isinstance(each, Mapping)]
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """
     Write a value for a message.
     """

@@ -18,8 +18,8 @@ from cdk_sagemaker_llm.simulation.api_values import (
     number,
     pools_of,
     priority_of,
-    shown,
     switch,
+    value_text,
     whole,
 )
 from cdk_sagemaker_llm.simulation.fleet.parts import Pool, ScaleIn
@@ -82,7 +82,9 @@ def predefined_query(name: object, dimensions: Mapping[str, str]) -> MetricQuery
     """
     found = PREDEFINED.get(str(name))
     if found is None:
-        raise UnplayableError(f"its predefined metric {shown(name)} is not computed")
+        raise UnplayableError(
+            f"its predefined metric {value_text(name)} is not computed"
+        )
     metric, statistic, period = found
     return MetricQuery(Metric.of(SAGEMAKER, metric, dimensions), statistic, period)
 
@@ -311,7 +313,7 @@ def provision_timeout(variant: Shape) -> float | None:
 
 
 def _got(shape: Shape, key: str) -> str:
-    return shown(shape.get(key))
+    return value_text(shape.get(key))
 
 
 def _single(

@@ -10,7 +10,7 @@ import pytest
 
 from cdk_sagemaker_llm import ProductionVariant
 from cdk_sagemaker_llm.arguments import UnknownKindError, is_later, kind_of
-from cdk_sagemaker_llm.arguments.kinds import shown
+from cdk_sagemaker_llm.arguments.kinds import value_text
 
 NUMBER_TOKEN = -1.8881545897087626e289
 TEXT_TOKEN = "${Token[TOKEN.1]}"  # noqa: S105 - a placeholder of the CDK
@@ -170,9 +170,9 @@ def test_a_long_value_is_not_repeated() -> None:
     """
     A message stays a line.
     """
-    assert shown("a" * 57) == f"'{'a' * 57}' (str)"
-    assert shown("a" * 59) == "a value of type str"
-    assert shown(object()) == "a value of type object"
+    assert value_text("a" * 57) == f"'{'a' * 57}' (str)"
+    assert value_text("a" * 59) == "a value of type str"
+    assert value_text(object()) == "a value of type object"
 
 
 @pytest.mark.parametrize(

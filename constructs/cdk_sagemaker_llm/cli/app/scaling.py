@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm.cli.app.hosting import App, Resource, Target
 from cdk_sagemaker_llm.simulation import from_api
-from cdk_sagemaker_llm.simulation.api_values import map_of, maps_of, shown
+from cdk_sagemaker_llm.simulation.api_values import map_of, maps_of, value_text
 from cdk_sagemaker_llm.simulation.from_api import UnplayableError
 from cdk_sagemaker_llm.simulation.metrics import (
     SAGEMAKER,
@@ -155,12 +155,12 @@ def _target_of(app: App, one: Resource) -> Target | None:
         return None
     dimension = shape.get("ScalableDimension")
     if str(dimension) not in _COUNTED:
-        app.tell(one.key, f"scaling of {shown(dimension)} is not simulated")
+        app.tell(one.key, f"scaling of {value_text(dimension)} is not simulated")
         return None
     found = app.target_of(one)
     if found is None:
         text = str(shape.get("ResourceId"))
-        app.tell(one.key, f"what it scales is not known: {shown(text)}")
+        app.tell(one.key, f"what it scales is not known: {value_text(text)}")
     return found
 
 
@@ -240,7 +240,7 @@ def _policies_of(app: App, one: Resource, target: Target) -> Iterator[Policy]:
             rule = from_api.alarm_rule(alarm.properties, alarm.name, _Naming(app))
             yield from_api.step_scaling(full_name, steps, rule)
     else:
-        raise UnplayableError(f"policies of type {shown(kind)} are not simulated")
+        raise UnplayableError(f"policies of type {value_text(kind)} are not simulated")
 
 
 def _tracking(app: App, one: Resource, name: str, target: Target) -> TargetTracking:

@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.simulation.api_values import (
     is_open,
     map_of,
     number,
-    shown,
+    value_text,
     whole,
 )
 from cdk_sagemaker_llm.simulation.fleet import Pool, ScaleIn
@@ -243,7 +243,7 @@ class _Reader:
             return
         if not pools or instances is None:
             key = "InitialInstanceCount" if pools else "InstanceType"
-            self._tell(endpoint, f"the {key} of {name} is {shown(shape.get(key))}")
+            self._tell(endpoint, f"the {key} of {name} is {value_text(shape.get(key))}")
             return
         models = tuple(
             replace(model, at_once=at_once)
@@ -308,7 +308,7 @@ class _Reader:
         if strategy != "LEAST_OUTSTANDING_REQUESTS":
             self._tell(
                 endpoint,
-                f"routing by {shown(strategy)} is simulated as "
+                f"routing by {value_text(strategy)} is simulated as "
                 "LEAST_OUTSTANDING_REQUESTS",
             )
         return "LEAST_OUTSTANDING_REQUESTS"

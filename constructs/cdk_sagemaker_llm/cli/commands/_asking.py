@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 
 import typer
 
+from cdk_sagemaker_llm.cli.commands import MisuseError
 from cdk_sagemaker_llm.cli.commands._options import (
     Component,
     EndpointUrl,
-    MisuseError,
     Region,
     Variant,
 )

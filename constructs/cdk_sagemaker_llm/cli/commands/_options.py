@@ -52,12 +52,6 @@ EndpointUrl: TypeAlias = Annotated[
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-class MisuseError(ValueError):
-    """
-    A path or an argument cannot be used.
-    """
-
-
 def grouped(command: Command) -> Command:
     """
     Let a command take groups of options: arguments whose annotation is a data class.

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cdk_sagemaker_llm.cli.commands import MisuseError
 from cdk_sagemaker_llm.cli.commands import _asking as asking
-from cdk_sagemaker_llm.cli.commands._options import MisuseError, grouped
+from cdk_sagemaker_llm.cli.commands._options import grouped
 from cdk_sagemaker_llm.cli.output.answers import (
     Answering,
     Paper,

@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.cli.app.template_shapes import (
     is_assembly,
     is_template,
 )
-from cdk_sagemaker_llm.cli.commands._options import MisuseError
+from cdk_sagemaker_llm.cli.commands import MisuseError
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.images import image_findings
 from cdk_sagemaker_llm.serving.lmi.artifact import (

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from cdk_sagemaker_llm.cli.commands import MisuseError
 from cdk_sagemaker_llm.cli.commands._asking import QuestionOptions, read_prompt
-from cdk_sagemaker_llm.cli.commands._options import MisuseError
 from cdk_sagemaker_llm.cli.commands.chat import Conversation, cut_off
 from cdk_sagemaker_llm.cli.output import answers
 from cdk_sagemaker_llm.client import (

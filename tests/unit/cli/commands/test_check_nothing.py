@@ -15,7 +15,7 @@ import pytest
 
 from cdk_sagemaker_llm.cli.app.assembly import _SCHEMA
 from cdk_sagemaker_llm.cli.app.findings import Report
-from cdk_sagemaker_llm.cli.commands._options import MisuseError
+from cdk_sagemaker_llm.cli.commands import MisuseError
 from cdk_sagemaker_llm.cli.commands.check import Target, reports_of
 from tests.unit.cli.commands.test_check import run
 

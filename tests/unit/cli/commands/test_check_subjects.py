@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.cli.commands._options import MisuseError
+from cdk_sagemaker_llm.cli.commands import MisuseError
 from cdk_sagemaker_llm.cli.commands.check import Target, reports_of
 
 GOOD = "engine=MPI\noption.model_id=a/b\noption.rolling_batch=auto\n"
