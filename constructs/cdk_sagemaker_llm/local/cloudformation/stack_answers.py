@@ -105,7 +105,7 @@ class StackAnswers(CloudFormationResponse):
         """
         Check a template's form; moto wants a linter that need not be installed.
         """
-        return ActionResult(template.validated(template.parse(self._body())))
+        return ActionResult(template.validation_answer(template.parse(self._body())))
 
     def list_change_sets(self) -> ActionResult:
         """
