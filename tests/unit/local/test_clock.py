@@ -125,7 +125,7 @@ def test_a_request_without_a_copy_counts_as_such() -> None:
     traffic = Traffic(Clock(Wall()))
     told: list[Served] = []
     traffic.listeners.append(told.append)
-    traffic.refused(("chat", "AllTraffic", "small"), 400)
+    traffic.note_refusal(("chat", "AllTraffic", "small"), 400)
 
     assert not traffic.in_flight
     assert [(one.component, one.status, one.no_capacity) for one in told] == [

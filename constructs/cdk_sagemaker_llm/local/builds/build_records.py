@@ -11,7 +11,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.aws.clock import now
 
-Shown = dict[str, Any]
+Answer = dict[str, Any]
 IN_PROGRESS, SUCCEEDED, FAILED = "IN_PROGRESS", "SUCCEEDED", "FAILED"
 STOPPED, TIMED_OUT, FAULT = "STOPPED", "TIMED_OUT", "FAULT"
 _KEPT = (
@@ -35,9 +35,9 @@ class Project:
     """
 
     arn: str
-    given: Shown
+    settings: Answer
     created: float
-    changed: float
+    last_modified: float
     builds: list[str] = field(default_factory=list)
 
     @property
@@ -45,9 +45,9 @@ class Project:
         """
         Its name.
         """
-        return str(self.given["name"])
+        return str(self.settings["name"])
 
-    def shown(self) -> Shown:
+    def as_answer(self) -> Answer:
         """
         Describe it.
         """
@@ -56,10 +56,10 @@ class Project:
             "queuedTimeoutInMinutes": _QUEUED,
             "cache": {"type": "NO_CACHE"},
             "badge": {"badgeEnabled": False},
-            **{k: v for k, v in self.given.items() if k != "badgeEnabled"},
+            **{k: v for k, v in self.settings.items() if k != "badgeEnabled"},
             "arn": self.arn,
             "created": moment(self.created),
-            "lastModified": moment(self.changed),
+            "lastModified": moment(self.last_modified),
         }
 
 
@@ -76,11 +76,11 @@ class Phase:
     code: str = ""
     message: str = ""
 
-    def shown(self) -> Shown:
+    def as_answer(self) -> Answer:
         """
         Describe it.
         """
-        answer: Shown = {"phaseType": self.type, "startTime": moment(self.start)}
+        answer: Answer = {"phaseType": self.type, "startTime": moment(self.start)}
         if self.end is not None:
             answer |= {
                 "phaseStatus": self.status,
@@ -111,7 +111,7 @@ class Build:
     id: str
     arn: str
     number: int
-    request: Shown
+    request: Answer
     started: float
     initiator: str
     log_group: str
@@ -151,11 +151,11 @@ class Build:
         )
         return found
 
-    def shown(self) -> Shown:
+    def as_answer(self) -> Answer:
         """
         Describe it.
         """
-        answer: Shown = {
+        answer: Answer = {
             "id": self.id,
             "arn": self.arn,
             "buildNumber": self.number,
@@ -163,7 +163,7 @@ class Build:
             "currentPhase": self.phases[-1].type if self.phases else "SUBMITTED",
             "buildStatus": self.status,
             "projectName": self.project_name,
-            "phases": [phase.shown() for phase in self.phases],
+            "phases": [phase.as_answer() for phase in self.phases],
             "artifacts": {"location": ""},
             "logs": self._logs(),
             "buildComplete": self.is_over,
@@ -174,7 +174,7 @@ class Build:
             answer["endTime"] = moment(self.ended)
         return copy.deepcopy(answer)
 
-    def _logs(self) -> Shown:
+    def _logs(self) -> Answer:
         partition, _, region, account = self.arn.split(":")[1:5]
         place = f"arn:{partition}:logs:{region}:{account}:log-group"
         return {

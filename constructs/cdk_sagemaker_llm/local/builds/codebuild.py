@@ -102,14 +102,14 @@ class CodeBuild:
         self._check_project(request)
         project = Project(self._project_arn(name), copy.deepcopy(request), now(), now())
         self._projects[name] = project
-        return {"project": project.shown()}
+        return {"project": project.as_answer()}
 
     def _update_project(self, request: Answer) -> Answer:
         project = self._project(request["name"])
-        settings = {**project.given, **copy.deepcopy(request)}
+        settings = {**project.settings, **copy.deepcopy(request)}
         self._check_project(settings)
-        project.given, project.changed = settings, now()
-        return {"project": project.shown()}
+        project.settings, project.last_modified = settings, now()
+        return {"project": project.as_answer()}
 
     def _delete_project(self, request: Answer) -> Answer:
         # One that is not there is no error, as in the service.
@@ -126,7 +126,7 @@ class CodeBuild:
             if project is None:
                 missing.append(name)
             else:
-                found.append(project.shown())
+                found.append(project.as_answer())
         return {"projects": found, "projectsNotFound": missing}
 
     def _batch_get_builds(self, request: Answer) -> Answer:
@@ -136,7 +136,7 @@ class CodeBuild:
             if build is None:
                 missing.append(name)
             else:
-                found.append(build.shown())
+                found.append(build.as_answer())
         return {"builds": found, "buildsNotFound": missing}
 
     def _list_builds(self, request: Answer) -> Answer:
@@ -154,7 +154,7 @@ class CodeBuild:
         token = request.get("idempotencyToken")
         earlier = self._tokens.get((project.name, token or ""))
         if token and earlier and now() < earlier[0] + _SAME_TOKEN:
-            return {"build": self._builds[earlier[1]].shown()}
+            return {"build": self._builds[earlier[1]].as_answer()}
         beyond = sorted(request.keys() - _OF_START)
         if beyond:
             raise _invalid(f"not emulated: {', '.join(beyond)} of StartBuild")
@@ -166,7 +166,7 @@ class CodeBuild:
         run = Run(build, self._around, self._tell)
         self._runs[build.id] = run
         run.start()
-        return {"build": build.shown()}
+        return {"build": build.as_answer()}
 
     def _stop_build(self, request: Answer) -> Answer:
         build_id = request["id"]
@@ -176,7 +176,7 @@ class CodeBuild:
                 "ResourceNotFoundException", f"Build cannot be found: {build_id}"
             )
         self._runs[build.id].stop()
-        return {"build": build.shown()}
+        return {"build": build.as_answer()}
 
     def _make_build(self, project: Project, settings: Answer) -> Build:
         own = str(uuid.uuid4())
@@ -257,7 +257,7 @@ CODEBUILD = InRegions[CodeBuild]()
 
 
 def _build_settings(project: Project, request: Answer) -> Answer:
-    settings: Answer = {**_DEFAULTS, **copy.deepcopy(project.given)}
+    settings: Answer = {**_DEFAULTS, **copy.deepcopy(project.settings)}
     environment = settings["environment"]
     variables = {v["name"]: v for v in environment.get("environmentVariables", [])}
     variables |= {v["name"]: v for v in request.get("environmentVariablesOverride", [])}

@@ -36,7 +36,7 @@ class Drift:
     differences: list[dict[str, str]]
     time: datetime
 
-    def shown(self, stack_id: str) -> dict[str, Any]:
+    def as_answer(self, stack_id: str) -> dict[str, Any]:
         """
         Return what ``DescribeStackResourceDrifts`` shows.
         """

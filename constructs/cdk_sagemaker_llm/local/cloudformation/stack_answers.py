@@ -273,7 +273,7 @@ class DriftAnswers(StackAnswers):
         stack = self._stack_named()
         states = self._get_param("StackResourceDriftStatusFilters", [])
         found = [
-            drift.shown(stack.stack_id)
+            drift.as_answer(stack.stack_id)
             for drift in stack.drifts.values()
             if not states or drift.status in states
         ]
@@ -295,7 +295,7 @@ class DriftAnswers(StackAnswers):
                 message="Drift detection is not supported for resource type "
                 f"{resource.cf_resource_type}"
             )
-        return ActionResult({"StackResourceDrift": drift.shown(stack.stack_id)})
+        return ActionResult({"StackResourceDrift": drift.as_answer(stack.stack_id)})
 
     def _detectable(self) -> EmbeddedStack:
         stack = self._stack_named()

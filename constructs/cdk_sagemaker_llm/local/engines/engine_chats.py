@@ -81,7 +81,7 @@ class Chat:
             {
                 "index": index,
                 "message": self._words.message(self._speech),
-                "logprobs": self._log_probs(self._speech.shown),
+                "logprobs": self._log_probs(self._speech.visible_tokens),
                 **self._words.ending(self._speech),
             }
             for index in range(self._number)
@@ -110,7 +110,7 @@ class Chat:
         for token in speech.tokens:
             yield self._words.delta(content=token.text), (token,)
         if speech.call is not None:
-            whole = {**speech.call.shown(), "index": 0}
+            whole = {**speech.call.as_message(), "index": 0}
             begun = {**whole, "function": {"name": speech.call.name, "arguments": ""}}
             yield self._words.delta(tool_calls=[begun]), ()
             call_delta = {"index": 0, "function": {"arguments": speech.call.arguments}}
@@ -254,7 +254,7 @@ class VllmWords(Words):
         """
         Return the message of an answer at once.
         """
-        calls = [speech.call.shown()] if speech.call else []
+        calls = [speech.call.as_message()] if speech.call else []
         keeps_empty = not is_release_between(self._release, _NO_EMPTY_CALLS_SINCE)
         return {
             "role": "assistant",
@@ -401,7 +401,7 @@ class LlamaCppWords(Words):
         Return the message of an answer at once.
         """
         thought = {"reasoning_content": speech.thought} if speech.thought else {}
-        calls = {"tool_calls": [speech.call.shown()]} if speech.call else {}
+        calls = {"tool_calls": [speech.call.as_message()]} if speech.call else {}
         text = "" if speech.call else speech.text
         return {"role": "assistant", "content": text, **thought, **calls}
 
@@ -444,4 +444,4 @@ def _content(speech: Speech) -> str | None:
 
 
 def _numbered(speech: Speech) -> dict[str, Any]:
-    return {**(speech.call.shown() if speech.call else {}), "index": 0}
+    return {**(speech.call.as_message() if speech.call else {}), "index": 0}

@@ -189,7 +189,7 @@ class Speech:
         return "".join(token.text for token in self.thoughts)
 
     @property
-    def shown(self) -> tuple[Token, ...]:
+    def visible_tokens(self) -> tuple[Token, ...]:
         """
         The tokens of the answer, with the end if it came to it.
         """
@@ -201,7 +201,7 @@ class Speech:
         How many tokens it wrote.
         """
         call_tokens = len(self.call.arguments.split()) + 1 if self.call else 0
-        return len(self.thoughts) + len(self.shown) + call_tokens
+        return len(self.thoughts) + len(self.visible_tokens) + call_tokens
 
     @property
     def reason(self) -> str:
@@ -285,7 +285,7 @@ class Call:
     arguments: str
     id: str
 
-    def shown(self) -> dict[str, Any]:
+    def as_message(self) -> dict[str, Any]:
         """
         Return it as a message has it.
         """

@@ -170,7 +170,7 @@ def _choice(
     return {
         "index": index,
         "text": prompt + speech.text,
-        "logprobs": _log_probs(speech.shown, body.get("logprobs")),
+        "logprobs": _log_probs(speech.visible_tokens, body.get("logprobs")),
         "finish_reason": speech.reason,
         "stop_reason": speech.stop,
         "token_ids": None,

@@ -85,7 +85,7 @@ class Traffic:
         for listener in self.later:
             listener(done)
 
-    def refused(self, where: Where, status: int) -> None:
+    def note_refusal(self, where: Where, status: int) -> None:
         """
         Note a request that found no copy of its component.
         """

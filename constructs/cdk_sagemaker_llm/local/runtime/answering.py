@@ -71,7 +71,7 @@ def answer(world: World, request: Request, endpoint: str, *, stream: bool) -> Re
     try:
         route = find_route(world, invocation)
     except NoCapacityError as error:
-        world.traffic.refused(error.where, error.status)
+        world.traffic.note_refusal(error.where, error.status)
         return _refusal(error)
     except AwsError as error:
         return _refusal(error)
