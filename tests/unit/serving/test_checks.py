@@ -8,7 +8,7 @@ from types import ModuleType
 
 from cdk_sagemaker_llm.serving.checks import checks_of
 from cdk_sagemaker_llm.serving.lmi.checks import launcher, parallelism
-from cdk_sagemaker_llm.serving.tgi.tgi_family import tgi_variables
+from cdk_sagemaker_llm.serving.tgi import tgi_variables
 
 
 def test_a_check_is_found_where_it_stands() -> None:
