@@ -6,6 +6,8 @@ CDK := node_modules/.bin/cdk
 # Which changes `make mutants` draws, and about how many.
 SEED ?= 1
 COUNT ?= 300
+# A folder of the package, to change and test it alone: all if empty.
+ROOM ?=
 # The environments of `make clients`, each with packages of its own.
 CLIENTS := $(notdir $(wildcard tools/clients/*))
 # Those of `make engines`, likewise.
@@ -178,7 +180,7 @@ mutants: setup ## Make 300 small changes of the code and report which no test no
 	  --no-deps --only-binary :all: --requirement tools/mutants/requirements.txt
 	@.venv-mutants/bin/python -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --no-build-isolation --editable .
-	@.venv-mutants/bin/python -m tools.mutants --seed $(SEED) --count $(COUNT)
+	@.venv-mutants/bin/python -m tools.mutants --seed $(SEED) --count $(COUNT) --room "$(ROOM)"
 
 pictures: synth ## Draw the pictures in docs/ from simulations, a chat, a load test and a benchmark.
 	@$(BIN)/sagemaker-llm simulate cdk.out --endpoint Mistral --png docs/simulate.png > /dev/null

@@ -2,7 +2,7 @@
 Write ``docs/architecture.md`` from the imports: ``python -m tools.architecture``.
 
 The rooms, their order and their first lines are the code's own; an import that runs
-up, or a circle, is an error here.
+up, or a circle, is an error here, in the tools as well.
 """
 
 from __future__ import annotations
@@ -101,31 +101,38 @@ This page is generated from the code by `make docs`, and a test holds it.
 """
 
 
-def modules() -> Iterator[tuple[str, Path]]:
+def modules(source: Path = SOURCE) -> Iterator[tuple[str, Path]]:
     """
-    List the package's modules by dotted name, without the package's own.
+    List a package's modules by dotted name, without the package's own.
+
+    Args:
+        source: The package's folder. If omitted, it is the library's.
     """
-    for path in sorted(SOURCE.rglob("*.py")):
-        parts = path.relative_to(SOURCE).with_suffix("").parts
+    for path in sorted(source.rglob("*.py")):
+        parts = path.relative_to(source).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         if name:
             yield name, path
 
 
 @functools.cache
-def imports(path: Path) -> frozenset[str]:
+def imports(path: Path, source: Path = SOURCE) -> frozenset[str]:
     """
-    Return the package's modules that a file imports, for types alone too.
+    Return a package's modules that a file imports, for types alone too.
+
+    Args:
+        source: The package's folder. If omitted, it is the library's.
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    known = _known(source)
     found = set()
     for node in froms:
-        module = (node.module or "").removeprefix(PACKAGE).removeprefix(".")
+        module = (node.module or "").removeprefix(source.name).removeprefix(".")
         for alias in node.names:
             inner = f"{module}.{alias.name}" if module else alias.name
-            found.add(inner if inner in _known() else module)
-    return frozenset(found & _known())
+            found.add(inner if inner in known else module)
+    return frozenset(found & known)
 
 
 def arrows(inside: str = "") -> dict[str, set[str]]:
@@ -165,11 +172,14 @@ def upward() -> list[str]:
     ]
 
 
-def circles() -> list[str]:
+def circles(source: Path = SOURCE) -> list[str]:
     """
     Name the modules from which imports lead back to themselves.
+
+    Args:
+        source: The package's folder. If omitted, it is the library's.
     """
-    graph = {name: imports(path) - {name} for name, path in modules()}
+    graph = {name: imports(path, source) - {name} for name, path in modules(source)}
     return [name for name in graph if name in _reachable(graph, name)]
 
 
@@ -238,8 +248,8 @@ def _reachable(graph: Mapping[str, Collection[str]], start: str) -> set[str]:
 
 
 @functools.cache
-def _known() -> frozenset[str]:
-    return frozenset(name for name, _ in modules())
+def _known(source: Path) -> frozenset[str]:
+    return frozenset(name for name, _ in modules(source))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import pytest
 
 from tools import architecture
 
+TOOLS = architecture.ROOT / "tools"
+
 
 def test_no_arrow_runs_up() -> None:
     """
@@ -21,6 +23,26 @@ def test_no_import_leads_back() -> None:
     Not between two modules either, and not for types alone.
     """
     assert architecture.circles() == []
+
+
+def test_no_import_of_the_tools_leads_back() -> None:
+    """
+    A package there has its own first module, which what is inside does not import.
+    """
+    assert architecture.circles(TOOLS) == []
+
+
+def test_the_library_does_not_know_the_tools() -> None:
+    """
+    They stand above it.
+    """
+    users = [
+        name
+        for name, path in architecture.modules()
+        if architecture.imports(path, TOOLS)
+    ]
+
+    assert users == []
 
 
 def test_the_wings_of_serving_do_not_know_each_other() -> None:

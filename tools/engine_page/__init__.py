@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.engine_page import arguments, hosts, images, rules
+from tools.engine_page import engines, images
 
 TARGET = Path(__file__).parents[2] / "docs" / "engines.md"
 _HEAD = """\
@@ -27,14 +27,14 @@ def page() -> str:
     sections = (
         images.families(),
         images.versions(),
-        rules.entry_points(),
-        rules.limits(),
-        arguments.switches("vllm"),
-        arguments.switches("sglang"),
-        arguments.gone("vllm"),
-        arguments.gone("sglang"),
-        arguments.defaults("vllm"),
-        arguments.defaults("sglang"),
-        hosts.host_images(),
+        engines.entry_points(),
+        engines.limits(),
+        engines.switches("vllm"),
+        engines.switches("sglang"),
+        engines.gone("vllm"),
+        engines.gone("sglang"),
+        engines.defaults("vllm"),
+        engines.defaults("sglang"),
+        images.host_images(),
     )
     return "\n".join([_HEAD, *sections])

@@ -1,105 +1,69 @@
 """
-Draw mutants, run the tests that could notice them, and report: ``make mutants``.
+Draw mutants, run the tests that reach them, and report: ``make mutants``.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 
-from tools.mutants.changes import Change, Mutant, fertile
-from tools.mutants.choosing import Suite
-from tools.mutants.drawing import draw, shares
-from tools.mutants.equivalents import Key, read_equivalents
-from tools.mutants.measuring import measure
-from tools.mutants.mutmut_operators import mutmut_changes
-from tools.mutants.own_operators import own_changes
-from tools.mutants.reporting import EQUIVALENT, UNTESTED, Report, Verdict
-from tools.mutants.source import Source
-from tools.mutants.trees import Tree
+from tools.mutants.changes import Key, Mutant, Source, draw, mutmut_changes, own_changes
+from tools.mutants.running import Suite, Tree, measure
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "constructs/cdk_sagemaker_llm"
-# A folder or a module each; one that is not there has no mutants.
-ROOMS = ("architectures", "cli", "demand", "fit", "hosting", "models", "serving")
-FOLDER = ROOT / "mutants"
-ACCEPTED = Path(__file__).parent / "equivalent.txt"
-_TESTS = 40.0  # Seconds of tests for one mutant.
+LEFT = "only make test-all reaches it"
+OUTCOMES = ("killed", "survived", "no test reaches it", LEFT, "equivalent")
+KILLED, SURVIVED, UNTESTED, _, EQUIVALENT = OUTCOMES
+# Run side by side: what is quick, and what starts the CDK CLI, servers and pip.
+PARTS = [["tests/unit"], ["tests", "--ignore=tests/unit"]]
+_WORKERS = 2  # At a time.
+_SHOWN = 8  # Names of tests.
+# What became of a mutant, and the tests that were tried.
+Verdict = tuple[Mutant, str, Sequence[str]]
 
 
 def main() -> None:
     """
     Do it all.
     """
-    options = _options()
-    began = time.monotonic()
-    sources = {source.path: source for source in read_sources(ROOT / PACKAGE)}
-    drawn = draw_rooms(sources.values(), options.count, options.seed)
-    print(f"{len(drawn)} mutants drawn", flush=True)
-    with _trees(options.workers) as trees:
-        measured = measure(ROOT, PACKAGE, FOLDER / "suite", trees)
-        print(f"{len(measured.seconds)} tests measured", flush=True)
-        suite = Suite(
-            PACKAGE,
-            sources,
-            measured.seconds,
-            list(measured.fixtures.values()),
-            measured.covered,
-            _TESTS,
-        )
-        accepted = read_equivalents(ACCEPTED)
-        verdicts = judge_all(drawn, suite, accepted, trees)
-    report = Report(options.seed, verdicts, measured.failed, time.monotonic() - began)
-    print(f"\n{report.table()}\n\n{report.write(FOLDER)}")
-
-
-def read_sources(package: Path) -> Iterator[Source]:
-    """
-    Return all modules of the package.
-    """
-    for file in sorted(package.rglob("*.py")):
-        path = file.relative_to(ROOT).as_posix()
-        yield Source(path, file.read_text(encoding="utf-8"))
-
-
-def room_of(source: Source) -> str:
-    """
-    Return the name of the folder or module directly in the package.
-    """
-    first = source.path.removeprefix(f"{PACKAGE}/").partition("/")[0]
-    return first.removesuffix(".py")
-
-
-def draw_rooms(
-    sources: Iterable[Source], count: int, seed: int
-) -> list[tuple[str, Mutant]]:
-    """
-    Draw each room's share of the mutants.
-    """
-    changes: dict[str, list[Change]] = {room: [] for room in ROOMS}
-    lines = dict.fromkeys(ROOMS, 0)
-    for source in sources:
-        if (room := room_of(source)) in changes:
-            lines[room] += source.text.count("\n")
-            changes[room] += fertile(own_changes(source))
-            changes[room] += fertile(mutmut_changes(source))
-    return [
-        (room, mutant)
-        for room, share in shares(lines, count).items()
-        for mutant in draw(changes[room], share, f"{seed} {room}")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="of the draw")
+    parser.add_argument("--count", type=int, default=300, help="mutants")
+    parser.add_argument("--room", default="", help="a folder of the package: it alone")
+    options = parser.parse_args()
+    files = sorted((ROOT / PACKAGE).rglob("*.py"))
+    texts = {it.relative_to(ROOT).as_posix(): it.read_text("utf-8") for it in files}
+    sources = {path: Source(path, text) for path, text in texts.items()}
+    room = Path(PACKAGE, options.room)
+    inside = [
+        source for path, source in sources.items() if Path(path).is_relative_to(room)
     ]
+    accepted = read_equivalents(Path(__file__).parent / "equivalent.txt")
+    drawn = draw(inside, options.count, options.seed, [own_changes, mutmut_changes])
+    print(f"{len(drawn)} mutants drawn", flush=True)
+    parts = [[f"tests/unit/{options.room}"]] if options.room else PARTS
+    with tempfile.TemporaryDirectory(prefix="mutants-") as name:
+        folder = Path(name)
+        trees = [Tree.copy(ROOT, folder / str(it)) for it in range(_WORKERS)]
+        suite = measure(trees, sources, parts, folder)
+        print(f"{len(suite.seconds)} tests measured", flush=True)
+        verdicts = judge_all(drawn, suite, accepted, trees)
+    text = report(f"Seed {options.seed}", verdicts, suite.failed)
+    target = ROOT / "mutants" / "report.md"
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+    print(f"\n{text}\n{target}")
 
 
 def judge_all(
-    drawn: Sequence[tuple[str, Mutant]],
+    drawn: Sequence[Mutant],
     suite: Suite,
-    accepted: Mapping[Key, str],
+    equivalents: Mapping[Key, str],
     trees: Sequence[Tree],
 ) -> list[Verdict]:
     """
@@ -109,57 +73,87 @@ def judge_all(
     for tree in trees:
         free.put(tree)
 
-    def judge(room: str, mutant: Mutant) -> Verdict:
-        tree = free.get()
-        try:
-            verdict = _judge(room, mutant, suite, accepted, tree)
-        finally:
-            free.put(tree)
-        print(
-            f"{verdict.outcome:>15} {verdict.seconds:5.1f} s "
-            f"{mutant.path.removeprefix(PACKAGE)}:{mutant.line} {mutant.operator}",
-            flush=True,
-        )
-        return verdict
+    def judge(mutant: Mutant) -> Verdict:
+        tests = suite.choose(mutant.path, mutant.line)
+        if mutant.key in equivalents:
+            outcome, tests = EQUIVALENT, []
+        elif tests:
+            tree = free.get()
+            try:
+                seconds = {test: suite.seconds[test] for test in tests}
+                outcome = KILLED if tree.notices(mutant, seconds) else SURVIVED
+            finally:
+                free.put(tree)
+        else:
+            is_left = suite.is_left_to_test_all(mutant.path, mutant.line)
+            outcome = LEFT if is_left else UNTESTED
+        print(f"{outcome:>29} {mutant.path}:{mutant.line}", flush=True)
+        return mutant, outcome, tests
 
     with ThreadPoolExecutor(len(trees)) as pool:
         try:
-            return list(pool.map(lambda pair: judge(*pair), drawn))
+            return list(pool.map(judge, drawn))
         except BaseException:
             pool.shutdown(cancel_futures=True)  # Ctrl-C: not all the others first.
             raise
 
 
-def _judge(
-    room: str,
-    mutant: Mutant,
-    suite: Suite,
-    accepted: Mapping[Key, str],
-    tree: Tree,
-) -> Verdict:
-    began = time.monotonic()
-    tests: list[str] = []
-    outcome: str = EQUIVALENT
-    if mutant.key not in accepted:
-        tests = suite.choose(mutant.path, mutant.line)
-        outcome = UNTESTED
-    if tests:
-        outcome = tree.judge(mutant, {test: suite.seconds[test] for test in tests})
-    return Verdict(room, mutant, outcome, tests, time.monotonic() - began)
+def report(head: str, verdicts: Sequence[Verdict], failed: Sequence[str]) -> str:
+    """
+    Return the counts, and each mutant that no test of ``make test`` notices.
+    """
+    found = [outcome for _, outcome, _ in verdicts]
+    counts = [f"{outcome}: {found.count(outcome)}" for outcome in OUTCOMES]
+    parts = [f"# Mutants\n\n{head}, {len(found)} mutants; {', '.join(counts)}."]
+    if failed:
+        parts.append(f"Left out, as they fail without a change: {', '.join(failed)}.")
+    for outcome in (SURVIVED, UNTESTED, LEFT):
+        alive = [_alive(it) for it in verdicts if it[1] == outcome]
+        parts += [f"## {outcome.capitalize()}", *alive] if alive else []
+    return "\n\n".join(parts) + "\n"
 
 
-@contextmanager
-def _trees(workers: int) -> Iterator[list[Tree]]:
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        yield [Tree.copy(ROOT, Path(folder, str(number))) for number in range(workers)]
+def _alive(verdict: Verdict) -> str:
+    mutant, _, tests = verdict
+    first = ", ".join(tests[:_SHOWN])
+    tried = f"{len(tests)} tests were tried, the first: {first}.\n\n"
+    return (
+        f"### {mutant.path}:{mutant.line} ({mutant.operator})\n\n"
+        f"{tried if first else ''}"
+        f"```diff\n{mutant.diff}\n```\n\n```text\n{as_entry(mutant)}\n```"
+    )
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="of the draw")
-    parser.add_argument("--count", type=int, default=300, help="mutants, about")
-    parser.add_argument("--workers", type=int, default=2, help="at a time")
-    return parser.parse_args()
+def as_entry(mutant: Mutant, reason: str = "why no test can notice it") -> str:
+    """
+    Return a mutant in the form of the file of equivalents.
+    """
+    path, before, after = mutant.key
+    lines = [f"- {line}" for line in before] + [f"+ {line}" for line in after]
+    return "\n".join([f"# {reason}", path, *lines])
+
+
+def read_equivalents(file: Path) -> dict[Key, str]:
+    """
+    Return the reason of each mutant that no test can notice.
+
+    Raises:
+        ValueError: If an entry has no reason, no file or no lines.
+    """
+    _, *entries = file.read_text(encoding="utf-8").split("\n\n# ")
+    return dict(map(_entry, entries))
+
+
+def _entry(text: str) -> tuple[Key, str]:
+    reason, _, rest = text.partition("\n")
+    path, *lines = filter(None, rest.splitlines())
+    removed = tuple(line[2:] for line in lines if line.startswith("-"))
+    added = tuple(line[2:] for line in lines if line.startswith("+"))
+    if not reason.strip() or len(lines) != len(removed) + len(added) or not lines:
+        raise ValueError(
+            f"an entry needs a reason, a file and lines after - and +: # {text}"
+        )
+    return (path, removed, added), reason.strip()
 
 
 if __name__ == "__main__":
