@@ -194,7 +194,7 @@ def check_environment(
             instance_type=instance_type,
         )
     )
-    return [*unknown, *found, *_shown_credentials(environment)]
+    return [*unknown, *found, *_shown_credential_findings(environment)]
 
 
 def _environment_findings(environment: Environment) -> list[Finding]:
@@ -388,7 +388,7 @@ def variable_findings(environment: Mapping[str, object]) -> list[Finding]:
     ]
 
 
-def _shown_credentials(environment: Mapping[str, str]) -> list[Finding]:
+def _shown_credential_findings(environment: Mapping[str, str]) -> list[Finding]:
     """
     Find credentials, with which a container starts all the same: who wrote them into a
     template is told of an error.

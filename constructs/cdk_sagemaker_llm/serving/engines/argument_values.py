@@ -264,14 +264,14 @@ def _object(text: str, schema: str, release: str) -> object:
     value = _json(plain_json(text, release))
     keys = schema_keys(schema, release)
     if keys is not None and isinstance(value, Mapping):
-        _hold_keys(value, keys)
+        _check_keys(value, keys)
     fault = object_fault(value, schema, release)
     if fault:
         raise ValueFaultError(fault)
     return value
 
 
-def _hold_keys(value: Mapping[str, object], keys: Sequence[str]) -> None:
+def _check_keys(value: Mapping[str, object], keys: Sequence[str]) -> None:
     unknown = [key for key in value if key not in keys]
     if unknown:
         near = nearest(unknown[0], keys, count=1)

@@ -187,8 +187,8 @@ def write(argument: EngineArgument, value: ArgumentValue, rule: EntryPoint) -> W
         raise UntellableError("an empty list cannot be told: leave it out")
     text = _text(values, rule)
     for value_text in values:
-        hold_plain(value_text)
-    hold_arrival(variable, text, values, rule)
+        check_plain(value_text)
+    check_arrival(variable, text, values, rule)
     return _through_supervisor(variable, text, values, rule)
 
 
@@ -257,7 +257,7 @@ def _would_spread(text: str, rule: EntryPoint) -> bool:
     return not passed or passed[0].values != (text,)
 
 
-def hold_plain(text: str) -> None:
+def check_plain(text: str) -> None:
     """
     Refuse what a parser such as argparse takes for an argument of its own.
 
@@ -275,7 +275,7 @@ def _is_number(text: str) -> bool:
     return text[1:].isdecimal()
 
 
-def hold_arrival(
+def check_arrival(
     variable: str, text: str, values: Sequence[str], rule: EntryPoint
 ) -> None:
     """

@@ -161,7 +161,7 @@ class EngineServing(Serving):
         )
         process = {**self._defaults(case.model, case.demand), **self.environment}
         environment = {**process, **written.variables, **self._unchecked(release)}
-        found += self._repeated(written.variables)
+        found += self._repetition_findings(written.variables)
         if is_sound and not errors_of(found):
             found += self._environment_findings(environment, case, release)
         return Settings(
@@ -272,7 +272,7 @@ class EngineServing(Serving):
             for name, value in self.unchecked_options.items()
         }
 
-    def _repeated(self, variables: Mapping[str, str]) -> list[Finding]:
+    def _repetition_findings(self, variables: Mapping[str, str]) -> list[Finding]:
         return [
             REPEATED.finding(f"environment repeats {name}, which is an argument")
             for name in sorted(set(self.environment) & set(variables))

@@ -144,7 +144,7 @@ def engine_findings(
     )
     subjects = [read_by(base, ENTRY_POINTS[rule]) for rule in image.rules] or [base]
     found = subject_findings(subjects[0])
-    return found if subjects[0].table is None else _settled(found, subjects)
+    return found if subjects[0].table is None else _settled_findings(found, subjects)
 
 
 def subject_findings(subject: EngineSubject) -> list[Finding]:
@@ -212,7 +212,9 @@ def _release(image: EngineRelease) -> str | None:
     return None if behind is None else behind.engine_version
 
 
-def _settled(found: list[Finding], subjects: list[EngineSubject]) -> list[Finding]:
+def _settled_findings(
+    found: list[Finding], subjects: list[EngineSubject]
+) -> list[Finding]:
     """
     Let the engine's own parser have the last word.
 
@@ -221,16 +223,18 @@ def _settled(found: list[Finding], subjects: list[EngineSubject]) -> list[Findin
     """
     refusals = [_refusal(subject) for subject in subjects]
     is_refused = all(refusals) and _is_described(subjects[0])
-    settled = list(_by_parser(found, is_refused=is_refused, is_doubted=any(refusals)))
+    settled = list(
+        _parser_findings(found, is_refused=is_refused, is_doubted=any(refusals))
+    )
     of_parser = {rule.code for rule in (*OF_THE_PARSER, REFUSED, MAY_BE_REFUSED)}
     if any(refusals) and not any(finding.code in of_parser for finding in settled):
         rule = REFUSED if is_refused else MAY_BE_REFUSED
         words = next(filter(None, refusals))
         settled.append(rule.finding(f"{subjects[0].title} does not start: {words}"))
-    return _demoted(settled, subjects[0])
+    return _demoted_findings(settled, subjects[0])
 
 
-def _by_parser(
+def _parser_findings(
     found: list[Finding], *, is_refused: bool, is_doubted: bool
 ) -> Iterator[Finding]:
     codes = {rule.code for rule in OF_THE_PARSER}
@@ -241,7 +245,7 @@ def _by_parser(
             yield _doubted(finding)
 
 
-def _demoted(found: list[Finding], subject: EngineSubject) -> list[Finding]:
+def _demoted_findings(found: list[Finding], subject: EngineSubject) -> list[Finding]:
     if _is_described(subject):
         return found
     codes = {rule.code for rule in OF_THE_RELEASE}

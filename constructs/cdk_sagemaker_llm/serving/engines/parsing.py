@@ -59,14 +59,14 @@ def parse(engine: Engine, release: str, arguments: Sequence[str]) -> argparse.Na
         ParserError: If the engine does not start with them.
     """
     parser = _parser(engine, release)
-    _hold_file(parser, arguments)
+    _check_file(parser, arguments)
     if engine != "vllm":
         return parser.parse_args(list(arguments))
     spelt = [_with_dashes(argument) for argument in arguments]
     if is_release_between(release, _DOTTED_SINCE):
         spelt = list(_undotted(parser, spelt))
     found = parser.parse_args(spelt)
-    _hold_together(parser, found, release)
+    _check_together(parser, found, release)
     return found
 
 
@@ -159,7 +159,7 @@ def _undotted(parser: _Parser, arguments: Sequence[str]) -> Iterator[str]:
         yield from (name, json.dumps(parts))
 
 
-def _hold_file(parser: _Parser, arguments: Sequence[str]) -> None:
+def _check_file(parser: _Parser, arguments: Sequence[str]) -> None:
     """
     Refuse a file of further arguments that is not YAML by its name, as both engines do.
     """
@@ -175,7 +175,7 @@ def _plain(text: str) -> object:
         return text
 
 
-def _hold_together(parser: _Parser, found: argparse.Namespace, release: str) -> None:
+def _check_together(parser: _Parser, found: argparse.Namespace, release: str) -> None:
     """
     Refuse what vLLM refuses once it has read all of them.
     """

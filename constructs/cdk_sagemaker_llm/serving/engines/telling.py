@@ -24,8 +24,8 @@ from cdk_sagemaker_llm.serving.engines.arguments import (
     RECOVERY_OFF,
     ArgumentValue,
     UntellableError,
-    hold_arrival,
-    hold_plain,
+    check_arrival,
+    check_plain,
     plain_name,
     plain_text,
     write,
@@ -288,11 +288,11 @@ class PlainTelling:
             return self._switched(name, is_on=value)
         text = _text(value)
         if not self.takes_dashes:
-            hold_plain(text)
+            check_plain(text)
         variable = self.rule.variable(name)
         # What the entry point keeps to itself is no argument of the engine's.
         if variable.removeprefix(self.rule.prefix) not in self.rule.consumed:
-            hold_arrival(variable, text, (text,), self.rule)
+            check_arrival(variable, text, (text,), self.rule)
         return {variable: text}
 
     def _switched(self, name: str, *, is_on: bool) -> dict[str, str]:

@@ -135,7 +135,7 @@ def lmi_findings(
             for finding in effective
             if finding not in before and not mentions(finding, found.unknown)
         ),
-        *_gated(subject),
+        *_gated_findings(subject),
     ]
 
 
@@ -154,7 +154,7 @@ def _may_have_another_file(subject: LmiEnvironment) -> bool:
     return subject.file is None and not from_hub and not is_empty
 
 
-def _gated(subject: LmiEnvironment) -> list[Finding]:
+def _gated_findings(subject: LmiEnvironment) -> list[Finding]:
     model = subject.hub_model()
     if model is None or is_unresolved(model):
         return []
@@ -199,7 +199,7 @@ def _adapter_host(
     container: Container, variables: Mapping[str, str], architecture: str | None
 ) -> AdapterHost:
     found, launch = _translated(container, variables, architecture)
-    refusals = tuple(_adapter_refusals(launch))
+    refusals = tuple(_adapter_findings(launch))
     if NO_ADAPTERS.code in {each.code for each in refusals}:
         return AdapterHost(image=container.image, refusals=refusals)
     largest = found.properties.get(_LARGEST, str(_DEFAULT_LARGEST))
@@ -215,7 +215,7 @@ def _adapter_host(
     )
 
 
-def _adapter_refusals(launch: Launch) -> Iterator[Finding]:
+def _adapter_findings(launch: Launch) -> Iterator[Finding]:
     if _ENGINES.isdisjoint(launch.backends):
         yield NO_ADAPTERS.finding(
             f"the base runs {' or '.join(launch.backends)}, and only vLLM and LMI-Dist "

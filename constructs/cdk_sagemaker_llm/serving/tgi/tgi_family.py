@@ -85,25 +85,25 @@ def subject_findings(subject: TgiSubject) -> list[Finding]:
 
 
 def _gpu_findings(environment: Environment) -> list[Finding]:
-    return _without_model(environment) or [
+    return _missing_model_findings(environment) or [
         *tgi_findings(
             environment.variables,
             version=environment.version,
             accelerators=environment.accelerators,
             attention_heads=heads_of(environment.architecture),
         ),
-        *_misspelt(environment),
+        *_misspelling_findings(environment),
     ]
 
 
 def _neuron_findings(environment: Environment) -> list[Finding]:
-    return _without_model(environment) or [
+    return _missing_model_findings(environment) or [
         *neuron_findings(environment.variables, environment.version),
-        *_misspelt(environment),
+        *_misspelling_findings(environment),
     ]
 
 
-def _without_model(environment: Environment) -> list[Finding]:
+def _missing_model_findings(environment: Environment) -> list[Finding]:
     """
     Find a container that no model is named to, of which there is no more to say.
     """
@@ -117,7 +117,7 @@ def _without_model(environment: Environment) -> list[Finding]:
     ]
 
 
-def _misspelt(environment: Environment) -> list[Finding]:
+def _misspelling_findings(environment: Environment) -> list[Finding]:
     return [
         MISSPELT.finding(
             f"{name} is no variable of {environment.family}: it is ignored",

@@ -79,7 +79,7 @@ def total_within_batch_findings(subject: TgiSubject) -> Iterator[Finding]:
     MAX_TOTAL_TOKENS <= MAX_BATCH_TOTAL_TOKENS, from 0.9.3 to 3.3.6.
     """
     if subject.is_between(LENGTHS_SINCE, "3.3.6"):
-        yield from _at_least(
+        yield from _lower_limit_findings(
             subject,
             TOTAL_ABOVE_BATCH,
             "MAX_BATCH_TOTAL_TOKENS",
@@ -103,7 +103,7 @@ def prompt_above_prefill_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     if subject.is_between(LENGTHS_SINCE, "2.3.1"):
         name = prompt_variable(subject)
-        yield from _at_least(
+        yield from _lower_limit_findings(
             subject,
             PROMPT_ABOVE_PREFILL,
             "MAX_BATCH_PREFILL_TOKENS",
@@ -124,7 +124,7 @@ def prefill_within_batch_findings(subject: TgiSubject) -> Iterator[Finding]:
     MAX_BATCH_PREFILL_TOKENS <= MAX_BATCH_TOTAL_TOKENS, from 0.9.3 to 2.3.1.
     """
     if subject.is_between(LENGTHS_SINCE, "2.3.1"):
-        yield from _at_least(
+        yield from _lower_limit_findings(
             subject,
             PREFILL_ABOVE_BATCH,
             "MAX_BATCH_TOTAL_TOKENS",
@@ -147,7 +147,7 @@ def long_model_total_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     total = subject.count("MAX_TOTAL_TOKENS")
     if subject.is_between(*MODEL_LENGTHS) and total is not None:
-        yield from _below_default(
+        yield from _low_limit_findings(
             subject, TOTAL_OF_LONG_MODELS, "MAX_TOTAL_TOKENS", total - 1
         )
 
@@ -166,7 +166,7 @@ def long_model_prefill_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     prefill = subject.count("MAX_BATCH_PREFILL_TOKENS")
     if subject.is_between(MODEL_LENGTHS[0], "2.3.1") and prefill is not None:
-        yield from _below_default(
+        yield from _low_limit_findings(
             subject, PREFILL_OF_LONG_MODELS, "MAX_BATCH_PREFILL_TOKENS", prefill
         )
 
@@ -344,7 +344,7 @@ def _prefill(subject: TgiSubject) -> int | None:
     return None if size is None else size * prompt
 
 
-def _at_least(
+def _lower_limit_findings(
     subject: TgiSubject, rule: Rule, large: str, small: str, small_value: int | None
 ) -> Iterator[Finding]:
     large_value = subject.count_or_default(large)
@@ -356,7 +356,7 @@ def _at_least(
     )
 
 
-def _below_default(
+def _low_limit_findings(
     subject: TgiSubject, rule: Rule, variable: str, longest: int
 ) -> Iterator[Finding]:
     name = prompt_variable(subject)

@@ -94,7 +94,7 @@ def model_findings(subject: EngineSubject) -> Iterator[Finding]:
     if rule is None or subject.table is None:
         return
     if subject.has_argument("model-path" if subject.table == "sglang" else "model"):
-        yield from _shadowed(subject)
+        yield from _shadowed_model_findings(subject)
         return
     is_named = subject.is_set(HUB)
     is_empty = subject.model_data is not None and not subject.model_data
@@ -233,7 +233,7 @@ def hub_access_findings(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def _shadowed(subject: EngineSubject) -> Iterator[Finding]:
+def _shadowed_model_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     ``--model`` is another name of ``--model-path``, which SGLang's entry point adds.
     """

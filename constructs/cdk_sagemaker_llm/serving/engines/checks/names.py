@@ -211,7 +211,7 @@ def name_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     for setting in subject.settings:
         if setting.option.argument is None:
-            yield from _unknown(subject, setting)
+            yield from _unknown_argument_findings(subject, setting)
         elif not setting.option.is_exact:
             yield _abbreviated(subject, setting)
 
@@ -260,7 +260,9 @@ def repetition_findings(subject: EngineSubject) -> Iterator[Finding]:
             )
 
 
-def _unknown(subject: EngineSubject, setting: ArgumentSetting) -> Iterator[Finding]:
+def _unknown_argument_findings(
+    subject: EngineSubject, setting: ArgumentSetting
+) -> Iterator[Finding]:
     option, table = setting.option, subject.table
     if table is None or not _is_plain(option, table):
         # What is no name of an argument the parser itself has the word on.

@@ -114,7 +114,7 @@ def check_properties(
         ValueError: If an argument is not of its kind.
     """
     misuse = [
-        *_misuse(container, version, backend),
+        *_misuse_findings(container, version, backend),
         *device_findings(accelerators),
     ]
     if misuse:
@@ -200,7 +200,7 @@ def text_findings(text: str, *, read_twice: bool) -> Iterator[Finding]:
         read_twice: Whether the TensorRT-LLM partition script reads it as well.
     """
     yield from _ascii_findings(text)
-    yield from _repetitions(text)
+    yield from _repetition_findings(text)
     if read_twice:
         yield from itertools.islice(_partition_script_findings(text), _MOST_LINES)
 
@@ -273,7 +273,7 @@ def _ascii_findings(text: str) -> Iterator[Finding]:
 WRITTEN_TWICE = Rule("LLM218", "a property is written twice", JAVA)
 
 
-def _repetitions(text: str) -> Iterator[Finding]:
+def _repetition_findings(text: str) -> Iterator[Finding]:
     """
     Of two values of one property the last wins.
     """
@@ -312,7 +312,9 @@ def _partition_script_findings(text: str) -> Iterator[Finding]:
         )
 
 
-def _misuse(container: str, version: str, backend: str | None) -> list[Finding]:
+def _misuse_findings(
+    container: str, version: str, backend: str | None
+) -> list[Finding]:
     found = []
     if container not in CONTAINERS:
         reason = f"container must be {any_of(CONTAINERS)}, got {container!r}"
