@@ -41,6 +41,7 @@ from cdk_sagemaker_llm.serving.parameters import credential_findings
 from cdk_sagemaker_llm.simulation.api_values import (
     Shape,
     is_open,
+    map_of,
     specifications_of,
     whole,
 )
@@ -343,7 +344,7 @@ def _fewest(found: Sequence[int | None]) -> int | None:
 
 
 def _reserved(specification: Shape) -> int | None:
-    needs = specification.get("ComputeResourceRequirements", {})
+    needs = map_of(specification, "ComputeResourceRequirements")
     return whole(needs.get("NumberOfAcceleratorDevicesRequired"))
 
 

@@ -325,6 +325,25 @@ def test_a_component_with_a_container_of_its_own_is_a_subject(
     assert list(report.left_out) == left_out
 
 
+def test_requirements_that_are_no_map_are_left_to_cloudformation(
+    tmp_path: Path,
+) -> None:
+    """
+    The model is checked all the same, without a number of accelerators.
+    """
+    model = template("Model", PrimaryContainer={"Image": LMI, "Environment": MODEL})
+    component = template(
+        "InferenceComponent",
+        Specification={
+            "ModelName": {"Fn::GetAtt": ["It", "ModelName"]},
+            "ComputeResourceRequirements": "two",
+        },
+    )
+    report, _ = hosted_reports(assembly(tmp_path, {"It": model, "Other": component}))
+
+    assert (report.subject, report.findings) == ("Prod/It", [])
+
+
 @pytest.mark.parametrize(("number", "codes"), [(16, []), (17, ["LLM519"])])
 def test_a_component_names_few_variables_itself(
     tmp_path: Path, number: int, codes: list[str]
