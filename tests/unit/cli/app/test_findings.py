@@ -325,7 +325,7 @@ def test_a_component_with_a_container_of_its_own_is_a_subject(
     assert list(report.left_out) == left_out
 
 
-def test_requirements_that_are_no_map_are_left_to_cloudformation(
+def test_requirements_that_deployment_alone_knows_are_left_to_it(
     tmp_path: Path,
 ) -> None:
     """
@@ -336,10 +336,10 @@ def test_requirements_that_are_no_map_are_left_to_cloudformation(
         "InferenceComponent",
         Specification={
             "ModelName": {"Fn::GetAtt": ["It", "ModelName"]},
-            "ComputeResourceRequirements": "two",
+            "ComputeResourceRequirements": {"Fn::GetAtt": ["X", "Y"]},
         },
     )
-    report, _ = hosted_reports(assembly(tmp_path, {"It": model, "Other": component}))
+    (report,) = hosted_reports(assembly(tmp_path, {"It": model, "Other": component}))
 
     assert (report.subject, report.findings) == ("Prod/It", [])
 
