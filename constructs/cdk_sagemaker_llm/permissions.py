@@ -1,5 +1,5 @@
 """
-What roles may do, and why.
+Why a role may do what it may: the reason for each action, for people who review it.
 
 What belongs here is about IAM's documents alone: the reason for each action that the
 library asks for, and what of one document another one allows.

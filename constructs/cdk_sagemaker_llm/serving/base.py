@@ -1,5 +1,6 @@
 """
-How every backend prepares a container: one ``prepare``, and hooks for what differs.
+How every backend prepares a container: one ``prepare``, hooks for what differs, and
+how long SageMaker waits for a model of that size.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-What the endpoints of a synthesised app take: instances, accelerators, quotas.
+What each variant of a synthesised app takes, as ``plan`` shows it: instances,
+accelerators, quotas.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Playing out what an app hosts, under some traffic.
+Running a simulation of what an app hosts, under some traffic.
 """
 
 from __future__ import annotations

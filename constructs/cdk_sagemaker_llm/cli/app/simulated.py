@@ -1,5 +1,5 @@
 """
-What an app hosts, as far as it can be played out in time.
+Reading what an app hosts into the objects of the simulation.
 """
 
 from __future__ import annotations

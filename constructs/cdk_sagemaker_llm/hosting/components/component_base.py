@@ -1,5 +1,6 @@
 """
-What inference components defined here and imported ones have in common.
+What all inference components have in common, imported ones too: their names, and what
+the service cannot change in place, so that a new component replaces them.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from cdk_sagemaker_llm.hosting.common.reporting import (
     report,
 )
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, stack_of
-from cdk_sagemaker_llm.hosting.endpoints.addresses import fleet_findings
+from cdk_sagemaker_llm.hosting.endpoints.subnet_addresses import fleet_findings
 from cdk_sagemaker_llm.hosting.endpoints.asynchronous import caller_statements
 from cdk_sagemaker_llm.hosting.endpoints.connection import Connected, Connection
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (

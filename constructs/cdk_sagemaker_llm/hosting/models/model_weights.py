@@ -1,5 +1,6 @@
 """
-A model's weights: who may read them, with which token, and what room they need.
+A model's weights: who may read them, how the Hub's token stays a reference in the
+template, and what room they need.
 """
 
 from __future__ import annotations

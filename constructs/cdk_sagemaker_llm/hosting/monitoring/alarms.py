@@ -1,5 +1,6 @@
 """
-Alarms on what is hosted: which metrics they watch, and which thresholds make sense.
+How alarms are made of thresholds: which metrics they watch, and what makes sense. The
+defaults stand with ``add_alarms``, in ``variants`` and ``components``.
 """
 
 from __future__ import annotations

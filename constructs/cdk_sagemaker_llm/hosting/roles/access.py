@@ -1,5 +1,6 @@
 """
-The execution role: what its models need to start and to log, and nothing else.
+Writing what models need into their execution role: which policy each statement goes
+to, within the sizes that IAM takes.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-What a role may do, as plain values: united, counted, and written as IAM has it.
+What every execution role may do, and statements as plain values: united, counted,
+and written as IAM has it.
 
 What belongs here makes no resource; a placeholder is counted at the longest that it
 can stand for. Placeholders of partition, region and account are asked for once: a call

@@ -1,5 +1,5 @@
 """
-The numbers that serve requests: instances of a variant, copies of a component, and
+The scalable counts that users call: instances of a variant, copies of a component, and
 whether the instances of a host ever go to zero.
 """
 

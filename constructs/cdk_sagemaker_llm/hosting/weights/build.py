@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_s3 as s3
 
-    from cdk_sagemaker_llm.hosting.weights.hub_token import BuildToken
+    from cdk_sagemaker_llm.hosting.weights.build_token import BuildToken
     from cdk_sagemaker_llm.hosting.weights.staged_place import StagedPlace
 
 _PYTHON = "3.12"

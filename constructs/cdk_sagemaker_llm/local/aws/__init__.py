@@ -1,3 +1,3 @@
 """
-The ground of the embedded AWS: protocols, the clock, faults and errors, settings.
+What all rooms of the embedded AWS share: protocols, the clock, faults, errors, settings.
 """

@@ -1,3 +1,4 @@
 """
-How long a copy of a model takes for requests, and in which order it serves them.
+Service times: how long a copy of a model takes for requests, and in which order it
+serves them.
 """

@@ -1,5 +1,5 @@
 """
-Whether the subnets have an address for each instance that there may be.
+Whether the subnets have an IP address for each instance that there may be.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from cdk_sagemaker_llm import (
     Network,
     Rolling,
 )
-from cdk_sagemaker_llm.hosting.endpoints.addresses import (
+from cdk_sagemaker_llm.hosting.endpoints.subnet_addresses import (
     fleet_findings,
     subnet_address_findings,
 )
