@@ -29,7 +29,6 @@ from cdk_sagemaker_llm.hosting.common.reporting import (
     report,
 )
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, stack_of
-from cdk_sagemaker_llm.hosting.endpoints.subnet_addresses import fleet_findings
 from cdk_sagemaker_llm.hosting.endpoints.asynchronous import caller_statements
 from cdk_sagemaker_llm.hosting.endpoints.connection import Connected, Connection
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
@@ -37,6 +36,7 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     variant_subject,
 )
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
+from cdk_sagemaker_llm.hosting.endpoints.subnet_addresses import fleet_findings
 from cdk_sagemaker_llm.hosting.models.model import Dialect, Model, common_dialect
 from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics

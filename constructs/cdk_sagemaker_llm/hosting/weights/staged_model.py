@@ -26,8 +26,8 @@ from cdk_sagemaker_llm.hosting.weights.build import (
     model_work,
     worker_asset,
 )
-from cdk_sagemaker_llm.hosting.weights.compiling import CompileJob, plan_compilation
 from cdk_sagemaker_llm.hosting.weights.build_token import token_findings, token_of
+from cdk_sagemaker_llm.hosting.weights.compiling import CompileJob, plan_compilation
 from cdk_sagemaker_llm.hosting.weights.staged_place import (
     StagedPlace,
     minutes_of,

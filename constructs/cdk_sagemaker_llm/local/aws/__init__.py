@@ -1,3 +1,4 @@
 """
-What all rooms of the embedded AWS share: protocols, the clock, faults, errors, settings.
+What all rooms of the embedded AWS share: protocols, the clock, faults, errors and
+settings.
 """
