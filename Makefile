@@ -90,11 +90,14 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 demo: setup ## Deploy the three reference models to an embedded AWS, stream, load, tear down. No account.
 	@$(BIN)/python -m examples.demo
 
+# In the order of their folders, so that the long tests of tests/local do not come last.
+PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
 test: setup lint types ## Run lint, type checks, and a test of every promise: eight minutes.
-	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	@$(PYTEST)
 
 test-all: setup .venv-checkov/.ready ## Run the rest: programs of their own, the CDK CLI, checkov, new random examples.
-	@$(BIN)/python -m pytest -m "whole or hypothesis" --hypothesis-profile anew -n auto --maxprocesses 4 --dist loadfile
+	@$(PYTEST) -m "whole or hypothesis" --hypothesis-profile anew
 
 check: setup lint types ## Run lint and type checks.
 
