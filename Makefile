@@ -93,7 +93,7 @@ demo: setup ## Deploy the three reference models to an embedded AWS, stream, loa
 # In the order of their folders, so that the long tests of tests/local do not come last.
 PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-test: setup lint types ## Run lint, type checks, and a test of every promise: eight minutes.
+test: setup lint types ## Run lint, type checks, and a test of every promise: ten minutes.
 	@$(PYTEST)
 
 test-all: setup .venv-checkov/.ready ## Run the rest: programs of their own, the CDK CLI, checkov, new random examples.
