@@ -61,6 +61,8 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
 
+    from cdk_sagemaker_llm.serving.engines.vllm import Vllm
+
 # CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
 _MOST_VARIABLES = 100
 _LONGEST_NAME = 1024
@@ -194,6 +196,18 @@ class ModelDefinition:
         if container is None or container.start_up_seconds is None:
             return None
         return Duration.seconds(container.start_up_seconds)
+
+
+def default_serving() -> Vllm:
+    """
+    Make what serves a model where nothing is said: vLLM in AWS's own image.
+    """
+    # A tenth of what the constructs take to load, which other engines need not pay.
+    from cdk_sagemaker_llm.serving.engines.vllm import (  # noqa: PLC0415 - as said
+        Vllm,
+    )
+
+    return Vllm()
 
 
 def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefinition:

@@ -55,7 +55,7 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     Observability,
     define_endpoint_config,
 )
-from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest
+from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest, default_serving
 from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics
 from cdk_sagemaker_llm.hosting.roles.access import make_execution_role
 from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
@@ -75,7 +75,6 @@ from cdk_sagemaker_llm.hosting.variants.variant import (
     fixed_number_findings,
 )
 from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
-from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, Size
@@ -497,7 +496,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         variant, types = self._host.variant.variant_name, self._hardware_by_type
         report(self, id, by_type_findings("resources", resources, list(types)))
         request = ModelRequest(
-            serving=serving or Vllm(),
+            serving=serving or default_serving(),
             model=model,
             environment=environment,
             role=self.role,

@@ -33,7 +33,7 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     define_endpoint_config,
 )
 from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant, define_shadow
-from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest
+from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest, default_serving
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics
@@ -47,7 +47,6 @@ from cdk_sagemaker_llm.hosting.variants.capacity import (
 )
 from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
 from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
-from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 
 if TYPE_CHECKING:
     from aws_cdk import Duration, Size
@@ -207,7 +206,7 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
             routing_strategy=routing_strategy,
         )
         request = ModelRequest(
-            serving=serving or Vllm(),
+            serving=serving or default_serving(),
             model=model,
             environment=environment,
             role=role,

@@ -21,11 +21,13 @@ from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.catalog.known_images import of_catalogue
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
+from cdk_sagemaker_llm.hosting.models.definitions import (
+    ModelDefinition,
+    default_serving,
+)
 from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
 from cdk_sagemaker_llm.models import HuggingFaceModel
 from cdk_sagemaker_llm.serving.base import ServingConfiguration
-from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 from cdk_sagemaker_llm.text import any_of
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -200,7 +202,7 @@ def _cuda_inside(image: ImageRelease) -> str | None:
 
 @functools.cache
 def _default_cuda_version() -> str | None:
-    engine = Vllm()
+    engine = default_serving()
     return find_image(engine.container_family, engine.version).cuda_version
 
 
