@@ -140,9 +140,6 @@ class Compilation:
     options: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
 
@@ -293,11 +290,6 @@ def looked_up(
 ) -> ModelArchitecture | str | None:
     """
     Replace the name of a catalogued model, as ``organisation/name``, by what it is.
-
-    Raises:
-        TypeError: If it is neither an architecture nor a name.
-        ValueError: If the catalogue does not have it, which names the nearest ones, or
-            if it is no name of a class either.
     """
     if architecture is None or isinstance(architecture, ModelArchitecture):
         return architecture
@@ -317,9 +309,6 @@ def looked_up(
 
 
 def _uri_fault(uri: str) -> str | None:
-    """
-    Return the rule that the address of a prefix breaks; ``None`` if it is one.
-    """
     bucket, slash, prefix = uri.removeprefix("s3://").partition("/")
     if not uri.startswith("s3://") or not bucket or not slash:
         return _PREFIX

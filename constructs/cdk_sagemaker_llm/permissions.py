@@ -70,9 +70,6 @@ def policy_document(statements: Iterable[Statement]) -> dict[str, Any]:
 def trust_document(account: str) -> dict[str, Any]:
     """
     Return whom a role must trust that SageMaker takes, as the library writes it.
-
-    Args:
-        account: The account for which SageMaker must act.
     """
     return policy_document(
         [
@@ -89,11 +86,6 @@ def trust_document(account: str) -> dict[str, Any]:
 def pasted(value: Any, known: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
     """
     Write what CloudFormation would compute as text: ``${Name}`` for what is not known.
-
-    Args:
-        value: A resolved value of a template.
-
-        known: What placeholders such as ``AWS::Region`` stand for, where that is known.
     """
     if isinstance(value, list):
         return [pasted(each, known) for each in value]
@@ -164,11 +156,6 @@ def reason_for(
     Return why an action is in a statement; ``None`` for one of somebody else.
 
     Args:
-        sid: The statement's name, with whatever was added to keep it apart; empty
-            where it has none.
-
-        action: The action.
-
         others: All actions that the same principal is allowed, which tell whose a
             grant is.
             If omitted, only what nobody else would grant is known.

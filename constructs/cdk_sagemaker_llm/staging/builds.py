@@ -31,13 +31,6 @@ def answered(
 ) -> None:
     """
     Do what a custom resource's event asks for, and answer it.
-
-    Args:
-        event: What CloudFormation sent.
-
-        act: Does it, and returns the physical id.
-
-        nothing: The physical id where nothing was made.
     """
     made, reason = event.get("PhysicalResourceId", nothing), ""
     try:
@@ -96,11 +89,6 @@ def signal_done(handle: str, *, unique_id: str) -> None:
 def stop_builds(project: str, handle: str) -> None:
     """
     Stop the builds of an order, which its handle tells from others.
-
-    Args:
-        project: The CodeBuild project.
-
-        handle: The wait condition's address.
     """
     _unless_refused(f"the builds of {project}", lambda: _stop_builds(project, handle))
 
@@ -115,9 +103,6 @@ def stop_jobs(place: StagedPrefix) -> None:
 def tell(event: Mapping[str, Any]) -> None:
     """
     Tell the wait condition that waits for a build how it ended.
-
-    Args:
-        event: EventBridge's event of the build.
     """
     build_id = event["detail"]["build-id"].rpartition("build/")[2]
     found = boto3.client("codebuild").batch_get_builds(ids=[build_id])["builds"]

@@ -20,11 +20,6 @@ _PAUSE = float(os.environ.get("STAGING_RETRY_SECONDS", "2"))
 def bucket_failure(fault: ClientError, bucket: str) -> StagingError:
     """
     Return an error that says what is wrong with a bucket.
-
-    Args:
-        fault: What S3 answered.
-
-        bucket: The bucket's name.
     """
     error = fault.response["Error"]
     code = error["Code"]
@@ -52,8 +47,5 @@ class StagingError(Exception):
 def pause(attempt: int) -> None:
     """
     Wait after an attempt, the longer the more there were.
-
-    Args:
-        attempt: Which one it was, from 0 on.
     """
     time.sleep(_PAUSE * 2**attempt)

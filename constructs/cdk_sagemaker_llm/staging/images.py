@@ -84,19 +84,9 @@ class _ImageOrder:
     One image by its digest, and the repository that it goes to.
 
     Args:
-        source_repository: The repository that has it.
-
-        digest: The digest of its manifest, as ``sha256:...``.
-
         platform: What it must be built for, such as ``linux/amd64``.
 
-        repository: The repository of this account and region that it goes to.
-
-        tag: The tag that it gets there, when all of it is there.
-
         source_account: Whose registry in Amazon ECR it is in; empty for another one.
-
-        source_region: That registry's region.
 
         source_url: Another registry's address; empty for one in Amazon ECR.
 
@@ -122,9 +112,6 @@ class _ImageOrder:
     ) -> _ImageOrder:
         """
         Read what the construct has written.
-
-        Raises:
-            StagingError: If it is not there, or cannot be read.
         """
         try:
             return cls(**json.loads(environment[VARIABLE]))
@@ -146,9 +133,6 @@ def _mirror(order: _ImageOrder) -> None:
     Mirror an image, unless it is there.
 
     The tag is put last: what has it is there as a whole.
-
-    Raises:
-        StagingError: If that cannot be done; what was brought stays for the next time.
     """
     target = target_of(order)
     if target.digest_at(order.tag) == order.digest:
@@ -268,15 +252,6 @@ class _Copying:
     """
     The layers of one image on their way, from a registry to the other without a disk
     between them.
-
-    Args:
-        source: Where they are.
-
-        target: Where they go.
-
-        blobs: The layers.
-
-        threads: How many are brought at the same time.
     """
 
     def __init__(
@@ -298,9 +273,6 @@ class _Copying:
     def run(self) -> None:
         """
         Bring what is missing, the largest first.
-
-        Raises:
-            StagingError: If a layer cannot be brought; none is begun after it.
         """
         ordered = sorted(self._blobs, key=lambda one: -one.size)
         with ThreadPoolExecutor(self._threads) as pool:
@@ -383,11 +355,6 @@ def _platforms(source: Registry, root: Manifest) -> set[str]:
 class _Blob:
     """
     A layer, or an image's configuration.
-
-    Args:
-        digest: Its digest, as ``sha256:...``.
-
-        size: Its bytes.
     """
 
     digest: str

@@ -24,11 +24,7 @@ class Order:
     One revision of a model, and where it goes.
 
     Args:
-        model_id: The repository on the Hub.
-
         revision: The commit, in full.
-
-        bucket: The bucket that it goes to.
 
         prefix: The keys' beginning, with its slash at the end.
 
@@ -57,9 +53,6 @@ class Order:
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Order:
         """
         Read what the construct has written.
-
-        Raises:
-            StagingError: If it is not there, or cannot be read.
         """
         try:
             values = json.loads(environment[VARIABLE])

@@ -33,17 +33,11 @@ class StagedPrefix:
     One staged prefix that a stack wants.
 
     Args:
-        bucket: The bucket.
-
         base: The prefix without its slash; the manifest and the owners stand beside.
-
-        handle: The wait condition's address.
 
         keeps: Whether it stays when no stack wants it any more.
 
         project: The CodeBuild project that stages; empty where a job does.
-
-        order: What the worker, or the job, is to do: JSON.
 
         owner: The stack and its resource, as one short name.
     """
@@ -60,11 +54,6 @@ class StagedPrefix:
     def of(cls, event: Mapping[str, object], which: str) -> StagedPrefix:
         """
         Read the properties of a custom resource's event.
-
-        Args:
-            event: What CloudFormation sent.
-
-            which: ``ResourceProperties``, or those that were before.
         """
         properties = event[which]
         if not isinstance(properties, Mapping):
@@ -119,9 +108,6 @@ class StagedPrefix:
 class Ownership:
     """
     The marks beside one staged prefix.
-
-    Args:
-        place: The prefix.
     """
 
     def __init__(self, place: StagedPrefix) -> None:
@@ -212,12 +198,6 @@ def objects(
     Return the keys that begin so, with their sizes in bytes.
 
     Args:
-        s3: The client.
-
-        bucket: The bucket.
-
-        prefix: What the keys begin with.
-
         delimiter:
             What ends a folder: keys beyond it are left out.
             If omitted, none are.

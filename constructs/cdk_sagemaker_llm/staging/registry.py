@@ -64,11 +64,6 @@ class Login(Protocol):
 class Manifest:
     """
     What an image is made of, or which images an index has.
-
-    Args:
-        content: The bytes, of which the digest is.
-
-        media_type: What they are.
     """
 
     content: bytes
@@ -369,9 +364,6 @@ def _skip(answer: http.client.HTTPResponse, count: int) -> None:
 
 
 def _error(fault: urllib.error.HTTPError) -> tuple[str, str]:
-    """
-    Return the first error's code and message of an answer.
-    """
     try:
         text = fault.read().decode(errors="replace")
     except BREAKS:

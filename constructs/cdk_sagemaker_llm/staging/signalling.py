@@ -28,10 +28,6 @@ def answer(event: Mapping[str, Any], made: str, reason: str) -> None:
     Answer a custom resource's event.
 
     Args:
-        event: What CloudFormation sent.
-
-        made: The physical id of what was made.
-
         reason: Why it failed; empty if it succeeded.
     """
     body = {
@@ -58,18 +54,9 @@ def ended(
     Do what the environment asks for, and tell the wait condition how it went.
 
     Args:
-        read: Reads the order.
-
-        do: Does it.
-
         named: What is signalled of an order.
 
         otherwise: What is signalled of one that cannot be read.
-
-        failed: What the log says before the reason of a failure.
-
-    Returns:
-        The exit status.
     """
     reason, unique_id = "", otherwise
     try:
@@ -93,8 +80,6 @@ def signal(url: str, *, unique_id: str, reason: str = "") -> None:
     Signal success to a wait condition, or failure with its reason.
 
     Args:
-        url: The handle's presigned address.
-
         unique_id: What is signalled of; the same is counted once.
 
         reason: Why it failed. If omitted, it succeeded.
@@ -111,10 +96,6 @@ def signal(url: str, *, unique_id: str, reason: str = "") -> None:
 def put(url: str, body: Mapping[str, object]) -> None:
     """
     Put JSON at a presigned address.
-
-    Raises:
-        OSError: If it is not taken.
-        ValueError: If it is no address of that kind.
     """
     if not url.startswith(("https://", "http://")):
         raise ValueError(f"url must be a presigned address, got {url!r}")

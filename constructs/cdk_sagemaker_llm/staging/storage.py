@@ -27,9 +27,6 @@ _GONE = {"404", "NoSuchKey"}
 class Storage:
     """
     Where the files of one order are kept.
-
-    Args:
-        order: What is staged.
     """
 
     def __init__(self, order: Order) -> None:

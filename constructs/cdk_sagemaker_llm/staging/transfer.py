@@ -35,13 +35,6 @@ _TWICE = ("original/*", "consolidated*", "metal/*")
 class Transfer:
     """
     The files of one order on their way.
-
-    Args:
-        order: What is staged.
-
-        storage: Where it goes.
-
-        files: The files.
     """
 
     def __init__(
@@ -60,9 +53,6 @@ class Transfer:
     def run(self) -> None:
         """
         Bring what is missing, the largest first.
-
-        Raises:
-            StagingError: If a file cannot be brought; none is begun after it.
         """
         ordered = sorted(self._files, key=lambda one: -one.size)
         with ThreadPoolExecutor(self._order.threads) as pool:
@@ -117,9 +107,6 @@ def select(
     """
     Choose by the user's patterns, or else what an engine needs: weights as safetensors
     where there are any, and all small files.
-
-    Raises:
-        StagingError: If a pattern matches nothing, or nothing would be left to serve.
     """
     left = [one for one in files if not _matches(one.path, exclude)]
     if include:

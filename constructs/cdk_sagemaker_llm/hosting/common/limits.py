@@ -209,11 +209,6 @@ def gibibytes(size: Size | None) -> float | None:
 def together_findings(period: float | None, evaluation_periods: int) -> list[Finding]:
     """
     Check an alarm's periods together (CloudWatch API reference, PutMetricAlarm).
-
-    Args:
-        period: Seconds; ``None`` if it is not known.
-
-        evaluation_periods: How many of them the alarm looks at.
     """
     if period is None or is_unresolved((period, evaluation_periods)):
         return []

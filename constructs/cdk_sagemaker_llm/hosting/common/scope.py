@@ -52,9 +52,6 @@ def account_of(scope: Construct) -> str:
 def folders_of(scope: Construct) -> Folders:
     """
     Return where the stage of a construct's stack writes.
-
-    Raises:
-        ValueError: If the construct is in no app.
     """
     stage = stage_of(scope)
     if stage not in _folders:
@@ -75,9 +72,6 @@ class Folders:
 def stage_of(scope: Construct) -> Stage:
     """
     Return the stage that a construct's stack is in.
-
-    Raises:
-        ValueError: If the construct is in no app.
     """
     stack = stack_of(scope)
     if stack not in _stages:
@@ -91,9 +85,6 @@ def stage_of(scope: Construct) -> Stage:
 def stack_of(scope: Construct) -> Stack:
     """
     Return the stack that a construct is in.
-
-    Raises:
-        ValueError: If it is in none.
     """
     if isinstance(scope, Stack):
         return scope

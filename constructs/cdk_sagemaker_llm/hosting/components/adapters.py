@@ -272,9 +272,6 @@ class LoraAdapter:
     kms_key: kms.IKey | None = field(default=None)
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     @classmethod
@@ -340,11 +337,6 @@ def _role_of(base: InferenceComponentBase) -> iam.IRole | None:
 def base_findings(base: InferenceComponentBase, rank: int | None) -> list[Finding]:
     """
     Check that a base takes an adapter; of an imported one nothing is known.
-
-    Args:
-        base: The component of the foundation model.
-
-        rank: The adapter's rank; ``None`` if it is not known.
     """
     definition = _definition_of(base)
     host = None if definition is None else _host_of(definition)

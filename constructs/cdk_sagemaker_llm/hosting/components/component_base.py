@@ -183,12 +183,6 @@ class ComponentIdentity:
     Where a component runs, and what it is called.
 
     Args:
-        endpoint: The endpoint.
-
-        variant_name: The variant whose instances are shared.
-
-        name: The component's name; ``None`` if CloudFormation makes one.
-
         is_part: Whether endpoint and component are parts of one pattern, so that the
             component's own path changes with its endpoint.
     """
@@ -226,12 +220,8 @@ class AdapterIdentity:
     Which base an adapter is for, and what it is called.
 
     Args:
-        base: The base.
-
         base_id: What its endpoint, variant and name make of its resource's id; its name
             if it was made elsewhere.
-
-        name: The adapter's name; ``None`` if CloudFormation makes one.
 
         is_part: Whether the adapter is defined below its base, so that its own path
             changes with it.
@@ -261,13 +251,6 @@ def derived_name(
     """
     Complete a prefix to a name that is another one wherever the component is replaced:
     a replacement is created before its predecessor is gone.
-
-    Args:
-        prefix: What the name begins with.
-
-        scope: The component.
-
-        identity: What the service cannot change of it.
     """
     return f"{prefix}-{_digest(f'{scope.node.path}/{identity.resource_id(scope)}')}"
 

@@ -61,26 +61,14 @@ class ComponentDefinition:
     An inference component as it will be.
 
     Args:
-        resources: What each copy reserves, and how many copies start.
-
         by_type: What each copy reserves on each type of instance, where pools have
             several; none where there is one.
-
-        variant_name: The variant whose instances are shared.
-
-        inference_component_name: Its name; ``None`` if CloudFormation makes one.
 
         inference_component_name_prefix: What its name begins with, in place of it.
 
         start_up: How long a copy may take to answer; ``None`` for the default.
 
-        download: How long the model data may take; ``None`` for the default.
-
-        rollout: How an update reaches the copies; ``None`` for the service's own way.
-
         retain_copy_count: Whether updates leave alone how many copies run.
-
-        scheduling: How copies are placed, and whether instances keep their data.
 
         findings: All findings of the component, without those of its model.
     """
@@ -108,17 +96,6 @@ def define_component(
     """
     Check a component: its name and time-outs, its model on these hosts, and whether
     all copies have a place; return it with the findings.
-
-    Args:
-        component: The component as the user defined it.
-
-        models: What each copy runs on each type of instance; ``None`` if that was made
-            elsewhere.
-
-        host: The hosts; ``None`` if they are not known.
-
-        placement: Its place beside the others; ``None`` if the hosts' instances are
-            not known.
     """
     name = component.inference_component_name
     prefix = component.inference_component_name_prefix
@@ -165,10 +142,6 @@ def models_by_type(
         host: The hosts; ``None`` if they are not known: resources name the types then.
 
         model: What copies run, where ``overrides`` name no other.
-
-        resources: What copies reserve.
-
-        overrides: What copies run on some types.
     """
     if host is not None:
         names = [one.name for one in host.types]
@@ -277,13 +250,6 @@ def resource_findings(
 ) -> list[Finding]:
     """
     Check that what copies reserve on each type is what their model needs there.
-
-    Args:
-        resources: What copies reserve: the same on all types, or for each of them.
-
-        host: The hosts; ``None`` if they are not known.
-
-        models: What copies run on each type; ``None`` where that was made elsewhere.
     """
     found: list[Finding] = []
     hardware = {} if host is None else {one.name: one.hardware for one in host.types}

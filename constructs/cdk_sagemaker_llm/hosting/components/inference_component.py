@@ -259,9 +259,6 @@ class InferenceComponent(InferenceComponentBase):
             self._roll_out(definition.rollout, name or "")
 
     def _roll_out(self, rollout: Rolling, name: str) -> None:
-        """
-        Have updates rolled out, and turned back by alarms.
-        """
         resource = self.cfn_inference_component
         watched = Watched(name=name, dimensions={"InferenceComponentName": name})
         alarms = alarms_of(self, rollout.rollback_on, [watched])
@@ -439,13 +436,6 @@ def _specification(
 ) -> dict[str, Any]:
     """
     Render what copies run and reserve, as keywords of the L1 class.
-
-    Args:
-        definition: The component.
-
-        model: What each copy runs.
-
-        by_type: What it runs on each type of instance, where pools have several.
     """
     resources = definition.resources
     needs = definition.by_type or dict.fromkeys(by_type, resources)

@@ -45,8 +45,6 @@ class ModelsByType:
     A model that fills instances of one type or several.
 
     Args:
-        models: The model as it is on each type, with its plan.
-
         findings: The findings of the model, beside those of its plans.
 
         fit: The findings of its plans.
@@ -82,13 +80,6 @@ def define_models_by_type(
 ) -> ModelsByType:
     """
     Define a model for all the devices of instances of each type.
-
-    Args:
-        types: The types, as far as they are known.
-
-        request: The model, how it is served, and where.
-
-        assumptions: The user's figures of the engine's memory.
     """
     models, fit = [], []
     for one in types:
@@ -117,13 +108,6 @@ def make_models(
 ) -> tuple[Model, ...]:
     """
     Make a model for each type, but one for all whose container is the same.
-
-    Args:
-        scope: What they are parts of.
-
-        models: The model as it is on each type.
-
-        types: The names of the types.
     """
     first: Model = DefinedModel(scope, "Model", models[0])
     constructs = [first]
@@ -157,13 +141,6 @@ def _in_id(instance_type: str) -> str:
 class SizedModel:
     """
     A model of a component as it is on one type of instance.
-
-    Args:
-        definition: The model, with its plan.
-
-        resources: What each copy reserves.
-
-        fit: The findings of its plan.
     """
 
     definition: ModelDefinition
@@ -179,16 +156,6 @@ def define_sized_models(
 ) -> list[SizedModel]:
     """
     Define a model for what each copy of it reserves on each type.
-
-    Args:
-        types: The types by name; ``None`` where one is not known.
-
-        request: The model, how it is served, and where.
-
-        resources: What copies reserve: the same on all types, or for each of them;
-            ``None`` if the plan decides.
-
-        assumptions: The user's figures of the engine's memory.
     """
     requested = {} if resources is None else by_type(resources, types)
     sizes = []
@@ -223,13 +190,6 @@ def by_type_findings(
 ) -> list[Finding]:
     """
     Check that resources for each type name all types, and no other.
-
-    Args:
-        parameter: What the caller knows them by.
-
-        resources: The resources; only a mapping names types.
-
-        types: The names of the types; none if they are not known.
     """
     if not isinstance(resources, Mapping):
         return []

@@ -45,8 +45,6 @@ class Sizing:
     What each copy of a model reserves, decided once, when its demand is known.
 
     Args:
-        hardware: The instance type; ``None`` if it is not known.
-
         requested: What the user asked for; ``None`` if the plan decides.
 
         assumptions: The user's figures of the engine's memory; ``None`` for those of
@@ -133,13 +131,8 @@ def with_same_copies(
     Set how many copies start, whatever the type of their instances.
 
     Args:
-        needs: What each copy reserves on each type.
-
         copies: How many, or ``"fill"`` for all that fit on each of the types.
             ``None`` leaves it as it is.
-
-        fleets: The instances that there may be, all of one type; none if they are not
-            known.
     """
     tried = [
         with_copies(one, copies, fleet)
@@ -158,16 +151,8 @@ def with_copies(
     needs: ResourceRequirements, copies: Copies | None, fleet: Fleet | None
 ) -> tuple[ResourceRequirements, list[Finding]]:
     """
-    Set how many copies start.
-
-    Args:
-        needs: What each copy reserves.
-
-        copies: How many, or ``"fill"`` for all that fit beside the others.
-            ``None`` leaves it as it is.
-
-        fleet: The instances that there may be, with the others; ``None`` if they are
-            not known.
+    Set how many copies start, or with ``"fill"`` all that fit beside the others;
+    ``None`` leaves their number as it is.
     """
     if copies is None:
         return needs, []
@@ -213,9 +198,6 @@ class AvailabilityZoneBalance:
     max_imbalance: int | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
 
@@ -223,13 +205,6 @@ class AvailabilityZoneBalance:
 class Scheduling:
     """
     How a component's copies are placed, and whether instances keep its data.
-
-    Args:
-        placement_strategy: How they spread; ``None`` for the service's default.
-
-        availability_zone_balance: How they spread over zones.
-
-        data_caching: Whether image and model data are kept; ``None`` for the default.
     """
 
     placement_strategy: PlacementStrategy | None = None

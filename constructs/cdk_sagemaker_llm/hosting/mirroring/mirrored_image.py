@@ -374,9 +374,6 @@ def _mirroring_findings(
     compute_type: codebuild.ComputeType,
     network: Network | None,
 ) -> list[Finding]:
-    """
-    Check what a mirrored image was asked to be.
-    """
     return [
         *_digest_findings(image, digest),
         *_source_findings(region_of(scope), image, source),

@@ -45,9 +45,6 @@ class ImageSource:
     region_name: str | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold the field to its kind.
-        """
         hold_kinds(self)
 
     @classmethod

@@ -77,9 +77,6 @@ class ServingArtifact(Construct):
         """What ``ModelDataUrl`` takes."""
 
     def _register(self) -> tuple[str, str]:
-        """
-        Register the tarball with the stack's synthesizer; return its bucket and key.
-        """
         try:
             return self._add_to_synthesizer()
         except RuntimeError as fault:
@@ -228,9 +225,6 @@ def _write_at_synthesis(artifact: ServingArtifact, target: Path) -> None:
 def check_files(files: Mapping[str, bytes]) -> None:
     """
     Check that files make a tarball.
-
-    Raises:
-        ValueError: If there are no files, or a path leaves the tarball or is no text.
     """
     if not files:
         raise ValueError("files must name at least one file")
@@ -246,9 +240,6 @@ def check_files(files: Mapping[str, bytes]) -> None:
 
 
 def _check_names(files: Iterable[str]) -> None:
-    """
-    Check that a folder can hold the files when the tarball is unpacked.
-    """
     paths = [PurePosixPath(name) for name in files]
     odd = [path for path in paths if not path.parts or not _may_be_made(path)]
     if odd:

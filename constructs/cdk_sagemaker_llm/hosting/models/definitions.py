@@ -87,17 +87,9 @@ class ModelRequest:
     A model that a user wants to be served, how, and where.
 
     Args:
-        serving: Which backend serves the model, and how.
-
         model: Where the weights come from; ``None`` if the serving's files name them.
 
-        environment: Further environment variables.
-
-        role: The execution role; ``None`` if one is to be made.
-
         network: Where the container runs; ``None`` for SageMaker's own network.
-
-        region: The stack's region; ``None`` if it is known at deployment only.
 
         start_up: How long SageMaker waits for it, where that was chosen.
     """
@@ -117,19 +109,7 @@ class ModelDefinition:
     A model as it will be.
 
     Args:
-        prepared: What its serving configuration answered.
-
-        model: Where the weights come from; ``None`` if the container's files name them.
-
-        network: Where the container runs.
-
-        role: The execution role; ``None`` if one is to be made.
-
-        region: The stack's region; ``None`` if it is known at deployment only.
-
         variables: All environment variables, the token's references included.
-
-        findings: All findings of the model.
 
         plan: How it fits its instances, or why that is not known; ``None`` where there
             are none yet, as for a model that is made by itself.
@@ -153,10 +133,8 @@ class ModelDefinition:
     @property
     def container(self) -> Container:
         """
-        What is started.
-
-        Raises:
-            ValueError: If an error stands in the way; report the findings first.
+        What is started; an error among the findings stands in its way, so that these
+        are reported first.
         """
         if self.prepared.container is None:
             raise ValueError("a model with errors has no container")
@@ -215,8 +193,6 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
     Check a model completely before anything is made of it.
 
     Args:
-        request: The model, how it is served, and where.
-
         accelerators: How many devices each copy has, or a function that decides it.
     """
     serving, model, region = request.serving, request.model, request.region
@@ -356,11 +332,6 @@ def environment_findings(
 ) -> list[Finding]:
     """
     Check all variables together: the service counts those of the backend as well.
-
-    Args:
-        environment: The user's variables.
-
-        own: Those that the backend sets itself.
     """
     variables = {**own, **environment}
     return [

@@ -97,11 +97,6 @@ def eula_findings(model: ModelSource | None, weights_uri: str | None) -> list[Fi
     """
     Check that an accepted licence reaches the template: only a model's data source can
     hold it.
-
-    Args:
-        model: The weights.
-
-        weights_uri: What SageMaker downloads; ``None`` if the container does.
     """
     if not accepts_eula(model) or weights_uri is not None:
         return []
@@ -166,11 +161,6 @@ def volume_gib(hardware: InstanceType | None, weights: int | None) -> int | None
     Return the size of the volume that weights ask for.
 
     ``None`` where the default will do, storage is local, or the size is not known.
-
-    Args:
-        hardware: The instance type; ``None`` if it is not known.
-
-        weights: The weights' bytes; ``None`` if they are not known.
     """
     if weights is None or hardware is None or not hardware.volume_size_supported:
         return None
@@ -183,13 +173,6 @@ def volume_findings(
 ) -> list[Finding]:
     """
     Check that the hosts' volume holds a model.
-
-    Args:
-        hardware: The instance type; ``None`` if it is not known.
-
-        volume_size: The size that the hosts have; ``None`` for the default.
-
-        weights: The bytes that are downloaded there; ``None`` if they are not known.
     """
     if hardware is None or not hardware.volume_size_supported:
         return []

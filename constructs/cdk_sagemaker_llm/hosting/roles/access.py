@@ -69,10 +69,6 @@ class RoleAccess:
     a role's inline policies goes to managed policies.
 
     Args:
-        role: The role.
-
-        home: Where the policies are made.
-
         id: Their id there; those after the first have a number too.
 
         is_given: Whether the role is the user's own, which may refuse to be changed.
@@ -111,9 +107,6 @@ class RoleAccess:
 
         SageMaker uses the role the moment that it is named: what names it must depend
         on them.
-
-        Raises:
-            ValueError: If it is more than IAM lets a role have.
         """
         needed = list(statements)
         added = self._place_together(needed)

@@ -32,12 +32,6 @@ def acknowledge(
     resources have several (aws-cdk-lib 2.275.0): the record is written as it would be.
 
     Args:
-        scope: A construct in the policy's stack.
-
-        policy: The policy's place in the tree.
-
-        statements: All that the policy says.
-
         acknowledged: The reasons that cdk-nag has of this policy; new ones are added.
     """
     new = {
@@ -63,11 +57,6 @@ def acknowledge_granted(
 
     One that covers everything is left to the principal's owner: it would cover what
     others let the same policy do.
-
-    Args:
-        grantee: The principal, whose policy the CDK has made.
-
-        statements: What it is granted.
     """
     principal = grantee.grant_principal
     if not isinstance(principal, Construct):
@@ -119,9 +108,6 @@ def _write(scope: Construct, policy: Node, reasons: Mapping[str, str]) -> None:
 
 
 def _reasons(statements: Iterable[Statement]) -> dict[str, str]:
-    """
-    Return the reasons for each resource with a wildcard; one may have several.
-    """
     found: dict[str, dict[str, None]] = {}
     for statement in statements:
         for resource in statement.resources:
@@ -136,9 +122,6 @@ def _acknowledged_rules() -> str:
 
 
 def _is_open(resource: str) -> bool:
-    """
-    Whether a resource refers to more than the stack's own names.
-    """
     return is_unresolved(_with_own_names(resource))
 
 

@@ -260,13 +260,6 @@ def way_out_findings(
     """
     Warn of subnets from which a container does not reach the Hub, as far as the
     template shows it: a transit gateway or a proxy elsewhere may be the way.
-
-    Args:
-        network: Where the container runs.
-
-        model: Where the weights come from.
-
-        variables: The container's environment.
     """
     if network.vpc is None or network.isolated:
         return []
@@ -303,11 +296,6 @@ def s3_findings(construct: Construct, network: Network) -> list[Finding]:
     """
     Warn of subnets from which model data cannot be fetched, as far as the app shows
     it: of a VPC that was made elsewhere nothing is known.
-
-    Args:
-        construct: The model that has data on S3.
-
-        network: Where it runs.
     """
     from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
 

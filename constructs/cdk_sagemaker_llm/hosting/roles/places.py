@@ -34,11 +34,6 @@ NOT_ON_S3 = Rule("LLM347", "an address is none of a bucket on S3 and a prefix", 
 class Place:
     """
     A bucket, or the keys in it that begin with a prefix.
-
-    Args:
-        uri: The address, as ``s3://bucket/prefix``, without a slash at its end.
-
-        key: The KMS key of the bucket; ``None`` if none is known.
     """
 
     uri: str
@@ -118,11 +113,6 @@ def place_findings(parameter: str, place: s3.IBucket | str | None) -> list[Findi
 def prefix_findings(parameter: str, place: Place) -> list[Finding]:
     """
     Check the length of an address that a prefix was added to.
-
-    Args:
-        parameter: What the user calls the prefix.
-
-        place: The whole of it.
     """
     if not _is_too_long(place.uri):
         return []

@@ -241,13 +241,6 @@ def key_access(
 ) -> list[Statement]:
     """
     Return what lets a role use keys.
-
-    Args:
-        sid: A name that says what for.
-
-        actions: The actions.
-
-        arns: The ARNs of keys, or of aliases that are known by their names alone.
     """
     every = list(dict.fromkeys(arns))
     keys = [arn for arn in every if _ALIAS not in arn]

@@ -353,11 +353,6 @@ def host_zero_findings(
 
     A host without components may get them elsewhere, and a component that starts
     without copies is scaled by hand.
-
-    Args:
-        host: The host, whose minimum is zero.
-
-        components: Its components.
     """
     awake = [one for one in components if not _may_sleep(one)]
     if not awake or _is_scaled_otherwise(host):

@@ -69,14 +69,6 @@ class Stat:
     One metric of CloudWatch.
 
     Args:
-        namespace: Its namespace.
-
-        name: Its name.
-
-        dimensions: Its dimensions by name.
-
-        statistic: Which of a period's values, in the API's word.
-
         period: Seconds; ``None`` if that is known at deployment only.
 
         unit: Which unit's values alone; ``None`` for all.
@@ -110,8 +102,6 @@ class Measure:
 
     Args:
         parts: The metrics, and the expressions, by their ids; what counts is the last.
-
-        findings: What was found while reading it.
     """
 
     parts: Mapping[str, Stat | str]
@@ -135,9 +125,6 @@ class Measure:
     def tracked_findings(self, scope: Construct) -> list[Finding]:
         """
         Check what a policy of target tracking takes.
-
-        Args:
-            scope: Where the policy is defined.
         """
         found = list(self.findings)
         for stat in self.stats:
@@ -155,9 +142,6 @@ class Measure:
     def alarm_findings(self, scope: Construct) -> list[Finding]:
         """
         Check what an alarm takes.
-
-        Args:
-            scope: Where the alarm is defined.
         """
         found = list(self.findings)
         if len(self.stats) > _MOST_METRICS:

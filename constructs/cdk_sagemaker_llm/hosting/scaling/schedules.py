@@ -256,9 +256,6 @@ def _expression_of(schedule: str | appscaling.Schedule) -> str:
 
 
 def _zone_of(time_zone: str | TimeZone | None) -> str | None:
-    """
-    Return a time zone's name.
-    """
     if time_zone is None or isinstance(time_zone, str):
         return time_zone
     return time_zone.timezone_name
@@ -272,9 +269,6 @@ def _schedule_findings(expression: str, zone: str | None) -> list[Finding]:
 
 
 def _span_findings(start: datetime | None, end: datetime | None) -> list[Finding]:
-    """
-    Check that a schedule begins before it ends.
-    """
     if start is None or end is None or _in_utc(start) < _in_utc(end):
         return []
     return [
@@ -294,9 +288,6 @@ def _action_of(
     start: datetime | None,
     end: datetime | None,
 ) -> _Target.ScheduledActionProperty:
-    """
-    Render one action.
-    """
     return _Target.ScheduledActionProperty(
         scheduled_action_name=name,
         schedule=expression,
@@ -314,13 +305,6 @@ def _hours_of(opens: str, closes: str, days: str) -> tuple[_Hours, list[Finding]
     Read office hours, and say where they cannot be read.
 
     Hours that end at or before the time that they begin at end on the next day.
-
-    Args:
-        opens: Such as ``08:00``.
-
-        closes: Such as ``18:00``.
-
-        days: On which days it opens, such as ``MON-FRI`` or ``TUE,THU,SAT``.
     """
     if is_unresolved([opens, closes, days]):
         return _NONE, [
@@ -361,9 +345,6 @@ def _hours_of(opens: str, closes: str, days: str) -> tuple[_Hours, list[Finding]
 def _bounds_findings(
     least: int | None, most: int | None, *, may_be_zero: bool
 ) -> list[Finding]:
-    """
-    Check the bounds of one action by themselves.
-    """
     if least is None and most is None:
         return [
             IMPOSSIBLE_COUNT.finding(

@@ -204,16 +204,10 @@ class ScalingStep:
     upper: float | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
 
 def _staircase_of(steps: Sequence[ScalingStep]) -> tuple[_Staircase, list[Finding]]:
-    """
-    Put steps in order, and say where they make no staircase.
-    """
     goes_up = all(step.lower is not None for step in steps)
     found = _direction_findings(steps)
     if found:
@@ -336,8 +330,6 @@ class _Staircase:
     Steps in one direction, the one at the threshold first.
 
     Args:
-        steps: The steps, in order.
-
         goes_up: Whether they count from the threshold up, or from it down.
     """
 
@@ -435,11 +427,6 @@ def _neighbour_findings(
 def _alarm_metric(measure: Measure, account: str | None) -> dict[str, Any]:
     """
     Render what an alarm watches, as keywords of ``CfnAlarm``.
-
-    Args:
-        measure: The metric, or the formula.
-
-        account: The stack's account, for metrics that name another.
     """
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
 

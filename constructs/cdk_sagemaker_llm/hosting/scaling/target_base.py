@@ -57,13 +57,6 @@ class ScalableTargetBase(Construct):
 def keep_contents(target: ScalableTargetBase, least: int, most: int) -> None:
     """
     Begin to remember the policies and actions of a target.
-
-    Args:
-        target: The scalable target.
-
-        least: The minimum that it starts with.
-
-        most: The maximum that it starts with.
     """
     _kept[target] = Contents(least, most)
 
@@ -78,11 +71,6 @@ def contents_of(target: ScalableTargetBase) -> Contents:
 class Contents:
     """
     What a target has, as far as it was defined with this library.
-
-    Args:
-        least: The minimum that the target starts with.
-
-        most: The maximum that it starts with.
     """
 
     def __init__(self, least: int, most: int) -> None:
@@ -124,9 +112,6 @@ class Contents:
     def tracked_findings(self, metric: str | None) -> list[Finding]:
         """
         Check that no policy follows a predefined metric yet.
-
-        Args:
-            metric: The metric; ``None`` if it is the user's own.
         """
         other = None if metric is None else self.tracked.get(metric)
         if other is None:
@@ -185,14 +170,7 @@ class Contents:
 @dataclass(frozen=True, slots=True)
 class Action:
     """
-    A scheduled action's bounds.
-
-    Args:
-        name: Its name.
-
-        least: The minimum that it sets; ``None`` if it leaves it.
-
-        most: The maximum that it sets; ``None`` if it leaves it.
+    A scheduled action's bounds; ``None`` for one that it leaves.
     """
 
     name: str
@@ -205,13 +183,6 @@ def capacity_findings(
 ) -> list[Finding]:
     """
     Check the bounds of what is scaled.
-
-    Args:
-        min_capacity: The least.
-
-        max_capacity: The most.
-
-        may_be_zero: Whether it can do without capacity.
     """
     found = least_capacity_findings(
         "min_capacity", min_capacity, may_be_zero=may_be_zero
@@ -226,11 +197,6 @@ def capacity_findings(
 def twice_finding(what: str, method: str) -> Finding:
     """
     Say that a number is scaled by a second call.
-
-    Args:
-        what: What is scaled.
-
-        method: What was called.
     """
     return SCALED_TWICE.finding(
         f"{what} are scaled already: {method} was called before",
@@ -243,13 +209,6 @@ def least_capacity_findings(
 ) -> list[Finding]:
     """
     Check one bound by itself.
-
-    Args:
-        parameter: What the user calls it.
-
-        value: What was given.
-
-        may_be_zero: Whether what is scaled can do without capacity.
     """
     if value == 0 and not may_be_zero:
         return [

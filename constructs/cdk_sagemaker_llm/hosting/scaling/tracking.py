@@ -142,12 +142,6 @@ def _cooldown(cooldown: Duration | None) -> float:
 def _tracked_metric(
     measure: Measure,
 ) -> _Policy.CustomizedMetricSpecificationProperty:
-    """
-    Render what a policy of target tracking follows.
-
-    Args:
-        measure: The metric, or the formula.
-    """
     single = measure.single
     # Extended statistics go with metric queries alone (TargetTrackingMetricStat).
     if single is not None and not single.is_extended:

@@ -52,11 +52,6 @@ HALF_TO_ZERO = Rule(
 def wake(target: ScalableTargetBase, inference_component_name: str) -> StepScaling:
     """
     Start a copy when a request finds none.
-
-    Args:
-        target: The component's copies.
-
-        inference_component_name: The component.
     """
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
 
@@ -98,11 +93,7 @@ class CopyHost:
     The instances on which copies run, and the model that they run.
 
     Args:
-        hosts: The instances; ``None`` if they are not known.
-
         resources: What each copy reserves, on each type of instance in turn.
-
-        model: What each copy runs; ``None`` if that is not known.
     """
 
     hosts: VariantDefinition | None
@@ -112,9 +103,6 @@ class CopyHost:
     def zero_findings(self, subject: str) -> list[Finding]:
         """
         Check that the instances may go to zero, or are meant to stay.
-
-        Args:
-            subject: What sets the copies to zero.
         """
         if self.hosts is None:
             return []
@@ -133,11 +121,6 @@ class CopyHost:
     def room_findings(self, subject: str, copies: int | None) -> list[Finding]:
         """
         Check a bound against the copies that fit the most instances there may be.
-
-        Args:
-            subject: What the user calls the bound.
-
-            copies: The bound; ``None`` if there is none.
         """
         fleets = () if self.hosts is None else self.hosts.fleets
         if copies is None or is_unresolved(copies):
@@ -176,13 +159,6 @@ def waking_findings(
 ) -> list[Finding]:
     """
     Say how long requests fail while a component wakes.
-
-    Args:
-        model: What is loaded; ``None`` if it is not known.
-
-        instance_type: Where; ``None`` if it is not known.
-
-        has_instances: Whether instances stay, so that only the copy has to start.
     """
     from cdk_sagemaker_llm.simulation.fleet.times import (  # noqa: PLC0415 - who scales to zero has it
         FleetTimes,

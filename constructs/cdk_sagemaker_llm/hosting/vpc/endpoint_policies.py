@@ -42,8 +42,6 @@ class EndpointPolicy:
     The policy of one endpoint, as it grows.
 
     Args:
-        service: The service behind it.
-
         may_name: Tells whether the resources of a permission can be named.
     """
 
@@ -131,9 +129,6 @@ def invocations(
 ) -> list[Permission]:
     """
     Return what a client of unknown permissions may invoke: the app's own endpoints.
-
-    Args:
-        endpoints: Their ARNs, with their stacks.
     """
     return [
         Permission(("sagemaker:InvokeEndpoint",), (arn,), stack)
@@ -146,13 +141,6 @@ def callers_in(
 ) -> list[Caller]:
     """
     Find the callers of AWS inside a VPC, in the order of definition.
-
-    Args:
-        vpc: The VPC.
-
-        constructs: All that is defined.
-
-        clients: Whom the user names.
     """
     policies = _Policies(constructs)
     named = list(clients)
@@ -167,11 +155,7 @@ class Caller:
     A construct that calls AWS from inside a VPC.
 
     Args:
-        construct: The construct that calls.
-
         is_host: Whether it is a model or an endpoint's configuration.
-
-        connections: Its security groups.
 
         subnet_ids: Its subnets; ``None`` if they are not known.
 
@@ -189,13 +173,6 @@ class Caller:
 class Permission:
     """
     One thing that a role may do.
-
-    Args:
-        actions: The actions.
-
-        resources: On what; each a text, or what CloudFormation makes one of.
-
-        stack: The stack whose template says so.
     """
 
     actions: tuple[str, ...]
@@ -213,9 +190,6 @@ class Permission:
 def check_clients(clients: Iterable[ec2.IConnectable]) -> None:
     """
     Refuse a client that has security groups but is no construct.
-
-    Raises:
-        TypeError: If one is no construct.
     """
     for each in clients:
         if not hasattr(each, "node"):
@@ -261,9 +235,6 @@ def _statement(
 class _Policies:
     """
     The policies of an app, or of a stage of it.
-
-    Args:
-        constructs: All that is defined there.
     """
 
     def __init__(self, constructs: Iterable[IConstruct]) -> None:
@@ -387,9 +358,6 @@ def _several(value: object) -> Sequence[Any]:
 
 
 def _permissions_of(statements: Iterable[Statement], stack: Stack) -> list[Permission]:
-    """
-    Return statements of a stack as permissions.
-    """
     return [
         Permission(tuple(each.actions), tuple(each.resources), stack)
         for each in statements

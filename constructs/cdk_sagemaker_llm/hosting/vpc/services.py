@@ -58,15 +58,7 @@ class Service:
     Args:
         name: Its name, as an endpoint's service name ends.
 
-        id: The id of its endpoint.
-
         namespace: What its actions begin with in IAM.
-
-        callers: Who calls it.
-
-        why: What for.
-
-        source: Where that is written, or that it is not.
 
         constant: The CDK's word for it.
 
@@ -125,9 +117,6 @@ def reached_by(action: str) -> tuple[str, ...]:
     Return the names of the services that an action of IAM is a call of.
 
     An action of any service at all tells of none.
-
-    Args:
-        action: The action, such as ``sagemaker:InvokeEndpoint`` or ``s3:Get*``.
     """
     namespace, _, verb = action.lower().partition(":")
     if namespace == "sagemaker":
@@ -176,15 +165,6 @@ def taken_findings(
 ) -> list[Finding]:
     """
     Check that nothing else of the app makes the same endpoints in a VPC.
-
-    Args:
-        access: What is to make them.
-
-        vpc: The VPC.
-
-        services: The services.
-
-        constructs: All that is defined.
     """
     own = f"{access.node.path}/"
     others = [

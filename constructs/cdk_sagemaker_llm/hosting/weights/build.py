@@ -99,13 +99,6 @@ class Build:
 
     What the CDK's own project lets its role do is more than this one needs: the whole
     bucket of assets, and every log group of its name.
-
-    Args:
-        scope: Where it is defined.
-
-        work: What it does.
-
-        worker: The code that it runs.
     """
 
     def __init__(
@@ -210,23 +203,9 @@ class BuildWork:
     What a build does, and where.
 
     Args:
-        title: What it does, in a few words.
-
-        module: The module that does it.
-
         install: What its phase of installing does; empty for nothing.
 
-        statements: What the worker does with the role.
-
-        variables: The worker's variables.
-
-        minutes: How long it may take.
-
-        compute_type: The size of its machine.
-
         build_image: The image; ``None`` for AWS's own.
-
-        network: Where it runs.
     """
 
     title: str
@@ -246,21 +225,11 @@ class BuildPlan:
     What a build is to be.
 
     Args:
-        bucket: Where the files go.
-
-        place: Their keys there.
-
-        token: The Hub's token; ``None`` for public models.
-
-        minutes: How long the build may take.
-
         compute_type: The size of its machine, which its disk goes by.
 
         hub_url: A mirror of the Hub; ``None`` for the Hub itself.
 
         build_image: The image; ``None`` for AWS's own.
-
-        network: Where it runs.
     """
 
     bucket: s3.IBucket

@@ -48,8 +48,6 @@ class BuildToken:
     Args:
         value: What a variable of the type SECRETS_MANAGER has: secret, key, stage and
             version, with colons between them.
-
-        statements: What the build's role needs for it.
     """
 
     value: str

@@ -82,14 +82,6 @@ class CompilePlan:
 
     Args:
         serving: The configuration, with its degree in numbers.
-
-        container: What it starts.
-
-        hardware: The instance type.
-
-        kind: The kind of job.
-
-        compilation: What the engines are bound to.
     """
 
     serving: Compilable
@@ -213,15 +205,6 @@ def _no_job(hardware: InstanceType) -> Finding:
 class CompileJob:
     """
     What a job of SageMaker needs: a role that reads weights and writes engines.
-
-    Args:
-        scope: Where it is defined.
-
-        plan: What is compiled.
-
-        weights: The weights.
-
-        request: Where the engines go.
     """
 
     def __init__(

@@ -66,15 +66,6 @@ _TELLING_MINUTES = 15
 class Starter:
     """
     The function, with a role and a log group of its own.
-
-    Args:
-        scope: Where it is defined.
-
-        worker: The code that it runs.
-
-        handler: The function of the code. If omitted, it stages models.
-
-        what: What it starts, in a few words.
     """
 
     def __init__(
@@ -247,15 +238,7 @@ class StagingRequest:
     Args:
         step: What the ids begin with: a word for each step.
 
-        bucket: The bucket.
-
-        place: The keys there.
-
         keeps: Whether it stays when no stack wants it any more.
-
-        order: What is to be done.
-
-        seconds: How long to wait for it.
 
         project: The build's project; empty where a job does it.
     """
@@ -286,23 +269,6 @@ def await_order(
     A wait condition cannot be updated, not even its time-out, and a handle is used
     once: each order has its own. The handle's address expires, so that it is made when
     all is ready.
-
-    Args:
-        scope: Where it is defined.
-
-        step: What the ids begin with.
-
-        resource_type: The custom resource's type.
-
-        order: What is to be done.
-
-        seconds: How long to wait for it.
-
-        properties: What else the function is told.
-
-        starter: The function that has it done.
-
-        ready: What must be there before.
     """
     stack = stack_of(scope)
     key = short_hash([stack.resolve(order), seconds])
