@@ -93,7 +93,6 @@ if TYPE_CHECKING:
         StepScaling,
         TargetTrackingScaling,
     )
-    from cdk_sagemaker_llm.hosting.scaling.backlog import BacklogScaling
     from cdk_sagemaker_llm.hosting.updates.rollback import RollbackAlarms
     from cdk_sagemaker_llm.hosting.updates.rollout import (
         AllAtOnce,
@@ -278,7 +277,7 @@ _HOMES = {
     "AsyncInference": "hosting.endpoints.asynchronous",
     "AsyncTopic": "hosting.endpoints.asynchronous",
     "AvailabilityZoneBalance": "hosting.components.sizing",
-    "BacklogScaling": "hosting.scaling.backlog",
+    "BacklogScaling": "hosting.scaling.tracking",
     "BuildMetricOptions": "hosting.weights.staged_model",
     "CacheType": "serving.engines.llama_cpp",
     "Canary": "hosting.updates.rollout",

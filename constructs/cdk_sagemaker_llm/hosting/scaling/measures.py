@@ -49,20 +49,6 @@ _SHORT_PERIODS = (10, 20, 30)
 _MINUTE = 60
 
 
-def number_findings(got: str) -> list[Finding]:
-    """
-    Say that a policy follows one metric.
-
-    Args:
-        got: What it was given instead, in words.
-    """
-    return [
-        IMPOSSIBLE_METRIC.finding(
-            f"predefined_metric or metric must be given, and not both, got {got}"
-        )
-    ]
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stat:
     """
@@ -163,36 +149,29 @@ def measure_of(metric: cloudwatch.IMetric) -> Measure:
     """
     parts, returned = _read(metric)
     # The CDK has seen to it that no two of a formula's metrics share an id.
-    numbers = itertools.count(1)
-    free = (f"expr_{number}" for number in numbers)
+    free = (f"expr_{number}" for number in itertools.count(1))
     own = next(name for name in free if name not in parts)
-    found = [
+    formulas = [part for part in (*parts.values(), returned) if isinstance(part, str)]
+    searches = [
         IMPOSSIBLE_METRIC.finding(
             "metric math of an alarm or policy must return one time series, and "
             "cannot SEARCH",
             "name the metrics in using_metrics",
         )
-        for part in (*parts.values(), returned)
-        if isinstance(part, str) and _SEARCH.search(part)
+        for formula in formulas
+        if _SEARCH.search(formula)
     ]
-    return Measure(
-        {**parts, own: returned}, (*found, *_unknown_findings(parts, returned))
-    )
-
-
-def _unknown_findings(
-    parts: Mapping[str, Stat | str], returned: Stat | str
-) -> list[Finding]:
-    return [
+    unknown = [
         IMPOSSIBLE_METRIC.finding(
-            f"the formula {part!r} has {name!r}, which names no metric",
+            f"the formula {formula!r} has {name!r}, which names no metric",
             f"add using_metrics={{{name!r}: ...}}",
         )
-        for part in (*parts.values(), returned)
-        if isinstance(part, str) and not is_unresolved(part)
-        for name in dict.fromkeys(_ID.findall(_QUOTED.sub("", part)))
+        for formula in formulas
+        if not is_unresolved(formula)
+        for name in dict.fromkeys(_ID.findall(_QUOTED.sub("", formula)))
         if name not in parts and name not in _NO_IDS
     ]
+    return Measure({**parts, own: returned}, (*searches, *unknown))
 
 
 def _read(metric: cloudwatch.IMetric) -> tuple[dict[str, Stat | str], Stat | str]:
