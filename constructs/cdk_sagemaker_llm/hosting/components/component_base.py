@@ -199,19 +199,15 @@ class ComponentIdentity:
         Placeholders count by the construct that they refer to, never by their text,
         which changes with every construct before them.
         """
-        fixed = "/".join(filter(None, self._parts(scope)))
-        return f"{_USUAL_ID}{_digest(fixed)}" if fixed else _USUAL_ID
-
-    def _parts(self, scope: Construct) -> list[str | None]:
         endpoint = self.endpoint
         chosen = endpoint.chosen_name if isinstance(endpoint, Endpoint) else None
         variant = None if self.variant_name == _USUAL_VARIANT else self.variant_name
-        return [
+        return _id_of(
             _settled(scope, chosen),
             _settled(scope, self.name),
             _settled(scope, variant),
             None if self.is_part else _path(endpoint),
-        ]
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -236,13 +232,11 @@ class AdapterIdentity:
         """
         Choose the resource's id, which is another one wherever the base's is.
         """
-        parts = [
+        return _id_of(
             None if self.base_id == _USUAL_ID else _settled(scope, self.base_id),
             _settled(scope, self.name),
             None if self.is_part else _path(self.base),
-        ]
-        fixed = "/".join(filter(None, parts))
-        return f"{_USUAL_ID}{_digest(fixed)}" if fixed else _USUAL_ID
+        )
 
 
 def derived_name(
@@ -253,6 +247,11 @@ def derived_name(
     a replacement is created before its predecessor is gone.
     """
     return f"{prefix}-{_digest(f'{scope.node.path}/{identity.resource_id(scope)}')}"
+
+
+def _id_of(*parts: str | None) -> str:
+    fixed = "/".join(filter(None, parts))
+    return f"{_USUAL_ID}{_digest(fixed)}" if fixed else _USUAL_ID
 
 
 def _digest(text: str) -> str:

@@ -23,7 +23,6 @@ from cdk_sagemaker_llm.hosting.components.per_type import (
 )
 from cdk_sagemaker_llm.hosting.components.sizing import Scheduling, scheduling_findings
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
-from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     ROLE_OR_MODEL,
     VARIANT_NAMES,
@@ -203,19 +202,13 @@ def endpoint_findings(
                 f"variant_name must be one of {names}, got {variant_name!r}"
             )
         ]
-    return next(
-        filter(None, (_likeness_findings(model, config) for model in models)), []
+    # What must be equal: SageMaker guide, realtime-endpoints-deploy-models.
+    are_alike = all(
+        same_role(model.role, config.execution_role) and model.network == config.network
+        for model in models
+        if isinstance(model, Model)
     )
-
-
-def _likeness_findings(model: ModelBase, config: EndpointConfigBase) -> list[Finding]:
-    """
-    Compare what must be equal (SageMaker guide, realtime-endpoints-deploy-models, on
-    compatibility).
-    """
-    if not isinstance(model, Model) or config.execution_role is None:
-        return []
-    if same_role(model.role, config.execution_role) and model.network == config.network:
+    if are_alike:
         return []
     return [
         OTHER_ROLE.finding(

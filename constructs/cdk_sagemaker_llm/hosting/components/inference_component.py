@@ -339,7 +339,11 @@ class InferenceComponent(InferenceComponentBase):
         )
         annotate(self, host.room_findings("max_capacity", max_capacity))
         annotate(self, self._start_findings(min_capacity, max_capacity))
-        annotate(self, self._rollout_findings(min_capacity, max_capacity))
+        rollout = self.definition.rollout
+        if rollout is not None:
+            is_retained = self.definition.retain_copy_count
+            scaled = scaled_findings(rollout, min_capacity, max_capacity, "copies")
+            annotate(self, [*scaled, *retained_findings(is_retained=is_retained)])
         return self.scaling
 
     @checked
@@ -386,16 +390,6 @@ class InferenceComponent(InferenceComponentBase):
             inference_component_name=inference_component_name,
             inference_component_name_prefix=inference_component_name_prefix,
         )
-
-    def _rollout_findings(self, least: int, most: int) -> list[Finding]:
-        rollout = self.definition.rollout
-        if rollout is None:
-            return []
-        is_retained = self.definition.retain_copy_count
-        return [
-            *scaled_findings(rollout, least, most, "copies"),
-            *retained_findings(is_retained=is_retained),
-        ]
 
     def _start_findings(self, least: int, most: int) -> list[Finding]:
         copies = self.resources.copies
@@ -465,7 +459,13 @@ def _contents(
     scheduling = definition.scheduling
     return {
         "model_name": model.model_name,
-        "compute_resource_requirements": _requirements(resources),
+        "compute_resource_requirements": (
+            _Component.InferenceComponentComputeResourceRequirementsProperty(
+                number_of_accelerator_devices_required=resources.accelerators,
+                number_of_cpu_cores_required=resources.cpus,
+                min_memory_required_in_mb=resources.memory_mib,
+            )
+        ),
         "startup_parameters": _Component.InferenceComponentStartupParametersProperty(
             container_startup_health_check_timeout_in_seconds=seconds(
                 definition.start_up
@@ -476,13 +476,3 @@ def _contents(
         "scheduling_config": scheduling.scheduling_property(),
         "data_cache_config": scheduling.caching_property(),
     }
-
-
-def _requirements(
-    resources: ResourceRequirements,
-) -> _Component.InferenceComponentComputeResourceRequirementsProperty:
-    return _Component.InferenceComponentComputeResourceRequirementsProperty(
-        number_of_accelerator_devices_required=resources.accelerators,
-        number_of_cpu_cores_required=resources.cpus,
-        min_memory_required_in_mb=resources.memory_mib,
-    )

@@ -112,29 +112,21 @@ def make_models(
     first: Model = DefinedModel(scope, "Model", models[0])
     constructs = [first]
     for index, model in enumerate(models[1:], start=1):
-        alike = (old for old, one in enumerate(models[:index]) if _is_same(one, model))
-        same = next(alike, None)
-        if same is not None:
-            constructs.append(constructs[same])
+        same = [
+            construct
+            for one, construct in zip(models, constructs, strict=False)
+            if one.prepared.container == model.prepared.container
+            and one.variables == model.variables
+        ]
+        if same:
+            constructs.append(same[0])
             continue
         # One role and one security group are for all.
         shared = replace(model, role=first.role, network=first.network)
-        constructs.append(DefinedModel(scope, f"Model{_in_id(types[index])}", shared))
+        # G52xlarge of ml.g5.2xlarge.
+        ending = "".join(part.capitalize() for part in types[index].split(".")[1:])
+        constructs.append(DefinedModel(scope, f"Model{ending}", shared))
     return tuple(constructs)
-
-
-def _is_same(one: ModelDefinition, other: ModelDefinition) -> bool:
-    return (
-        one.prepared.container == other.prepared.container
-        and one.variables == other.variables
-    )
-
-
-def _in_id(instance_type: str) -> str:
-    """
-    Write a type as part of an id: ``G52xlarge`` of ``ml.g5.2xlarge``.
-    """
-    return "".join(part.capitalize() for part in instance_type.split(".")[1:])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

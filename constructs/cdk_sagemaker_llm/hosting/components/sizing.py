@@ -213,10 +213,7 @@ class Scheduling:
 
     def scheduling_property(
         self,
-    ) -> (
-        sagemaker.CfnInferenceComponent.InferenceComponentSchedulingConfigProperty
-        | None
-    ):
+    ) -> _Component.InferenceComponentSchedulingConfigProperty | None:
         """
         Render for the L1 class; ``None`` where the service's default applies.
         """
@@ -233,9 +230,7 @@ class Scheduling:
 
     def caching_property(
         self,
-    ) -> (
-        sagemaker.CfnInferenceComponent.InferenceComponentDataCacheConfigProperty | None
-    ):
+    ) -> _Component.InferenceComponentDataCacheConfigProperty | None:
         """
         Render for the L1 class; ``None`` where the service's default applies.
         """

@@ -16,13 +16,7 @@ from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import gibibytes
 from cdk_sagemaker_llm.hosting.common.scope import region_of
-from cdk_sagemaker_llm.hosting.roles.statements import (
-    Statement,
-    arn_of,
-    key_access,
-    partition,
-    prefix_condition,
-)
+from cdk_sagemaker_llm.hosting.roles.statements import Statement, read_statements
 from cdk_sagemaker_llm.models import (
     HuggingFaceModel,
     ModelSource,
@@ -65,25 +59,13 @@ def weights_statements(model: ModelSource | None) -> list[Statement]:
     """
     if not isinstance(model, S3Model):
         return []
-    bucket = f"arn:{partition()}:s3:::{model.bucket_name}"
-    statements = [
-        Statement(
-            sid="ReadWeights",
-            actions=["s3:GetObject"],
-            resources=[f"{bucket}/{model.prefix}*"],
-            wildcard_reason="a model is many files, listed under its prefix",
-        ),
-        Statement(
-            sid="ListWeights",
-            actions=["s3:ListBucket"],
-            resources=[bucket],
-            conditions=prefix_condition(f"{model.prefix}*"),
-        ),
-    ]
-    if model.kms_key is not None:
-        arns = [arn_of(model.kms_key)]
-        statements += key_access("DecryptWeights", ["kms:Decrypt"], arns)
-    return statements
+    return read_statements(
+        "Weights",
+        model.bucket_name,
+        f"{model.prefix}*",
+        why="a model is many files, listed under its prefix",
+        key=model.kms_key,
+    )
 
 
 def accepts_eula(model: ModelSource | None) -> bool:
@@ -208,10 +190,11 @@ def far_findings(
     """
     Check that image and weights are in the model's own region, where both are known.
     """
+    weights = _region_of(model.depends_on) if isinstance(model, S3Model) else None
     found = []
     for what, where, way_out in (
         ("the image", _region_of_image(image), "copy it there with MirroredImage"),
-        ("the staged weights", _region_of_weights(model), "stage them there"),
+        ("the staged weights", weights, "stage them there"),
     ):
         if region is not None and where not in (None, region):
             found.append(
@@ -229,10 +212,6 @@ def _region_of_image(image: ImageRelease) -> str | None:
         return None
     is_known = "$" not in registry.region and not is_unresolved(registry.region)
     return (registry.region if is_known else "") or _region_of(registry.depends_on)
-
-
-def _region_of_weights(model: ModelSource | None) -> str | None:
-    return _region_of(model.depends_on) if isinstance(model, S3Model) else None
 
 
 def _region_of(ready: object) -> str | None:

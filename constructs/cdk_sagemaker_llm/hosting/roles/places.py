@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.roles import statements
 from cdk_sagemaker_llm.hosting.roles.statements import (
     Statement,
     arn_of,
     key_access,
     partition,
-    prefix_condition,
 )
 from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.text import bucket_fault
@@ -40,25 +40,26 @@ class Place:
     key: kms.IKey | None = None
 
     @property
-    def bucket_arn(self) -> str:
+    def bucket_name(self) -> str:
         """
-        The bucket's ARN.
+        The bucket's part of the address.
         """
-        return f"arn:{partition()}:s3:::{self._parts[0]}"
+        # The marker of a placeholder has no slash.
+        return self.uri.removeprefix(_SCHEME).partition("/")[0]
 
     @property
     def objects(self) -> str:
         """
         The ARN of the objects, with the wildcard that stands for their names.
         """
-        return f"{self.bucket_arn}/{self.keys}"
+        return f"arn:{partition()}:s3:::{self.bucket_name}/{self.keys}"
 
     @property
     def keys(self) -> str:
         """
         What the objects' keys are like.
         """
-        prefix = self._parts[1]
+        prefix = self.uri.removeprefix(_SCHEME).partition("/")[2]
         return f"{prefix}/*" if prefix else "*"
 
     @property
@@ -66,13 +67,7 @@ class Place:
         """
         The bucket without a prefix.
         """
-        return Place(f"{_SCHEME}{self._parts[0]}", self.key)
-
-    @property
-    def _parts(self) -> tuple[str, str]:
-        # The marker of a placeholder has no slash.
-        bucket, _, prefix = self.uri.removeprefix(_SCHEME).partition("/")
-        return bucket, prefix
+        return Place(f"{_SCHEME}{self.bucket_name}", self.key)
 
 
 def place_of(place: s3.IBucket | str) -> Place:
@@ -142,22 +137,15 @@ def write_statement(sid: str, *places: Place) -> Statement:
 
 def read_statements(what: str, place: Place) -> list[Statement]:
     """
-    Return what a role needs to read objects, and to be told that one is not there.
+    Return what a role needs to read a place, but for its key.
     """
-    return [
-        Statement(
-            sid=f"Read{what}",
-            actions=["s3:GetObject"],
-            resources=[place.objects],
-            wildcard_reason="callers name each object, under the place that is theirs",
-        ),
-        Statement(
-            sid=f"Find{what}",
-            actions=["s3:ListBucket"],
-            resources=[place.bucket_arn],
-            conditions=prefix_condition(place.keys),
-        ),
-    ]
+    return statements.read_statements(
+        what,
+        place.bucket_name,
+        place.keys,
+        why="callers name each object, under the place that is theirs",
+        listing="Find",
+    )
 
 
 def key_statements(sid: str, *keys: kms.IKey | None) -> list[Statement]:

@@ -102,6 +102,48 @@ def prefix_condition(*prefixes: str) -> dict[str, dict[str, list[str]]]:
     return {"StringLike": {"s3:prefix": list(prefixes)}}
 
 
+def read_statements(
+    what: str,
+    bucket_name: str,
+    keys: str,
+    *,
+    why: str,
+    key: kms.IKey | None = None,
+    listing: str = "List",
+) -> list[Statement]:
+    """
+    Return what a role needs to read objects, and to be told that one is not there.
+
+    Args:
+        keys: What the objects' keys are like, with a ``*``.
+
+        why: The reason for that wildcard.
+
+        key: What encrypts them.
+            If omitted, the role may not decrypt with any key.
+
+        listing: What the name of the statement begins with that lets them be listed.
+    """
+    bucket = f"arn:{partition()}:s3:::{bucket_name}"
+    return [
+        Statement(
+            sid=f"Read{what}",
+            actions=["s3:GetObject"],
+            resources=[f"{bucket}/{keys}"],
+            wildcard_reason=why,
+        ),
+        Statement(
+            sid=f"{listing}{what}",
+            actions=["s3:ListBucket"],
+            resources=[bucket],
+            conditions=prefix_condition(keys),
+        ),
+        *key_access(
+            f"Decrypt{what}", ["kms:Decrypt"], [] if key is None else [arn_of(key)]
+        ),
+    ]
+
+
 def size_of(statements: Iterable[Statement]) -> int:
     """
     Count the characters that IAM counts: all but white space.
