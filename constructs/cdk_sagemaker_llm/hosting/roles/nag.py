@@ -42,11 +42,17 @@ def acknowledge(
     if not new:
         return
     acknowledged.update(new)
-    open_ = {name: reason for name, reason in new.items() if _is_open(name)}
+    # What refers to more than the stack's own names.
+    open_ = {
+        name: reason
+        for name, reason in new.items()
+        if is_unresolved(_with_own_names(name))
+    }
     known = {name: reason for name, reason in new.items() if name not in open_}
     _write(scope, policy, known)
     if open_:
-        _write_late(scope, policy, open_)
+        late: Any = _Late(scope, policy, open_)
+        policy.add_validation(late)
 
 
 def acknowledge_granted(
@@ -90,11 +96,6 @@ class _Late:
         return []
 
 
-def _write_late(scope: Construct, policy: Node, reasons: Mapping[str, str]) -> None:
-    late: Any = _Late(scope, policy, reasons)
-    policy.add_validation(late)
-
-
 def _write(scope: Construct, policy: Node, reasons: Mapping[str, str]) -> None:
     if not reasons:
         return
@@ -119,10 +120,6 @@ def _reasons(statements: Iterable[Statement]) -> dict[str, str]:
 @functools.cache
 def _acknowledged_rules() -> str:
     return Validations.ACKNOWLEDGED_RULES_METADATA_KEY
-
-
-def _is_open(resource: str) -> bool:
-    return is_unresolved(_with_own_names(resource))
 
 
 def _nag_name(scope: Construct, resource: str) -> str:

@@ -91,7 +91,13 @@ def united(statements: Iterable[Statement]) -> list[Statement]:
 
     The same resources under another prefix become one condition with both.
     """
-    found = _united_by(statements, _without_resources, _with_resources)
+    found = _united_by(
+        statements,
+        lambda one: replace(one, resources=()).to_json(),
+        lambda one, other: replace(
+            one, resources=_together(one.resources, other.resources)
+        ),
+    )
     return _numbered(_united_by(found, _without_prefixes, _with_prefixes))
 
 
@@ -302,14 +308,6 @@ def _united_by(
         key = json.dumps(alike(statement))
         found[key] = unite(found[key], statement) if key in found else statement
     return list(found.values())
-
-
-def _without_resources(statement: Statement) -> object:
-    return replace(statement, resources=()).to_json()
-
-
-def _with_resources(one: Statement, other: Statement) -> Statement:
-    return replace(one, resources=_together(one.resources, other.resources))
 
 
 def _numbered(statements: Sequence[Statement]) -> list[Statement]:

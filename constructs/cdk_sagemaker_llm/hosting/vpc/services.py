@@ -47,8 +47,6 @@ NOT_AWAITED = Rule(
 )
 NOBODY_THERE = Rule("LLM804", "private access is defined where nobody calls AWS")
 
-"""What hosting calls, in the order in which endpoints are made."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Service:
@@ -118,10 +116,15 @@ def reached_by(action: str) -> tuple[str, ...]:
 
     An action of any service at all tells of none.
     """
-    namespace, _, verb = action.lower().partition(":")
-    if namespace == "sagemaker":
-        return _reached_of_sagemaker(f"{namespace}:{verb}")
-    return tuple(one.name for one in SERVICES if one.namespace == namespace)
+    action = action.lower()
+    namespace = action.partition(":")[0]
+    if namespace != "sagemaker":
+        return tuple(one.name for one in SERVICES if one.namespace == namespace)
+    if action.startswith(_INVOKE):
+        return ("sagemaker.runtime",)
+    if fnmatchcase(f"{_INVOKE}endpoint", action):
+        return ("sagemaker.runtime", "sagemaker.api")
+    return ("sagemaker.api",)
 
 
 def name_findings(parameter: str, names: Iterable[str]) -> list[Finding]:
@@ -201,14 +204,6 @@ def route_findings(subnets: Sequence[ec2.ISubnet]) -> list[Finding]:
             "endpoint of S3",
         )
     ]
-
-
-def _reached_of_sagemaker(action: str) -> tuple[str, ...]:
-    if action.startswith(_INVOKE):
-        return ("sagemaker.runtime",)
-    if fnmatchcase(f"{_INVOKE}endpoint", action):
-        return ("sagemaker.runtime", "sagemaker.api")
-    return ("sagemaker.api",)
 
 
 def _is_in_the_way(endpoint: ec2.CfnVPCEndpoint, service: Service) -> bool:
