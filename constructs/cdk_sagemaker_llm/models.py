@@ -275,6 +275,14 @@ def architecture_of(model: ModelSource | None) -> ModelArchitecture | None:
     return None if model is None else model.known_architecture
 
 
+def weight_bytes_of(model: ModelSource | None) -> int | None:
+    """
+    Return the bytes of a model's weights as published; ``None`` if not known.
+    """
+    known = architecture_of(model)
+    return None if known is None else known.weight_bytes()
+
+
 def kind_of(model: ModelSource | None) -> ModelArchitecture | str | None:
     """
     Return the architecture of a model: the one passed, or else the catalogue's.

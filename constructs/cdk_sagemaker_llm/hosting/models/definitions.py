@@ -28,7 +28,6 @@ from cdk_sagemaker_llm.hosting.models.model_weights import (
     far_findings,
     token_reference,
     token_reference_findings,
-    weight_bytes,
 )
 from cdk_sagemaker_llm.hosting.roles.network import (
     Network,
@@ -36,7 +35,7 @@ from cdk_sagemaker_llm.hosting.roles.network import (
     way_out_findings,
     zone_findings,
 )
-from cdk_sagemaker_llm.models import ModelSource, kind_of, looked_up
+from cdk_sagemaker_llm.models import ModelSource, kind_of, looked_up, weight_bytes_of
 from cdk_sagemaker_llm.serving.base import (
     OTHER_SERVING,
     Accelerators,
@@ -163,7 +162,10 @@ class ModelDefinition:
         """
         The bytes of its weights as they are published; ``None`` if that is not known.
         """
-        return weight_bytes(self.demand, self.model)
+        if self.demand is None:
+            return weight_bytes_of(self.model)
+        known = self.demand.architecture
+        return None if known is None else known.weight_bytes()
 
     @property
     def start_up_timeout(self) -> Duration | None:

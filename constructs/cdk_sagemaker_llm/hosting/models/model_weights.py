@@ -12,7 +12,6 @@ from aws_cdk import CfnWaitCondition, SecretValue
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import gibibytes
 from cdk_sagemaker_llm.hosting.common.scope import region_of
@@ -21,7 +20,6 @@ from cdk_sagemaker_llm.models import (
     HuggingFaceModel,
     ModelSource,
     S3Model,
-    architecture_of,
 )
 from cdk_sagemaker_llm.serving.parameters import PLAIN_CREDENTIAL
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -127,15 +125,6 @@ def token_reference_findings(reference: str | None) -> list[Finding]:
             "stage the weights on S3 and serve an S3Model without a token",
         )
     ]
-
-
-def weight_bytes(demand: Demand | None, model: ModelSource | None) -> int | None:
-    """
-    Return the bytes of a model's weights as they are published; ``None`` if that is
-    not known.
-    """
-    architecture = demand.architecture if demand else architecture_of(model)
-    return None if architecture is None else architecture.weight_bytes()
 
 
 def volume_gib(hardware: InstanceType | None, weights: int | None) -> int | None:

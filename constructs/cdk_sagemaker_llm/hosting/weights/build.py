@@ -28,12 +28,14 @@ from cdk_sagemaker_llm.hosting.roles.access import service_of
 from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.roles.statements import (
     Statement,
-    arn_of,
-    key_access,
     partition,
     prefix_condition,
 )
-from cdk_sagemaker_llm.hosting.weights.starter import attach, queued_minutes_of
+from cdk_sagemaker_llm.hosting.weights.starter import (
+    attach,
+    key_statements,
+    queued_minutes_of,
+)
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
@@ -150,6 +152,8 @@ class Build:
         image = work.build_image or codebuild.LinuxBuildImage.AMAZON_LINUX_2023_5
         if image.repository is not None:
             image.repository.grant_pull(self.role)
+        puller = image.image_pull_principal_type
+        is_awss = puller is codebuild.ImagePullPrincipalType.CODEBUILD
         return codebuild.CfnProject(
             scope,
             "Build",
@@ -164,7 +168,7 @@ class Build:
             environment=codebuild.CfnProject.EnvironmentProperty(
                 type=image.type,
                 image=image.image_id,
-                image_pull_credentials_type=_puller(image),
+                image_pull_credentials_type="CODEBUILD" if is_awss else "SERVICE_ROLE",
                 registry_credential=self._registry_credential(image),
                 compute_type=COMPUTE_TYPES[work.compute_type],
                 environment_variables=list(work.variables),
@@ -180,20 +184,40 @@ class Build:
         )
 
 
-def model_work(plan: BuildPlan) -> BuildWork:
+def model_work(
+    *,
+    bucket: s3.IBucket,
+    place: StagedPlace,
+    token: BuildToken | None,
+    minutes: int,
+    compute_type: codebuild.ComputeType,
+    hub_url: str | None,
+    build_image: codebuild.IBuildImage | None,
+    network: Network,
+) -> BuildWork:
     """
-    Return the commands that bring a model.
+    Return what brings a model from the Hub, or from the mirror at ``hub_url``.
     """
+    # What is downloaded is nobody's business.
+    variables = [Variable(name="HF_HUB_DISABLE_TELEMETRY", value="1", type=_PLAIN)]
+    if hub_url is not None:
+        variables.append(Variable(name="HF_ENDPOINT", value=hub_url, type=_PLAIN))
+    if token is not None:
+        variables.append(Variable(name="HF_TOKEN", value=token.value, type=_SECRET))
     return BuildWork(
         title="Brings one revision of a model into a bucket",
         module="cdk_sagemaker_llm.staging",
         install=_INSTALL,
-        statements=_build_statements(plan),
-        variables=_variables(plan),
-        minutes=plan.minutes,
-        compute_type=plan.compute_type,
-        build_image=plan.build_image,
-        network=plan.network,
+        statements=[
+            *_writing_statements(bucket, place),
+            *(token.statements if token else ()),
+            *network.access_statements(),
+        ],
+        variables=variables,
+        minutes=minutes,
+        compute_type=compute_type,
+        build_image=build_image,
+        network=network,
     )
 
 
@@ -215,29 +239,6 @@ class BuildWork:
     variables: Sequence[Variable]
     minutes: int
     compute_type: codebuild.ComputeType
-    build_image: codebuild.IBuildImage | None
-    network: Network
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BuildPlan:
-    """
-    What a build is to be.
-
-    Args:
-        compute_type: The size of its machine, which its disk goes by.
-
-        hub_url: A mirror of the Hub; ``None`` for the Hub itself.
-
-        build_image: The image; ``None`` for AWS's own.
-    """
-
-    bucket: s3.IBucket
-    place: StagedPlace
-    token: BuildToken | None
-    minutes: int
-    compute_type: codebuild.ComputeType
-    hub_url: str | None
     build_image: codebuild.IBuildImage | None
     network: Network
 
@@ -295,14 +296,6 @@ def _build_spec(work: BuildWork) -> dict[str, object]:
     return {"version": "0.2", "phases": {**phases, "build": build}}
 
 
-def _puller(image: codebuild.IBuildImage) -> str:
-    """
-    Return which credentials pull an image: the role's, except for AWS's own images.
-    """
-    own = image.image_pull_principal_type is codebuild.ImagePullPrincipalType.CODEBUILD
-    return "CODEBUILD" if own else "SERVICE_ROLE"
-
-
 def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | None:
     if network.vpc is None:
         return None
@@ -313,48 +306,26 @@ def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | No
     )
 
 
-def _build_statements(plan: BuildPlan) -> list[Statement]:
-    """
-    Return what the worker does with the role.
-    """
-    bucket = f"arn:{partition()}:s3:::{plan.bucket.bucket_name}"
-    place = plan.place
-    statements = [
+def _writing_statements(bucket: s3.IBucket, place: StagedPlace) -> list[Statement]:
+    arn = f"arn:{partition()}:s3:::{bucket.bucket_name}"
+    return [
         Statement(
             sid="WriteWeights",
             # GetObject lets it see what is there already, and AbortMultipartUpload
             # leaves no parts behind.
             actions=["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"],
-            resources=[f"{bucket}/{place.prefix}*", f"{bucket}/{place.manifest}"],
+            resources=[f"{arn}/{place.prefix}*", f"{arn}/{place.manifest}"],
             wildcard_reason="a model is many files, named by its repository",
         ),
         # Without it S3 answers 403 in place of 404 where a key is not there.
         Statement(
             sid="FindWeights",
             actions=["s3:ListBucket"],
-            resources=[bucket],
+            resources=[arn],
             conditions=prefix_condition(f"{place.prefix}*", place.manifest),
         ),
+        *key_statements("EncryptWeights", bucket),
     ]
-    key = plan.bucket.encryption_key
-    if key is not None:
-        actions = ["kms:Decrypt", "kms:GenerateDataKey"]
-        statements += key_access("EncryptWeights", actions, [arn_of(key)])
-    return [
-        *statements,
-        *(plan.token.statements if plan.token else ()),
-        *plan.network.access_statements(),
-    ]
-
-
-def _variables(plan: BuildPlan) -> list[Variable]:
-    # What is downloaded is nobody's business.
-    found = [Variable(name="HF_HUB_DISABLE_TELEMETRY", value="1", type=_PLAIN)]
-    if plan.hub_url is not None:
-        found.append(Variable(name="HF_ENDPOINT", value=plan.hub_url, type=_PLAIN))
-    if plan.token is not None:
-        found.append(Variable(name="HF_TOKEN", value=plan.token.value, type=_SECRET))
-    return found
 
 
 @functools.cache

@@ -87,16 +87,13 @@ def _referred(scope: Construct, token: SecretValue) -> BuildToken | None:
     found = _REFERENCE.fullmatch(written)
     if found is None:
         return None
-    secret = found["secret"]
-    read = _read(_whole(secret) if secret.startswith("arn:") else _by_name(secret))
-    return BuildToken(value=_value(secret, found), statements=(read,))
-
-
-def _whole(arn: str) -> str:
-    """
-    Return an ARN with the six characters at its end, or what stands for them.
-    """
-    return arn if _ENDING.search(arn) else f"{arn}-??????"
+    arn = secret = found["secret"]
+    if not secret.startswith("arn:"):
+        place = f"arn:{partition()}:secretsmanager:{Aws.REGION}:{Aws.ACCOUNT_ID}"
+        arn = f"{place}:secret:{secret}-??????"
+    elif not _ENDING.search(secret):
+        arn = f"{secret}-??????"
+    return BuildToken(value=_value(secret, found), statements=(_read(arn),))
 
 
 def _value(secret: str, found: re.Match[str]) -> str:
@@ -137,11 +134,6 @@ def _read(arn: str) -> Statement:
         resources=[arn],
         wildcard_reason="a secret's ARN ends with six characters that nobody chooses",
     )
-
-
-def _by_name(secret: str) -> str:
-    place = f"arn:{partition()}:secretsmanager:{Aws.REGION}:{Aws.ACCOUNT_ID}"
-    return f"{place}:secret:{secret}-??????"
 
 
 def _statements(secret: secretsmanager.ISecret) -> tuple[Statement, ...]:

@@ -21,23 +21,17 @@ from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.variants.variant_definition import hardware_findings
 from cdk_sagemaker_llm.hosting.weights.build import (
     Build,
-    BuildPlan,
     RunsBuild,
     model_work,
     worker_asset,
 )
 from cdk_sagemaker_llm.hosting.weights.build_token import token_findings, token_of
 from cdk_sagemaker_llm.hosting.weights.compiling import CompileJob, plan_compilation
-from cdk_sagemaker_llm.hosting.weights.staged_place import (
-    StagedPlace,
-    minutes_of,
-    place_of,
-)
+from cdk_sagemaker_llm.hosting.weights.staged_place import minutes_of, place_of
 from cdk_sagemaker_llm.hosting.weights.staging_checks import (
     staging_findings,
     timeout_of,
     type_findings,
-    weight_bytes_of,
 )
 from cdk_sagemaker_llm.hosting.weights.starter import (
     MARGIN_SECONDS,
@@ -49,7 +43,7 @@ from cdk_sagemaker_llm.hosting.weights.starter import (
     waited_seconds_of,
     watch_builds,
 )
-from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model, kind_of
+from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model, kind_of, weight_bytes_of
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
 
@@ -210,7 +204,7 @@ class StagedModel(RunsBuild, Construct):
         self.bucket = bucket
         """Where the weights are."""
         seconds = timeout_of(model, timeout)
-        plan = BuildPlan(
+        work = model_work(
             bucket=bucket,
             place=place,
             token=token_of(self, model),
@@ -225,11 +219,19 @@ class StagedModel(RunsBuild, Construct):
             bucket=bucket,
             place=place,
             keeps=removal_policy is not RemovalPolicy.DESTROY,
-            order=_order(model, bucket, place, include, exclude),
+            order={
+                "model_id": model.model_id,
+                "revision": model.revision,
+                "bucket": bucket.bucket_name,
+                "prefix": place.prefix,
+                "manifest": place.manifest,
+                "include": list(include),
+                "exclude": list(exclude),
+            },
             seconds=waited_seconds_of(seconds),
         )
         worker = worker_asset(self, "Worker")
-        self._build = Build(self, model_work(plan), worker)
+        self._build = Build(self, work, worker)
         job = None
         if compiled is not None:
             engines = replace(
@@ -342,21 +344,3 @@ class StagedModel(RunsBuild, Construct):
             f"{model.model_id} is staged once: {size / _GB:.1f} GB of weights take "
             f"some {minutes} minutes of a build at 50 MB/s"
         )
-
-
-def _order(
-    model: HuggingFaceModel,
-    bucket: s3.IBucket,
-    place: StagedPlace,
-    include: Sequence[str],
-    exclude: Sequence[str],
-) -> dict[str, object]:
-    return {
-        "model_id": model.model_id,
-        "revision": model.revision,
-        "bucket": bucket.bucket_name,
-        "prefix": place.prefix,
-        "manifest": place.manifest,
-        "include": list(include),
-        "exclude": list(exclude),
-    }

@@ -197,11 +197,26 @@ def owner_statements(
         ),
     ]
     if not keeps:
-        found.append(_removal(objects, place))
-    if bucket.encryption_key is not None:
-        actions = ["kms:Decrypt", "kms:GenerateDataKey"]
-        found += key_access("UseKey", actions, [arn_of(bucket.encryption_key)])
-    return found
+        found.append(
+            Statement(
+                sid="RemoveWeights",
+                # The manifest is put back where another stack comes in between.
+                actions=["s3:DeleteObject", "s3:PutObject"],
+                resources=[f"{objects}/{place.home}*"],
+                wildcard_reason="a model is many files, and so is the revision before",
+            )
+        )
+    return [*found, *key_statements("UseKey", bucket)]
+
+
+def key_statements(sid: str, bucket: s3.IBucket) -> list[Statement]:
+    """
+    Return what lets a role read and write what a bucket's key encrypts.
+    """
+    if bucket.encryption_key is None:
+        return []
+    actions = ["kms:Decrypt", "kms:GenerateDataKey"]
+    return key_access(sid, actions, [arn_of(bucket.encryption_key)])
 
 
 def await_staged(
@@ -325,13 +340,3 @@ def attach(
     policy = iam.Policy(scope, id, document=document, roles=[role])
     acknowledge(scope, policy.node, found, {})
     return policy
-
-
-def _removal(objects: str, place: StagedPlace) -> Statement:
-    return Statement(
-        sid="RemoveWeights",
-        # The manifest is put back where another stack comes in between.
-        actions=["s3:DeleteObject", "s3:PutObject"],
-        resources=[f"{objects}/{place.home}*"],
-        wildcard_reason="a model is many files, and so is the revision before",
-    )
