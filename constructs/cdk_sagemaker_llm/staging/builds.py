@@ -107,11 +107,9 @@ def tell(event: Mapping[str, Any]) -> None:
     build_id = event["detail"]["build-id"].rpartition("build/")[2]
     found = boto3.client("codebuild").batch_get_builds(ids=[build_id])["builds"]
     for build in found:
-        variables = build["environment"].get("environmentVariables", [])
-        for one in variables:
-            if one["name"] == HANDLE:
-                say(f"{build_id} ended: {_reason(build)}")
-                signal(one["value"], unique_id=build_id, reason=_reason(build))
+        for handle in _handles(build):
+            say(f"{build_id} ended: {_reason(build)}")
+            signal(handle, unique_id=build_id, reason=_reason(build))
 
 
 def _unless_refused(what: str, stop: Callable[[], None]) -> None:
@@ -137,53 +135,36 @@ def _stop_builds(project: str, handle: str) -> None:
 def _stop_jobs(place: StagedPrefix) -> None:
     s3, sagemaker = boto3.client("s3"), boto3.client("sagemaker")
     kind = json.loads(place.order)["kind"]
+    word = kind.capitalize()
     for key, _ in objects(s3, place.bucket, place.jobs, delimiter="/"):
         note = json.loads(s3.get_object(Bucket=place.bucket, Key=key)["Body"].read())
-        if note["handle"] == place.handle:
-            name = key.removeprefix(place.jobs).removesuffix(NOTE)
-            _stop_job(sagemaker, kind, name)
+        if note["handle"] != place.handle:
+            continue
+        name = key.removeprefix(place.jobs).removesuffix(NOTE)
+        named = {f"{word}JobName": name}
+        job = getattr(sagemaker, f"describe_{kind}_job")(**named)
+        if job[f"{word}JobStatus"] == "InProgress":
+            getattr(sagemaker, f"stop_{kind}_job")(**named)
+            say(f"{name} is stopped")
 
 
 def _reason(build: Mapping[str, Any]) -> str:
-    cause = "; ".join(_troubles(build)) or "no phase says why"
-    return (
-        f"build {build['id']} ended as {build['buildStatus']}: {cause}; {_log(build)}"
-    )
+    troubles = []
+    for phase in build.get("phases", []):
+        if phase.get("phaseStatus", "SUCCEEDED") != "SUCCEEDED":
+            said = (one.get("message") for one in phase.get("contexts", []))
+            messages = ", ".join(filter(None, said))
+            trouble = f"{phase['phaseType']} {phase['phaseStatus']} {messages}"
+            troubles.append(trouble.rstrip())
+    cause = "; ".join(troubles) or "no phase says why"
+    # A build that was never provisioned has none.
+    log = "it has no log"
+    where = build.get("logs", {})
+    if where.get("streamName"):
+        log = f"its log is {where['streamName']} in {where['groupName']}"
+    return f"build {build['id']} ended as {build['buildStatus']}: {cause}; {log}"
 
 
-def _handles(build: dict[str, Any]) -> list[str]:
+def _handles(build: Mapping[str, Any]) -> list[str]:
     variables = build["environment"].get("environmentVariables", [])
     return [one["value"] for one in variables if one["name"] == HANDLE]
-
-
-def _stop_job(
-    sagemaker: Any,  # noqa: ANN401 - boto3's clients have no types
-    kind: str,
-    name: str,
-) -> None:
-    word = kind.capitalize()
-    described = getattr(sagemaker, f"describe_{kind}_job")(**{f"{word}JobName": name})
-    if described[f"{word}JobStatus"] == "InProgress":
-        getattr(sagemaker, f"stop_{kind}_job")(**{f"{word}JobName": name})
-        say(f"{name} is stopped")
-
-
-def _troubles(build: Mapping[str, Any]) -> list[str]:
-    return [
-        f"{phase['phaseType']} {phase['phaseStatus']} {_messages(phase)}".rstrip()
-        for phase in build.get("phases", [])
-        if phase.get("phaseStatus", "SUCCEEDED") != "SUCCEEDED"
-    ]
-
-
-def _log(build: Mapping[str, Any]) -> str:
-    where = build.get("logs", {})
-    if not where.get("streamName"):
-        # A build that was never provisioned has none.
-        return "it has no log"
-    return f"its log is {where['streamName']} in {where['groupName']}"
-
-
-def _messages(phase: Mapping[str, Any]) -> str:
-    messages = (one.get("message") for one in phase.get("contexts", []))
-    return ", ".join(filter(None, messages))

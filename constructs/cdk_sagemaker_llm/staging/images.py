@@ -140,8 +140,17 @@ def _mirror(order: _ImageOrder) -> None:
         return
     source = source_of(order)
     manifests = list(_manifests(source, order.digest))
-    _check_platform(order, source, manifests[-1])
-    _tell_of_tag(order, source)
+    built_for = sorted(_platforms(source, manifests[-1]))
+    if order.platform not in built_for:
+        # It would fail at its start.
+        raise StagingError(
+            f"{order.title} is built for {', '.join(built_for)}, and {order.platform} "
+            "is wanted; name the digest of that one"
+        )
+    now = source.digest_at(order.source_tag) if order.source_tag else order.digest
+    if now != order.digest:
+        state = now or "nothing"
+        say(f"{order.source_tag} of {source.title} stands for {state} now")
     _Copying(source, target, _blobs(manifests), order.threads).run()
     for one in manifests[:-1]:
         target.put_manifest(one.digest, one)
@@ -223,31 +232,6 @@ def _manifests(source: Registry, digest: str) -> Iterator[Manifest]:
     yield found
 
 
-def _check_platform(order: _ImageOrder, source: Registry, root: Manifest) -> None:
-    """
-    Refuse an image that is built for other processors: it would fail at its start.
-    """
-    built_for = sorted(_platforms(source, root))
-    if order.platform in built_for:
-        return
-    raise StagingError(
-        f"{order.title} is built for {', '.join(built_for)}, and {order.platform} is "
-        "wanted; name the digest of that one"
-    )
-
-
-def _tell_of_tag(order: _ImageOrder, source: Registry) -> None:
-    """
-    Say where a tag has moved on since its digest was taken.
-    """
-    if not order.source_tag:
-        return
-    now = source.digest_at(order.source_tag)
-    if now != order.digest:
-        state = now or "nothing"
-        say(f"{order.source_tag} of {source.title} stands for {state} now")
-
-
 class _Copying:
     """
     The layers of one image on their way, from a registry to the other without a disk
@@ -293,7 +277,9 @@ class _Copying:
                 return
             try:
                 if self._copy(blob):
-                    self._say(blob, _pace(blob.size, time.monotonic() - began))
+                    seconds = max(time.monotonic() - began, 0.001)
+                    rate = blob.size / 1e6 / seconds
+                    self._say(blob, f"in {seconds:.0f} s ({rate:.0f} MB/s)")
                     return
                 arrived += 1
                 last = BusyError("other contents than the digest says")
@@ -346,9 +332,13 @@ def _blobs(manifests: Sequence[Manifest]) -> list[_Blob]:
 
 def _platforms(source: Registry, root: Manifest) -> set[str]:
     if root.media_type in INDEXES:
-        named = [one.get("platform", {}) for one in root.parsed.get("manifests", [])]
-        return {_platform(one) for one in named}
-    return {_platform(json.loads(source.read_blob(root.parsed["config"]["digest"])))}
+        found = [one.get("platform", {}) for one in root.parsed.get("manifests", [])]
+    else:
+        found = [json.loads(source.read_blob(root.parsed["config"]["digest"]))]
+    return {
+        f"{one.get('os', 'unknown')}/{one.get('architecture', 'unknown')}"
+        for one in found
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,11 +349,6 @@ class _Blob:
 
     digest: str
     size: int
-
-
-def _pace(size: int, seconds: float) -> str:
-    rate = size / 1e6 / max(seconds, 0.001)
-    return f"in {seconds:.0f} s ({rate:.0f} MB/s)"
 
 
 class _Pieces:
@@ -405,10 +390,6 @@ class _Pieces:
                 self._hash.update(piece)
                 self._read += len(piece)
                 yield piece
-
-
-def _platform(platform: dict[str, str]) -> str:
-    return f"{platform.get('os', 'unknown')}/{platform.get('architecture', 'unknown')}"
 
 
 def _next_of(stream: object) -> bytes:

@@ -143,15 +143,12 @@ class Ownership:
         if self._has_owners():
             self._s3.put_object(**key, Body=manifest, ContentType="application/json")
             return
-        keys = [*self._keys(self._place.prefix), *self._leftovers()]
+        keys = list(self._keys(self._place.prefix))
+        if not self._place.project:
+            # What jobs read and wrote.
+            keys += self._keys(self._place.jobs)
         for first in range(0, len(keys), _AT_ONCE):
             self._delete(keys[first : first + _AT_ONCE])
-
-    def _leftovers(self) -> Iterator[str]:
-        """
-        Return the keys of what jobs read and wrote; none if a build staged the prefix.
-        """
-        return iter(()) if self._place.project else self._keys(self._place.jobs)
 
     def _delete(self, keys: Sequence[str]) -> None:
         done = self._s3.delete_objects(

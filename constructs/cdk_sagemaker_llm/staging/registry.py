@@ -169,9 +169,13 @@ class Registry:
         """
         headers = {"Range": f"bytes={start}-"} if start else {}
         answer = self._ask("GET", f"{self._base}/blobs/{digest}", headers)
-        if start and answer.status != HTTPStatus.PARTIAL_CONTENT:
+        if answer.status != HTTPStatus.PARTIAL_CONTENT:
             # Who knows no ranges begins anew.
-            _skip(answer, start)
+            while start:
+                piece = answer.read(min(start, 1024 * 1024))
+                if not piece:
+                    raise BusyError("the connection was closed")
+                start -= len(piece)
         return answer
 
     def begin_blob(self) -> str:
@@ -353,14 +357,6 @@ class _MissingError(StagingError):
     """
     What was asked for is not there.
     """
-
-
-def _skip(answer: http.client.HTTPResponse, count: int) -> None:
-    while count:
-        piece = answer.read(min(count, 1024 * 1024))
-        if not piece:
-            raise BusyError("the connection was closed")
-        count -= len(piece)
 
 
 def _error(fault: urllib.error.HTTPError) -> tuple[str, str]:
