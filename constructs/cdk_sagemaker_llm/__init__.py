@@ -84,13 +84,15 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.patterns.llm_endpoint import LlmEndpoint
     from cdk_sagemaker_llm.hosting.roles.network import Network
     from cdk_sagemaker_llm.hosting.roles.statements import Statement
-    from cdk_sagemaker_llm.hosting.scaling import (
+    from cdk_sagemaker_llm.hosting.scaling.counts import (
         ScalableCopyCount,
         ScalableInstanceCount,
-        ScalableTarget,
-        ScalableTargetBase,
-        ScalingStep,
-        StepScaling,
+    )
+    from cdk_sagemaker_llm.hosting.scaling.stepping import ScalingStep, StepScaling
+    from cdk_sagemaker_llm.hosting.scaling.target_base import ScalableTargetBase
+    from cdk_sagemaker_llm.hosting.scaling.targets import ScalableTarget
+    from cdk_sagemaker_llm.hosting.scaling.tracking import (
+        BacklogScaling,
         TargetTrackingScaling,
     )
     from cdk_sagemaker_llm.hosting.updates.rollback import RollbackAlarms
@@ -349,13 +351,13 @@ _HOMES = {
     "RopeScaling": "serving.lmi.base",
     "RoutingStrategy": "hosting.variants.capacity",
     "S3Model": "models",
-    "ScalableCopyCount": "hosting.scaling",
-    "ScalableInstanceCount": "hosting.scaling",
-    "ScalableTarget": "hosting.scaling",
-    "ScalableTargetBase": "hosting.scaling",
+    "ScalableCopyCount": "hosting.scaling.counts",
+    "ScalableInstanceCount": "hosting.scaling.counts",
+    "ScalableTarget": "hosting.scaling.targets",
+    "ScalableTargetBase": "hosting.scaling.target_base",
     "ScaleInPolicy": "hosting.variants.variant",
     "ScaleInStrategy": "hosting.variants.variant",
-    "ScalingStep": "hosting.scaling",
+    "ScalingStep": "hosting.scaling.stepping",
     "Schema": "client.requests",
     "ServingArtifact": "hosting.models.artifact",
     "ServingConfiguration": "serving.base",
@@ -367,8 +369,8 @@ _HOMES = {
     "SmoothQuant": "serving.lmi.base",
     "StagedModel": "hosting.weights.staged_model",
     "Statement": "hosting.roles.statements",
-    "StepScaling": "hosting.scaling",
-    "TargetTrackingScaling": "hosting.scaling",
+    "StepScaling": "hosting.scaling.stepping",
+    "TargetTrackingScaling": "hosting.scaling.tracking",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
     "TextEmbeddings": "serving.engines.text_embeddings",
     "Tgi": "serving.tgi.gpu",

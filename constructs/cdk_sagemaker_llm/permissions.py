@@ -117,12 +117,16 @@ def trusts_sagemaker(document: object) -> bool:
     """
     Whether a trust policy lets SageMaker take the role.
     """
-    return any(
-        statement.get("Effect") == "Allow"
-        and _matches_any(_TAKE, _listed(statement.get("Action")))
-        and _names_sagemaker(statement.get("Principal"))
-        for statement in statements_of(document)
-    )
+    for statement in statements_of(document):
+        principal = statement.get("Principal")
+        services = principal.get("Service") if isinstance(principal, Mapping) else None
+        if (
+            statement.get("Effect") == "Allow"
+            and _matches_any(_TAKE, _listed(statement.get("Action")))
+            and _SERVICE in _listed(services)
+        ):
+            return True
+    return False
 
 
 def statements_of(document: object) -> Iterator[Statement]:
@@ -212,16 +216,11 @@ def _matches_any(
     text: str, patterns: Iterable[object], *, ignore_case: bool = False
 ) -> bool:
     flags = re.IGNORECASE | re.DOTALL if ignore_case else re.DOTALL
-    return any(re.fullmatch(_pattern(str(each)), text, flags) for each in patterns)
-
-
-def _pattern(wildcard: str) -> str:
-    return re.escape(wildcard).replace(r"\*", ".*").replace(r"\?", ".")
-
-
-def _names_sagemaker(principal: object) -> bool:
-    services = principal.get("Service") if isinstance(principal, Mapping) else None
-    return _SERVICE in _listed(services)
+    forms = (re.escape(str(each)) for each in patterns)
+    return any(
+        re.fullmatch(form.replace(r"\*", ".*").replace(r"\?", "."), text, flags)
+        for form in forms
+    )
 
 
 def _listed(value: object) -> list[Any]:

@@ -203,7 +203,10 @@ def gibibytes(size: Size | None) -> float | None:
     """
     if size is None:
         return None
-    return _count(size, lambda: _unrounded(size))
+    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415 - who has a size has it
+
+    unrounded = SizeRoundingBehavior.NONE
+    return _count(size, lambda: size.to_gibibytes(rounding=unrounded))
 
 
 def together_findings(period: float | None, evaluation_periods: int) -> list[Finding]:
@@ -272,9 +275,3 @@ def _count(amount: Duration | Size, convert: Callable[[], float]) -> float | Non
             # What deployment alone knows cannot be converted.
             _counted[amount] = None
     return _counted[amount]
-
-
-def _unrounded(size: Size) -> float:
-    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415 - who has a size has it
-
-    return size.to_gibibytes(rounding=SizeRoundingBehavior.NONE)

@@ -92,7 +92,10 @@ def stack_of(scope: Construct) -> Stack:
         try:
             _stacks[scope] = Stack.of(scope)
         except RuntimeError as fault:
-            raise _homeless(scope) from fault
+            where = scope.node.path or "the app"
+            raise ValueError(
+                f"{where} is in no stack; define it inside a Stack"
+            ) from fault
     return _stacks[scope]
 
 
@@ -120,8 +123,3 @@ def _environment_of(stack: Stack) -> tuple[str, str]:
         account, region = stack.environment.removeprefix("aws://").split("/")
         _environments[stack] = (account, region)
     return _environments[stack]
-
-
-def _homeless(construct: Construct) -> ValueError:
-    where = construct.node.path or "the app"
-    return ValueError(f"{where} is in no stack; define it inside a Stack")

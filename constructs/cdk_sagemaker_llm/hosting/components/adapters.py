@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
     from aws_cdk import aws_s3 as s3
 
-    from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
+    from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
 
 _Component = sagemaker.CfnInferenceComponent
 
