@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.components.component_base import (
         InferenceComponentBase,
     )
+    from cdk_sagemaker_llm.hosting.components.component_checks import (
+        AvailabilityZoneBalance,
+        PlacementStrategy,
+    )
     from cdk_sagemaker_llm.hosting.components.inference_component import (
         InferenceComponent,
     )
-    from cdk_sagemaker_llm.hosting.components.sizing import (
-        AvailabilityZoneBalance,
-        Copies,
-        PlacementStrategy,
-    )
+    from cdk_sagemaker_llm.hosting.components.sizing import Copies
     from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
         AsyncInference,
         AsyncTopic,
@@ -278,7 +278,7 @@ _HOMES = {
     "Assumptions": "demand",
     "AsyncInference": "hosting.endpoints.asynchronous",
     "AsyncTopic": "hosting.endpoints.asynchronous",
-    "AvailabilityZoneBalance": "hosting.components.sizing",
+    "AvailabilityZoneBalance": "hosting.components.component_checks",
     "BacklogScaling": "hosting.scaling.tracking",
     "BuildMetricOptions": "hosting.weights.staged_model",
     "CacheType": "serving.engines.llama_cpp",
@@ -332,7 +332,7 @@ _HOMES = {
     "NeuronX": "serving.lmi.neuronx",
     "Observability": "hosting.endpoints.endpoint_definition",
     "Outcome": "fit.outcomes",
-    "PlacementStrategy": "hosting.components.sizing",
+    "PlacementStrategy": "hosting.components.component_checks",
     "Plan": "fit.plans",
     "PrefixAwareRouting": "hosting.variants.capacity",
     "Prepared": "serving.base",

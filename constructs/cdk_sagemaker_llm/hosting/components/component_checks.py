@@ -1,27 +1,32 @@
 """
-An inference component as it will be, and what is checked of it before it is made.
+An inference component as it will be: how its copies are placed, and what is checked of
+it before it is made.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from aws_cdk import aws_sagemaker as sagemaker
+
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.common.limits import (
     name_findings,
     prefix_findings,
+    range_findings,
     timeout_findings,
 )
-from cdk_sagemaker_llm.hosting.components.per_type import (
+from cdk_sagemaker_llm.hosting.components.sizing import (
     WRONG_TYPES,
     ResourcesByType,
     by_type,
 )
-from cdk_sagemaker_llm.hosting.components.sizing import Scheduling, scheduling_findings
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     ROLE_OR_MODEL,
@@ -52,6 +57,100 @@ OTHER_ROLE = Rule(
     "SageMaker developer guide",
 )
 NO_DEVICES = Rule("LLM197", "a container that runs on accelerators reserves none", API)
+NO_STRATEGY = Rule(
+    "LLM316", "copies are balanced over zones without a placement strategy", API
+)
+
+_Component = sagemaker.CfnInferenceComponent
+_IMBALANCE = (0, 100)
+
+
+class PlacementStrategy(enum.StrEnum):
+    """
+    How a component's copies are placed: evenly, or on as few instances as possible.
+    """
+
+    SPREAD = "SPREAD"
+    BINPACK = "BINPACK"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AvailabilityZoneBalance:
+    """
+    Spread a component's copies over availability zones as far as capacity allows.
+
+    ``AvailabilityZoneBalance(max_imbalance=1)``
+
+    Args:
+        max_imbalance:
+            By how many copies zones may differ, 0 to 100.
+            If omitted, the service's default applies.
+    """
+
+    max_imbalance: int | None = None
+
+    def __post_init__(self) -> None:
+        hold_kinds(self)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scheduling:
+    """
+    How a component's copies are placed, and whether instances keep its data.
+    """
+
+    placement_strategy: PlacementStrategy | None = None
+    availability_zone_balance: AvailabilityZoneBalance | None = None
+    data_caching: bool | None = None
+
+    def scheduling_property(
+        self,
+    ) -> _Component.InferenceComponentSchedulingConfigProperty | None:
+        """
+        Render for the L1 class; ``None`` where the service's default applies.
+        """
+        if self.placement_strategy is None:
+            return None
+        # CloudFormation asks for a balance beside every strategy, with its only mode.
+        balance = self.availability_zone_balance or AvailabilityZoneBalance()
+        return _Component.InferenceComponentSchedulingConfigProperty(
+            placement_strategy=self.placement_strategy.value,
+            availability_zone_balance=_Component.InferenceComponentAvailabilityZoneBalanceProperty(
+                enforcement_mode="PERMISSIVE", max_imbalance=balance.max_imbalance
+            ),
+        )
+
+    def caching_property(
+        self,
+    ) -> _Component.InferenceComponentDataCacheConfigProperty | None:
+        """
+        Render for the L1 class; ``None`` where the service's default applies.
+        """
+        if self.data_caching is None:
+            return None
+        return _Component.InferenceComponentDataCacheConfigProperty(
+            enable_caching=self.data_caching
+        )
+
+
+def scheduling_findings(scheduling: Scheduling) -> list[Finding]:
+    """
+    Check how a component's copies are to be placed.
+    """
+    balance = scheduling.availability_zone_balance
+    if balance is None:
+        return []
+    found = range_findings("max_imbalance", balance.max_imbalance, *_IMBALANCE)
+    if scheduling.placement_strategy is not None:
+        return found
+    return [
+        *found,
+        NO_STRATEGY.finding(
+            "availability_zone_balance needs a placement_strategy, which applies "
+            "within each zone",
+            "give PlacementStrategy.SPREAD or PlacementStrategy.BINPACK",
+        ),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

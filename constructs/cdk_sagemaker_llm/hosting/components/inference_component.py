@@ -30,7 +30,10 @@ from cdk_sagemaker_llm.hosting.components.component_base import (
 )
 from cdk_sagemaker_llm.hosting.components.component_checks import (
     COMPONENT_NAME,
+    AvailabilityZoneBalance,
     ComponentDefinition,
+    PlacementStrategy,
+    Scheduling,
     define_component,
     endpoint_findings,
     host_of,
@@ -38,12 +41,7 @@ from cdk_sagemaker_llm.hosting.components.component_checks import (
     override_findings,
     resource_findings,
 )
-from cdk_sagemaker_llm.hosting.components.per_type import by_type, by_type_findings
-from cdk_sagemaker_llm.hosting.components.sizing import (
-    AvailabilityZoneBalance,
-    PlacementStrategy,
-    Scheduling,
-)
+from cdk_sagemaker_llm.hosting.components.sizing import by_type, by_type_findings
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placement
 from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase

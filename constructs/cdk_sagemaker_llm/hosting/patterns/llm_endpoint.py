@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.common.names import own_name_findings
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
-from cdk_sagemaker_llm.hosting.components.per_type import (
+from cdk_sagemaker_llm.hosting.components.sizing import (
     define_models_by_type,
     look_up_types,
     make_models,

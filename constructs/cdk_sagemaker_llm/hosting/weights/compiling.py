@@ -31,11 +31,12 @@ from cdk_sagemaker_llm.hosting.roles.statements import (
     partition,
     prefix_condition,
 )
-from cdk_sagemaker_llm.hosting.weights.staged_place import StagedPlace, short_hash
 from cdk_sagemaker_llm.hosting.weights.starter import (
+    StagedPlace,
     attach,
     key_statements,
     owner_statements,
+    short_hash,
 )
 from cdk_sagemaker_llm.models import Compilation, S3Model, weight_bytes_of
 from cdk_sagemaker_llm.serving.base import Container

@@ -23,11 +23,11 @@ from cdk_sagemaker_llm.hosting.weights.build import (
     Build,
     RunsBuild,
     model_work,
+    token_findings,
+    token_of,
     worker_asset,
 )
-from cdk_sagemaker_llm.hosting.weights.build_token import token_findings, token_of
 from cdk_sagemaker_llm.hosting.weights.compiling import CompileJob, plan_compilation
-from cdk_sagemaker_llm.hosting.weights.staged_place import minutes_of, place_of
 from cdk_sagemaker_llm.hosting.weights.staging_checks import (
     staging_findings,
     timeout_of,
@@ -38,7 +38,9 @@ from cdk_sagemaker_llm.hosting.weights.starter import (
     StagingRequest,
     Starter,
     await_staged,
+    minutes_of,
     owner_statements,
+    place_of,
     start_statements,
     waited_seconds_of,
     watch_builds,

@@ -21,10 +21,10 @@ from cdk_sagemaker_llm.hosting.roles.network import (
     network_findings,
 )
 from cdk_sagemaker_llm.hosting.weights.build import COMPUTE_TYPES
-from cdk_sagemaker_llm.hosting.weights.staged_place import minutes_of
 from cdk_sagemaker_llm.hosting.weights.starter import (
     LONGEST_WAIT_SECONDS,
     MARGIN_SECONDS,
+    minutes_of,
 )
 from cdk_sagemaker_llm.models import HuggingFaceModel, weight_bytes_of
 from cdk_sagemaker_llm.text import any_of
