@@ -16,10 +16,15 @@ from typing import Any
 import boto3
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.staging.failures import StagingError
-from cdk_sagemaker_llm.staging.order import HANDLE, VARIABLE
+from cdk_sagemaker_llm.staging.order import VARIABLE
 from cdk_sagemaker_llm.staging.prefix import NOTE, StagedPrefix, objects
-from cdk_sagemaker_llm.staging.signalling import answer, say, signal
+from cdk_sagemaker_llm.staging.signalling import (
+    HANDLE,
+    StagingError,
+    answer,
+    say,
+    signal,
+)
 
 _TOKEN_LENGTH = 32
 

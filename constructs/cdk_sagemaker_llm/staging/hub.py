@@ -20,8 +20,8 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from cdk_sagemaker_llm.staging.failures import StagingError, pause
 from cdk_sagemaker_llm.staging.order import Order
+from cdk_sagemaker_llm.staging.signalling import StagingError, pause
 
 _CHUNK = 1024 * 1024
 _ATTEMPTS = 6

@@ -24,7 +24,6 @@ from http.client import HTTPException
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cdk_sagemaker_llm.staging.failures import StagingError, pause
 from cdk_sagemaker_llm.staging.order import VARIABLE
 from cdk_sagemaker_llm.staging.registry import (
     ATTEMPTS,
@@ -34,7 +33,7 @@ from cdk_sagemaker_llm.staging.registry import (
     Manifest,
     Registry,
 )
-from cdk_sagemaker_llm.staging.signalling import ended, say
+from cdk_sagemaker_llm.staging.signalling import StagingError, ended, pause, say
 
 _CHUNK = 1024 * 1024
 # How often contents may be others than their digest says.

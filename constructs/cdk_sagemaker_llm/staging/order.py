@@ -9,11 +9,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.staging.failures import StagingError
+from cdk_sagemaker_llm.staging.signalling import StagingError
 
 VARIABLE = "STAGING_ORDER"
-HANDLE = "STAGING_HANDLE"
-"""The variable with the address of the wait condition that is told how it went."""
 _THREADS = 8
 _PATTERNS = ("include", "exclude")
 

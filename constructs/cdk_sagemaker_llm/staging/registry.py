@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
 
-from cdk_sagemaker_llm.staging.failures import StagingError, pause
+from cdk_sagemaker_llm.staging.signalling import StagingError, pause
 
 ATTEMPTS = 6
 INDEXES = (

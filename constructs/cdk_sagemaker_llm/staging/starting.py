@@ -22,9 +22,8 @@ from cdk_sagemaker_llm.staging.builds import (
     stop_jobs,
     token_of,
 )
-from cdk_sagemaker_llm.staging.failures import bucket_failure
 from cdk_sagemaker_llm.staging.prefix import Ownership, StagedPrefix
-from cdk_sagemaker_llm.staging.signalling import say
+from cdk_sagemaker_llm.staging.signalling import bucket_failure, say
 
 _NOTHING_MADE = "nothing-staged"
 _NO_BUCKET = "NoSuchBucket"

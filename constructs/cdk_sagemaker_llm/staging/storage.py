@@ -14,10 +14,10 @@ import boto3
 from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.staging.failures import StagingError, bucket_failure
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
 from cdk_sagemaker_llm.staging.prefix import objects
+from cdk_sagemaker_llm.staging.signalling import StagingError, bucket_failure
 
 # S3 keeps this beside an object: what was held against the Hub before it went there.
 _DIGEST = "hub-digest"

@@ -15,10 +15,9 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from cdk_sagemaker_llm.staging import hub
-from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
-from cdk_sagemaker_llm.staging.signalling import say
+from cdk_sagemaker_llm.staging.signalling import StagingError, say
 from cdk_sagemaker_llm.staging.storage import Storage
 
 _GB = 1e9
