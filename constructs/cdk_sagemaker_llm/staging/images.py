@@ -317,9 +317,6 @@ class _Copying:
 
 
 def _blobs(manifests: Sequence[Manifest]) -> list[_Blob]:
-    """
-    Return the layers and configurations of images, each once.
-    """
     found = {
         one["digest"]: _Blob(one["digest"], one["size"])
         for manifest in manifests

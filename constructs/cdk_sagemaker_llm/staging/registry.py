@@ -94,13 +94,6 @@ class _Answer:
 class Registry:
     """
     One repository of a registry.
-
-    Args:
-        url: The registry's address.
-
-        repository: The repository's name there.
-
-        login: Who may in.
     """
 
     def __init__(self, url: str, repository: str, login: Login) -> None:
@@ -113,9 +106,6 @@ class Registry:
     def manifest(self, reference: str) -> Manifest:
         """
         Return a manifest by its digest or tag.
-
-        Raises:
-            StagingError: If it is not there, or is another one than its digest says.
         """
         path = f"{self._base}/manifests/{reference}"
         answer = self._whole("GET", path, _ACCEPT)
@@ -150,9 +140,6 @@ class Registry:
     def read_blob(self, digest: str) -> bytes:
         """
         Return an image's configuration.
-
-        Raises:
-            StagingError: If it is not there, or is another one than its digest says.
         """
         found = self._whole("GET", f"{self._base}/blobs/{digest}", {}).content
         if f"sha256:{hashlib.sha256(found).hexdigest()}" != digest:

@@ -119,9 +119,6 @@ class Storage:
             raise self._fault(fault) from fault
 
     def _gone(self, fault: ClientError) -> bool:
-        """
-        Return that the object is not there, or raise the other error.
-        """
         if fault.response["Error"]["Code"] in _GONE:
             return False
         raise self._fault(fault) from fault

@@ -106,9 +106,6 @@ def name_in(scope: Construct, id: str, kind: str, arn: str) -> str:
 
 
 def _arn_findings(kind: str, arn: str) -> list[Finding]:
-    """
-    Check that an ARN is of a kind; what is decided at deployment is not judged.
-    """
     if is_unresolved(arn) or re.fullmatch(_ARN.format(kind=kind), arn):
         return []
     parameter = f"{kind.replace('-', '_')}_arn"

@@ -255,9 +255,6 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
 def _compilation_findings(
     serving: ServingConfiguration, model: ModelSource | None, prepared: Prepared
 ) -> list[Finding]:
-    """
-    Check that compiled engines are served by what loads them.
-    """
     if model is None or model.compiled is None or prepared.loads_engines:
         return []
     return [

@@ -6,7 +6,6 @@ hours.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
@@ -47,6 +46,7 @@ _Target = appscaling.CfnScalableTarget
 
 _WEEK = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)\Z")
+_NO_HOURS = ("", "")
 
 
 class ScheduledTarget(ScalableTargetBase):
@@ -170,14 +170,14 @@ class ScheduledTarget(ScalableTargetBase):
         """
         most = contents_of(self).most if max_capacity is None else max_capacity
         zone = _zone_of(time_zone)
-        hours, found = _hours_of(opens, closes, days)
+        (opening, closing), found = _hours_of(opens, closes, days)
         found += zone_findings(zone)
         openness = Action(f"{id}Opens", min_capacity, most)
         closure = Action(f"{id}Closes", closed_capacity, closed_capacity)
         found += [*self._action_findings(openness), *self._action_findings(closure)]
         report(self, id, found)
-        self._schedule(openness, hours.opening, zone)
-        self._schedule(closure, hours.closing, zone)
+        self._schedule(openness, opening, zone)
+        self._schedule(closure, closing, zone)
 
     def _action_findings(self, action: Action) -> list[Finding]:
         return [
@@ -249,14 +249,16 @@ def _zone_of(time_zone: str | TimeZone | None) -> str | None:
     return time_zone.timezone_name
 
 
-def _hours_of(opens: str, closes: str, days: str) -> tuple[_Hours, list[Finding]]:
+def _hours_of(
+    opens: str, closes: str, days: str
+) -> tuple[tuple[str, str], list[Finding]]:
     """
-    Read office hours, and say where they cannot be read.
+    Return when it opens and closes, as cron expressions, or why these cannot be read.
 
     Hours that end at or before the time that they begin at end on the next day.
     """
     if is_unresolved([opens, closes, days]):
-        return _NONE, [
+        return _NO_HOURS, [
             UNREADABLE.finding(
                 "opens, closes and days must be known at synth, got a placeholder",
                 "use scale_on_schedule, whose expressions may be placeholders",
@@ -278,17 +280,17 @@ def _hours_of(opens: str, closes: str, days: str) -> tuple[_Hours, list[Finding]
         )
     begin, end = times["opens"], times["closes"]
     if found or begin is None or end is None:
-        return _NONE, found
-    from_, until = (_minutes(each) for each in (begin, end))
+        return _NO_HOURS, found
+    from_, until = (int(each[1]) * 60 + int(each[2]) for each in (begin, end))
     if from_ == until:
-        return _NONE, [
+        return _NO_HOURS, [
             WRONG_SCHEDULE.finding(
                 f"closes must be another time than opens, got {opens!r}"
             )
         ]
     overnight = until < from_
     closing = frozenset((day + overnight) % len(_WEEK) for day in numbers)
-    return _Hours(_cron(from_, numbers), _cron(until, closing)), []
+    return (_cron(from_, numbers), _cron(until, closing)), []
 
 
 def _bounds_findings(action: Action, *, may_be_zero: bool) -> list[Finding]:
@@ -335,19 +337,6 @@ def _in_utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class _Hours:
-    """
-    When it opens and closes, as cron expressions.
-    """
-
-    opening: str
-    closing: str
-
-
-_NONE = _Hours("", "")
-
-
 def _numbers(days: str) -> frozenset[int]:
     """
     Return days by their numbers, from 0 for Monday; none where one is unknown.
@@ -363,10 +352,6 @@ def _numbers(days: str) -> frozenset[int]:
         length = (_WEEK.index(last) - begin) % len(_WEEK) if dash else 0
         found.update((begin + each) % len(_WEEK) for each in range(length + 1))
     return frozenset(found)
-
-
-def _minutes(read: re.Match[str]) -> int:
-    return int(read[1]) * 60 + int(read[2])
 
 
 def _cron(minutes: int, days: frozenset[int]) -> str:

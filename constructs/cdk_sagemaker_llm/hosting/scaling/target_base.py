@@ -6,6 +6,7 @@ and scheduled actions it has, by name.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -105,9 +106,9 @@ class Contents:
         """
         Check that one more policy can be put on the target.
         """
-        return _taken_findings(
-            "policy", name, is_taken=name in self.policies
-        ) or _number_findings("policies", len(self.policies), _MOST_POLICIES)
+        return _one_more_findings(
+            "policy", "policies", name, self.policies, _MOST_POLICIES
+        )
 
     def tracked_findings(self, metric: str | None) -> list[Finding]:
         """
@@ -128,9 +129,9 @@ class Contents:
         """
         Check that one more action can be scheduled for the target.
         """
-        return _taken_findings(
-            "scheduled action", name, is_taken=name in self.actions
-        ) or _number_findings("scheduled actions", len(self.actions), _MOST_ACTIONS)
+        return _one_more_findings(
+            "scheduled action", "scheduled actions", name, self.actions, _MOST_ACTIONS
+        )
 
     def bounds_findings(self) -> list[Finding]:
         """
@@ -236,23 +237,21 @@ def action_name_findings(name: str) -> list[Finding]:
     ]
 
 
-def _taken_findings(kind: str, name: str, *, is_taken: bool) -> list[Finding]:
-    if not is_taken:
-        return []
-    return [
-        SCALED_TWICE.finding(
-            f"this target has a {kind} {name!r} already, and names must be unique "
-            "within it",
-            "choose another id",
-        )
-    ]
-
-
-def _number_findings(kind: str, there_are: int, most: int) -> list[Finding]:
-    if there_are < most:
+def _one_more_findings(
+    kind: str, kinds: str, name: str, existing: Collection[str], most: int
+) -> list[Finding]:
+    if name in existing:
+        return [
+            SCALED_TWICE.finding(
+                f"this target has a {kind} {name!r} already, and names must be unique "
+                "within it",
+                "choose another id",
+            )
+        ]
+    if len(existing) < most:
         return []
     return [
         IMPOSSIBLE_COUNT.finding(
-            f"a scalable target must have at most {most} {kind}, got one more"
+            f"a scalable target must have at most {most} {kinds}, got one more"
         )
     ]

@@ -176,9 +176,6 @@ class PrivateAccess(Construct):
         return not policy.is_empty
 
     def _make(self) -> None:
-        """
-        Make the endpoints, now that all is defined.
-        """
         callers = self._callers()
         services = [
             service_named(name)

@@ -358,9 +358,6 @@ def _writing_statements(bucket: s3.IBucket, place: StagedPlace) -> list[Statemen
 
 @functools.cache
 def _worker_files() -> Mapping[str, bytes]:
-    """
-    Return the worker's files by their paths in the asset.
-    """
     source = Path(staging.__path__[0])
     modules = {
         f"{_PACKAGE}/staging/{path.name}": path.read_bytes()

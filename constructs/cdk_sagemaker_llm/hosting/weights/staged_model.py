@@ -335,9 +335,6 @@ class StagedModel(RunsBuild, Construct):
         self._manifest = request.place.manifest
 
     def _tell(self, model: HuggingFaceModel) -> None:
-        """
-        Say at synth how much is brought, and how long that may take.
-        """
         size = weight_bytes_of(model)
         minutes = minutes_of(size)
         if size is None or minutes is None:

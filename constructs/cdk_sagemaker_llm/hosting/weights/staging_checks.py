@@ -161,9 +161,6 @@ def _mirror_findings(hub_url: str | None) -> Iterator[Finding]:
 
 
 def _split(address: str) -> SplitResult | None:
-    """
-    Read an address; ``None`` if it is none.
-    """
     try:
         found = urlsplit(address)
         # A port that is none is refused when it is asked for.
