@@ -61,9 +61,6 @@ class UnknownKindError(LookupError):
 def kind_of(annotation: str) -> Kind:
     """
     Return the kind that an annotation declares.
-
-    Raises:
-        UnknownKindError: If it names a class without an entry in ``classes``.
     """
     return _read(ast.parse(annotation, mode="eval").body)
 
@@ -116,9 +113,6 @@ def raise_faults(
 ) -> None:
     """
     Refuse values with all that is wrong with them.
-
-    Raises:
-        ValueError: If there is a fault.
     """
     text = "; ".join(map(str, faults))
     if text:
@@ -128,9 +122,6 @@ def raise_faults(
 def hold_kinds(instance: DataclassInstance) -> None:
     """
     Refuse the fields of a data class that are not of their declared kinds.
-
-    Raises:
-        ValueError: If there is one; all are named.
     """
     declared = {field.name: field.type for field in dataclasses.fields(instance)}
     values = {name: getattr(instance, name) for name in declared}
@@ -141,9 +132,6 @@ def hold_known(instance: DataclassInstance) -> None:
     """
     Refuse the fields of a data class that only deployment knows: they are computed
     with at synth.
-
-    Raises:
-        ValueError: If there is one; all are named.
     """
     raise_faults(
         Fault(f"{field.name} is known only at deployment, and is needed at synth")
@@ -176,12 +164,8 @@ def held(function: Callable[P, R], *, refuse: Refuse = raise_faults) -> Callable
     """
     Let a function refuse arguments that are not of the kinds its annotations declare.
 
-    Args:
-        function: The function, all of whose annotations are text.
-
-        refuse:
-            What is done with the faults of a call, and with its arguments.
-            If omitted, they are raised as one ``ValueError``.
+    The annotations are text. What is done with the faults of a call, and with its
+    arguments, is to raise them as one ``ValueError`` if omitted.
     """
 
     @functools.cache

@@ -71,11 +71,6 @@ class Kind:
     def faults(self, name: str, value: object) -> Iterator[Fault]:
         """
         Say how a value is not of this kind, if it is not.
-
-        Args:
-            name: What the caller knows it by.
-
-            value: What was got.
         """
         if self.holds(value):
             yield from self.parts(name, value)
@@ -88,11 +83,6 @@ class Kind:
 def value_text(value: object, *, hidden: bool = False) -> str:
     """
     Write what was got with its type; a placeholder never as the digits it is made of.
-
-    Args:
-        value: What was got.
-
-        hidden: Whether its type alone is told.
     """
     if value is None:
         return "None"

@@ -165,13 +165,6 @@ def all_argument_names(engine: Engine) -> tuple[str, ...]:
 def find_argument(engine: Engine, name: str, release: str) -> EngineArgument | None:
     """
     Look up how a release reads an argument; ``None`` where it does not know it.
-
-    Args:
-        engine: ``vllm`` or ``sglang``.
-
-        name: The long name, without dashes in front; not another spelling.
-
-        release: The engine's release, such as ``0.30.0``.
     """
     if name not in _rows(engine) or not _has(engine, name, release):
         return None
@@ -218,11 +211,6 @@ def find_omni_argument(name: str, release: str | None) -> EngineArgument | None:
 
     Between releases that were read one goes by those around it; the newest is taken to
     have what the newest that was read has.
-
-    Args:
-        name: The long name, without dashes in front.
-
-        release: vLLM-Omni's release; ``None`` where it is not known.
     """
     if name not in OMNI:
         return None
@@ -244,9 +232,6 @@ def argument_span(engine: Engine, name: str) -> tuple[str, str | None]:
     Return the first and the last release that know an argument.
 
     The last is ``None`` where the newest does.
-
-    Raises:
-        KeyError: If no release knows it.
     """
     row = _rows(engine)[name]
     newest = engine_releases(engine)[-1]
@@ -344,11 +329,6 @@ def _row_at(engine: Engine, name: str, release: str) -> dict[str, Any]:
 def changed_row(row: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     """
     Return a row after a change in its history.
-
-    Args:
-        row: The row before it; empty for the first one.
-
-        entry: The change, as the tables keep it.
     """
     plain = {k: v for k, v in entry.items() if k[0] not in "+-" and k != "drop"}
     dropped = entry.get("drop", ())

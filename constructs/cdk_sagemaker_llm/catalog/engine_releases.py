@@ -165,7 +165,4 @@ def _row(family: str, version: str) -> Mapping[str, Any] | None:
 
 
 def _public(release: str | None) -> str | None:
-    """
-    Return a release without the build's own part, which no table of arguments knows.
-    """
     return release and release.partition("+")[0]

@@ -53,11 +53,6 @@ def host_image_for(instance_type: InstanceType, cuda_version: str | None) -> str
 
     It is the newest of the container's own CUDA major version: containers of CUDA 12
     do not all start with a driver of CUDA 13.
-
-    Args:
-        instance_type: The type that the container runs on.
-
-        cuda_version: The container's, such as ``13.0``; ``None`` if it has none.
     """
     needed = _parse(cuda_version)
     if needed is None or not _is_described(instance_type, None):
@@ -83,14 +78,6 @@ def shared_host_image(
     where their default ones will do.
 
     A variant asks for one host image, so that one type's need is all types'.
-
-    Args:
-        instance_types: The types that the container runs on.
-
-        cuda_version: The container's, such as ``13.0``; ``None`` if it has none.
-
-    Raises:
-        ValueError: If one type needs a host image that another one does not take.
     """
     images = {host_image_for(one, cuda_version) for one in instance_types} - {None}
     defaults = {one.default_inference_ami for one in instance_types}
@@ -160,13 +147,6 @@ def match(
 
     What nothing is known of is taken to run. A container that cannot start is told
     from one that may not by what AWS documents, or somebody has measured.
-
-    Args:
-        instance_type: The type that the container runs on.
-
-        host_image: The host image asked for; ``None`` for the type's default.
-
-        image: The container's image.
     """
     needed = _parse(image.cuda_version)
     chosen = host_image or instance_type.default_inference_ami

@@ -153,9 +153,6 @@ class ImageRelease:
 
     @classmethod
     def _hidden(cls, uri: str, repository_arn: str | None) -> ImageRelease:
-        """
-        Describe an image of whose address no part is known.
-        """
         registry = Registry("", "", uri, repository_arn)
         return cls("custom", "", "", "", frozenset(), registry)
 
@@ -362,9 +359,6 @@ def nearest_version(family: str, version: str) -> str:
     """
     Return the catalogued version nearest to one: itself, or else the newest before it,
     or else the oldest.
-
-    Raises:
-        ValueError: If there is no such family.
     """
     known = image_versions(family)
     full = full_version(family, version)
@@ -384,9 +378,6 @@ def registry_account(region: str) -> str:
     Return the account whose registry serves a region with nearly all families.
 
     Where an image of TEI is, its release tells.
-
-    Raises:
-        ValueError: If the region has no such registry.
     """
     accounts = registry_accounts()
     if region not in accounts:

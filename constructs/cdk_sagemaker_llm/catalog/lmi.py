@@ -289,11 +289,8 @@ class LmiVariable:
 @functools.cache
 def lmi_variables(*groups: str) -> tuple[LmiVariable, ...]:
     """
-    Return the variables that LMI images read beside ``OPTION_...``.
-
-    Args:
-        groups: ``hub``, ``defaults``, ``overrides`` or ``others``, as the table
-            explains them. If omitted, all of them.
+    Return the variables that LMI images read beside ``OPTION_...``: of some groups, as
+    the table explains them, or all.
     """
     table = load("lmi_variables.json")["variables"]
     return tuple(

@@ -73,11 +73,6 @@ class PublishedMetric:
 def published_metrics(applies_to: str | None = None) -> tuple[PublishedMetric, ...]:
     """
     List the metrics.
-
-    Args:
-        applies_to:
-            Those of one kind, such as ``ic``.
-            If omitted, all.
     """
     rows = (
         PublishedMetric(
@@ -100,9 +95,6 @@ def published_metrics(applies_to: str | None = None) -> tuple[PublishedMetric, .
 def published_metric(name: str, dimensions: tuple[str, ...]) -> PublishedMetric:
     """
     Look a metric up by its name and the dimensions of what it is of.
-
-    Raises:
-        KeyError: If there is none.
     """
     for row in published_metrics():
         if row.name == name and dimensions in row.dimensions:

@@ -118,11 +118,6 @@ class AdapterHost:
 def without_adapters(image: ImageRelease, reason: str) -> AdapterHost:
     """
     Describe a base whose backend takes no adapters.
-
-    Args:
-        image: The base's image.
-
-        reason: What takes adapters instead, as a clause.
     """
     refusal = NO_ADAPTERS.finding(
         f"image {image.family} {image.version} takes no adapter components: {reason}",
@@ -134,17 +129,8 @@ def without_adapters(image: ImageRelease, reason: str) -> AdapterHost:
 def adapter_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
     """
     Check that a container takes an adapter.
-
-    Args:
-        host: What the container does with adapters.
-
-        rank: The adapter's rank; ``None`` if it is not known.
     """
     yield from host.refusals
-    yield from _setting_findings(host, rank)
-
-
-def _setting_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
     if host.is_on is False:
         yield LORA_IS_OFF.finding(
             "the base is served with enable_lora=False",

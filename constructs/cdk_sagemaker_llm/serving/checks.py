@@ -161,15 +161,6 @@ def checks_of(*modules: ModuleType) -> tuple[Check, ...]:
 def uneven_heads(rule: Rule, word: str, heads: int, number: object) -> Finding:
     """
     Find attention heads that a number of devices does not divide.
-
-    Args:
-        rule: The rule that is broken.
-
-        word: What the user calls the number.
-
-        heads: The model's attention heads.
-
-        number: The number, as the message shows it.
     """
     fitting = [str(one) for one in (1, 2, 4, 8, 16) if heads % one == 0]
     return rule.finding(
@@ -192,9 +183,6 @@ def config_of(architecture: ModelArchitecture | str | None) -> Mapping[str, obje
 def class_in(config: Config) -> str | None:
     """
     Return a model's class; ``None`` if it is not known.
-
-    Raises:
-        ValueError: If it is none of what describes a model.
     """
     if config is None or isinstance(config, str):
         return config
@@ -213,9 +201,6 @@ def class_in(config: Config) -> str | None:
 def heads_of(config: Config) -> int | None:
     """
     Return a model's attention heads; ``None`` if they are not known.
-
-    Raises:
-        ValueError: If it is none of what describes a model.
     """
     class_in(config)
     if config is None or isinstance(config, str):

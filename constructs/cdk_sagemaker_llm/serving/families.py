@@ -97,7 +97,7 @@ def _engine(
 ) -> Callable[[], Family]:
     @functools.cache
     def family() -> Family:
-        from cdk_sagemaker_llm.serving.engines.engine_family import (  # noqa: PLC0415 - as above
+        from cdk_sagemaker_llm.serving.engines.engine_environment import (  # noqa: PLC0415 - as above
             engine_family,
         )
 
@@ -194,7 +194,16 @@ def check_environment(
             instance_type=instance_type,
         )
     )
-    return [*unknown, *found, *_shown_credential_findings(environment)]
+    # With a credential a container starts all the same: who wrote it into a template is
+    # told of an error.
+    credentials = [
+        SHOWN_CREDENTIAL.finding(
+            f"{one.message}, which DescribeModel shows to whoever may call it",
+            one.remedy,
+        )
+        for one in credential_findings("environment", environment)
+    ]
+    return [*unknown, *found, *credentials]
 
 
 def _environment_findings(environment: Environment) -> list[Finding]:
@@ -229,25 +238,11 @@ def container_findings(
     network_isolation: bool = False,
 ) -> list[Finding]:
     """
-    Check a container's variables with the files beside them.
+    Check a container's variables with the files beside them; what is omitted is not
+    known.
 
     Nothing is found of an image that the catalogue does not have, and nothing that the
     files break by themselves.
-
-    Args:
-        container: The container.
-
-        accelerators: Devices that each copy of the model has.
-
-        architecture: What is known of the model. If omitted, nothing is.
-
-        has_model_data:
-            Whether SageMaker puts something into ``/opt/ml/model``.
-            If omitted, that is not known.
-
-        instance_type: What it runs on. If omitted, that is not known.
-
-        network_isolation: Whether the container is cut off from the network.
     """
     image = _recognised(container.image)
     near = None if image.family in FAMILIES else _near(image)
@@ -290,15 +285,6 @@ def added_findings(
 
     TGI's launcher reads no file: what its class is not told of, it may be told here
     without a check.
-
-    Args:
-        further: The further variables.
-
-        container: The container, with its own files and variables.
-
-        accelerators: Devices that each copy of the model has.
-
-        architecture: What is known of the model. If omitted, nothing is.
     """
 
     def of(variables: Mapping[str, str]) -> list[Finding]:
@@ -324,13 +310,6 @@ def adapter_host(
 ) -> AdapterHost | None:
     """
     Read what a container does with adapters; ``None`` for an image that is not known.
-
-    Args:
-        container: The container.
-
-        variables: All its variables.
-
-        architecture: The model's class. If omitted, it is not known.
     """
     image = checked_as(container.image)
     if image.family not in FAMILIES:
@@ -348,13 +327,6 @@ def dialect_of(
     """
     Return how a container wants requests; nothing is known of an image that the
     catalogue does not have.
-
-    Args:
-        container: The container.
-
-        variables: All its variables.
-
-        architecture: What is known of the model. If omitted, nothing is.
     """
     image = checked_as(container.image)
     if image.family not in FAMILIES:
@@ -385,20 +357,6 @@ def variable_findings(environment: Mapping[str, object]) -> list[Finding]:
             f"{MOST_VARIABLES} variables, got {len(environment)}",
             "define a model with them, which takes 100, and name it in the component",
         )
-    ]
-
-
-def _shown_credential_findings(environment: Mapping[str, str]) -> list[Finding]:
-    """
-    Find credentials, with which a container starts all the same: who wrote them into a
-    template is told of an error.
-    """
-    return [
-        SHOWN_CREDENTIAL.finding(
-            f"{one.message}, which DescribeModel shows to whoever may call it",
-            one.remedy,
-        )
-        for one in credential_findings("environment", environment)
     ]
 
 
@@ -439,12 +397,7 @@ def _near(image: ImageRelease) -> ImageRelease | None:
 
 def _rolling_findings(image: ImageRelease, catalogued: ImageRelease) -> list[Finding]:
     """
-    Find a tag that AWS moves.
-
-    Args:
-        image: The image that runs.
-
-        catalogued: The catalogue's release that it is checked as.
+    Find a tag that AWS moves, of an image that is checked as a catalogued release.
     """
     if is_rolling(catalogued.family, catalogued.version):
         image = catalogued

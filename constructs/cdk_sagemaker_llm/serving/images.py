@@ -93,21 +93,29 @@ def choose_image(
     family: str, version: str, image: str | ImageRelease | None = None
 ) -> ChosenImage:
     """
-    Find the image of a version, or the one that was named instead.
-
-    Args:
-        family: The container family.
-
-        version: The version, as the catalogue has it.
-
-        image:
-            A tag or a digest of the family's repository, a full URI in Amazon ECR, or
-            an image that is described, such as a mirrored one.
-            If omitted, it is the catalogue's image of the version.
+    Find the catalogue's image of a version, or the one that is named instead: a tag or
+    a digest of the family's repository, a full URI in Amazon ECR, or an image that is
+    described, such as a mirrored one.
     """
     # Not kept: of two that are alike, each is put in place by its own construct.
     if isinstance(image, ImageRelease):
-        return _described(family, version, image)
+        if image.family != family:
+            other = UNKNOWN_IMAGE.finding(
+                f"image is of {image.family} {image.version}, and what is written here "
+                f"is for images of {family}",
+                f"write version={image.version!r} where that is one of the same class, "
+                "or use CustomContainer",
+            )
+            return _refused(family, version, other)
+        found = image_findings(family, image.version)
+        if of_catalogue(image) != find_image(family, image.version):
+            found.append(
+                BESIDE_CATALOGUE.finding(
+                    f"image {image.reference} is not in the catalogue: it is checked "
+                    f"as {family} {image.version}"
+                )
+            )
+        return ChosenImage(image, family, image.version, tuple(found))
     return _named(family, version, image)
 
 
@@ -143,26 +151,6 @@ def _catalogued(family: str, version: str) -> ChosenImage:
         return ChosenImage(None, family, version, found)
     release = find_image(family, version)
     return ChosenImage(release, family, release.version, found)
-
-
-def _described(family: str, version: str, image: ImageRelease) -> ChosenImage:
-    if image.family != family:
-        other = UNKNOWN_IMAGE.finding(
-            f"image is of {image.family} {image.version}, and what is written here is "
-            f"for images of {family}",
-            f"write version={image.version!r} where that is one of the same class, or "
-            "use CustomContainer",
-        )
-        return _refused(family, version, other)
-    found = image_findings(family, image.version)
-    if of_catalogue(image) != find_image(family, image.version):
-        found.append(
-            BESIDE_CATALOGUE.finding(
-                f"image {image.reference} is not in the catalogue: it is checked as "
-                f"{family} {image.version}"
-            )
-        )
-    return ChosenImage(image, family, image.version, tuple(found))
 
 
 def _other_family(family: str, image: str, release: ImageRelease) -> Finding | None:
@@ -249,15 +237,6 @@ def host_findings(
 ) -> list[Finding]:
     """
     Check that an instance has the devices and the driver that an image needs.
-
-    Args:
-        hardware: The instance type; ``None`` if it is not known.
-
-        image: The image that is to run.
-
-        host_image: The host image; ``None`` for the type's default.
-
-        hosts_components: Whether the hosts are shared by inference components.
     """
     found = instance_findings(hardware, image)
     image = of_catalogue(image)
@@ -275,17 +254,26 @@ def instance_findings(
 ) -> list[Finding]:
     """
     Check that an instance has the processors and devices that an image is built for.
-
-    Args:
-        hardware: The instance type; ``None`` if it is not known.
-
-        image: The image that is to run.
     """
     image = of_catalogue(image)
     if hardware is None or image.registry is not None:
         return []
     if image.is_for_cpu:
-        return _processor_findings(hardware, image)
+        if image.processor in {None, hardware.processor}:
+            return []
+        other = (
+            f", or the image for {hardware.processor}, such as with "
+            f'LlamaCpp(processor="{hardware.processor}")'
+            if image.family.startswith("llama-cpp")
+            else ""
+        )
+        return [
+            OTHER_PROCESSOR.finding(
+                f"image {image.family} {image.version} is built for {image.processor}, "
+                f"and the processors of {hardware} are {hardware.processor}",
+                f"choose an instance type of {image.processor}{other}",
+            )
+        ]
     if hardware.accelerators == 0:
         return [
             NO_ACCELERATORS.finding(
@@ -303,7 +291,8 @@ def instance_findings(
                 "choose another image or another instance type",
             )
         ]
-    return _kernel_findings(hardware, image)
+    release = find_engine_release(image.family, image.version)
+    return gpu_findings(release, hardware.accelerator_model) if release else []
 
 
 def _driver_findings(
@@ -339,31 +328,6 @@ def _needed_devices(hardware: InstanceType, image: ImageRelease) -> str:
     return "Inferentia or Trainium" if image.is_for_neuron else "NVIDIA GPUs"
 
 
-def _processor_findings(hardware: InstanceType, image: ImageRelease) -> list[Finding]:
-    if image.processor in {None, hardware.processor}:
-        return []
-    return [
-        OTHER_PROCESSOR.finding(
-            f"image {image.family} {image.version} is built for {image.processor}, and "
-            f"the processors of {hardware} are {hardware.processor}",
-            f"choose an instance type of {image.processor}"
-            + _for_processor(hardware, image),
-        )
-    ]
-
-
-def _for_processor(hardware: InstanceType, image: ImageRelease) -> str:
-    """
-    Say how to get the image for other processors, where there is one.
-    """
-    if not image.family.startswith("llama-cpp"):
-        return ""
-    return (
-        f", or the image for {hardware.processor}, such as with "
-        f'LlamaCpp(processor="{hardware.processor}")'
-    )
-
-
 def _without_accelerators(image: ImageRelease) -> str:
     """
     Say what runs on a type without accelerators, or else where the image does.
@@ -379,22 +343,10 @@ def _without_accelerators(image: ImageRelease) -> str:
     )
 
 
-def _kernel_findings(hardware: InstanceType, image: ImageRelease) -> list[Finding]:
-    release = find_engine_release(image.family, image.version)
-    if release is None or release.gpu_architectures is None:
-        return []
-    return gpu_findings(release, hardware.accelerator_model)
-
-
 def gpu_findings(image: EngineRelease, model: str | None) -> list[Finding]:
     """
     Find that an image has no kernels for a GPU: TEI's ends without, others may have
     some that run.
-
-    Args:
-        image: What is inside the image.
-
-        model: The GPU's name, as the catalogue has it; ``None`` if it is not known.
     """
     device, built = find_accelerator(model or ""), image.gpu_architectures
     capability = device.compute_capability if device else None

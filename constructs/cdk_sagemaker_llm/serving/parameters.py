@@ -164,20 +164,16 @@ class Bounds:
         if isinstance(value, str):
             wrong = self.choices and value not in self.choices
             return f"one such as {any_of(self.choices[:_NAMED])}" if wrong else None
-        wrong = isinstance(value, int | float) and not self._holds(value)
-        return self._words() if wrong else None
-
-    def _holds(self, number: float) -> bool:
-        return number in self.also or (
-            (self.least is None or number >= self.least)
-            and (self.above is None or number > self.above)
-            and (self.most is None or number <= self.most)
+        if not isinstance(value, int | float) or value in self.also:
+            return None
+        wrong = not (
+            (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
         )
-
-    def _words(self) -> str:
         words = {"at least": self.least, "above": self.above, "at most": self.most}
         said = " and ".join(f"{w} {n:g}" for w, n in words.items() if n is not None)
-        return ", or ".join([said, *map(str, self.also)])
+        return ", or ".join([said, *map(str, self.also)]) if wrong else None
 
 
 COUNT = Bounds(least=1)
@@ -189,13 +185,6 @@ SHARE = Bounds(above=0, most=1)
 def option(name: str, bounds: Bounds | None = None) -> Any:  # noqa: ANN401 - stands for a field of any type
     """
     Declare a parameter that is written as ``option.<name>``, if it is given.
-
-    Args:
-        name: What is written.
-
-        bounds:
-            Which values it takes.
-            If omitted, any of its kind, or the checks of the file know.
     """
     return field(default=None, metadata={"option": name, "bounds": bounds})
 
@@ -205,11 +194,6 @@ def bounds_findings(
 ) -> Iterator[Finding]:
     """
     Check each parameter against its bounds, and what is given as an option instead.
-
-    Args:
-        serving: What has the parameters.
-
-        options: Its options.
     """
     for one in fields(serving):
         bounds: Bounds | None = one.metadata.get("bounds")
@@ -269,13 +253,6 @@ def with_class_named(
 ) -> list[Finding]:
     """
     Return findings, in which a rule that a doubtful class breaks names that class.
-
-    Args:
-        found: The findings.
-
-        rule: A rule that goes by the model's class.
-
-        architecture: What is known of the model.
     """
     doubts = class_findings(architecture)
     if not doubts:
@@ -290,9 +267,6 @@ def with_class_named(
 def class_findings(architecture: object) -> list[Finding]:
     """
     Warn of a class that is likely misspelt, or is none.
-
-    Args:
-        architecture: What is known of a model; only the name of a class is looked at.
     """
     meant = class_doubt(architecture) if isinstance(architecture, str) else None
     if meant is None:
@@ -364,9 +338,6 @@ def _line_findings(name: str, content: bytes) -> Iterator[Finding]:
 
 
 def _kinds(name: str, value: object) -> Iterator[str]:
-    """
-    Return the kinds of credential in a value and in all that is nested in it.
-    """
     if kind := kind_of(name):
         yield kind
     if isinstance(value, Mapping):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
@@ -103,13 +103,6 @@ def plain_json(text: str, release: str) -> str:
 def object_fault(value: object, schema: str, release: str) -> str:
     """
     Return what a configuration class asks for instead of a value; empty if it takes it.
-
-    Args:
-        value: What was read of the JSON.
-
-        schema: The name of the class.
-
-        release: The release of vLLM.
     """
     if not isinstance(value, Mapping):
         return "a JSON object"
@@ -131,7 +124,8 @@ def _fault(key: str, value: object, kind: SchemaKind) -> str:
     members = _MEMBERS.get(key)
     if members is not None:
         is_member = not isinstance(value, str) or value.upper() in members
-        return "" if is_member and not _is_nested(value) else any_of(members)
+        is_plain = not isinstance(value, Mapping | list)
+        return "" if is_member and is_plain else any_of(members)
     if kind.choices:
         is_one = any(type(one) is type(value) and one == value for one in kind.choices)
         return "" if is_one else any_of(list(map(str, kind.choices)))
@@ -146,31 +140,21 @@ def _is_read(value: Any, kind: str) -> bool:  # noqa: ANN401 - whatever JSON say
         return isinstance(value, Mapping)
     if kind == "str":
         return isinstance(value, str)
-    if kind == "bool":
-        return _is_truth(value)
     if kind in {"int", "float"}:
         return _is_number(value, is_whole=kind == "int")
-    return True
-
-
-def _is_truth(value: object) -> bool:
-    if isinstance(value, str):
+    if kind == "bool" and isinstance(value, str):
         return value.lower() in _TRUTH
-    return isinstance(value, bool | int | float) and value in {0, 1}
+    return kind != "bool" or (isinstance(value, int | float) and value in {0, 1})
 
 
 def _is_number(value: object, *, is_whole: bool) -> bool:
-    if isinstance(value, str | bool | int | float):
-        try:
-            number = float(value)
-        except (ValueError, OverflowError):
-            return False
-        return not is_whole or number.is_integer()
-    return False
-
-
-def _is_nested(value: object) -> bool:
-    return isinstance(value, Mapping | Sequence) and not isinstance(value, str)
+    if not isinstance(value, str | int | float):
+        return False
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return False
+    return not is_whole or number.is_integer()
 
 
 class ValueFaultError(ValueError):
@@ -183,19 +167,7 @@ def read_value(
     argument: EngineArgument, text: str, *, engine: Engine, release: str
 ) -> object:
     """
-    Read one value as the parser does.
-
-    Args:
-        argument: How the release reads it.
-
-        text: The value.
-
-        engine: ``vllm`` or ``sglang``.
-
-        release: The engine's release.
-
-    Raises:
-        ValueFaultError: If the parser refuses it.
+    Read one value as the parser does, or raise what it must be.
     """
     if argument.allows_none and text in {"", "None"}:
         if argument.choices:
@@ -258,28 +230,21 @@ def _json(text: str) -> object:
 
 
 def _object(text: str, schema: str, release: str) -> object:
-    """
-    Read the JSON that a configuration class of vLLM is made of.
-    """
     value = _json(plain_json(text, release))
     keys = schema_keys(schema, release)
     if keys is not None and isinstance(value, Mapping):
-        _check_keys(value, keys)
+        unknown = [key for key in value if key not in keys]
+        if unknown:
+            near = nearest(unknown[0], keys, count=1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise ValueFaultError(
+                f"JSON without the key {unknown[0]!r}, which this release does not "
+                f"know{meant}"
+            )
     fault = object_fault(value, schema, release)
     if fault:
         raise ValueFaultError(fault)
     return value
-
-
-def _check_keys(value: Mapping[str, object], keys: Sequence[str]) -> None:
-    unknown = [key for key in value if key not in keys]
-    if unknown:
-        near = nearest(unknown[0], keys, count=1)
-        meant = f" (did you mean {near[0]}?)" if near else ""
-        raise ValueFaultError(
-            f"JSON without the key {unknown[0]!r}, which this release does not "
-            f"know{meant}"
-        )
 
 
 def _json_or_text(text: str) -> object:

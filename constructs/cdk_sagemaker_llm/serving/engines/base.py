@@ -161,7 +161,10 @@ class EngineServing(Serving):
         )
         process = {**self._defaults(case.model, case.demand), **self.environment}
         environment = {**process, **written.variables, **self._unchecked(release)}
-        found += self._repetition_findings(written.variables)
+        found += [
+            REPEATED.finding(f"environment repeats {name}, which is an argument")
+            for name in sorted(set(self.environment) & set(written.variables))
+        ]
         if is_sound and not errors_of(found):
             found += self._environment_findings(environment, case, release)
         return Settings(
@@ -173,9 +176,6 @@ class EngineServing(Serving):
     def _arguments(
         self, model: ModelSource | None, devices: int | None
     ) -> dict[str, ArgumentValue]:
-        """
-        Return what parameters, model and accelerators say, by the long names.
-        """
         named = self._model_arguments(model)
         own = arguments_of(self)
         return {**named, **self._degrees(own, devices), **own}
@@ -216,17 +216,11 @@ class EngineServing(Serving):
         return {}
 
     def _files(self) -> Mapping[str, bytes]:
-        """
-        Return what goes into the model tarball.
-        """
         return self.files
 
     def _engine_variables(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
     ) -> EngineVariables:
-        """
-        Write parameters and options as the image's entry point reads them.
-        """
         number = release.engine_version or ""
         label = f"{self.engine_name} {number}".strip()
         rule = rule_of(release)
@@ -237,9 +231,6 @@ class EngineServing(Serving):
         return telling.tell(arguments, self.options, self._words(release))
 
     def _words(self, release: EngineRelease) -> dict[str, str]:
-        """
-        Return what the user calls each argument, by its long name.
-        """
         options = {self._long_name(release, one): one for one in self.options}
         return {**words_of(self), **options}
 
@@ -261,9 +252,6 @@ class EngineServing(Serving):
         return plain if argument is None else argument.name
 
     def _variable(self, release: EngineRelease, argument: str) -> str:
-        """
-        Return the variable of an argument's long name.
-        """
         return rule_of(release).variable(argument)
 
     def _unchecked(self, release: EngineRelease) -> dict[str, str]:
@@ -271,12 +259,6 @@ class EngineServing(Serving):
             self._variable(release, name.lstrip("-")): value
             for name, value in self.unchecked_options.items()
         }
-
-    def _repetition_findings(self, variables: Mapping[str, str]) -> list[Finding]:
-        return [
-            REPEATED.finding(f"environment repeats {name}, which is an argument")
-            for name in sorted(set(self.environment) & set(variables))
-        ]
 
     def _general_findings(self, case: Case) -> list[Finding]:
         own = self._model_findings(case.model)
@@ -341,7 +323,9 @@ class EngineServing(Serving):
             version=release.version,
             accelerators=case.devices,
             architecture=kind_of(case.model),
-            model_data=self._model_data(case.model),
+            model_data=None
+            if isinstance(case.model, S3Model)
+            else tuple(self._files()),
             words=words,
             unchecked=self._unchecked(release),
         )
@@ -355,19 +339,10 @@ class EngineServing(Serving):
         """
         return finding
 
-    def _model_data(self, model: ModelSource | None) -> tuple[str, ...] | None:
-        """
-        Return what is known to be in ``/opt/ml/model``; ``None`` if it is not known.
-        """
-        return None if isinstance(model, S3Model) else tuple(self._files())
-
 
 def release_in(image: ChosenImage) -> EngineRelease:
     """
     Return what is inside an image of the catalogue.
-
-    Raises:
-        ValueError: If the family has none of the engines.
     """
     release = find_engine_release(image.family, image.version)
     if release is None:
@@ -388,16 +363,7 @@ def tensor_degree(
 ) -> dict[str, ArgumentValue]:
     """
     Split the model over the devices that pipeline and copies leave; empty where the
-    user did, or they do not divide the devices.
-
-    Args:
-        name: The argument's long name.
-
-        arguments: What the parameters say, by long names.
-
-        devices: How many each copy has; ``None`` if it is not known.
-
-        others: How many parts there are besides.
+    user did, or those ``others`` do not divide the devices.
     """
     if devices is None or devices < 1 or name in arguments:
         return {}
@@ -408,9 +374,6 @@ def tensor_degree(
 def rule_of(release: EngineRelease) -> EntryPoint:
     """
     Return the rule that is written for.
-
-    Raises:
-        ValueError: If the image has none: its class writes variables itself.
     """
     if release.rule is None:
         raise ValueError(f"{release.family} has no entry point that takes arguments")

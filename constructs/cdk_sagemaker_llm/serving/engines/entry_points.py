@@ -144,16 +144,6 @@ def command_line(
 ) -> list[str]:
     """
     Return the arguments that the engine is started with.
-
-    Args:
-        environment: The container's variables.
-
-        rule: How its entry point reads them.
-
-        model_data: Paths of the files in ``/opt/ml/model``, relative to it.
-
-    Raises:
-        StartError: If the supervisor does not start it.
     """
     arguments = [*rule.first]
     arguments += _model(environment, rule, model_data)
@@ -239,9 +229,6 @@ def _element(value: object) -> str:
 
 
 def _objects(text: str) -> list[str]:
-    """
-    Return the JSON objects that stand one after the other; none where it is not so.
-    """
     decoder, found = json.JSONDecoder(), []
     while text:
         try:
@@ -321,18 +308,9 @@ def supervised(
     arguments: Sequence[str], environment: Mapping[str, str], *, is_joined: bool
 ) -> list[str]:
     """
-    Return the arguments that the engine gets from the supervisor.
-
-    Args:
-        arguments: What the supervisor is called with.
-
-        environment: The container's variables.
-
-        is_joined: Whether the supervisor puts nothing but blanks between them, as
-            model-hosting-container-standards did up to 0.1.15.
-
-    Raises:
-        StartError: If the supervisor cannot start it.
+    Return the arguments that the engine gets from the supervisor, or raise what its log
+    says; ``is_joined`` where it puts nothing but blanks between them, as
+    model-hosting-container-standards did up to 0.1.15.
     """
     level = environment.get("LOG_LEVEL", "info")
     if level.lower() not in LOG_LEVELS:
@@ -352,9 +330,6 @@ def supervised(
 
 
 def _write(command: str) -> str:
-    """
-    Write the configuration.
-    """
     written = configparser.ConfigParser()
     written.add_section(_SECTION)
     try:
@@ -369,9 +344,6 @@ def _write(command: str) -> str:
 
 
 def _as_read(text: str) -> str:
-    """
-    Read it as supervisord does.
-    """
     read = configparser.RawConfigParser(inline_comment_prefixes=_COMMENTS, strict=False)
     try:
         read.read_string(text)

@@ -271,17 +271,6 @@ class LlamaCpp(EngineServing):
         name = plain_name(spelling)
         return LLAMA_CPP_ALIASES.get(name, name)
 
-    def _own_findings(self) -> list[Finding]:
-        return [
-            SET_BY_IMAGE.finding(
-                f"options has {spelling}, which the image sets itself: {why}",
-                "leave it out",
-            )
-            for spelling in self.options
-            for why in [_OF_THE_IMAGE.get(plain_name(spelling))]
-            if why is not None
-        ]
-
     def _files(self) -> Mapping[str, bytes]:
         return with_template(self.files, self.chat_template)
 
@@ -314,7 +303,15 @@ class LlamaCpp(EngineServing):
 
     def _model_findings(self, model: ModelSource | None) -> list[Finding]:
         found = super(LlamaCpp, self)._model_findings(model)
-        found += self._own_findings()
+        found += [
+            SET_BY_IMAGE.finding(
+                f"options has {spelling}, which the image sets itself: {why}",
+                "leave it out",
+            )
+            for spelling in self.options
+            for why in [_OF_THE_IMAGE.get(plain_name(spelling))]
+            if why is not None
+        ]
         if isinstance(model, HuggingFaceModel):
             return found + self._hub_findings(model)
         if isinstance(model, S3Model):
@@ -370,9 +367,6 @@ class LlamaCpp(EngineServing):
 
 
 def _count(value: int | None) -> int | None:
-    """
-    Return a number; ``None`` for what leaves it to llama.cpp.
-    """
     return value if value is not None and value > 0 else None
 
 

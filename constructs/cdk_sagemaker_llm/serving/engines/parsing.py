@@ -51,15 +51,11 @@ class ParserError(ValueError):
 def parse(engine: Engine, release: str, arguments: Sequence[str]) -> argparse.Namespace:
     """
     Read arguments as a release of an engine does.
-
-    Returns:
-        The values, by their fields: ``tensor_parallel_size``.
-
-    Raises:
-        ParserError: If the engine does not start with them.
     """
     parser = _parser(engine, release)
-    _check_file(parser, arguments)
+    for flag, path in pairwise(arguments):
+        if flag == _FILE and not path.endswith(_YAML):
+            parser.error(f"ValueError: the config file must be of YAML, got {path}")
     if engine != "vllm":
         return parser.parse_args(list(arguments))
     spelt = [_with_dashes(argument) for argument in arguments]
@@ -159,15 +155,6 @@ def _undotted(parser: _Parser, arguments: Sequence[str]) -> Iterator[str]:
         yield from (name, json.dumps(parts))
 
 
-def _check_file(parser: _Parser, arguments: Sequence[str]) -> None:
-    """
-    Refuse a file of further arguments that is not YAML by its name, as both engines do.
-    """
-    for flag, path in pairwise(arguments):
-        if flag == _FILE and not path.endswith(_YAML):
-            parser.error(f"ValueError: the config file must be of YAML, got {path}")
-
-
 def _plain(text: str) -> object:
     try:
         return json.loads(text)
@@ -194,8 +181,13 @@ def _check_together(parser: _Parser, found: argparse.Namespace, release: str) ->
     late = _late_fault(found)
     if late:
         raise ParserError(f"{_LATE}{late}")
-    template = getattr(found, "chat_template", None)
-    if template and not _may_be_template(template):
+    template = getattr(found, "chat_template", None) or "."
+    path = PurePosixPath(template)
+    # A path is known only in the container.
+    is_there = path.is_absolute() or template in _FOLDERS
+    is_built_in = path.name == template and template.startswith(_BUILT_IN)
+    is_text = any(mark in template for mark in _TEMPLATE_MARKS)
+    if not (is_there or is_built_in or is_text):
         parser.error(
             f"The supplied chat template string ({template}) appears path-like, but "
             "doesn't exist!"
@@ -217,11 +209,3 @@ def _late_fault(found: argparse.Namespace) -> str:
             "--data-parallel-multi-port-external-lb requires --data-parallel-size > 1"
         )
     return ""
-
-
-def _may_be_template(template: str) -> bool:
-    path = PurePosixPath(template)
-    # A path is known only in the container.
-    is_there = path.is_absolute() or template in _FOLDERS
-    is_built_in = path.name == template and template.startswith(_BUILT_IN)
-    return is_there or is_built_in or any(mark in template for mark in _TEMPLATE_MARKS)

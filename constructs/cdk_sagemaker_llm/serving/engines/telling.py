@@ -72,13 +72,6 @@ UNSUPERVISED = Rule(
 def when_known(engine: Engine, name: str, release: str) -> str:
     """
     Say in which releases an argument is known.
-
-    Args:
-        engine: ``vllm`` or ``sglang``.
-
-        name: The argument's long name.
-
-        release: A release that does not know it.
     """
     first, last = argument_span(engine, name)
     if not is_release_between(release, first):
@@ -93,16 +86,6 @@ def way_out(
 ) -> str:
     """
     Say what to do about an argument that a release does not know.
-
-    Args:
-        engine: ``vllm`` or ``sglang``.
-
-        name: The argument's long name.
-
-        release: A release that does not know it.
-
-        word: How an argument is written, by its long name.
-            If omitted, it is the name.
     """
     first, last = argument_span(engine, name)
     if not is_release_between(release, first):
@@ -161,13 +144,6 @@ class Telling:
     ) -> EngineVariables:
         """
         Write arguments as variables.
-
-        Args:
-            typed: What parameters say, by the arguments' long names.
-
-            options: What the user says beside them, by whatever spelling.
-
-            names: What the user calls an argument that a parameter sets.
         """
         found: list[Finding] = []
         variables: dict[str, str] = {}
@@ -180,7 +156,13 @@ class Telling:
             word = names.get(name, name)
             argument = find_argument(self.engine, name, self.release)
             if argument is None:
-                found.append(self._other_release(word, name))
+                where = self.engine, name, self.release
+                found.append(
+                    OTHER_RELEASE.finding(
+                        f"{word} is no argument of {self.label}: {when_known(*where)}",
+                        way_out(*where),
+                    )
+                )
                 continue
             later = later_value_findings(word, value)
             found += later
@@ -189,7 +171,13 @@ class Telling:
             try:
                 written = write(argument, value, self.rule)
             except UntellableError as fault:
-                found.append(UNTELLABLE.finding(_untellable(word, argument, fault)))
+                kind = "switch" if argument.is_switch else "argument"
+                found.append(
+                    UNTELLABLE.finding(
+                        f"{word} cannot be told to this image: {fault} ({kind} "
+                        f"--{argument.name})"
+                    )
+                )
                 continue
             variables |= written.variables
             kept.append((argument, value))
@@ -201,7 +189,17 @@ class Telling:
             for argument, value in kept:
                 variables |= write(argument, value, bare).variables
             variables |= RECOVERY_OFF
-            found.append(_unsupervised(around))
+            one = len(around) == 1
+            found.append(
+                UNSUPERVISED.finding(
+                    f"{', '.join(around)} {'does' if one else 'do'} not get past "
+                    "the image's supervisor, which takes quotes, blanks and "
+                    "comment signs apart: PROCESS_AUTO_RECOVERY=false is set, and "
+                    "the engine is started without it",
+                    "choose a newer version, whose supervisor keeps them, or write "
+                    "the value without them",
+                )
+            )
         return EngineVariables(variables, tuple(found))
 
     def _long_name(self, spelling: str) -> str | Finding:
@@ -221,13 +219,6 @@ class Telling:
         return UNKNOWN_ARGUMENT.finding(
             f"{spelling} is no argument of {self.label}",
             f"{meant}pass it in unchecked_options",
-        )
-
-    def _other_release(self, word: str, name: str) -> Finding:
-        where = self.engine, name, self.release
-        return OTHER_RELEASE.finding(
-            f"{word} is no argument of {self.label}: {when_known(*where)}",
-            way_out(*where),
         )
 
 
@@ -285,7 +276,12 @@ class PlainTelling:
 
     def _written(self, name: str, value: ArgumentValue) -> dict[str, str]:
         if isinstance(value, bool):
-            return self._switched(name, is_on=value)
+            bare = "true" if self.rule.reads_truth else ""
+            if value:
+                return {self.rule.variable(name): bare}
+            if name in self.negated:
+                return {self.rule.variable(f"no-{name}"): bare}
+            return {}
         text = _text(value)
         if not self.takes_dashes:
             check_plain(text)
@@ -294,14 +290,6 @@ class PlainTelling:
         if variable.removeprefix(self.rule.prefix) not in self.rule.consumed:
             check_arrival(variable, text, (text,), self.rule)
         return {variable: text}
-
-    def _switched(self, name: str, *, is_on: bool) -> dict[str, str]:
-        bare = "true" if self.rule.reads_truth else ""
-        if is_on:
-            return {self.rule.variable(name): bare}
-        if name in self.negated:
-            return {self.rule.variable(f"no-{name}"): bare}
-        return {}
 
 
 def _further(
@@ -346,22 +334,6 @@ def later_value_findings(word: str, value: ArgumentValue) -> list[Finding]:
             "pass a value, or the text of Token.as_string(...) in unchecked_options",
         )
     ]
-
-
-def _untellable(word: str, argument: EngineArgument, fault: UntellableError) -> str:
-    kind = "switch" if argument.is_switch else "argument"
-    return f"{word} cannot be told to this image: {fault} ({kind} --{argument.name})"
-
-
-def _unsupervised(parameters: list[str]) -> Finding:
-    one = len(parameters) == 1
-    return UNSUPERVISED.finding(
-        f"{', '.join(parameters)} {'does' if one else 'do'} not get past the image's "
-        "supervisor, which takes quotes, blanks and comment signs apart: "
-        "PROCESS_AUTO_RECOVERY=false is set, and the engine is started without it",
-        "choose a newer version, whose supervisor keeps them, or write the value "
-        "without them",
-    )
 
 
 def _text(value: ArgumentValue) -> str:

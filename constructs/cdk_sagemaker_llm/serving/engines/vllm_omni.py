@@ -16,7 +16,6 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 )
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import Demand
-from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource
 from cdk_sagemaker_llm.serving.engines.arguments import (
     ArgumentValue,
@@ -182,7 +181,16 @@ def _written(
 ) -> EngineVariables:
     argument = find_omni_argument(name, release.engine_version)
     if argument is None:
-        return EngineVariables({}, (_other_release(name, word, release),))
+        _, first, last = OMNI[name]
+        is_gone = last and not is_release_between(
+            release.engine_version or "", "0", last
+        )
+        span = f"it was last seen in {last}" if is_gone else f"it came by {first}"
+        other = OTHER_RELEASE.finding(
+            f"{word} is no argument of vLLM-Omni {release.engine_version}: {span}",
+            "choose another version, or leave it out",
+        )
+        return EngineVariables({}, (other,))
     later = later_value_findings(word, value)
     if later:
         return EngineVariables({}, tuple(later))
@@ -193,13 +201,3 @@ def _written(
     except UntellableError as fault:
         words = f"{word} cannot be told to this image: {fault}"
         return EngineVariables({}, (UNTELLABLE.finding(words),))
-
-
-def _other_release(name: str, word: str, release: EngineRelease) -> Finding:
-    _, first, last = OMNI[name]
-    is_gone = last and not is_release_between(release.engine_version or "", "0", last)
-    span = f"it was last seen in {last}" if is_gone else f"it came by {first}"
-    return OTHER_RELEASE.finding(
-        f"{word} is no argument of vLLM-Omni {release.engine_version}: {span}",
-        "choose another version, or leave it out",
-    )

@@ -72,17 +72,6 @@ class AheadOfTime:
     ) -> list[Finding]:
         """
         Check that properties serve a model as it was compiled.
-
-        Args:
-            model: What is served.
-
-            texts: The properties.
-
-            image: The image, as a ``Compilation`` names it.
-
-            degree: Over how many devices it is split.
-
-            is_precompiled: Whether the configuration takes the model for compiled.
         """
         compilation = Compilation(
             image=image,
@@ -108,14 +97,6 @@ def compiled_findings(
 ) -> list[Finding]:
     """
     Check that a configuration serves engines as they were compiled.
-
-    Args:
-        model: What is served.
-
-        compilation: What the configuration would compile; its accelerator is not
-            looked at, which the endpoint's instances are held to.
-
-        is_precompiled: Whether the configuration takes the model for engines.
     """
     made = model.compiled if isinstance(model, S3Model) else None
     if made is None:

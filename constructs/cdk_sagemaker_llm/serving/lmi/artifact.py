@@ -177,9 +177,6 @@ def leads_out(path: str) -> bool:
 def no_file(path: Path) -> str | None:
     """
     Say what stands at a path in place of a file; ``None`` for a file, or for nothing.
-
-    Raises:
-        OSError: If the system does not tell.
     """
     if not os.path.lexists(path):
         return None
@@ -208,9 +205,6 @@ def folder_files(path: Path) -> Artifact:
 def single_file(path: Path) -> Artifact:
     """
     Read a file as the only one of an artifact: its serving.properties.
-
-    Raises:
-        OSError: If it is not there.
     """
     return _read(str(path), {PROPERTIES: path}, {PROPERTIES: path.stat().st_size}, [])
 
@@ -329,10 +323,6 @@ def is_tarball(path: Path) -> bool:
 def tarball_files(path: Path) -> Artifact:
     """
     Read what is in a tarball, as far as its size allows.
-
-    Raises:
-        ArtifactError: If it is no gzipped tarball, or ends too early.
-        OSError: If it cannot be read.
     """
     reading = _Reading(str(path))
     try:

@@ -159,9 +159,6 @@ class LmiServing(Serving):
         )
 
     def _degree(self) -> int | None:
-        """
-        Return over how many devices a copy is split, where a number says so.
-        """
         degree = self.tensor_parallel_degree
         return degree if isinstance(degree, int) else None
 
@@ -181,9 +178,6 @@ class LmiServing(Serving):
         return {}
 
     def _own_findings(self, model: ModelSource | None) -> list[Finding]:  # noqa: ARG002
-        """
-        Return what only this backend checks.
-        """
         return []
 
     def _general_findings(self, case: Case) -> list[Finding]:
@@ -326,9 +320,6 @@ class LmiServing(Serving):
 
     @property
     def _image_version(self) -> str:
-        """
-        The version that the image's tag names, or else the one given.
-        """
         return image_version(self.version, self.image)
 
     def _at_least(self, minor: str) -> bool:

@@ -159,9 +159,6 @@ class _ReadFolder(Serving):
         return found
 
     def _family_findings(self, image: ChosenImage) -> Iterator[Finding]:
-        """
-        Images of the family read a serving.properties.
-        """
         if image.release is None:
             return
         release = find_image(image.family, image.version)
@@ -229,9 +226,6 @@ def _is_folder(path: str | Path) -> bool:
 
 
 def _assumptions(properties: Mapping[str, str]) -> Assumptions:
-    """
-    Read what changes the memory that vLLM and its kin take.
-    """
     eager = properties.get("option.enforce_eager", "").lower() == "true"
     in_fp8 = properties.get("option.kv_cache_dtype", "").startswith("fp8")
     return Assumptions(
@@ -280,20 +274,6 @@ def artifact_findings(
     """
     Check the serving.properties among an artifact's files, and that it holds no
     credentials.
-
-    Args:
-        files: The artifact's files by path.
-
-        container: The image family.
-
-        version: The LMI version.
-
-        accelerators: Devices that each copy of the model has.
-
-        architecture: The model's class, or what is known of its config.json.
-            If omitted, what depends on it is not checked.
-
-        backend: The backend that must come of it. If omitted, any may.
     """
     text = _properties_text(files)
     found = check_properties(

@@ -130,18 +130,8 @@ def resolve(
     """
     Find what a container of a version makes of the properties.
 
-    Args:
-        properties: What the file says.
-
-        container: The image family, such as ``djl-lmi``.
-
-        version: The LMI version.
-
-        architecture: The model's class, such as ``MistralForCausalLM``.
-            If omitted, every backend that some architecture leads to is named.
-
-        model_type: Its type in config.json, such as ``mistral``.
-            If omitted, it is the one of the class.
+    Without the model's class every backend that some class leads to is named; its type
+    in config.json is that of the class if omitted.
     """
     written = properties.get("option.rolling_batch")
     launch = Launch(

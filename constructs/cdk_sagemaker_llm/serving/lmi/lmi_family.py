@@ -80,25 +80,8 @@ def lmi_findings(
     """
     Check the variables of an LMI container, with the file beside them if there is one.
 
-    What the file alone breaks is not told of: whoever checks the file says it.
-
-    Args:
-        environment: The variables.
-
-        container: The image family, such as ``djl-lmi``.
-
-        version: The LMI version.
-
-        accelerators: Devices that each copy of the model has.
-
-        architecture: What is known of the model, as ``check_properties`` takes it.
-            If omitted, it is what the catalogue knows of the model that is named.
-
-        file: What the serving.properties says. If omitted, there is none.
-
-        has_model_data:
-            Whether SageMaker puts something into ``/opt/ml/model``.
-            If omitted, that is not known.
+    What the file alone breaks is not told of: whoever checks the file says it. What is
+    omitted is not known, but for the model: that is looked up by its name.
     """
     parsed = LmiVersion.parse(version)
     if not parsed.rows:
@@ -178,9 +161,6 @@ def _environment_findings(environment: Environment) -> list[Finding]:
 def _translated(
     container: Container, variables: Mapping[str, str], architecture: str | None
 ) -> tuple[Translation, Launch]:
-    """
-    Return what a container makes of its file and its variables.
-    """
     image = container.image
     version = LmiVersion.parse(image.version)
     found = translate(

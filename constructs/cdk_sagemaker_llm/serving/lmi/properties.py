@@ -41,10 +41,8 @@ def render(properties: Mapping[str, PropertyValue]) -> str:
     """
     Write properties as ``key=value`` lines in the order given.
 
-    Raises:
-        PropertiesError: If a value is a placeholder, or holds what one of the two
-            readers would change: anything outside printable ASCII, a backslash, or
-            blanks at an end.
+    Refuses a placeholder, and what one of the two readers would change: anything
+    outside printable ASCII, a backslash, or blanks at an end.
     """
     return lines(texts_of(properties))
 
@@ -52,9 +50,6 @@ def render(properties: Mapping[str, PropertyValue]) -> str:
 def texts_of(properties: Mapping[str, PropertyValue]) -> dict[str, str]:
     """
     Write each value as the text that both readers take for it.
-
-    Raises:
-        PropertiesError: As ``render``.
     """
     return {_checked_key(key): text_of(key, value) for key, value in properties.items()}
 
@@ -70,11 +65,8 @@ def parse(text: str) -> dict[str, str]:
     """
     Read properties with the semantics of ``java.util.Properties.load``.
 
-    Keys end at the first unescaped ``=``, ``:`` or blank; backslashes escape;
-    blanks at the end of a value are kept; the last of two equal keys wins.
-
-    Raises:
-        PropertiesError: If a ``\\u`` escape is malformed, where Java refuses too.
+    Keys end at the first unescaped ``=``, ``:`` or blank; backslashes escape; blanks at
+    the end of a value are kept; the last of two equal keys wins.
     """
     return dict(pairs(text))
 
@@ -82,9 +74,6 @@ def parse(text: str) -> dict[str, str]:
 def pairs(text: str) -> Iterator[tuple[str, str]]:
     """
     Read keys and values in the order of the file, repeated ones too.
-
-    Raises:
-        PropertiesError: As ``parse``.
     """
     return iter(_pairs(text))
 
@@ -107,9 +96,6 @@ def _checked_key(key: str) -> str:
 def text_of(key: str, value: PropertyValue) -> str:
     """
     Write one value.
-
-    Raises:
-        PropertiesError: If it cannot be written so that both readers agree.
     """
     if is_unresolved(value):
         raise PropertiesError(
@@ -178,12 +164,7 @@ def fault_of(declared: OptionType, value: str, *, strict_int: bool) -> str | Non
     """
     Say what a value must be and is not; ``None`` if it can be read.
 
-    Args:
-        declared: How the container reads it.
-
-        value: The text in the file.
-
-        strict_int: Whether ``4.0`` is no integer, as up to LMI 0.27.
+    ``strict_int`` where ``4.0`` is no integer, as up to LMI 0.27.
     """
     if not strict_int and not value.isascii() and declared.kind in _NUMBERS:
         return "written in ASCII digits"

@@ -61,9 +61,6 @@ ENGINE_ON_THE_HUB = Rule(
 def compiled_since(architecture: str) -> str | None:
     """
     Return the first LMI version that compiles an architecture at start-up.
-
-    Args:
-        architecture: The model's class, such as ``MistralForCausalLM``.
     """
     for version, prefixes in _SINCE.items():
         if architecture.startswith(prefixes):

@@ -116,15 +116,6 @@ def translate(
 ) -> Translation:
     """
     Find the properties that take effect.
-
-    Args:
-        environment: The variables.
-
-        file: What the serving.properties beside them says; ``None`` without one.
-
-        container: The image family, such as ``djl-lmi``.
-
-        version: The LMI version.
     """
     found = Translation(dict(file or {}))
     if file is None and is_in_a_file(environment.get(MODEL), version):

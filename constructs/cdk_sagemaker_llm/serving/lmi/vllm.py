@@ -114,9 +114,6 @@ class VllmFamily(LmiServing):
         return self.quantize
 
     def _cache_number_bytes(self) -> float:
-        """
-        Return the bytes of a number in the KV cache.
-        """
         return Assumptions().kv_cache_dtype_bytes
 
 

@@ -112,27 +112,15 @@ class TgiServing(Serving):
     def _variable_values(
         self, devices: int | None
     ) -> Mapping[str, EnvironmentValue | None]:
-        """
-        Return what the parameters say, by the variables' names.
-        """
         raise NotImplementedError
 
     def _counts(self) -> dict[str, int]:
-        """
-        Return the parameters that count something.
-        """
         raise NotImplementedError
 
     def _uncounted(self) -> dict[str, EnvironmentValue]:
-        """
-        Return what else the user wrote, by the user's own names.
-        """
         return {**self.options, **self.unchecked_options}
 
     def _name_findings(self) -> list[Finding]:
-        """
-        Check the names of the options.
-        """
         raise NotImplementedError
 
     def _own_findings(

@@ -166,9 +166,6 @@ class Tgi(TgiServing):
 
     @property
     def _checked_version(self) -> str:
-        """
-        The catalogued version whose rules hold for the image.
-        """
         return choose_image(FAMILY, self.version, self.image).version
 
     def _demand(
@@ -213,9 +210,6 @@ class Tgi(TgiServing):
         return values
 
     def _variables(self) -> dict[str, str]:
-        """
-        Return the variable of each parameter at this version.
-        """
         renamed = is_between(self._checked_version, "2.0.0") and not self._has(
             _NEW_NAME
         )

@@ -163,11 +163,6 @@ class TgiNeuron(TgiServing):
 def neuron_findings(environment: Mapping[str, str], version: str) -> list[Finding]:
     """
     Check an environment of the image: its model, the type, and the lengths.
-
-    Args:
-        environment: The variables, as the container gets them.
-
-        version: The image's version.
     """
     subject = TgiSubject(environment, version)
     found = [*model_id_findings(subject), *gated_model_findings(subject)]

@@ -42,25 +42,8 @@ def tgi_findings(
     """
     Check the environment of a TGI container on GPUs.
 
-    ``tgi_findings({"HF_MODEL_ID": "gpt2", "MAX_TOTAL_TOKENS": "512"},
-    version="1.4.5")``
-
-    Args:
-        environment: The variables, as the container gets them.
-
-        version: The TGI version.
-            One without a table of its own is read by the newest before it.
-
-        accelerators: GPUs that each copy of the model has.
-            If omitted, what depends on them is not checked.
-
-        attention_heads:
-            The model's attention heads.
-            If omitted, it is what the catalogue knows of the model that HF_MODEL_ID
-            names.
-
-    Returns:
-        What was found, errors and warnings, in the order of the checks.
+    The model's attention heads are what the catalogue knows of the model that
+    HF_MODEL_ID names, if omitted.
     """
     if attention_heads is None:
         model = find_architecture(environment.get("HF_MODEL_ID") or "")

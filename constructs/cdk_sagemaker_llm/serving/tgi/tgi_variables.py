@@ -166,11 +166,6 @@ def launcher_variables() -> tuple[str, ...]:
 def option_name_findings(names: Iterable[str], known: Iterable[str]) -> list[Finding]:
     """
     A name given as an option is one of the launcher's.
-
-    Args:
-        names: The names given.
-
-        known: The names there are.
     """
     there = tuple(known)
     return [_unknown(name, there) for name in names if name not in there]

@@ -219,16 +219,7 @@ def refusal(
     """
     Return what the engine, or what starts it, says when it refuses; empty if it starts.
 
-    Args:
-        environment: The variables.
-
-        rule: How the entry point reads them.
-
-        table: The engine whose parser it is.
-
-        release: Its release.
-
-        is_whole: Whether all variables are seen, and no file holds further arguments.
+    ``is_whole`` where all variables are seen, and no file holds further arguments.
     """
     from cdk_sagemaker_llm.serving.engines.parsing import (  # noqa: PLC0415 - argparse is loaded only where it is used
         ParserError,

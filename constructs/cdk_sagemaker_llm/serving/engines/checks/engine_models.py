@@ -10,7 +10,7 @@ absence in 0.30.0), which AWS's supervised images install from a ``requirements.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -98,7 +98,10 @@ def model_findings(subject: EngineSubject) -> Iterator[Finding]:
         return
     is_named = subject.is_set(HUB)
     is_empty = subject.model_data is not None and not subject.model_data
-    if rule.insists_on_model and is_empty and not (is_named and _is_doubted(subject)):
+    # The SageMaker SDK deploys Hugging Face's image with HF_MODEL_ID alone, which its
+    # entry point, as far as it was read, does not look at.
+    is_doubted = is_named and subject.image.family.startswith("huggingface-")
+    if rule.insists_on_model and is_empty and not is_doubted:
         yield NOTHING_TO_SERVE.finding(
             _unread(subject)
             if is_named
@@ -176,7 +179,12 @@ def isolated_download_findings(subject: EngineSubject) -> Iterator[Finding]:
     Without network the weights are in /opt/ml/model.
     """
     found = _remote(subject) if subject.is_isolated else None
-    if found is None or _has_cache(subject):
+    has_cache = any(
+        name in subject.hidden
+        or subject.environment.get(name, "").startswith(MODEL_DIR)
+        for name in _CACHES
+    )
+    if found is None or has_cache:
         return
     variable, model = found
     where = "an address" if model.startswith(_ADDRESSES) else "the Hugging Face Hub"
@@ -252,12 +260,6 @@ def _shadowed_model_findings(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def _is_doubted(subject: EngineSubject) -> bool:
-    # The SageMaker SDK deploys Hugging Face's image with HF_MODEL_ID alone, which its
-    # entry point, as far as it was read, does not look at.
-    return subject.image.family.startswith("huggingface-")
-
-
 def _unread(subject: EngineSubject) -> str:
     return (
         f"{HUB} is not read by this image's entry point, which serves {MODEL_DIR}"
@@ -276,9 +278,6 @@ def named_model(subject: EngineSubject) -> tuple[str, str] | None:
 
 
 def _remote(subject: EngineSubject) -> tuple[str, str] | None:
-    """
-    Return the variable that names a model elsewhere, and the model.
-    """
     named = named_model(subject)
     is_local = named is None or named[1].startswith(("/", "."))
     return None if is_local else named
@@ -299,23 +298,11 @@ def _naming_variable(subject: EngineSubject) -> str:
     return HUB if rule.finds_model and not subject.model_data else ""
 
 
-def _has_cache(subject: EngineSubject) -> bool:
-    return any(
-        name in subject.hidden
-        or subject.environment.get(name, "").startswith(MODEL_DIR)
-        for name in _CACHES
-    )
-
-
 def gguf_type_of(*names: str | None) -> str | None:
     """
-    Return the quantization type that a file or a repository names, such as
-    ``Q4_K_M``; ``None`` where none does.
-
-    Args:
-        names: What may name it, what goes first standing first: a file such as
-            ``qwen3-8b-Q4_K_M-00001-of-00002.gguf``, or a repository with its type such
-            as ``Qwen/Qwen3-8B-GGUF:Q4_K_M``. What is left out is ``None``.
+    Return the quantization type that the first of some names tells, such as ``Q4_K_M``
+    of ``qwen3-8b-Q4_K_M-00001-of-00002.gguf`` or of ``Qwen/Qwen3-8B-GGUF:Q4_K_M``;
+    ``None`` where none does.
     """
     for name in names:
         # Of a path the file counts, and of it what stands last.
@@ -349,7 +336,7 @@ def gguf_model_findings(subject: EngineSubject) -> Iterator[Finding]:
     variable, model = named
     word = subject.word(variable)
     if needs_plugin(subject, model):
-        if not _may_install(subject.model_data):
+        if REQUIREMENTS not in (subject.model_data or ()):
             yield MAY_LACK_LOADER.finding(
                 f"{word}={model} is a GGUF file, and {subject.title} has no loader of "
                 "its own for it",
@@ -390,7 +377,3 @@ def as_gguf_error(finding: Finding) -> Finding:
     if finding.code != MAY_LACK_LOADER.code:
         return finding
     return NO_GGUF_LOADER.finding(finding.message, finding.remedy)
-
-
-def _may_install(model_data: Collection[str] | None) -> bool:
-    return model_data is not None and REQUIREMENTS in model_data

@@ -98,9 +98,6 @@ def find_option(engine: Engine, release: str, flag: str) -> Option:
 
 @functools.lru_cache(maxsize=16)
 def _names_by_spelling(engine: Engine, release: str) -> Mapping[str, str]:
-    """
-    Return the name behind each spelling, with what switches arguments off.
-    """
     found = dict(spellings(engine, release))
     for name in argument_names(engine, release):
         argument = find_argument(engine, name, release)
@@ -260,8 +257,11 @@ class EngineSubject:
         """
         Return an argument's setting: the last one, as the parser takes it.
         """
-        found = [setting for setting in self.settings if _is(setting, name)]
-        return found[-1] if found else None
+        for setting in reversed(self.settings):
+            argument = setting.option.argument
+            if argument is not None and argument.name == name:
+                return setting
+        return None
 
     def has_argument(self, name: str) -> bool:
         """
@@ -341,10 +341,6 @@ def looks_like_argument(value: str) -> bool:
     """
     is_dashed = value.startswith("-") and value != "-"
     return is_dashed and not _NEGATIVE.fullmatch(value) and " " not in value
-
-
-def _is(setting: ArgumentSetting, name: str) -> bool:
-    return setting.option.argument is not None and setting.option.argument.name == name
 
 
 def _is_of(subject: EngineSubject, variable: str, name: str) -> bool:

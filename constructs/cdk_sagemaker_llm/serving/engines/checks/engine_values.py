@@ -4,6 +4,7 @@ Checks of the values: does the engine's parser take what follows an argument.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import EngineArgument
@@ -28,7 +29,12 @@ _PLUGINS = {
     "tool-call-parser": "tool-parser-plugin",
     "reasoning-parser": "reasoning-parser-plugin",
 }
-_LIMITS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+_LIMITS = {
+    "ge": ("at least", operator.ge),
+    "gt": ("above", operator.gt),
+    "le": ("at most", operator.le),
+    "lt": ("below", operator.lt),
+}
 
 UNREADABLE_VALUE = Rule(
     "LLM504", "the engine's parser does not take an argument's value", PARSERS
@@ -44,7 +50,8 @@ def value_findings(subject: EngineSubject) -> Iterator[Finding]:
         argument = setting.option.argument
         if argument is None or argument.is_switch:
             continue
-        if not setting.values and _asks(argument):
+        needs_value = not argument.takes_truth and argument.nargs not in {"?", "*"}
+        if needs_value and not setting.values:
             yield MISSING_VALUE.finding(
                 f"{subject.word(setting.variable)}="
                 f"{subject.environment.get(setting.variable, '')} leaves "
@@ -103,9 +110,11 @@ def bound_findings(subject: EngineSubject) -> Iterator[Finding]:
         for text in setting.taken:
             value = _read(subject, argument, text)
             broken = [
-                f"{_LIMITS[kind]} {limit:g}"
-                for kind, limit in argument.bounds.items()
-                if isinstance(value, int | float) and not _holds(value, kind, limit)
+                f"{words} {argument.bounds[kind]:g}"
+                for kind, (words, holds) in _LIMITS.items()
+                if kind in argument.bounds
+                and isinstance(value, int | float)
+                and not holds(value, argument.bounds[kind])
             ]
             if broken:
                 yield OUT_OF_BOUNDS.finding(
@@ -127,12 +136,18 @@ def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     for setting in _intact(subject):
         argument = setting.option.argument
-        if argument is None or not argument.known or _has_plugin(subject, argument):
+        if argument is None or not argument.known:
+            continue
+        plugin = _PLUGINS.get(argument.name)
+        if plugin is not None and subject.has_argument(plugin):
             continue
         names = {name.casefold() for name in argument.known}
         for text in setting.taken:
             value = _read(subject, argument, text)
-            if isinstance(value, str) and not _may_be(value, names):
+            # A dotted name is that of a class.
+            if not isinstance(value, str) or value == "" or "." in value:
+                continue
+            if value.casefold() not in names:
                 near = nearest(value, argument.known, count=1)
                 remedy = f"did you mean {near[0]}?" if near else ""
                 yield UNKNOWN_VALUE.finding(
@@ -145,10 +160,6 @@ def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
 def _intact(subject: EngineSubject) -> Iterator[ArgumentSetting]:
     # What a supervisor makes something else of is told of elsewhere.
     return (setting for setting in subject.settings if setting.is_intact)
-
-
-def _asks(argument: EngineArgument) -> bool:
-    return not argument.takes_truth and argument.nargs not in {"?", "*"}
 
 
 def _fault(subject: EngineSubject, argument: EngineArgument, text: str) -> str:
@@ -204,25 +215,6 @@ def _switch_remedy(subject: EngineSubject, setting: ArgumentSetting, value: str)
     if argument is not None and argument.has_negative and argument.default is not False:
         return f"write {subject.variable(f'no-{argument.name}')} with {bare}"
     return "leave it out"
-
-
-def _holds(value: float, kind: str, limit: float) -> bool:
-    return {
-        "ge": value >= limit,
-        "gt": value > limit,
-        "le": value <= limit,
-        "lt": value < limit,
-    }[kind]
-
-
-def _has_plugin(subject: EngineSubject, argument: EngineArgument) -> bool:
-    plugin = _PLUGINS.get(argument.name)
-    return plugin is not None and subject.has_argument(plugin)
-
-
-def _may_be(value: str, names: set[str]) -> bool:
-    # A dotted name is that of a class.
-    return value.casefold() in names or "." in value or value == ""
 
 
 def _excerpt(text: str) -> str:

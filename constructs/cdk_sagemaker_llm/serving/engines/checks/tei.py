@@ -224,9 +224,11 @@ def tei_length_findings(subject: EngineSubject) -> Iterator[Finding]:
     How long a text may be the model's own sentence_bert_config.json can say as well.
     """
     shortens = subject.environment.get("AUTO_TRUNCATE", "true") != "false"
-    length, tokens = subject.context_length, _batch_tokens(subject)
+    length = subject.context_length
+    tokens = _number(subject.environment.get("MAX_BATCH_TOKENS", str(_BATCH_TOKENS)))
     is_asked = _is_tei(subject) and _is_since(subject, _REFUSES_LONG_CONTEXTS_SINCE)
-    if shortens or not is_asked or length is None or tokens is None:
+    is_hidden = "MAX_BATCH_TOKENS" in subject.hidden
+    if shortens or is_hidden or not is_asked or length is None or tokens is None:
         return
     if length > tokens:
         yield CUTS_NOTHING.finding(
@@ -281,9 +283,3 @@ def _refused(subject: EngineSubject, name: str, expectation: str) -> Finding:
         f"{subject.word(name)} must be {expectation}, got "
         f"{subject.environment[name]!r}: {_title(subject)} does not start"
     )
-
-
-def _batch_tokens(subject: EngineSubject) -> int | None:
-    value = subject.environment.get("MAX_BATCH_TOKENS", str(_BATCH_TOKENS))
-    is_hidden = "MAX_BATCH_TOKENS" in subject.hidden
-    return None if is_hidden else _number(value)

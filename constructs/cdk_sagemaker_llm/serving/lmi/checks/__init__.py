@@ -193,11 +193,6 @@ def property_findings(
 def text_findings(text: str, *, read_twice: bool) -> Iterator[Finding]:
     """
     Check how a file is written, before what it says.
-
-    Args:
-        text: The file's text.
-
-        read_twice: Whether the TensorRT-LLM partition script reads it as well.
     """
     yield from _ascii_findings(text)
     yield from _repetition_findings(text)
@@ -330,9 +325,6 @@ def _misuse_findings(
 
 
 def _described(config: Config) -> tuple[str | None, int | None, str | None]:
-    """
-    Return a model's class, its attention heads and its type.
-    """
     name, heads = class_in(config), heads_of(config)
     model_type = config.get("model_type") if isinstance(config, Mapping) else None
     return (
