@@ -282,8 +282,7 @@ class Serving:
         """
         return None
 
-    def _general_findings(self, case: Case) -> list[Finding]:  # noqa: ARG002 - a class
-    may go by it
+    def _general_findings(self, case: Case) -> list[Finding]:  # noqa: ARG002 - a class may go by it
         """
         Find what is wrong in whichever image: of the model, and of what the user wrote.
         """
@@ -295,12 +294,10 @@ class Serving:
         """
         raise NotImplementedError
 
-    def _token_variables(self, image: ChosenImage) -> tuple[str, ...]:  # noqa: ARG002 -
-    a class may go by it
+    def _token_variables(self, image: ChosenImage) -> tuple[str, ...]:  # noqa: ARG002 - a class may go by it
         return TOKEN_VARIABLES
 
-    def _loading_seconds(self, case: Case) -> int | None:  # noqa: ARG002 - a class may
-    go by it
+    def _loading_seconds(self, case: Case) -> int | None:  # noqa: ARG002 - a class may go by it
         return None
 
     def _start_up_seconds(self, case: Case) -> int | None:
@@ -332,7 +329,7 @@ def loading_seconds(weight_bytes: int) -> int:
 def download_seconds(weight_bytes: int | None) -> int:
     """
     Return how many seconds to wait for a download, in whole steps of five minutes, from
-    600 to the 3600 that SageMaker waits; ``None`` is a size that is not known.
+    600 to the 3600 that SageMaker waits.
     """
     if weight_bytes is None:
         return _UNKNOWN_DOWNLOAD_SECONDS
