@@ -74,7 +74,14 @@ def _read(node: ast.expr) -> Kind:
         case ast.Name() | ast.Attribute():
             return _named(ast.unparse(node))
         case ast.Subscript(value=ast.Name(id=name), slice=inner):
-            return _of_parts(name, inner)
+            items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+            if name == "Literal":
+                return one_of(*(ast.literal_eval(item) for item in items))
+            if name in ("Sequence", "tuple"):
+                return list_of(_read(items[0]))
+            if name == "Mapping":
+                return map_of(_read(items[1]))
+            raise UnknownKindError(name)
     raise UnknownKindError(ast.unparse(node))
 
 
@@ -94,17 +101,6 @@ def _named(name: str) -> Kind:
         return kind_of(ALIASES[name])
     if name in CLASSES:
         return CLASSES[name]
-    raise UnknownKindError(name)
-
-
-def _of_parts(name: str, inner: ast.expr) -> Kind:
-    items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-    if name == "Literal":
-        return one_of(*(ast.literal_eval(item) for item in items))
-    if name in ("Sequence", "tuple"):
-        return list_of(_read(items[0]))
-    if name == "Mapping":
-        return map_of(_read(items[1]))
     raise UnknownKindError(name)
 
 

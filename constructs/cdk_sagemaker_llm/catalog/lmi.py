@@ -85,8 +85,16 @@ def option_spans(key: str) -> tuple[Span, ...]:
     """
     Return where a key is known, or was, oldest first; empty for an unknown key.
     """
-    found = [*_server_spans(key), *_documented_spans(key)]
-    for backend, rows in _tables()["backends"].items():
+    tables = _tables()
+    found = []
+    row = tables["server"].get(key) or tables["front_end"].get(key)
+    if row:
+        first = row.get("since", row_versions()[0])
+        found.append(Span("server", first, row.get("until")))
+    entry = tables["trtllm_documented"].get(key)
+    if entry:
+        found.append(Span("trtllm", entry["since"], entry.get("until")))
+    for backend, rows in tables["backends"].items():
         if key in rows:
             found += _row_spans(backend, rows[key])
         found += [Span(backend, h["from"], h["to"]) for h in _aliases(backend, key)]
@@ -363,19 +371,6 @@ def _is_known(key: str, backends: frozenset[str], version: LmiVersion) -> bool:
     names = {*backends, "common", "server"}
     spans = [span for span in option_spans(key) if span.backend in names]
     return any(span.covers(row) for span in spans for row in version.rows)
-
-
-def _server_spans(key: str) -> list[Span]:
-    tables = _tables()
-    row = tables["server"].get(key) or tables["front_end"].get(key)
-    if not row:
-        return []
-    return [Span("server", row.get("since", row_versions()[0]), row.get("until"))]
-
-
-def _documented_spans(key: str) -> list[Span]:
-    entry = _tables()["trtllm_documented"].get(key)
-    return [Span("trtllm", entry["since"], entry.get("until"))] if entry else []
 
 
 def _row_spans(backend: str, row: Mapping[str, Any]) -> list[Span]:

@@ -163,18 +163,12 @@ class CompiledServing(LmiServing):
         """
         return []
 
-    def _settled_degree(self, accelerators: int | None) -> int:
-        """
-        Return the degree in numbers: that of all devices where none is said.
-        """
-        return self._degree() or self.devices_each * (accelerators or 0)
-
     def _compiled_findings(self, case: Case, texts: Mapping[str, str]) -> list[Finding]:
         return self.ahead_of_time.findings(
             case.model,
             texts,
             image=named_image(case.image.version, self.image),
-            degree=self._settled_degree(case.devices),
+            degree=self._degree() or self.devices_each * (case.devices or 0),
             is_precompiled=self.precompiled,
         )
 

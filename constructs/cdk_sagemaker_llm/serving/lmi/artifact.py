@@ -38,6 +38,7 @@ _NO_FILES = {
 }
 _CIRCLE = "is a link that leads round in a circle"
 _BROKEN = {errno.ELOOP: _CIRCLE, errno.ENOENT: "is a link to nothing"}
+_GROWN = "cannot be read: it has more content than its size says"
 _GZIP = b"\x1f\x8b"
 # Names and padding come on top of the contents: a member has at most a few blocks of
 # 512 bytes, unless its header is made to fill the memory.
@@ -126,17 +127,6 @@ def too_many(path: str) -> Finding:
     )
 
 
-def unpacks_to_more(path: str) -> Finding:
-    """
-    Say that a tarball unpacks to more than its members are said to hold.
-    """
-    return TOO_LARGE.finding(
-        f"{path!r} unpacks to more than {LARGEST_ARTIFACT // _MIB} MiB; an artifact "
-        "holds configuration and code only",
-        "pack configuration and code alone",
-    )
-
-
 def cannot_travel(name: str, why: str) -> Finding:
     """
     Say why one file of an artifact is refused.
@@ -219,7 +209,12 @@ def _read(
     files = {}
     for name in readable(sizes):
         try:
-            files[name] = _content(paths[name], sizes[name])
+            with paths[name].open("rb") as file:
+                content = file.read(sizes[name] + 1)
+            if len(content) > sizes[name]:
+                faults.append(cannot_travel(name, _GROWN))
+            else:
+                files[name] = content
         except OSError as fault:
             faults.append(cannot_travel(name, f"cannot be read: {fault.strerror}"))
     return Artifact(dict(sorted(files.items())), sizes, tuple(faults))
@@ -299,17 +294,6 @@ class _Walk:
         self.findings.append(cannot_travel(name, why))
 
 
-def _content(path: Path, size: int) -> bytes:
-    """
-    Return a file's content, of the size that it was found to have.
-    """
-    with path.open("rb") as file:
-        content = file.read(size + 1)
-    if len(content) > size:
-        raise OSError(errno.EFBIG, "it has more content than its size says")
-    return content
-
-
 def is_tarball(path: Path) -> bool:
     """
     Whether a file is a tarball by its name, or gzipped by its first bytes.
@@ -334,7 +318,13 @@ def tarball_files(path: Path) -> Artifact:
         ):
             reading.read(tar)
     except _TooMuchError:
-        reading.findings.append(unpacks_to_more(str(path)))
+        reading.findings.append(
+            TOO_LARGE.finding(
+                f"{str(path)!r} unpacks to more than {LARGEST_ARTIFACT // _MIB} "
+                "MiB; an artifact holds configuration and code only",
+                "pack configuration and code alone",
+            )
+        )
     except _UNREADABLE as fault:
         raise ArtifactError(
             f"{path} is no gzipped tarball that can be read to its end: {fault}"

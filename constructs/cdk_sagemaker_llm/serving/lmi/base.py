@@ -231,12 +231,13 @@ class LmiServing(Serving):
         values.pop("option.model_loading_timeout", None)
         # The engine is always written: without it LMI 0.26 fetches the model's
         # config.json without the token, and a gated model fails to load.
+        address = address_of(case.model)
         first: dict[str, PropertyValue | None] = {
             "engine": self._engine(),
             "option.tensor_parallel_degree": values.pop(
                 "option.tensor_parallel_degree", None
             ),
-            "option.model_id": _model_id(case.model),
+            "option.model_id": (None if is_unresolved(address) else address),
             "option.revision": None if case.model is None else case.model.revision,
             "option.max_rolling_batch_size": values.pop(
                 "option.max_rolling_batch_size", None
@@ -433,11 +434,6 @@ def address_of(model: ModelSource | None) -> str | None:
     if model is None:
         return None
     return model.model_id if isinstance(model, HuggingFaceModel) else model.uri
-
-
-def _model_id(model: ModelSource | None) -> str | None:
-    address = address_of(model)
-    return None if is_unresolved(address) else address
 
 
 def _environment(model: ModelSource | None) -> dict[str, str]:

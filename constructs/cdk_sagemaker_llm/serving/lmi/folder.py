@@ -193,10 +193,19 @@ class _ReadFolder(Serving):
         # An engine of whatever kind: the one with the more cautious figures is taken,
         # unless the image has TensorRT-LLM alone.
         compiled = self.folder.container_family == "djl-tensorrtllm"
+        eager = properties.get("option.enforce_eager", "").lower() == "true"
+        in_fp8 = properties.get("option.kv_cache_dtype", "").startswith("fp8")
         return Demand(
             architecture=architecture
             or find_architecture(properties.get("option.model_id", "")),
-            assumptions=_assumptions(properties),
+            assumptions=Assumptions(
+                gpu_memory_utilization=_share(
+                    properties.get("option.gpu_memory_utilization")
+                ),
+                cuda_graphs_gib=0.0 if eager else None,
+                max_num_seqs=as_int(properties.get("option.max_rolling_batch_size")),
+                kv_cache_dtype_bytes=1 if in_fp8 else 2,
+            ),
             weight_bits=weight_bits_of(
                 properties.get("option.quantize"), properties.get("option.dtype")
             ),
@@ -223,17 +232,6 @@ def _is_folder(path: str | Path) -> bool:
     except (OSError, ValueError):
         # A name that is too long, or that no file can have.
         return False
-
-
-def _assumptions(properties: Mapping[str, str]) -> Assumptions:
-    eager = properties.get("option.enforce_eager", "").lower() == "true"
-    in_fp8 = properties.get("option.kv_cache_dtype", "").startswith("fp8")
-    return Assumptions(
-        gpu_memory_utilization=_share(properties.get("option.gpu_memory_utilization")),
-        cuda_graphs_gib=0.0 if eager else None,
-        max_num_seqs=as_int(properties.get("option.max_rolling_batch_size")),
-        kv_cache_dtype_bytes=1 if in_fp8 else 2,
-    )
 
 
 def _share(text: str | None) -> float | None:

@@ -208,7 +208,9 @@ def _of_deepspeed_image(
         return ("deepspeed",)
     found = _of_batch(_batch(launch, properties), launch, model)
     if launch.engine is None and launch.version.before("0.27"):
-        return _with_inferred_deepspeed(found, model.model_type)
+        if model.model_type is None:
+            return tuple(dict.fromkeys((*found, "deepspeed")))
+        return ("deepspeed",) if model.model_type in STARTED_WITH_DEEPSPEED else found
     return found
 
 
@@ -256,14 +258,6 @@ def _of_recommendation(launch: Launch, model: _Model) -> tuple[str, ...]:
     if model.model_type is None:
         return ("lmi-dist", "scheduler")
     return ("lmi-dist",) if model.model_type in listed else ("scheduler",)
-
-
-def _with_inferred_deepspeed(
-    found: tuple[str, ...], model_type: str | None
-) -> tuple[str, ...]:
-    if model_type is None:
-        return tuple(dict.fromkeys((*found, "deepspeed")))
-    return ("deepspeed",) if model_type in STARTED_WITH_DEEPSPEED else found
 
 
 def _of_lmi_image(

@@ -99,6 +99,10 @@ def lmi_findings(
     named = found.properties.get("option.model_id", "")
     model = find_architecture(named) if architecture is None else architecture
 
+    # A folder may bring a serving.properties of its own, which would win.
+    from_hub = subject.hub_model() is not None
+    is_folder = file is None and not from_hub and has_model_data is not False
+
     def of(properties: Mapping[str, str]) -> list[Finding]:
         return property_findings(
             properties,
@@ -106,10 +110,12 @@ def lmi_findings(
             version=version,
             accelerators=None if is_unresolved(accelerators) else accelerators,
             architecture=model,
-            decided_elsewhere=_may_have_another_file(subject),
+            decided_elsewhere=is_folder,
         )
 
-    effective = [] if _is_open(found, environment) else of(found.properties)
+    decided_later = is_unresolved(environment.get(LOAD_MODELS))
+    is_open = decided_later or not _DECISIVE.isdisjoint(found.unknown)
+    effective = [] if is_open else of(found.properties)
     before = [] if file is None else of(file)
     return [
         *(finding for check in _CHECKS for finding in check(subject)),
@@ -120,21 +126,6 @@ def lmi_findings(
         ),
         *_gated_findings(subject),
     ]
-
-
-def _is_open(found: Translation, environment: Mapping[str, str]) -> bool:
-    decided_later = is_unresolved(environment.get(LOAD_MODELS))
-    return decided_later or not _DECISIVE.isdisjoint(found.unknown)
-
-
-def _may_have_another_file(subject: LmiEnvironment) -> bool:
-    """
-    Whether the model is in a folder, which may bring a serving.properties of its own:
-    it would win over the variables.
-    """
-    from_hub = subject.hub_model() is not None
-    is_empty = subject.has_model_data is False
-    return subject.file is None and not from_hub and not is_empty
 
 
 def _gated_findings(subject: LmiEnvironment) -> list[Finding]:

@@ -116,7 +116,8 @@ def _logical_lines(text: str) -> Iterator[str]:
     pending, is_open = "", False
     for natural in re.split(_LINE_END, re.sub(rf"(?:{_LINE_END})\Z", "", text)):
         line = natural.lstrip(_BLANKS)
-        is_open = _continues(line) and (bool(pending) or line[0] not in "#!")
+        backslashes = len(line) - len(line.rstrip("\\"))
+        is_open = (backslashes % 2 == 1) and (bool(pending) or line[0] not in "#!")
         if not pending and (not line or line[0] in "#!"):
             continue
         if is_open:
@@ -130,22 +131,13 @@ def _logical_lines(text: str) -> Iterator[str]:
         yield pending
 
 
-def _continues(line: str) -> bool:
-    backslashes = len(line) - len(line.rstrip("\\"))
-    return backslashes % 2 == 1
-
-
 def _key_and_value(line: str) -> tuple[str, str]:
-    end = _key_end(line)
+    match = _TO_KEY_END.match(line)
+    end = match.end() if match else 0
     value = line[end:].lstrip(_BLANKS)
     if value[:1] in ("=", ":"):
         value = value[1:].lstrip(_BLANKS)
     return _unescape(line[:end]), _unescape(value)
-
-
-def _key_end(line: str) -> int:
-    match = _TO_KEY_END.match(line)
-    return match.end() if match else 0
 
 
 def _unescape(text: str) -> str:
@@ -169,7 +161,8 @@ def fault_of(declared: OptionType, value: str, *, strict_int: bool) -> str | Non
     if not strict_int and not value.isascii() and declared.kind in _NUMBERS:
         return "written in ASCII digits"
     if declared.kind in ("int", "int-enum") and not strict_int:
-        value = _without_zero_fraction(value)
+        match = _WHOLE_FLOAT.match(value)
+        value = match[1] if match else value
     if declared.kind == "int":
         return None if _is_int(value) else "an integer"
     if declared.kind == "enum":
@@ -206,11 +199,6 @@ def as_int(value: str | None) -> int | None:
     Read a whole number; ``None`` if it is left out or unreadable.
     """
     return int(value) if value is not None and _is_int(value) else None
-
-
-def _without_zero_fraction(value: str) -> str:
-    match = _WHOLE_FLOAT.match(value)
-    return match[1] if match else value
 
 
 def _fits_32_bits(value: str) -> bool:

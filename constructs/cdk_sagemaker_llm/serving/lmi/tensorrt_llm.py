@@ -181,7 +181,15 @@ class TensorRtLlm(CompiledServing):
 
     def _own_findings(self, model: ModelSource | None) -> list[Finding]:
         if self.precompiled:
-            return _precompiled_findings(model)
+            if not isinstance(model, HuggingFaceModel):
+                return []
+            return [
+                ENGINE_ON_THE_HUB.finding(
+                    "precompiled engines are loaded from S3, got a HuggingFaceModel",
+                    "pass S3Model('s3://bucket/prefix/'), the parent of the engine's "
+                    "folder",
+                )
+            ]
         name = class_of(kind_of(model))
         since = compiled_since(name) if name else None
         if name is None or self._is_asynchronous:
@@ -197,14 +205,3 @@ class TensorRtLlm(CompiledServing):
                 "compile an engine ahead of time (precompiled=True), or use LmiVllm",
             )
         ]
-
-
-def _precompiled_findings(model: ModelSource | None) -> list[Finding]:
-    if not isinstance(model, HuggingFaceModel):
-        return []
-    return [
-        ENGINE_ON_THE_HUB.finding(
-            "precompiled engines are loaded from S3, got a HuggingFaceModel",
-            "pass S3Model('s3://bucket/prefix/'), the parent of the engine's folder",
-        )
-    ]

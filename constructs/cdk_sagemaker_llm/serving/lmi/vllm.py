@@ -81,7 +81,9 @@ class VllmFamily(LmiServing):
         model: ModelSource | None,
         image: ChosenImage | None,  # noqa: ARG002 - the base\'s signature
     ) -> Demand | None:
-        if self._spreads_further():
+        stages = getattr(self, "pipeline_parallel_degree", None)
+        options = {**self.options, **self.unchecked_options}
+        if (stages or 1) > 1 or any(name in options for name in SPREADING):
             return None
         return Demand(
             architecture=architecture_of(model),
@@ -97,15 +99,6 @@ class VllmFamily(LmiServing):
             tensor_parallel_degree=self._degree(),
             engine_version=vllm_release(self._image_version),
         )
-
-    def _spreads_further(self) -> bool:
-        """
-        Whether weights are on more than a degree's devices: in a pipeline, or offloaded
-        to the host; neither is modelled.
-        """
-        stages = getattr(self, "pipeline_parallel_degree", None)
-        options = {**self.options, **self.unchecked_options}
-        return (stages or 1) > 1 or any(name in options for name in SPREADING)
 
     def _quantization(self) -> str | None:
         """

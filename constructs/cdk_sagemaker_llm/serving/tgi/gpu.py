@@ -236,19 +236,13 @@ class Tgi(TgiServing):
         wrong = {variables[name] for name in wrong_counts(self._counts())}
         values = self._uncounted()
         wrong |= {variables.get(n, n) for n, value in values.items() if is_later(value)}
+        # A number of GPUs that is left out is the plan's to check.
+        architecture = None if self.num_gpus is None else architecture_of(case.model)
         return TgiSubject(
             self._with_token(case, environment),
             self._checked_version,
             case.devices,
             words=words,
             unchecked={*self.unchecked_options, *wrong},
-            attention_heads=self._heads(case.model),
+            attention_heads=architecture and architecture.num_attention_heads,
         )
-
-    def _heads(self, model: ModelSource | None) -> int | None:
-        """
-        Return the heads that a number of GPUs must divide; one that is left out is the
-        plan's to check.
-        """
-        architecture = None if self.num_gpus is None else architecture_of(model)
-        return architecture.num_attention_heads if architecture else None

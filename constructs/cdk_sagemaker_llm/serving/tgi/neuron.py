@@ -115,7 +115,11 @@ class TgiNeuron(TgiServing):
 
     def _counts(self) -> dict[str, int]:
         values = {name: getattr(self, name) for name in _VARIABLES}
-        return {name: value for name, value in values.items() if _is_number(value)}
+        return {
+            name: value
+            for name, value in values.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
 
     def _name_findings(self) -> list[Finding]:
         own = {*_VARIABLES.values(), *_EARLY}
@@ -184,7 +188,3 @@ def neuron_findings(environment: Mapping[str, str], version: str) -> list[Findin
             )
         )
     return found
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -198,7 +198,8 @@ def value_findings(subject: TgiSubject) -> Iterator[Finding]:
     for name in _checked(subject):
         option = find_tgi_option(tgi_aliases().get(name, name), subject.version)
         value = subject.raw(name)
-        if option is None or value is None or _is_unset(name, value):
+        # The entry point copies no empty text.
+        if option is None or value is None or (name in tgi_aliases() and not value):
             continue
         fault = value_fault(option, value)
         if fault:
@@ -268,11 +269,6 @@ def _checked(subject: TgiSubject) -> Iterator[str]:
     for name in subject.environment:
         if name not in subject.unchecked:
             yield name
-
-
-def _is_unset(name: str, value: str) -> bool:
-    # The entry point copies no empty text.
-    return name in tgi_aliases() and not value
 
 
 def _word(subject: TgiSubject, name: str) -> str:

@@ -194,7 +194,11 @@ def text_findings(text: str, *, read_twice: bool) -> Iterator[Finding]:
     """
     Check how a file is written, before what it says.
     """
-    yield from _ascii_findings(text)
+    if not text.isascii():
+        yield NOT_ASCII.finding(
+            "the file has characters outside ASCII, which Java reads as ISO-8859-1",
+            r"write them as \uXXXX",
+        )
     yield from _repetition_findings(text)
     if read_twice:
         yield from itertools.islice(_partition_script_findings(text), _MOST_LINES)
@@ -252,17 +256,6 @@ def without_mark(text: str) -> str:
 
 
 NOT_ASCII = Rule("LLM217", "characters that Java reads otherwise", JAVA)
-
-
-def _ascii_findings(text: str) -> Iterator[Finding]:
-    """
-    Java reads the bytes as ISO-8859-1.
-    """
-    if not text.isascii():
-        yield NOT_ASCII.finding(
-            "the file has characters outside ASCII, which Java reads as ISO-8859-1",
-            r"write them as \uXXXX",
-        )
 
 
 WRITTEN_TWICE = Rule("LLM218", "a property is written twice", JAVA)

@@ -122,7 +122,8 @@ def rolling_batch_findings(subject: Subject) -> Iterator[Finding]:
     if written is None or _takes_any_batch(subject):
         return
     choices = _batch_choices(subject)
-    batch = written.lower() if _lowers_batch(subject) else written
+    lowers = subject.launch.container == "djl-tensorrtllm"
+    batch = written.lower() if lowers else written
     if batch in _removed(subject):
         yield BATCH_NOT_IN_IMAGE.finding(
             f"option.rolling_batch={written} is not in {_image(subject)}: "
@@ -240,7 +241,9 @@ def dynamic_batching_findings(subject: Subject) -> Iterator[Finding]:
             "write option.max_rolling_batch_size instead of batch_size",
         )
     streams = (subject.option("enable_streaming") or "false").lower() != "false"
-    if streams and not neuron and batch in (None, "disable") and _may_stop(subject):
+    # Up to 0.26 TensorRT-LLM batches whatever is written.
+    may_stop = subject.version.at_least("0.27") or not subject.runs("trtllm")
+    if streams and not neuron and batch in (None, "disable") and may_stop:
         yield STREAMED_BATCH.finding(
             f"batch_size={size} cannot stream: it returns whole batches",
             "leave option.enable_streaming out, or write a rolling batch",
@@ -357,7 +360,13 @@ def _lmi_dist_needs_mpi(subject: Subject) -> bool:
 def _removed(subject: Subject) -> dict[str, str]:
     container, version = subject.launch.container, subject.version
     if container == "djl-tensorrtllm":
-        return _not_in_tensorrt_llm(subject)
+        if subject.version.before("0.27"):
+            return {"disable": "TensorRT-LLM always batches up to LMI 0.26"}
+        has_mpi = subject.launch.engine == "MPI" or subject.flag("mpi_mode")
+        if subject.version.rows == ("0.32",) and not has_mpi:
+            # The handler is left without MPI, and asserts it (trtllm_rolling_batch.py).
+            return {**_ELSEWHERE, "disable": "TensorRT-LLM always batches at LMI 0.32"}
+        return _ELSEWHERE
     gone = {"trtllm": "it is in the djl-tensorrtllm images"}
     if container == "djl-lmi":
         gone["tnx"] = "it is in the djl-neuronx images"
@@ -365,19 +374,6 @@ def _removed(subject: Subject) -> dict[str, str]:
         if version.at_least("0.33"):
             gone["scheduler"] = "it was removed after LMI 0.32"
     return gone
-
-
-def _not_in_tensorrt_llm(subject: Subject) -> dict[str, str]:
-    if subject.version.before("0.27"):
-        return {"disable": "TensorRT-LLM always batches up to LMI 0.26"}
-    if subject.version.rows == ("0.32",) and not _asks_for_mpi(subject):
-        # The handler is left without MPI, and asserts it (trtllm_rolling_batch.py).
-        return {**_ELSEWHERE, "disable": "TensorRT-LLM always batches at LMI 0.32"}
-    return _ELSEWHERE
-
-
-def _asks_for_mpi(subject: Subject) -> bool:
-    return subject.launch.uses_mpi or as_bool(subject.option("mpi_mode")) is True
 
 
 def _batch_choices(subject: Subject) -> tuple[str, ...]:
@@ -393,10 +389,6 @@ def _batch_choices(subject: Subject) -> tuple[str, ...]:
     declared = option_type("common", "option.rolling_batch", version)
     choices = declared.choices if declared else _DEEPSPEED_IMAGE
     return tuple(choice for choice in choices if choice not in _removed(subject))
-
-
-def _lowers_batch(subject: Subject) -> bool:
-    return subject.launch.container == "djl-tensorrtllm"
 
 
 def _takes_any_batch(subject: Subject) -> bool:
@@ -432,11 +424,6 @@ def _is_replaced(subject: Subject, batch: str) -> bool:
 def _python_batch_size(subject: Subject) -> int | None:
     sizes = (subject.option("batch_size"), subject.properties.get("batch_size"))
     return next((as_int(size) for size in sizes if size is not None), None)
-
-
-def _may_stop(subject: Subject) -> bool:
-    # Up to 0.26 TensorRT-LLM batches whatever is written.
-    return subject.version.at_least("0.27") or not subject.runs("trtllm")
 
 
 def _usual_engine(subject: Subject) -> str:

@@ -96,7 +96,11 @@ def name_findings(subject: Subject) -> Iterator[Finding]:
         for finding in _key_findings(subject, key):
             yield _as_error(finding) if strict else finding
     if untold:
-        rest = _untold(subject, len(untold))
+        rest = UNKNOWN_OPTION.finding(
+            f"{len(untold)} more names are no options of {_where(subject)}: they are "
+            "ignored",
+            "leave them out",
+        )
         strict = subject.strict and subject.version.is_described
         yield _as_error(rest) if strict else rest
 
@@ -111,13 +115,6 @@ def _is_foreign(key: str) -> bool:
         not is_option
         and key not in _WITHOUT_PREFIX
         and name not in _TENSORRT_LLM_EXTRAS
-    )
-
-
-def _untold(subject: Subject, count: int) -> Finding:
-    return UNKNOWN_OPTION.finding(
-        f"{count} more names are no options of {_where(subject)}: they are ignored",
-        "leave them out",
     )
 
 
@@ -203,7 +200,13 @@ def _without_effect(subject: Subject, key: str) -> Finding:
     name = key.removeprefix("option.")
     is_argument = key.startswith("option.") and name in engine_arguments()
     if is_argument and passes_through(subject) and "vllm" in subject.launch.backends:
-        return _argument_of_another_vllm(subject, key, name)
+        where = _where(subject)
+        if engine_argument_state(name, subject.version) == "doubtful":
+            return DROPPED_ARGUMENT.finding(
+                f"newer releases of vLLM seem to have dropped {key} ({where})"
+            )
+        reason = "it came with a later release of vLLM"
+        return NO_EFFECT.finding(f"{key} has no effect in {where}: {reason}")
     if option_spans(key):
         return _not_at_this_version(subject, key)
     if is_argument:
@@ -239,16 +242,6 @@ def _argument_of_vllm(subject: Subject, key: str) -> Finding:
     else:
         reason = "it is an argument of vLLM"
     return NO_EFFECT.finding(f"{key} has no effect in {_where(subject)}: {reason}")
-
-
-def _argument_of_another_vllm(subject: Subject, key: str, name: str) -> Finding:
-    where = _where(subject)
-    if engine_argument_state(name, subject.version) == "doubtful":
-        return DROPPED_ARGUMENT.finding(
-            f"newer releases of vLLM seem to have dropped {key} ({where})"
-        )
-    reason = "it came with a later release of vLLM"
-    return NO_EFFECT.finding(f"{key} has no effect in {where}: {reason}")
 
 
 def _when(spans: Iterable[Span]) -> str:

@@ -53,9 +53,10 @@ def device_count_findings(subject: Subject) -> Iterator[Finding]:
         "NeuronCores" if subject.launch.container == "djl-neuronx" else "accelerators"
     )
     if workers_need > devices:
+        largest = max(one for one in (1, 2, 4, 8, 16) if one <= max(devices, 1))
         yield TOO_FEW_DEVICES.finding(
             f"{_degrees(subject)} needs {workers_need} {unit}, and there are {devices}",
-            f"write option.tensor_parallel_degree={_largest(devices)} or max",
+            f"write option.tensor_parallel_degree={largest} or max",
         )
     elif devices % workers_need:
         idle = devices % workers_need
@@ -142,7 +143,3 @@ def _degrees(subject: Subject) -> str:
     text = f"option.tensor_parallel_degree={subject.option('tensor_parallel_degree')}"
     pipeline = subject.stages()
     return f"{text} times {pipeline} in a pipeline" if pipeline else text
-
-
-def _largest(devices: int) -> int:
-    return max(degree for degree in (1, 2, 4, 8, 16) if degree <= max(devices, 1))
