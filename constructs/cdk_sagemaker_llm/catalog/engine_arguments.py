@@ -38,6 +38,10 @@ TEI_PAIRS: tuple[list[str], ...] = tuple(_NAMES["tei"]["pairs"])
 TEI_MODELS: Mapping[str, str] = _NAMES["tei"]["models"]
 TEI_OF_GPUS: tuple[str, ...] = tuple(_NAMES["tei"]["models_of_gpus"])
 OMNI: Mapping[str, list[str]] = _NAMES["vllm_omni"]["arguments"]
+VLLM_CONFIGURATION: Mapping[str, Mapping[str, list[str]]] = _NAMES["vllm_configuration"]
+VLLM_INSTEAD: Mapping[str, str] = _NAMES["vllm_instead"]
+VLLM_STATEFUL: tuple[str, ...] = tuple(_NAMES["vllm_stateful"])
+USUAL_NAMES: Mapping[str, str] = _NAMES["usual"]
 VLLM_PROCESS: tuple[str, ...] = tuple(_NAMES["vllm_process"])
 
 

@@ -20,15 +20,16 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     is_rolling,
     pinned_version,
 )
-from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
-from cdk_sagemaker_llm.catalog.instances import (
-    find_instance_type,
-    instance_type_names,
-)
-from cdk_sagemaker_llm.catalog.known_images import (
+from cdk_sagemaker_llm.catalog.images import (
+    ImageRelease,
+    find_image,
     image_at,
     image_near,
     of_catalogue,
+)
+from cdk_sagemaker_llm.catalog.instances import (
+    find_instance_type,
+    instance_type_names,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.adapters import AdapterHost

@@ -12,15 +12,16 @@ from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
 from cdk_sagemaker_llm.catalog.image_rows import all_accounts
 from cdk_sagemaker_llm.catalog.images import (
     ImageRelease,
+    family_at,
     family_end,
     find_image,
     image_families,
     image_versions,
     named_version,
     nearest_version,
+    of_catalogue,
 )
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_accelerator
-from cdk_sagemaker_llm.catalog.known_images import family_at, of_catalogue
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.serving.parameters import UNKNOWN_IMAGE, UNREADABLE
 from cdk_sagemaker_llm.tokens import is_unresolved

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm.architectures.families import class_doubt
+from cdk_sagemaker_llm.catalog.engine_arguments import USUAL_NAMES
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.text import (
@@ -57,21 +58,6 @@ _PAST = "pass another in unchecked_options"
 # So like a known name that it can hardly mean something else.
 _MISTYPED = 0.88
 _OPTIONS = "OPTIONS_"
-# Names that other images, clients and guides have for the same.
-_USUAL = {
-    "HUGGINGFACE_MODEL_ID": "HF_MODEL_ID",
-    "HUGGING_FACE_MODEL_ID": "HF_MODEL_ID",
-    "HUGGINGFACE_HUB_MODEL_ID": "HF_MODEL_ID",
-    "HF_MODEL": "HF_MODEL_ID",
-    "HF_MODELID": "HF_MODEL_ID",
-    "HF_MODEL_NAME": "HF_MODEL_ID",
-    "HUGGINGFACE_HUB_TOKEN": "HF_TOKEN",
-    "HUGGINGFACE_TOKEN": "HF_TOKEN",
-    "HUGGING_FACE_TOKEN": "HF_TOKEN",
-    "HUGGINGFACEHUB_API_TOKEN": "HF_TOKEN",
-    "HF_HUB_TOKEN": "HF_TOKEN",
-    "HF_ACCESS_TOKEN": "HF_TOKEN",
-}
 _BY_REFERENCE = (
     "keep it in Secrets Manager and pass HuggingFaceModel(..., token=secret)"
 )
@@ -232,7 +218,7 @@ def usual_mistake(name: str) -> str | None:
     """
     if name.startswith(_OPTIONS):
         return name.replace(_OPTIONS, "OPTION_", 1)
-    return _USUAL.get(name.upper())
+    return USUAL_NAMES.get(name.upper())
 
 
 def almost(name: str, known: Iterable[str]) -> str | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
+    VLLM_CONFIGURATION,
     Engine,
     EngineArgument,
     SchemaKind,
@@ -27,34 +28,6 @@ _SIZES_SINCE = "0.20.0"
 _STRINGS = re.compile(r'("(?:[^"\\]|\\.)*")')
 _SIZE = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
 _TRUTH = ("0", "1", "f", "t", "n", "y", "no", "yes", "off", "on", "false", "true")
-# Members of enumerations, which are read by their numbers as well.
-_MEMBERS: Mapping[str, tuple[str, ...]] = {
-    "cudagraph_mode": (
-        "NONE",
-        "PIECEWISE",
-        "FULL",
-        "FULL_DECODE_ONLY",
-        "FULL_AND_PIECEWISE",
-    ),
-    "mode": ("NONE", "STOCK_TORCH_COMPILE", "DYNAMO_TRACE_ONCE", "VLLM_COMPILE"),
-}
-# What these take beside their kind is read by validators of their own.
-_OWN_WAYS = frozenset(
-    {
-        ("CompilationConfig", "compile_sizes"),
-        ("KernelConfig", "linear_backend"),
-        ("KernelConfig", "moe_backend"),
-        ("KernelConfig", "sparse_indexer_topk_backend"),
-        ("IrOpPriorityConfig", "fused_add_rms_norm"),
-        ("IrOpPriorityConfig", "gelu_and_mul_sparse"),
-        ("IrOpPriorityConfig", "rms_norm"),
-    }
-)
-# A connector has a part in the transfer (their __post_init__).
-_ROLES = {
-    "KVTransferConfig": ("kv_connector", "kv_role"),
-    "ECTransferConfig": ("ec_connector", "ec_role"),
-}
 _WORDS = {
     "bool": "true or false",
     "int": "a whole number",
@@ -107,21 +80,22 @@ def object_fault(value: object, schema: str, release: str) -> str:
     if not isinstance(value, Mapping):
         return "a JSON object"
     kinds = schema_kinds(schema, release)
+    own_ways = VLLM_CONFIGURATION["own_ways"].get(schema, ())
     for key, inner in value.items():
         kind = kinds.get(key)
-        if kind is None or inner is None or (schema, key) in _OWN_WAYS:
+        if kind is None or inner is None or key in own_ways:
             continue
         fault = _fault(key if schema == "CompilationConfig" else "", inner, kind)
         if fault:
             return f"JSON whose {key!r} is {fault}"
-    connector, role = _ROLES.get(schema, ("", ""))
+    connector, role = VLLM_CONFIGURATION["roles"].get(schema, ("", ""))
     if value.get(connector) is not None and value.get(role) is None:
         return f"JSON with {role!r} beside {connector!r}"
     return ""
 
 
 def _fault(key: str, value: object, kind: SchemaKind) -> str:
-    members = _MEMBERS.get(key)
+    members = VLLM_CONFIGURATION["members"].get(key)
     if members is not None:
         is_member = not isinstance(value, str) or value.upper() in members
         is_plain = not isinstance(value, Mapping | list)

@@ -40,21 +40,22 @@ from cdk_sagemaker_llm.serving.checks import (
     heads_of,
 )
 from cdk_sagemaker_llm.serving.engines.checks import (
-    arrival,
     devices,
     engine_models,
     engine_values,
-    known,
-    lora,
     names,
+    process,
     tei,
 )
-from cdk_sagemaker_llm.serving.engines.checks.arrival import MAY_BE_REFUSED, REFUSED
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     EngineSubject,
     settings_of,
 )
-from cdk_sagemaker_llm.serving.engines.checks.lora import UPDATES, is_switched_on
+from cdk_sagemaker_llm.serving.engines.checks.engine_values import (
+    MAY_BE_REFUSED,
+    REFUSED,
+)
+from cdk_sagemaker_llm.serving.engines.checks.process import UPDATES, is_switched_on
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, EntryPoint
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -63,11 +64,9 @@ _Said = TypeVar("_Said", str, int)
 _CHECKS = checks_of(
     names,
     engine_values,
-    arrival,
     engine_models,
     devices,
-    lora,
-    known,
+    process,
     tei,
 )
 # What the engine's parser, or what starts it, refuses: they have the last word on it.
@@ -78,8 +77,8 @@ OF_THE_PARSER = (
     engine_values.UNREADABLE_VALUE,
     engine_values.MISSING_VALUE,
     engine_values.STRAY_VALUES,
-    arrival.LOST,
-    arrival.NO_TOOL_PARSER,
+    engine_values.LOST,
+    engine_values.NO_TOOL_PARSER,
 )
 # What only a release that is known for certain is known to refuse.
 OF_THE_RELEASE = (engine_values.OUT_OF_BOUNDS,)
@@ -216,7 +215,7 @@ def _settled_findings(
     refusals = [
         ""
         if subject.rule is None or subject.table is None
-        else arrival.refusal(
+        else engine_values.refusal(
             subject.environment,
             subject.rule,
             subject.table,

@@ -20,7 +20,7 @@ from cdk_sagemaker_llm.serving.engines.base import (
     engine_version_in,
     tensor_degree,
 )
-from cdk_sagemaker_llm.serving.engines.checks.arrival import as_json_error
+from cdk_sagemaker_llm.serving.engines.checks.engine_values import as_json_error
 from cdk_sagemaker_llm.serving.images import ChosenImage
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE
 

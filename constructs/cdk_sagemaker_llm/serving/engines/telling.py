@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from cdk_sagemaker_llm.arguments import is_later
 from cdk_sagemaker_llm.catalog.engine_arguments import (
+    VLLM_INSTEAD,
     Engine,
     EngineArgument,
     all_argument_names,
@@ -35,22 +36,6 @@ from cdk_sagemaker_llm.serving.parameters import REPEATED, UNREADABLE
 from cdk_sagemaker_llm.text import nearest
 from cdk_sagemaker_llm.tokens import placeholder_in
 
-# What took the place of arguments that are gone, in vLLM's own release notes.
-_INSTEAD = {
-    "calculate-kv-scales": "leave it out",
-    "cuda-graph-sizes": "use cudagraph-capture-sizes",
-    "disable-log-requests": "leave it out: requests are logged only if asked for",
-    "enable-reasoning": "leave it out: the reasoning parser alone switches it on",
-    "guided-decoding-backend": "use structured-outputs-config",
-    "max-seq-len-to-capture": "use max-cudagraph-capture-size",
-    "num-scheduler-steps": "leave it out",
-    "override-pooler-config": "use pooler-config",
-    "rope-scaling": "use hf-overrides",
-    "rope-theta": "use hf-overrides",
-    "swap-space": "leave it out",
-    "task": "use runner, and convert",
-    "use-v2-block-manager": "leave it out",
-}
 _TABLES = "the engines' parsers, read in their packages (2026-11)"
 
 UNKNOWN_ARGUMENT = Rule("LLM551", "an option is no argument of the engine", _TABLES)
@@ -92,8 +77,8 @@ def way_out(
         return "leave it out, or take a newer image"
     if last is None or not is_release_between(release, last):
         return "leave it out"
-    if engine == "vllm" and name in _INSTEAD:
-        return _INSTEAD[name]
+    if engine == "vllm" and name in VLLM_INSTEAD:
+        return VLLM_INSTEAD[name]
     before = find_argument(engine, name, last)
     if before is not None and before.instead:
         return f"use {word(before.instead)}"

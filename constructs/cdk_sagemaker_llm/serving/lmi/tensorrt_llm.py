@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Literal, Self
 
+from cdk_sagemaker_llm.catalog.lmi import lmi_models
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import (
@@ -27,24 +28,7 @@ from cdk_sagemaker_llm.serving.lmi.base import RopeScaling, SmoothQuant
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, option
 
-_SINCE = {
-    "0.25": ("Llama", "Falcon", "RW"),
-    "0.26": (
-        "InternLM",
-        "Baichuan",
-        "ChatGLM",
-        "GPTJ",
-        "Mistral",
-        "Mixtral",
-        "QWen",
-        "Qwen",
-        "GPT2",
-        "GPTBigCode",
-    ),
-    "0.27": ("Phi", "OPT"),
-    "0.28": ("Gemma",),
-    "0.30": ("T5",),
-}
+_SINCE: Mapping[str, list[str]] = lmi_models()["tensorrt_llm_since"]
 
 NOT_JUST_IN_TIME = Rule(
     "LLM219",
@@ -63,7 +47,7 @@ def compiled_since(architecture: str) -> str | None:
     Return the first LMI version that compiles an architecture at start-up.
     """
     for version, prefixes in _SINCE.items():
-        if architecture.startswith(prefixes):
+        if architecture.startswith(tuple(prefixes)):
             return version
     return None
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-from cdk_sagemaker_llm.catalog.lmi import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion, lmi_models
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.images import ChosenImage
@@ -21,33 +21,7 @@ from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, Bounds, option
 _SEQUENCES = 256
 # The newest release that the SageMaker SDK lists, in all of its regions.
 NEWEST = "0.36.0"
-# --kv-cache-dtype of `vllm serve`, 0.6.3 to 0.33: any release's.
-_CACHE_DTYPES = Bounds(
-    choices=(
-        "auto",
-        "fp8",
-        "bfloat16",
-        "float16",
-        "fp8_ds_mla",
-        "fp8_e4m3",
-        "fp8_e5m2",
-        "fp8_inc",
-        "fp8_per_token_head",
-        "int4_per_token_head",
-        "int8_per_token_head",
-        "nvfp4",
-        "nvfp4_4over6",
-        "nvfp4_ds_mla",
-        "octave_k3v3",
-        "octave_k3v3_compact",
-        "octave_k3v4",
-        "turboquant_3bit_nc",
-        "turboquant_4bit_nc",
-        "turboquant_k3v4_nc",
-        "turboquant_k8v4",
-        "ultraquant_4bit",
-    )
-)
+_CACHE_DTYPES = Bounds(choices=tuple(lmi_models()["cache_dtypes"]))
 
 
 @dataclass(frozen=True, slots=True)

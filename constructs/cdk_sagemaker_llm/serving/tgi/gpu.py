@@ -21,8 +21,8 @@ from cdk_sagemaker_llm.serving.tgi.base import (
     wrong_counts,
 )
 from cdk_sagemaker_llm.serving.tgi.tgi_family import subject_findings
-from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject
 from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
+    TgiSubject,
     launcher_variables,
     option_name_findings,
 )

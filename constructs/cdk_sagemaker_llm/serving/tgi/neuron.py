@@ -15,8 +15,9 @@ from cdk_sagemaker_llm.serving.tgi.base import (
     TgiServing,
     variable_texts,
 )
-from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject, as_count
 from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
+    TgiSubject,
+    as_count,
     gated_model_findings,
     launcher_variables,
     model_id_findings,

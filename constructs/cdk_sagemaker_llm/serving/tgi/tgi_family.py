@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.serving.checks import (
 from cdk_sagemaker_llm.serving.parameters import MISSPELT, NO_WEIGHTS, usual_mistake
 from cdk_sagemaker_llm.serving.tgi import tgi_variables, variable_combinations
 from cdk_sagemaker_llm.serving.tgi.neuron import neuron_findings
-from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject
+from cdk_sagemaker_llm.serving.tgi.tgi_variables import TgiSubject
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 _CHECKS = checks_of(tgi_variables, variable_combinations)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.tgi.tgi_subject import (
+from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
     LAUNCHER,
     OPTIONS,
     TgiSubject,

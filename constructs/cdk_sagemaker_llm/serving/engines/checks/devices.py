@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.catalog.engine_arguments import Engine
+from cdk_sagemaker_llm.catalog.engine_arguments import VLLM_STATEFUL, Engine
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import uneven_heads
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
@@ -54,20 +54,6 @@ _CACHE_FRACTION = "HF_LMCACHE_CPU_FRACTION"
 _USUAL_FRACTION = 0.5
 # 5 GB at least, whatever the host has.
 _LEAST_GIB = 5 * 10**9 / 2**30
-# Classes that keep a state beside the cache, or a state alone.
-_WITH_STATE = (
-    "Bamba",
-    "FalconH1",
-    "FalconMamba",
-    "GraniteMoeHybrid",
-    "Jamba",
-    "KimiLinear",
-    "Mamba",
-    "NemotronH",
-    "Qwen3Next",
-    "Qwen3_5",
-    "Zamba",
-)
 _POOLING = ("ForSequenceClassification", "ForMaskedLM", "Model")
 _TASKS = ("embed", "embedding", "classify", "score", "reward")
 
@@ -234,6 +220,6 @@ def _unsuited_kind(subject: EngineSubject) -> str:
     task, runner = subject.value("task"), subject.value("runner")
     if runner == "pooling" or task in _TASKS or name.endswith(_POOLING):
         return "models that make embeddings or scores"
-    if name.startswith(_WITH_STATE):
+    if name.startswith(VLLM_STATEFUL):
         return f"models that keep a state, as {name}"
     return ""

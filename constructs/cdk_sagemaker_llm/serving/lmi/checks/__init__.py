@@ -29,12 +29,12 @@ from cdk_sagemaker_llm.serving.lmi.checks import (
     lmi_models,
     options,
     parallelism,
-    property_combinations,
 )
-from cdk_sagemaker_llm.serving.lmi.checks.property_subject import JAVA, Subject
 from cdk_sagemaker_llm.serving.lmi.launch import (
     BACKENDS,
     CONTAINERS,
+    JAVA,
+    Subject,
     model_type_of,
     resolve,
 )
@@ -56,7 +56,6 @@ _CHECKS = checks_of(
     launcher,
     lmi_models,
     options,
-    property_combinations,
     backends,
     parallelism,
 )

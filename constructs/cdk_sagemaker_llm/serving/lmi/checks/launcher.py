@@ -12,15 +12,13 @@ from collections.abc import Iterator
 from cdk_sagemaker_llm.catalog.lmi import option_type
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.lmi.checks.options import REPLACED_VALUE
-from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
+from cdk_sagemaker_llm.serving.lmi.launch import (
     FRONT_END,
     HANDLERS,
     MODELS,
     NEURONX,
-    Subject,
-)
-from cdk_sagemaker_llm.serving.lmi.launch import (
     STARTED_WITH_DEEPSPEED,
+    Subject,
     batches_dynamically,
     front_end_chooses,
     started_with_lmi_dist,

@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.checks.property_subject import HANDLERS, Subject
 from cdk_sagemaker_llm.serving.lmi.launch import (
     BATCHED_BY_DEEPSPEED,
+    HANDLERS,
     SMOOTHED_BY_DEEPSPEED,
+    Subject,
     front_end_chooses,
     generates_text,
     loaded_by_neuronx,

@@ -5,7 +5,7 @@ Checks of single options: is the name known, has it an effect, can the value be 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cdk_sagemaker_llm.catalog.lmi import (
@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.catalog.lmi import (
     row_versions,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
+from cdk_sagemaker_llm.serving.lmi.launch import (
     DOCUMENTATION,
     FRONT_END,
     MODELS,
@@ -58,16 +58,7 @@ READ_BY_NOTHING = Rule(
 
 # Read by LmiUtils and the handlers beside their property models (0.25 to 0.36).
 _TIMEOUTS = ("option.model_loading_timeout", "option.predict_timeout")
-# vLLM reads these itself, as its command line does (vLLM 0.6.3 to 0.23).
-_ENGINE_ARGUMENT_TYPES = {
-    "block_size": "int",
-    "gpu_memory_utilization": "float",
-    "max_logprobs": "int",
-    "max_lora_rank": "int",
-    "max_loras": "int",
-    "seed": "int",
-    "swap_space": "float",
-}
+_ENGINE_ARGUMENT_TYPES: Mapping[str, str] = lmi_models()["argument_types"]
 _CHECKED_ELSEWHERE = ("engine", "option.rolling_batch")
 
 WRONG_TYPE = Rule("LLM135", "a value is not of the option's type", MODELS)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import uneven_heads
-from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
+from cdk_sagemaker_llm.serving.lmi.launch import (
     FRONT_END,
     Subject,
 )
