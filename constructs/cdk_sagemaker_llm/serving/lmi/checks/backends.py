@@ -72,34 +72,9 @@ def dtype_findings(subject: Subject) -> Iterator[Finding]:
 DTYPE_WITH_QUANTIZE = Rule("LLM138", "dtype with quantize in LMI-Dist 0.26", LMI_DIST)
 
 
-def dtype_with_quantize_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    LMI-Dist 0.26 takes dtype or quantize (LmiDistRbProperties).
-    """
-    old = subject.runs("lmi-dist") and subject.version.before("0.27")
-    if old and subject.option("dtype") and subject.option("quantize"):
-        yield DTYPE_WITH_QUANTIZE.finding(
-            "option.dtype and option.quantize exclude each other in LMI-Dist 0.26",
-            "leave option.dtype out",
-        )
-
-
 LORA_WITH_SPECULATION = Rule(
     "LLM139", "LoRA with speculative decoding in LMI-Dist", LMI_DIST
 )
-
-
-def lora_with_speculation_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    LMI-Dist has LoRA or speculative decoding (LmiDistRbProperties, 0.27+).
-    """
-    if not subject.runs("lmi-dist") or subject.version.before("0.27"):
-        return
-    if subject.flag("enable_lora") and subject.option("speculative_draft_model"):
-        yield LORA_WITH_SPECULATION.finding(
-            "option.enable_lora and option.speculative_draft_model exclude each other",
-            "leave one of them out",
-        )
 
 
 FAST_LOADER_WITH_SPECULATION = Rule(
@@ -107,14 +82,27 @@ FAST_LOADER_WITH_SPECULATION = Rule(
 )
 
 
-def fast_loader_with_speculation_findings(subject: Subject) -> Iterator[Finding]:
+def lmi_dist_findings(subject: Subject) -> Iterator[Finding]:
     """
-    SageMaker's fast model loader has no speculative decoding (0.30+).
+    LMI-Dist takes dtype or quantize at 0.26; then LoRA or speculative decoding, which
+    SageMaker's fast model loader has not either (LmiDistRbProperties).
     """
-    if not subject.runs("lmi-dist") or subject.version.before("0.31"):
+    if not subject.runs("lmi-dist"):
         return
-    fast = subject.option("load_format") == "sagemaker_fast_model_loader"
-    if fast and subject.option("speculative_draft_model"):
+    has_draft = subject.option("speculative_draft_model")
+    if subject.version.before("0.27"):
+        if subject.option("dtype") and subject.option("quantize"):
+            yield DTYPE_WITH_QUANTIZE.finding(
+                "option.dtype and option.quantize exclude each other in LMI-Dist 0.26",
+                "leave option.dtype out",
+            )
+    elif has_draft and subject.flag("enable_lora"):
+        yield LORA_WITH_SPECULATION.finding(
+            "option.enable_lora and option.speculative_draft_model exclude each other",
+            "leave one of them out",
+        )
+    is_fast = subject.option("load_format") == "sagemaker_fast_model_loader"
+    if has_draft and is_fast and subject.version.at_least("0.31"):
         yield FAST_LOADER_WITH_SPECULATION.finding(
             "option.load_format=sagemaker_fast_model_loader and "
             "option.speculative_draft_model exclude each other",
@@ -148,36 +136,30 @@ def rope_scaling_findings(subject: Subject) -> Iterator[Finding]:
 SMOOTHQUANT_IN_BF16 = Rule("LLM142", "SmoothQuant with bf16 in DeepSpeed", DEEPSPEED)
 
 
-def smoothquant_findings(subject: Subject) -> Iterator[Finding]:
+def deepspeed_quantize_findings(subject: Subject) -> Iterator[Finding]:
     """
-    SmoothQuant in DeepSpeed: alpha from 0 to 1, and no bf16.
+    SmoothQuant in DeepSpeed has an alpha from 0 to 1, and no bf16; without a
+    quantization that it does not know DeepSpeed goes on.
     """
     if not subject.runs("deepspeed"):
         return
-    if (
-        subject.option("quantize") == "smoothquant"
-        and subject.option("dtype") == "bf16"
-    ):
+    method = subject.option("quantize")
+    if method == "smoothquant" and subject.option("dtype") == "bf16":
         yield SMOOTHQUANT_IN_BF16.finding(
             "option.quantize=smoothquant does not work with option.dtype=bf16",
             "write option.dtype=fp16",
         )
-    alpha = _as_float(subject.option("smoothquant_alpha"))
-    if alpha is not None and not 0 <= alpha <= 1:
+    try:
+        alpha = float(subject.option("smoothquant_alpha") or 0)
+    except ValueError:
+        alpha = 0
+    if not 0 <= alpha <= 1:
         yield OUTSIDE_OPTION_RANGE.finding(
             f"option.smoothquant_alpha must be from 0 to 1, got {alpha:g}"
         )
-
-
-def ignored_quantize_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    DeepSpeed goes on without a quantization that it does not know.
-    """
-    value = subject.option("quantize")
-    choices = ("smoothquant", "dynamic_int8")
-    if subject.runs("deepspeed") and value is not None and value not in choices:
+    if method not in (None, "smoothquant", "dynamic_int8"):
         yield REPLACED_VALUE.finding(
-            f"option.quantize={value} is ignored by DeepSpeed",
+            f"option.quantize={method} is ignored by DeepSpeed",
             "write smoothquant or dynamic_int8",
         )
 
@@ -266,13 +248,6 @@ def _dtypes(subject: Subject) -> tuple[str, ...]:
         # Before a rolling batch the handler reads it, which knows the short names.
         return _VLLM_TYPES if subject.launch.asynchronous else ("auto", *_FLOATS)
     return ()
-
-
-def _as_float(value: str | None) -> float | None:
-    try:
-        return None if value is None else float(value)
-    except ValueError:
-        return None
 
 
 _GROUP_QUERY = (
@@ -406,11 +381,20 @@ def needed_option_findings(subject: Subject) -> Iterator[Finding]:
 
     A warning, since a variable of the container may say it as well.
     """
-    needed = _needed_by_vllm(subject)
-    if needed is not None and subject.option(needed[0]) is None:
-        name, value = needed
+    if subject.launch.container == "djl-neuronx":
+        # build_vllm_rb_properties; from 0.30 on there are defaults by the model.
+        batched = subject.launch.rolling_batch == "vllm"
+        name, value = "n_positions", "2048"
+        is_needed = batched and subject.version.minor in (28, 29)
+    else:
+        # EngineArgs gets the degree of VllmRbProperties, which has no default up to
+        # 0.27; the front end writes one where it looks at the model.
+        name, value = "tensor_parallel_degree", "max"
+        is_needed = not front_end_chooses(subject.launch) and subject.runs("vllm")
+    if is_needed and subject.option(name) is None:
         yield LEFT_OUT.finding(
-            f"vLLM {_image(subject)} does not start without option.{name}",
+            f"vLLM in {subject.launch.container} {subject.version} does not start "
+            f"without option.{name}",
             f"write option.{name}={value}",
         )
 
@@ -510,22 +494,3 @@ def vllm_quantize_findings(subject: Subject) -> Iterator[Finding]:
             "know it",
             f"write option.quantize={method}",
         )
-
-
-def _needed_by_vllm(subject: Subject) -> tuple[str, str] | None:
-    """
-    Return the option that is needed, and a value to write.
-    """
-    if subject.launch.container == "djl-neuronx":
-        # build_vllm_rb_properties; from 0.30 on there are defaults by the model.
-        batched = subject.launch.rolling_batch == "vllm"
-        old = subject.version.at_least("0.28") and subject.version.before("0.30")
-        return ("n_positions", "2048") if batched and old else None
-    # EngineArgs gets the degree of VllmRbProperties, which has no default up to 0.27;
-    # the front end writes one where it looks at the model.
-    alone = not front_end_chooses(subject.launch) and subject.runs("vllm")
-    return ("tensor_parallel_degree", "max") if alone else None
-
-
-def _image(subject: Subject) -> str:
-    return f"in {subject.launch.container} {subject.version}"
