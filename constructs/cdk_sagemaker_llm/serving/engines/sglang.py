@@ -20,7 +20,7 @@ from cdk_sagemaker_llm.serving.engines.base import (
     engine_version_in,
     tensor_degree,
 )
-from cdk_sagemaker_llm.serving.engines.checks.engine_values import as_json_error
+from cdk_sagemaker_llm.serving.engines.checks.engine_values import NO_JSON, READ_AS_JSON
 from cdk_sagemaker_llm.serving.images import ChosenImage
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE
 
@@ -145,7 +145,10 @@ class Sglang(EngineServing):
         return tensor_degree("tp-size", arguments, devices, others)
 
     def _judged(self, finding: Finding) -> Finding:
-        return as_json_error(finding)
+        # Of what a class writes it is no guess.
+        if finding.code == READ_AS_JSON.code:
+            return NO_JSON.finding(finding.message, finding.remedy)
+        return finding
 
     def _demand(
         self, model: ModelSource | None, image: ChosenImage | None

@@ -41,7 +41,10 @@ from cdk_sagemaker_llm.serving.engines.base import (
     tensor_degree,
     with_template,
 )
-from cdk_sagemaker_llm.serving.engines.checks.engine_models import as_gguf_error
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
+    MAY_LACK_LOADER,
+    NO_GGUF_LOADER,
+)
 from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, MODEL_DIR
 from cdk_sagemaker_llm.serving.engines.telling import (
     OTHER_RELEASE,
@@ -228,7 +231,9 @@ class Vllm(EngineServing):
 
     def _judged(self, finding: Finding) -> Finding:
         # Of an image of one's own nobody knows what is installed in it.
-        return as_gguf_error(finding) if is_catalogued(self.image) else finding
+        if finding.code == MAY_LACK_LOADER.code and is_catalogued(self.image):
+            return NO_GGUF_LOADER.finding(finding.message, finding.remedy)
+        return finding
 
     def _files(self) -> Mapping[str, bytes]:
         return with_template(self.files, self.chat_template)

@@ -368,12 +368,3 @@ def is_gguf_file(subject: EngineSubject, model: str) -> bool:
     is_typed = bool(mark) and "/" in repository and gguf_type_of(model) is not None
     is_path = model.lower().endswith(GGUF_SUFFIX)
     return is_path or (is_typed and subject.image.engine == "vllm")
-
-
-def as_gguf_error(finding: Finding) -> Finding:
-    """
-    Return a finding of an image that is known to have no such package: an error.
-    """
-    if finding.code != MAY_LACK_LOADER.code:
-        return finding
-    return NO_GGUF_LOADER.finding(finding.message, finding.remedy)

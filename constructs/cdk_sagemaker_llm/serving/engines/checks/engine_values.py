@@ -35,6 +35,7 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
 from cdk_sagemaker_llm.text import any_of, nearest
 
 _SHOWN = 120
+_DASHED = "written without a dash in front, which makes it another argument"
 _OFF = ("0", "no", "off", "n", "f", "none", "false", "disabled")
 # What brings further names of its own.
 _PLUGINS = {
@@ -71,12 +72,15 @@ def value_findings(subject: EngineSubject) -> Iterator[Finding]:
                 "write the value, or leave the variable out",
             )
         for text in setting.taken:
-            fault = _fault(subject, argument, text)
-            if fault:
-                yield UNREADABLE_VALUE.finding(
-                    f"{subject.word(setting.variable)} must be {fault}, got "
-                    f"{_excerpt(text)}"
-                )
+            fault = _read(subject, argument, text)
+            if looks_like_argument(text):
+                fault = _DASHED
+            elif not isinstance(fault, ValueFaultError):
+                continue
+            yield UNREADABLE_VALUE.finding(
+                f"{subject.word(setting.variable)} must be {fault}, got "
+                f"{_excerpt(text)}"
+            )
 
 
 STRAY_VALUES = Rule(
@@ -98,7 +102,26 @@ def stray_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     number = sum(len(setting.strays) for setting in with_strays)
     is_swallowed = number == 1 and subject.swallows_one
     for setting in with_strays:
-        yield _stray(subject, setting, is_swallowed=is_swallowed)
+        argument, value = setting.option.argument, setting.strays[0]
+        message = f"{subject.word(setting.variable)} becomes {len(setting.values)} "
+        message, remedy = f"{message}values, and takes one", "write one value"
+        is_switch = argument is not None and argument.is_switch
+        if argument is not None and is_switch:
+            message = (
+                f"{subject.word(setting.variable)}={_excerpt(value)} is a switch with "
+                "a value behind it, which no argument takes"
+            )
+            remedy = _switch_remedy(subject, argument, value)
+        if is_swallowed:
+            yield ONE_STRAY_VALUE.finding(
+                f"{message}: {'the switch is on' if is_switch else 'lost'}, and with a "
+                f"second such value {subject.title} does not start",
+                remedy,
+            )
+        else:
+            yield STRAY_VALUES.finding(
+                f"{message}: {subject.title} does not start", remedy
+            )
 
 
 OUT_OF_BOUNDS = Rule(
@@ -174,57 +197,24 @@ def _intact(subject: EngineSubject) -> Iterator[ArgumentSetting]:
     return (setting for setting in subject.settings if setting.is_intact)
 
 
-def _fault(subject: EngineSubject, argument: EngineArgument, text: str) -> str:
-    if looks_like_argument(text):
-        return "written without a dash in front, which makes it another argument"
-    if subject.table is None:
-        return ""
-    try:
-        read_value(argument, text, engine=subject.table, release=subject.release)
-    except ValueFaultError as fault:
-        return str(fault)
-    return ""
-
-
 def _read(subject: EngineSubject, argument: EngineArgument, text: str) -> object:
+    """
+    Return what a text is read as, or else the fault.
+    """
     if subject.table is None:
         return None
     try:
         return read_value(argument, text, engine=subject.table, release=subject.release)
-    except ValueFaultError:
-        return None
+    except ValueFaultError as fault:
+        return fault
 
 
-def _stray(
-    subject: EngineSubject, setting: ArgumentSetting, *, is_swallowed: bool
-) -> Finding:
-    argument, value = setting.option.argument, setting.strays[0]
-    word = subject.word(setting.variable)
-    if argument is None or not argument.is_switch:
-        message = f"{word} becomes {len(setting.values)} values, and takes one"
-        remedy = "write one value"
-    else:
-        message = (
-            f"{word}={_excerpt(value)} is a switch with a value behind it, which no "
-            "argument takes"
-        )
-        remedy = _switch_remedy(subject, setting, value)
-    if is_swallowed:
-        effect = "the switch is on" if argument and argument.is_switch else "lost"
-        return ONE_STRAY_VALUE.finding(
-            f"{message}: {effect}, and with a second such value {subject.title} does "
-            "not start",
-            remedy,
-        )
-    return STRAY_VALUES.finding(f"{message}: {subject.title} does not start", remedy)
-
-
-def _switch_remedy(subject: EngineSubject, setting: ArgumentSetting, value: str) -> str:
-    rule, argument = subject.rule, setting.option.argument
+def _switch_remedy(subject: EngineSubject, argument: EngineArgument, value: str) -> str:
+    rule = subject.rule
     bare = "true" if rule is None or rule.reads_truth else "an empty value"
     if value.strip().lower() not in _OFF:
         return f"write {bare}"
-    if argument is not None and argument.has_negative and argument.default is not False:
+    if argument.has_negative and argument.default is not False:
         return f"write {subject.variable(f'no-{argument.name}')} with {bare}"
     return "leave it out"
 
@@ -303,7 +293,12 @@ def supervisor_findings(subject: EngineSubject) -> Iterator[Finding]:
             continue
         tokens = [setting.option.flag, *setting.values]
         got = arrival(subject.environment, rule, tokens)
-        word, remedy = subject.word(setting.variable), _around(subject, setting)
+        word = subject.word(setting.variable)
+        remedy = "set PROCESS_AUTO_RECOVERY=false, which starts the engine without it"
+        if any("%" in value for value in setting.values):
+            remedy = f"write %% for each %, or {remedy}"
+        elif rule.supervisor == "joins":
+            remedy += ", or take an image from 2.1 (vllm-server) or 0.24.0 (vllm) on"
         if isinstance(got, str):
             yield LOST.finding(
                 f"{word} stops the supervisor: {got[:_LONGEST_MESSAGE]}", remedy
@@ -313,8 +308,8 @@ def supervisor_findings(subject: EngineSubject) -> Iterator[Finding]:
         message = arrives + " and ".join(map(repr, got[1:]))[:_LONGEST_MESSAGE]
         if any(mark in value for value in setting.values for mark in _COMMENTS):
             message += ", and no argument behind it arrives"
-        is_bad = is_refused(table, subject.release, got)
-        yield (LOST if is_bad else ALTERED).finding(message, remedy)
+        is_refused = _parser_fault(table, subject.release, got)
+        yield (LOST if is_refused else ALTERED).finding(message, remedy)
 
 
 def line_findings(subject: EngineSubject) -> Iterator[Finding]:
@@ -376,45 +371,23 @@ def false_value_findings(subject: EngineSubject) -> Iterator[Finding]:
                 f"{word}={value} is left out, and {subject.title} has no {option.flag}",
                 "leave it out",
             )
-        elif _may_be_on(argument) and not option.is_negative:
-            yield NOT_SWITCHED_OFF.finding(
-                f"{word}={value} leaves --{argument.name} out, which does not switch "
-                "it off: the engine may have it on by itself",
-                _off(subject, argument),
-            )
-
-
-def _around(subject: EngineSubject, setting: ArgumentSetting) -> str:
-    without = "set PROCESS_AUTO_RECOVERY=false, which starts the engine without it"
-    if any("%" in value for value in setting.values):
-        return f"write %% for each %, or {without}"
-    return without + (
-        ", or take an image from 2.1 (vllm-server) or 0.24.0 (vllm) on"
-        if subject.rule is not None and subject.rule.supervisor == "joins"
-        else ""
-    )
+        elif argument.kind == "bool" and not option.is_negative:
+            is_own = argument.has_negative or argument.takes_truth
+            if argument.default is True or (argument.default is None and is_own):
+                yield NOT_SWITCHED_OFF.finding(
+                    f"{word}={value} leaves --{argument.name} out, which does not "
+                    "switch it off: the engine may have it on by itself",
+                    f"write {subject.variable(f'no-{argument.name}')}=true"
+                    if argument.has_negative
+                    else "this image has no way to say so",
+                )
 
 
 def _is_list(values: tuple[str, ...]) -> bool:
-    if len(values) != 1 or not values[0].strip().startswith("["):
-        return False
     try:
-        return isinstance(json.loads(values[0]), list)
+        return len(values) == 1 and isinstance(json.loads(values[0]), list)
     except (ValueError, RecursionError):
         return False
-
-
-def _may_be_on(argument: EngineArgument) -> bool:
-    is_own = argument.has_negative or argument.takes_truth
-    return argument.kind == "bool" and (
-        argument.default is True or (argument.default is None and is_own)
-    )
-
-
-def _off(subject: EngineSubject, argument: EngineArgument) -> str:
-    if argument.has_negative:
-        return f"write {subject.variable(f'no-{argument.name}')}=true"
-    return "this image has no way to say so"
 
 
 def refusal(
@@ -430,25 +403,16 @@ def refusal(
 
     ``is_whole`` where all variables are seen, and no file holds further arguments.
     """
-    from cdk_sagemaker_llm.serving.engines.parsing import (  # noqa: PLC0415 - argparse is loaded only where it is used
-        ParserError,
-        parse,
-    )
-
     # The level is a check of its own.
     variables = {k: v for k, v in environment.items() if k != "LOG_LEVEL"}
     try:
-        parse(table, release, command_line(variables, rule))
-    except (ParserError, StartError) as fault:
-        is_mended = str(fault).startswith(_AFTERWARDS) and not is_whole
-        return "" if is_mended else str(fault)
-    return ""
+        fault = _parser_fault(table, release, command_line(variables, rule))
+    except StartError as start_fault:
+        fault = str(start_fault)
+    return "" if fault.startswith(_AFTERWARDS) and not is_whole else fault
 
 
-def is_refused(table: Engine, release: str, arguments: list[str]) -> bool:
-    """
-    Whether the engine's parser refuses some arguments by themselves.
-    """
+def _parser_fault(table: Engine, release: str, arguments: list[str]) -> str:
     from cdk_sagemaker_llm.serving.engines.parsing import (  # noqa: PLC0415 - argparse is loaded only where it is used
         ParserError,
         parse,
@@ -456,9 +420,9 @@ def is_refused(table: Engine, release: str, arguments: list[str]) -> bool:
 
     try:
         parse(table, release, arguments)
-    except ParserError:
-        return True
-    return False
+    except ParserError as fault:
+        return str(fault)
+    return ""
 
 
 def tool_findings(subject: EngineSubject) -> Iterator[Finding]:
@@ -510,12 +474,3 @@ def json_text_findings(subject: EngineSubject) -> Iterator[Finding]:
                 f"{setting.taken[0][:60]!r}",
                 "write an object, or leave it out",
             )
-
-
-def as_json_error(finding: Finding) -> Finding:
-    """
-    Return a finding of what a class writes: an error, for there it is no guess.
-    """
-    if finding.code != READ_AS_JSON.code:
-        return finding
-    return NO_JSON.finding(finding.message, finding.remedy)
