@@ -61,18 +61,6 @@ _POWERS = {letter: power for power, letter in enumerate("kmgt", 1)}
 Read = Callable[[str], Any]
 
 
-def plain_json(text: str, release: str) -> str:
-    """
-    Return JSON in which sizes such as ``80k`` are whole, where a release reads them.
-    """
-    if not is_release_between(release, _SIZES_SINCE):
-        return text
-    parts = _STRINGS.split(text)
-    # Between the strings, which stand at the odd places.
-    parts[::2] = [_SIZE.sub("1", part) for part in parts[::2]]
-    return "".join(parts)
-
-
 def object_fault(value: object, schema: str, release: str) -> str:
     """
     Return what a configuration class asks for instead of a value; empty if it takes it.
@@ -204,7 +192,12 @@ def _json(text: str) -> object:
 
 
 def _object(text: str, schema: str, release: str) -> object:
-    value = _json(plain_json(text, release))
+    if is_release_between(release, _SIZES_SINCE):
+        # Sizes such as 80k stand between the strings, which are at the odd places.
+        parts = _STRINGS.split(text)
+        parts[::2] = [_SIZE.sub("1", part) for part in parts[::2]]
+        text = "".join(parts)
+    value = _json(text)
     keys = schema_keys(schema, release)
     if keys is not None and isinstance(value, Mapping):
         unknown = [key for key in value if key not in keys]
@@ -243,18 +236,14 @@ def _lora_module(text: str, release: str) -> str:
         is_late = is_release_between(release, _LORA_PATHS_SINCE)
         is_one = is_late or text.count("=") == 1
     else:
-        module = _module(text)
+        try:
+            module = json.loads(text)
+        except (ValueError, RecursionError):
+            module = None
         is_one = isinstance(module, Mapping) and {"name", "path"} <= module.keys()
     if text and not is_one:
         raise ValueFaultError('name=path, or JSON such as {"name": "a", "path": "/b"}')
     return text
-
-
-def _module(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _log_level(text: str) -> str:

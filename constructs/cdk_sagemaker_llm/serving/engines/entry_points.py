@@ -11,7 +11,6 @@ import json
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_releases import entry_point_rows
 
@@ -318,7 +317,7 @@ def supervised(
             f"Invalid LOG_LEVEL: {level!r}; it must be one of {', '.join(LOG_LEVELS)}"
         )
     join = " ".join if is_joined else shlex.join
-    command = _as_read(_write(join(arguments)))
+    command = _through_a_file(join(arguments))
     expansions = {f"ENV_{name}": value for name, value in environment.items()}
     try:
         return shlex.split(command % expansions)
@@ -329,7 +328,10 @@ def supervised(
         ) from fault
 
 
-def _write(command: str) -> str:
+def _through_a_file(command: str) -> str:
+    """
+    Write the supervisor's configuration, and read it as supervisord does.
+    """
     written = configparser.ConfigParser()
     written.add_section(_SECTION)
     try:
@@ -340,13 +342,9 @@ def _write(command: str) -> str:
         ) from fault
     text = io.StringIO()
     written.write(text)
-    return text.getvalue()
-
-
-def _as_read(text: str) -> str:
     read = configparser.RawConfigParser(inline_comment_prefixes=_COMMENTS, strict=False)
     try:
-        read.read_string(text)
+        read.read_string(text.getvalue())
     except configparser.Error as fault:
         raise StartError(f"supervisord cannot read the command: {fault}") from fault
     return read.get(_SECTION, _KEY)

@@ -281,6 +281,10 @@ class LlamaCpp(EngineServing):
             # How much of the model is then on which side is not modelled.
             return None
         types = (self.cache_type_k, self.cache_type_v)
+        repository, usual = None, None
+        if isinstance(model, HuggingFaceModel):
+            repository = model.model_id
+            usual = _USUAL_TYPE if self.hf_file is None else None
         return Demand(
             architecture=architecture_of(model),
             assumptions=Assumptions(
@@ -291,15 +295,8 @@ class LlamaCpp(EngineServing):
             context_length=_count(self.ctx_size),
             engine="llama.cpp",
             engine_version=engine_version_in(image),
-            gguf_type=self._gguf_type(model),
+            gguf_type=gguf_type_of(self.model, self.hf_file, repository) or usual,
         )
-
-    def _gguf_type(self, model: ModelSource | None) -> str | None:
-        if not isinstance(model, HuggingFaceModel):
-            return gguf_type_of(self.model, self.hf_file, None)
-        named = gguf_type_of(self.model, self.hf_file, model.model_id)
-        is_chosen = self.hf_file is None
-        return named or (_USUAL_TYPE if is_chosen else None)
 
     def _model_findings(self, model: ModelSource | None) -> list[Finding]:
         found = super(LlamaCpp, self)._model_findings(model)
@@ -312,14 +309,10 @@ class LlamaCpp(EngineServing):
             for why in [_OF_THE_IMAGE.get(plain_name(spelling))]
             if why is not None
         ]
-        if isinstance(model, HuggingFaceModel):
-            return found + self._hub_findings(model)
         if isinstance(model, S3Model):
-            found += self._file_findings()
-        return found
-
-    def _hub_findings(self, model: HuggingFaceModel) -> list[Finding]:
-        found = []
+            return found + self._file_findings()
+        if not isinstance(model, HuggingFaceModel):
+            return found
         if self.model is not None:
             found.append(
                 REPEATED.finding(

@@ -58,7 +58,12 @@ def parse(engine: Engine, release: str, arguments: Sequence[str]) -> argparse.Na
             parser.error(f"ValueError: the config file must be of YAML, got {path}")
     if engine != "vllm":
         return parser.parse_args(list(arguments))
-    spelt = [_with_dashes(argument) for argument in arguments]
+    spelt = []
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        first, dot, rest = name.partition(".")
+        dashed = first.replace("_", "-") + dot + rest + equals + value
+        spelt.append(dashed if argument.startswith("--") else argument)
     if is_release_between(release, _DOTTED_SINCE):
         spelt = list(_undotted(parser, spelt))
     found = parser.parse_args(spelt)
@@ -121,14 +126,6 @@ def _add(
     )
 
 
-def _with_dashes(argument: str) -> str:
-    if not argument.startswith("--"):
-        return argument
-    name, equals, value = argument.partition("=")
-    first, dot, rest = name.partition(".")
-    return first.replace("_", "-") + dot + rest + equals + value
-
-
 def _undotted(parser: _Parser, arguments: Sequence[str]) -> Iterator[str]:
     """
     Merge ``--json-arg.key value`` into the JSON of its argument.
@@ -150,16 +147,12 @@ def _undotted(parser: _Parser, arguments: Sequence[str]) -> Iterator[str]:
         *above, last = path.split(".")
         for key in above:
             at = at.setdefault(key, {})
-        at[last] = _plain(text)
+        try:
+            at[last] = json.loads(text)
+        except (ValueError, RecursionError):
+            at[last] = text
     for name, parts in merged.items():
         yield from (name, json.dumps(parts))
-
-
-def _plain(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _check_together(parser: _Parser, found: argparse.Namespace, release: str) -> None:

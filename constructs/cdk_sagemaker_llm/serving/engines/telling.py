@@ -192,19 +192,15 @@ class Telling:
         long_name = spellings(self.engine, self.release).get(flag)
         name = flag.removeprefix("--")
         if long_name is None and name not in all_argument_names(self.engine):
-            return self._unknown(spelling)
+            # Who knows the variable is likely to write it.
+            plain = plain_name(spelling.removeprefix(self.rule.prefix))
+            near = nearest(plain, argument_names(self.engine, self.release), count=1)
+            meant = f"write {near[0]}, or " if near else ""
+            return UNKNOWN_ARGUMENT.finding(
+                f"{spelling} is no argument of {self.label}",
+                f"{meant}pass it in unchecked_options",
+            )
         return long_name or name
-
-    def _unknown(self, spelling: str) -> Finding:
-        # Who knows the variable is likely to write it.
-        name = spelling.removeprefix(self.rule.prefix)
-        plain = name.lstrip("-").replace("_", "-").lower()
-        near = nearest(plain, argument_names(self.engine, self.release), count=1)
-        meant = f"write {near[0]}, or " if near else ""
-        return UNKNOWN_ARGUMENT.finding(
-            f"{spelling} is no argument of {self.label}",
-            f"{meant}pass it in unchecked_options",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +263,8 @@ class PlainTelling:
             if name in self.negated:
                 return {self.rule.variable(f"no-{name}"): bare}
             return {}
-        text = _text(value)
+        is_list = isinstance(value, Sequence) and not isinstance(value, str)
+        text = ",".join(map(plain_text, value)) if is_list else plain_text(value)
         if not self.takes_dashes:
             check_plain(text)
         variable = self.rule.variable(name)
@@ -319,9 +316,3 @@ def later_value_findings(word: str, value: ArgumentValue) -> list[Finding]:
             "pass a value, or the text of Token.as_string(...) in unchecked_options",
         )
     ]
-
-
-def _text(value: ArgumentValue) -> str:
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ",".join(map(plain_text, value))
-    return plain_text(value)

@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.serving.engines.arguments import (
     ArgumentValue,
     argument,
     plain_name,
+    plain_text,
     words_of,
 )
 from cdk_sagemaker_llm.serving.engines.base import (
@@ -196,7 +197,7 @@ class TextEmbeddings(EngineServing):
                     )
                 )
             else:
-                variables[variable] = _text(value)
+                variables[variable] = plain_text(value)
         return EngineVariables(variables, tuple(found))
 
     def _further(
@@ -223,9 +224,3 @@ class TextEmbeddings(EngineServing):
 def _is_known(variable: str, release: EngineRelease) -> bool:
     since, number = TEI_SINCE.get(variable, ""), release.engine_version
     return not since or number is None or is_release_between(number, since)
-
-
-def _text(value: str | float) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)

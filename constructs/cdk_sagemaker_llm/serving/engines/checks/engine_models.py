@@ -93,11 +93,19 @@ def model_findings(subject: EngineSubject) -> Iterator[Finding]:
         return
     if rule is None or subject.table is None:
         return
+    is_empty = subject.model_data is not None and not subject.model_data
     if subject.has_argument("model-path" if subject.table == "sglang" else "model"):
-        yield from _shadowed_model_findings(subject)
+        setting = subject.find("model-path")
+        # --model is another name of what SGLang's entry point adds.
+        is_shadowed = setting is not None and setting.option.flag == "--model"
+        if setting is not None and is_shadowed and subject.table == "sglang":
+            yield (NOTHING_TO_SERVE if is_empty else UNREAD_MODEL).finding(
+                f"{subject.word(setting.variable)} has no effect: the entry point "
+                f"writes --model-path {MODEL_DIR} behind it, which wins",
+                f"set {subject.variable('model-path')}",
+            )
         return
     is_named = subject.is_set(HUB)
-    is_empty = subject.model_data is not None and not subject.model_data
     # The SageMaker SDK deploys Hugging Face's image with HF_MODEL_ID alone, which its
     # entry point, as far as it was read, does not look at.
     is_doubted = is_named and subject.image.family.startswith("huggingface-")
@@ -241,25 +249,6 @@ def hub_access_findings(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def _shadowed_model_findings(subject: EngineSubject) -> Iterator[Finding]:
-    """
-    ``--model`` is another name of ``--model-path``, which SGLang's entry point adds.
-    """
-    setting = subject.find("model-path")
-    if (
-        subject.table == "sglang"
-        and setting is not None
-        and setting.option.flag == "--model"
-    ):
-        is_empty = subject.model_data is not None and not subject.model_data
-        rule = NOTHING_TO_SERVE if is_empty else UNREAD_MODEL
-        yield rule.finding(
-            f"{subject.word(setting.variable)} has no effect: the entry point writes "
-            f"--model-path {MODEL_DIR} behind it, which wins",
-            f"set {subject.variable('model-path')}",
-        )
-
-
 def _unread(subject: EngineSubject) -> str:
     return (
         f"{HUB} is not read by this image's entry point, which serves {MODEL_DIR}"
@@ -272,7 +261,17 @@ def named_model(subject: EngineSubject) -> tuple[str, str] | None:
     """
     Return the variable that names the model, and the model.
     """
-    variable = _naming_variable(subject)
+    rule = subject.rule
+    variable = HUB
+    if rule is not None and subject.image.engine == "llama.cpp":
+        variable = rule.variable("hf-repo")
+    elif rule is not None:
+        own = rule.variable("model-path" if rule.insists_on_model else "model")
+        if subject.is_set(own):
+            variable = own
+        elif subject.model_data or not rule.finds_model:
+            # What is served is what is in the folder.
+            return None
     model = subject.environment.get(variable, "")
     return (variable, model) if model else None
 
@@ -281,21 +280,6 @@ def _remote(subject: EngineSubject) -> tuple[str, str] | None:
     named = named_model(subject)
     is_local = named is None or named[1].startswith(("/", "."))
     return None if is_local else named
-
-
-def _naming_variable(subject: EngineSubject) -> str:
-    """
-    Return the variable that names what is served; empty if it is what is in the folder.
-    """
-    rule = subject.rule
-    if rule is None:
-        return HUB
-    if subject.image.engine == "llama.cpp":
-        return rule.variable("hf-repo")
-    own = rule.variable("model-path" if rule.insists_on_model else "model")
-    if subject.is_set(own):
-        return own
-    return HUB if rule.finds_model and not subject.model_data else ""
 
 
 def gguf_type_of(*names: str | None) -> str | None:

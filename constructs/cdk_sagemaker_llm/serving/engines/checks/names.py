@@ -286,24 +286,18 @@ def _unknown_argument_findings(
             f"write {any_of(meant[:3])}" + (" ..." if len(meant) > 3 else ""),  # noqa: PLR2004 - as many as are read at a glance
         )
     elif option.flag.removeprefix("--") in all_argument_names(table):
-        yield _of_another_release(subject, setting, table)
+        name = option.flag.removeprefix("--")
+        yield NOT_IN_THIS_RELEASE.finding(
+            f"{word} becomes {option.flag}, which {subject.title} does not have: "
+            f"{when_known(table, name, subject.release)}",
+            way_out(table, name, subject.release, partial(_variable_of, subject)),
+        )
     else:
         yield UNKNOWN_ARGUMENT.finding(
             f"{word} becomes {option.flag}, which {subject.title} does not have: it "
             "does not start",
             _remedy(subject, setting, table),
         )
-
-
-def _of_another_release(
-    subject: EngineSubject, setting: ArgumentSetting, table: Engine
-) -> Finding:
-    name = setting.option.flag.removeprefix("--")
-    return NOT_IN_THIS_RELEASE.finding(
-        f"{subject.word(setting.variable)} becomes {setting.option.flag}, which "
-        f"{subject.title} does not have: {when_known(table, name, subject.release)}",
-        way_out(table, name, subject.release, partial(_variable_of, subject)),
-    )
 
 
 def _remedy(subject: EngineSubject, setting: ArgumentSetting, table: Engine) -> str:

@@ -133,13 +133,12 @@ def recovery_findings(subject: EngineSubject) -> Iterator[Finding]:
     Whatever is neither true nor 1 switches the supervisor off.
     """
     value = subject.environment.get(RECOVERY)
-    if value is None or not _has_supervisor(subject) or value.lower() in _TRUTH:
-        return
-    yield SUPERVISOR_SETTING.finding(
-        f"{RECOVERY}={value} switches the supervisor off, as anything but true and 1 "
-        "does",
-        "write true or false",
-    )
+    if value is not None and _has_supervisor(subject) and value.lower() not in _TRUTH:
+        yield SUPERVISOR_SETTING.finding(
+            f"{RECOVERY}={value} switches the supervisor off, as anything but true "
+            "and 1 does",
+            "write true or false",
+        )
 
 
 def retry_findings(subject: EngineSubject) -> Iterator[Finding]:
@@ -178,8 +177,13 @@ def unknown_name_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Each variable behind the prefix is known to be an argument.
     """
-    rule, names = subject.rule, _listed_names(subject)
-    if rule is None or not names:
+    rule, names = subject.rule, LLAMA_CPP
+    if subject.image.engine == "vllm-neuron":
+        # What it does not know it hands on.
+        names = (*NEURON, *argument_names("vllm", subject.release))
+    elif subject.image.engine != "llama.cpp":
+        return
+    if rule is None:
         return
     for passed in passed_on(subject.environment, rule):
         name = passed.flag.removeprefix("--").replace("_", "-")
@@ -268,26 +272,14 @@ def gguf_findings(subject: EngineSubject) -> Iterator[Finding]:
             f"{subject.word(rule.variable('hf-file'))}",
         )
     is_elsewhere = any(subject.is_set(rule.variable(name)) for name in _HUB_MODELS)
-    is_found = rule.name == "llama-cpp" and _has_gguf(subject)
+    # Who names a model on the Hub is likely to bring no file.
+    is_found = not subject.is_set(HUB)
+    if subject.model_data is not None:
+        paths = map(str.lower, subject.model_data)
+        is_found = any(path.endswith(GGUF_SUFFIX) for path in paths)
+    is_found = is_found and rule.name == "llama-cpp"
     if not subject.is_set(variable) and not is_elsewhere and not is_found:
         yield NO_GGUF.finding(
             "nothing names a model that this image reads: it reads no HF_MODEL_ID",
             f"set {variable}, or {rule.variable('hf-repo')}",
         )
-
-
-def _listed_names(subject: EngineSubject) -> tuple[str, ...]:
-    if subject.image.engine == "llama.cpp":
-        return LLAMA_CPP
-    if subject.image.engine == "vllm-neuron":
-        # What it does not know it hands on.
-        return (*NEURON, *argument_names("vllm", subject.release))
-    return ()
-
-
-def _has_gguf(subject: EngineSubject) -> bool:
-    data = subject.model_data
-    if data is None:
-        # Who names a model on the Hub is likely to bring none.
-        return not subject.is_set(HUB)
-    return any(path.lower().endswith(GGUF_SUFFIX) for path in data)

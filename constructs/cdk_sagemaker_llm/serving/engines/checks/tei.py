@@ -86,11 +86,23 @@ def tei_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     if not _is_tei(subject):
         return
     for name, value in subject.environment.items():
-        expectation = _expectation(name)
-        if expectation and _is_since(subject, TEI_SINCE[name]) and not _is(name, value):
-            yield _refused(subject, name, expectation)
-        elif name in TEI_CHOICES and value not in _choices(subject, name):
-            yield _refused(subject, name, any_of(_choices(subject, name)))
+        expectation = ""
+        if name in TEI_CHOICES:
+            choices = [k for k, v in TEI_CHOICES[name].items() if _is_since(subject, v)]
+            expectation = "" if value in choices else any_of(choices)
+        elif _is_since(subject, TEI_SINCE.get(name, "")):
+            if name in TEI_SWITCHES:
+                expectation = "" if value in _TRUTH else any_of(_TRUTH)
+            elif name in TEI_NUMBERS:
+                number = _number(value)
+                largest = _LARGEST.get(name, _LARGEST_OF_OTHERS)
+                is_number = number is not None and number <= largest
+                expectation = "" if is_number else "a whole number"
+        if expectation:
+            yield REFUSED_BY_TEI.finding(
+                f"{subject.word(name)} must be {expectation}, got {value!r}: "
+                f"{_title(subject)} does not start"
+            )
     for pair in TEI_PAIRS:
         are_known = all(_is_since(subject, TEI_SINCE[name]) for name in pair)
         if are_known and all(name in subject.environment for name in pair):
@@ -251,35 +263,6 @@ def _is_since(subject: EngineSubject, since: str) -> bool:
     return not since or release is None or is_release_between(release, since)
 
 
-def _expectation(name: str) -> str:
-    if name in TEI_SWITCHES:
-        return any_of(_TRUTH)
-    return "a whole number" if name in TEI_NUMBERS else ""
-
-
-def _is(name: str, value: str) -> bool:
-    if name in TEI_SWITCHES:
-        return value in _TRUTH
-    largest = _LARGEST.get(name, _LARGEST_OF_OTHERS)
-    number = _number(value)
-    return number is not None and number <= largest
-
-
 def _number(value: str) -> int | None:
     found = _WHOLE.fullmatch(value)
     return int(found[1]) if found else None
-
-
-def _choices(subject: EngineSubject, name: str) -> list[str]:
-    return [
-        choice
-        for choice, since in TEI_CHOICES[name].items()
-        if _is_since(subject, since)
-    ]
-
-
-def _refused(subject: EngineSubject, name: str, expectation: str) -> Finding:
-    return REFUSED_BY_TEI.finding(
-        f"{subject.word(name)} must be {expectation}, got "
-        f"{subject.environment[name]!r}: {_title(subject)} does not start"
-    )
