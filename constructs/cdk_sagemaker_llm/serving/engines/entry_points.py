@@ -11,6 +11,7 @@ import json
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_releases import entry_point_rows
 

@@ -95,13 +95,6 @@ class Launch:
     backends: tuple[str, ...]
     asynchronous: bool = False
 
-    @property
-    def uses_mpi(self) -> bool:
-        """
-        Whether the file itself asks for MPI.
-        """
-        return self.engine == "MPI"
-
 
 @dataclass(frozen=True, slots=True)
 class _Model:
@@ -111,13 +104,6 @@ class _Model:
 
     architecture: str | None
     model_type: str | None
-
-    @property
-    def generates_text(self) -> bool:
-        """
-        Whether the front end batches it; a class that is not known counts as one.
-        """
-        return self.architecture is None or self.architecture.endswith(_TEXT_GENERATION)
 
 
 def resolve(
@@ -143,18 +129,17 @@ def resolve(
         backends=(),
     )
     find = {
-        "djl-tensorrtllm": _of_tensorrt_llm,
+        "djl-tensorrtllm": lambda *_: ("trtllm",),
         "djl-deepspeed": _of_deepspeed_image,
         "djl-lmi": _of_lmi_image,
         "djl-neuronx": _of_neuronx,
     }[container]
     model = _Model(architecture, model_type or model_type_of(architecture))
     backends = find(launch, properties, model)
-    return replace(
-        launch,
-        backends=backends,
-        asynchronous=backends == ("vllm",) and _is_asynchronous(launch, properties),
-    )
+    batch = _batch(launch, properties)
+    without_handler = batch == "auto" and launch.version.at_least("0.35")
+    asynchronous = backends == ("vllm",) and (batch == "disable" or without_handler)
+    return replace(launch, backends=backends, asynchronous=asynchronous)
 
 
 def batches_dynamically(properties: Mapping[str, str]) -> bool:
@@ -178,15 +163,10 @@ def front_end_chooses(launch: Launch) -> bool:
 
 def generates_text(architecture: str | None) -> bool:
     """
-    Whether the front end takes a model for one that generates text.
+    Whether the front end takes a model for one that generates text, and batches it; a
+    class that is not known counts as one.
     """
-    return _Model(architecture, None).generates_text
-
-
-def _of_tensorrt_llm(
-    _launch: Launch, _properties: Mapping[str, str], _model: _Model
-) -> tuple[str, ...]:
-    return ("trtllm",)
+    return architecture is None or architecture.endswith(_TEXT_GENERATION)
 
 
 def _of_neuronx(
@@ -229,18 +209,13 @@ def _batch(launch: Launch, properties: Mapping[str, str]) -> str:
     return batch
 
 
-def _is_asynchronous(launch: Launch, properties: Mapping[str, str]) -> bool:
-    batch = _batch(launch, properties)
-    return batch == "disable" or (batch == "auto" and launch.version.at_least("0.35"))
-
-
 def _of_batch(batch: str, launch: Launch, model: _Model) -> tuple[str, ...]:
     if batch != "auto":
         return ("huggingface",) if batch == "disable" else (batch,)
     if front_end_chooses(launch):
         return _of_recommendation(launch, model)
     # The front end has not looked at the model: the handler does.
-    if not launch.uses_mpi:
+    if launch.engine != "MPI":
         return ("scheduler",)
     if model.architecture is None:
         return ("lmi-dist", "scheduler")
@@ -249,7 +224,7 @@ def _of_batch(batch: str, launch: Launch, model: _Model) -> tuple[str, ...]:
 
 
 def _of_recommendation(launch: Launch, model: _Model) -> tuple[str, ...]:
-    if not model.generates_text:
+    if not generates_text(model.architecture):
         return ("huggingface",)
     if launch.version.at_least("0.33"):
         return ("vllm",)

@@ -51,7 +51,13 @@ def texts_of(properties: Mapping[str, PropertyValue]) -> dict[str, str]:
     """
     Write each value as the text that both readers take for it.
     """
-    return {_checked_key(key): text_of(key, value) for key, value in properties.items()}
+    for key in properties:
+        if not _KEY.match(key):
+            raise PropertiesError(
+                f"property name {key!r} must hold letters, digits, dots, dashes and "
+                "underscores only"
+            )
+    return {key: text_of(key, value) for key, value in properties.items()}
 
 
 def lines(texts: Mapping[str, str]) -> str:
@@ -81,16 +87,15 @@ def pairs(text: str) -> Iterator[tuple[str, str]]:
 # Each image that may read a file asks for the same.
 @functools.lru_cache(maxsize=8)
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple(_key_and_value(line) for line in _logical_lines(text))
-
-
-def _checked_key(key: str) -> str:
-    if not _KEY.match(key):
-        raise PropertiesError(
-            f"property name {key!r} must hold letters, digits, dots, dashes and "
-            "underscores only"
-        )
-    return key
+    found = []
+    for line in _logical_lines(text):
+        match = _TO_KEY_END.match(line)
+        end = match.end() if match else 0
+        value = line[end:].lstrip(_BLANKS)
+        if value[:1] in ("=", ":"):
+            value = value[1:].lstrip(_BLANKS)
+        found.append((_unescape(line[:end]), _unescape(value)))
+    return tuple(found)
 
 
 def text_of(key: str, value: PropertyValue) -> str:
@@ -131,15 +136,6 @@ def _logical_lines(text: str) -> Iterator[str]:
         yield pending
 
 
-def _key_and_value(line: str) -> tuple[str, str]:
-    match = _TO_KEY_END.match(line)
-    end = match.end() if match else 0
-    value = line[end:].lstrip(_BLANKS)
-    if value[:1] in ("=", ":"):
-        value = value[1:].lstrip(_BLANKS)
-    return _unescape(line[:end]), _unescape(value)
-
-
 def _unescape(text: str) -> str:
     def replace(match: re.Match[str]) -> str:
         code = match[1]
@@ -170,8 +166,8 @@ def fault_of(declared: OptionType, value: str, *, strict_int: bool) -> str | Non
     if declared.kind == "int-enum":
         is_choice = _is_int(value) and str(int(value)) in declared.choices
         return None if is_choice else _one_of(declared.choices)
-    check, rule = _READERS.get(declared.kind, (_anything, ""))
-    return None if check(value) else rule
+    check, rule = _READERS.get(declared.kind, (None, ""))
+    return None if check is None or check(value) else rule
 
 
 def java_int_fault(value: str) -> str | None:
@@ -181,7 +177,8 @@ def java_int_fault(value: str) -> str | None:
     if not _JAVA_INT.match(value):
         blank = value != value.strip() and _JAVA_INT.match(value.strip())
         return "an integer without blanks after it" if blank else "an integer"
-    return None if _fits_32_bits(value) else "an integer of 32 bits"
+    fits = len(value) <= _LONGEST_JAVA_INT and -(2**31) <= int(value) < 2**31
+    return None if fits else "an integer of 32 bits"
 
 
 def as_bool(value: str | None) -> bool | None:
@@ -201,12 +198,6 @@ def as_int(value: str | None) -> int | None:
     return int(value) if value is not None and _is_int(value) else None
 
 
-def _fits_32_bits(value: str) -> bool:
-    if len(value) > _LONGEST_JAVA_INT:
-        return False
-    return -(2**31) <= int(value) < 2**31
-
-
 def _is_int(value: str) -> bool:
     try:
         int(value)
@@ -221,10 +212,6 @@ def _is_float(value: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_int_list(value: str) -> bool:
-    return all(map(_is_int, value.split(",")))
 
 
 def _is_counts(value: str) -> bool:
@@ -250,14 +237,6 @@ def _is_floats(value: str) -> bool:
     return isinstance(read, int | float)
 
 
-def _is_dict(value: str) -> bool:
-    return isinstance(_literal(value), dict)
-
-
-def _anything(_value: str) -> bool:
-    return True
-
-
 def _nothing(_value: str) -> bool:
     return False
 
@@ -269,10 +248,16 @@ def _one_of(choices: tuple[str, ...]) -> str:
 _READERS: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "float": (_is_float, "a number"),
     "bool": (lambda value: as_bool(value) is not None, "true or false"),
-    "int-list": (_is_int_list, "integers joined by commas, such as 128,512"),
+    "int-list": (
+        lambda value: all(map(_is_int, value.split(","))),
+        "integers joined by commas, such as 128,512",
+    ),
     "counts": (_is_counts, "name=count pairs joined by commas, such as image=2"),
     "floats": (_is_floats, "a list of numbers, such as [1.0,4.0]"),
-    "dict": (_is_dict, "a dictionary, such as {'key':'value'}"),
+    "dict": (
+        lambda value: isinstance(_literal(value), dict),
+        "a dictionary, such as {'key':'value'}",
+    ),
     "none": (_nothing, "left out: this version takes no value"),
     "callable": (_nothing, "set by model.py: a file can name no function"),
 }

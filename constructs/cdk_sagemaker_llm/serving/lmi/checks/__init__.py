@@ -18,7 +18,6 @@ from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import (
     Architecture,
-    Config,
     checks_of,
     class_in,
     heads_of,
@@ -112,10 +111,18 @@ def check_properties(
     Raises:
         ValueError: If an argument is not of its kind.
     """
-    misuse = [
-        *_misuse_findings(container, version, backend),
-        *device_findings(accelerators),
-    ]
+    if container not in CONTAINERS:
+        reason = f"container must be {any_of(CONTAINERS)}, got {container!r}"
+        return [UNKNOWN_IMAGE.finding(reason), *device_findings(accelerators)]
+    misuse = []
+    if backend is not None and backend not in BACKENDS:
+        reason = f"backend must be {any_of(BACKENDS)}, got {backend!r}"
+        misuse.append(launcher.OTHER_BACKEND.finding(reason))
+    try:
+        LmiVersion.parse(find_image(container, version).version)
+    except ValueError as fault:
+        misuse.append(UNKNOWN_IMAGE.finding(str(fault)))
+    misuse += device_findings(accelerators)
     if misuse:
         return misuse
     parsed_version = LmiVersion.parse(version)
@@ -162,7 +169,11 @@ def property_findings(
     if not parsed_version.rows:
         # Images before 0.25 have no tables here; they can be run, not checked.
         return []
-    name, heads, model_type = _described(architecture)
+    name = class_in(architecture)
+    model_type = model_type_of(name)
+    if isinstance(architecture, Mapping):
+        named = architecture.get("model_type")
+        model_type = named if isinstance(named, str) else model_type
     launch = resolve(
         properties,
         container=container,
@@ -175,12 +186,12 @@ def property_findings(
         launch,
         accelerators,
         name,
-        heads,
+        heads_of(architecture),
         strict=strict,
         model_type=model_type,
         decided_elsewhere=decided_elsewhere,
     )
-    found = launcher.own_engine_findings(launch.engine)
+    found = list(launcher.own_engine_findings(launch.engine))
     if not found:
         checks = _CHECKS_BESIDE_CODE if subject.has_code_of_its_own() else _CHECKS
         found = [finding for check in checks for finding in check(subject)]
@@ -297,30 +308,3 @@ def _partition_script_findings(text: str) -> Iterator[Finding]:
             "script ends",
             "write key=value",
         )
-
-
-def _misuse_findings(
-    container: str, version: str, backend: str | None
-) -> list[Finding]:
-    found = []
-    if container not in CONTAINERS:
-        reason = f"container must be {any_of(CONTAINERS)}, got {container!r}"
-        return [UNKNOWN_IMAGE.finding(reason)]
-    if backend is not None and backend not in BACKENDS:
-        reason = f"backend must be {any_of(BACKENDS)}, got {backend!r}"
-        found.append(launcher.OTHER_BACKEND.finding(reason))
-    try:
-        LmiVersion.parse(find_image(container, version).version)
-    except ValueError as fault:
-        found.append(UNKNOWN_IMAGE.finding(str(fault)))
-    return found
-
-
-def _described(config: Config) -> tuple[str | None, int | None, str | None]:
-    name, heads = class_in(config), heads_of(config)
-    model_type = config.get("model_type") if isinstance(config, Mapping) else None
-    return (
-        name,
-        heads,
-        model_type if isinstance(model_type, str) else model_type_of(name),
-    )

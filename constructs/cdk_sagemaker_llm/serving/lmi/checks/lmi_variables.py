@@ -42,6 +42,14 @@ _SERVER = "SERVING_"
 _OF_SAGEMAKER = "SAGEMAKER_"
 # EngineArgs has a field of that name, and LMI names the model itself.
 _MODEL_OF_VLLM = "OPTION_MODEL"
+_OF_TGI = {
+    "MODEL_ID": MODEL,
+    "REVISION": f"{PREFIX}REVISION",
+    "NUM_SHARD": f"{PREFIX}TENSOR_PARALLEL_DEGREE",
+    "QUANTIZE": f"{PREFIX}QUANTIZE",
+    "MAX_TOTAL_TOKENS": f"{PREFIX}MAX_MODEL_LEN",
+    "TRUST_REMOTE_CODE": f"{PREFIX}TRUST_REMOTE_CODE",
+}
 _KNOWN = server_settings() | {
     *(variable.name for variable in lmi_variables()),
     *TOKEN_VARIABLES,
@@ -244,14 +252,7 @@ def _meant(name: str, subject: LmiEnvironment) -> str | None:
     if "_" in name and not is_of_the_hub and is_option_name(f"option.{name.lower()}"):
         return f"{PREFIX}{name.upper()}"
     if name in tgi_option_names():
-        return {
-            "MODEL_ID": MODEL,
-            "REVISION": f"{PREFIX}REVISION",
-            "NUM_SHARD": f"{PREFIX}TENSOR_PARALLEL_DEGREE",
-            "QUANTIZE": f"{PREFIX}QUANTIZE",
-            "MAX_TOTAL_TOKENS": f"{PREFIX}MAX_MODEL_LEN",
-            "TRUST_REMOTE_CODE": f"{PREFIX}TRUST_REMOTE_CODE",
-        }.get(name)
+        return _OF_TGI.get(name)
     # SageMaker's own names are many, and alike.
     names = sorted(
         variable.name

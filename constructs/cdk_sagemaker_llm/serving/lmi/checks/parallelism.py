@@ -45,10 +45,11 @@ def device_count_findings(subject: Subject) -> Iterator[Finding]:
     The front end starts ``devices // (tensor * pipeline)`` workers, and fails where
     that is none.
     """
+    tensor, stages = subject.number("tensor_parallel_degree"), subject.stages() or 1
     devices = subject.devices()
-    workers_need = _devices_of_a_worker(subject)
-    if devices is None or workers_need is None:
+    if devices is None or tensor is None or tensor < 1 or stages < 1:
         return
+    workers_need = tensor * stages
     unit = (
         "NeuronCores" if subject.launch.container == "djl-neuronx" else "accelerators"
     )
@@ -107,14 +108,6 @@ def head_findings(subject: Subject) -> Iterator[Finding]:
     if subject.runs("trtllm", "vllm", "lmi-dist"):
         word, number = "option.tensor_parallel_degree", _whole(subject, degree)
         yield uneven_heads(UNEVEN_HEADS, word, heads, number)
-
-
-def _devices_of_a_worker(subject: Subject) -> int | None:
-    tensor = subject.number("tensor_parallel_degree")
-    pipeline = subject.stages() or 1
-    if tensor is None or tensor < 1 or pipeline < 1:
-        return None
-    return tensor * pipeline
 
 
 def _counts_devices(subject: Subject) -> bool:
