@@ -151,11 +151,19 @@ class LmiServing(Serving):
         """
         if not is_sound:
             return Settings()
-        texts, faults = self._texts(self._typed(case))
+        extra = {**self.options, **self.unchecked_options}
+        try:
+            texts = texts_of({**self._typed(case), **dict(sorted(extra.items()))})
+        except PropertiesError as fault:
+            return Settings(findings=(UNREADABLE.finding(str(fault)),))
+        address = address_of(case.model)
+        is_later = is_unresolved(address)
         return Settings(
             files={"serving.properties": lines(texts).encode()},
-            environment=_environment(case.model),
-            findings=tuple(faults or self._property_findings(case, texts)),
+            # The address of a bucket made in the same app is known at deployment alone:
+            # it travels as the variable that LMI turns into option.model_id.
+            environment={"OPTION_MODEL_ID": address} if address and is_later else {},
+            findings=tuple(self._property_findings(case, texts)),
         )
 
     def _degree(self) -> int | None:
@@ -209,15 +217,6 @@ class LmiServing(Serving):
             has_token = model.token is not None
             found += gated_findings(model.model_id, has_token=has_token)
         return [*found, *bounds_findings(self, self.options)]
-
-    def _texts(
-        self, typed: Mapping[str, PropertyValue]
-    ) -> tuple[dict[str, str], list[Finding]]:
-        extra = {**self.options, **self.unchecked_options}
-        try:
-            return texts_of({**typed, **dict(sorted(extra.items()))}), []
-        except PropertiesError as fault:
-            return {}, [UNREADABLE.finding(str(fault))]
 
     def _typed(self, case: Case) -> dict[str, PropertyValue]:
         """
@@ -434,19 +433,6 @@ def address_of(model: ModelSource | None) -> str | None:
     if model is None:
         return None
     return model.model_id if isinstance(model, HuggingFaceModel) else model.uri
-
-
-def _environment(model: ModelSource | None) -> dict[str, str]:
-    """
-    Name weights whose address is known only at deployment, too late for a file.
-
-    A bucket made in the same app is such a case. The address travels as the variable
-    that LMI turns into ``option.model_id``.
-    """
-    address = address_of(model)
-    if address is None or not is_unresolved(address):
-        return {}
-    return {"OPTION_MODEL_ID": address}
 
 
 def _plain(value: object) -> PropertyValue:

@@ -100,7 +100,8 @@ def lmi_findings(
     model = find_architecture(named) if architecture is None else architecture
 
     # A folder may bring a serving.properties of its own, which would win.
-    from_hub = subject.hub_model() is not None
+    on_hub = subject.hub_model()
+    from_hub = on_hub is not None
     is_folder = file is None and not from_hub and has_model_data is not False
 
     def of(properties: Mapping[str, str]) -> list[Finding]:
@@ -117,6 +118,10 @@ def lmi_findings(
     is_open = decided_later or not _DECISIVE.isdisjoint(found.unknown)
     effective = [] if is_open else of(found.properties)
     before = [] if file is None else of(file)
+    gated: list[Finding] = []
+    if on_hub is not None and not is_unresolved(on_hub):
+        has_token = any(environment.get(name) for name in TOKEN_VARIABLES)
+        gated = gated_findings(on_hub, has_token=has_token)
     return [
         *(finding for check in _CHECKS for finding in check(subject)),
         *(
@@ -124,16 +129,8 @@ def lmi_findings(
             for finding in effective
             if finding not in before and not mentions(finding, found.unknown)
         ),
-        *_gated_findings(subject),
+        *gated,
     ]
-
-
-def _gated_findings(subject: LmiEnvironment) -> list[Finding]:
-    model = subject.hub_model()
-    if model is None or is_unresolved(model):
-        return []
-    has_token = any(subject.variables.get(name) for name in TOKEN_VARIABLES)
-    return gated_findings(model, has_token=has_token)
 
 
 def _environment_findings(environment: Environment) -> list[Finding]:

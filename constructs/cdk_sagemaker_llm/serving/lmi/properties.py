@@ -51,13 +51,15 @@ def texts_of(properties: Mapping[str, PropertyValue]) -> dict[str, str]:
     """
     Write each value as the text that both readers take for it.
     """
-    for key in properties:
+    texts = {}
+    for key, value in properties.items():
         if not _KEY.match(key):
             raise PropertiesError(
                 f"property name {key!r} must hold letters, digits, dots, dashes and "
                 "underscores only"
             )
-    return {key: text_of(key, value) for key, value in properties.items()}
+        texts[key] = text_of(key, value)
+    return texts
 
 
 def lines(texts: Mapping[str, str]) -> str:
