@@ -19,12 +19,8 @@ _DEEPEST = 100
 @dataclass(frozen=True, slots=True)
 class Fault:
     """
-    A value that is not of its kind.
-
-    Args:
-        message: Which argument, what it must be, and what was got.
-
-        remedy: The way out; empty when the message says it all.
+    A value that is not of its kind: what it must be and what was got, and the way out,
+    empty when the message says it all.
     """
 
     message: str

@@ -275,13 +275,9 @@ def schema_keys(name: str, release: str) -> tuple[str, ...] | None:
 @dataclass(frozen=True, slots=True)
 class SchemaKind:
     """
-    What a key of a configuration class is.
-
-    Args:
-        kind: ``bool``, ``int``, ``float``, ``str``, ``object``, with the name of
-            another class behind a colon where it is one, or ``list of int``.
-
-        choices: The values that it takes; empty for any.
+    What a key of a configuration class is: ``bool``, ``int``, ``float``, ``str``,
+    ``object``, with the name of another class behind a colon where it is one, or
+    ``list of int``; without choices it takes any value.
     """
 
     kind: str

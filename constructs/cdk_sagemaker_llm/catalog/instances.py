@@ -275,14 +275,10 @@ class Accelerator:
     One device's nameplate figures.
 
     Args:
-        model: The name that instance types have for it, such as ``A10G``.
-
         memory_gb_per_second: What it reads of its memory, in 10^9 bytes a second.
 
         tflops_16bit: Dense 16-bit arithmetic in 10^12 operations a second; ``None``
             where the vendor states none.
-
-        source: The document that states it.
 
         is_derived: Whether the arithmetic is worked out from another figure there.
 

@@ -56,8 +56,6 @@ class OptionType:
             ``int-or-max``, ``int-list``, ``counts``, ``floats``, ``dict``, ``any``,
             or ``none`` and ``callable``, which no text can be.
 
-        choices: The values of an enumeration.
-
         documented_only: Whether this is the documentation's word alone, because the
             reader's source is closed.
 
@@ -256,17 +254,10 @@ class LmiVersion:
 @dataclass(frozen=True, slots=True)
 class LmiVariable:
     """
-    A variable by name: which property it sets, and which versions read it.
+    A variable by name: which property it sets, if any, and which minor versions read
+    it, the last one empty if the newest does.
 
     Args:
-        name: Its name.
-
-        key: The property that it sets; empty where it sets none.
-
-        first: The first minor version that reads it.
-
-        last: The last one; empty if the newest does.
-
         for_gpus: Whether only the images for GPUs read it.
 
         instead: What to write where it is not read.

@@ -26,10 +26,6 @@ class PublishedMetric:
     One metric, as the service's documentation lists it.
 
     Args:
-        namespace: Its namespace.
-
-        name: Its name.
-
         dimensions: The sets of dimensions that it is published with.
 
         unit: The unit of its values, such as ``Microseconds``.
@@ -40,8 +36,6 @@ class PublishedMetric:
         applies_to: To what: ``variant`` (a model fills the instances),
             ``ic-endpoint`` (the instances host components), ``ic`` (a component),
             and further kinds.
-
-        note: What else there is to know.
     """
 
     namespace: str

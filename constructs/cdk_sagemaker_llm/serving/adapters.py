@@ -100,8 +100,7 @@ class AdapterHost:
 
         is_on: Whether LoRA is on; ``None`` where nothing is said of it.
 
-        largest_rank: The largest rank that it takes; ``None`` if deployment alone
-            knows.
+        largest_rank: ``None`` if deployment alone knows.
 
         switches: The variables that it lacks to take adapters.
 

@@ -139,16 +139,9 @@ class Case:
     """
     What a configuration is prepared for: one model, in one image, on some devices.
 
-    Args:
-        model: Where the weights come from; ``None`` when the files name it.
-
-        image: The image, and the version whose rules hold for it.
-
-        demand: What is asked of the memory; ``None`` where that is not modelled.
-
-        devices: How many each copy has; ``None`` if it is not known.
-
-        start_up_seconds: How long SageMaker waits, where the user chose it.
+    The model is ``None`` where the files name it, the demand where it is not modelled,
+    and the devices where they are not known; ``start_up_seconds`` are the user's
+    choice.
     """
 
     model: ModelSource | None

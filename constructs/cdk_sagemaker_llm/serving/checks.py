@@ -94,12 +94,8 @@ class Environment:
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """
-    How a container wants requests.
-
-    Args:
-        schema: How it wants a prompt; ``None`` if that is not known, or it takes none.
-
-        takes_chats: Whether it is known to answer chats in OpenAI's form.
+    How a container wants a prompt, ``None`` if that is not known or it takes none, and
+    whether it is known to answer chats in OpenAI's form.
     """
 
     schema: Literal["lmi", "tgi", "openai", "chat"] | None = None

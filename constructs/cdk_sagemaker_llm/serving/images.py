@@ -72,16 +72,8 @@ OTHER_ARCHITECTURE = Rule(
 @dataclass(frozen=True, slots=True)
 class ChosenImage:
     """
-    The image that runs, and the catalogued version that it is checked as.
-
-    Args:
-        release: The image; ``None`` where an error stands in the way.
-
-        family: The container family that was asked for.
-
-        version: The version whose rules hold for it.
-
-        findings: What was found of it, errors and warnings.
+    The image that runs, ``None`` where an error stands in the way; the family that was
+    asked for; and the catalogued version whose rules hold for it.
     """
 
     release: ImageRelease | None

@@ -121,18 +121,9 @@ def gated_findings(model_id: str, *, has_token: bool) -> list[Finding]:
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """
-    Which numbers or words an engine takes, whatever its version.
-
-    Args:
-        least: The least number.
-
-        above: What a number must be above.
-
-        most: The greatest number.
-
-        choices: The words; empty for any.
-
-        also: Numbers that are taken beside those.
+    Which numbers or words an engine takes, whatever its version: from ``least`` or
+    above ``above`` to ``most``, those in ``also`` beside them, and any word without
+    ``choices``.
     """
 
     least: float | None = None

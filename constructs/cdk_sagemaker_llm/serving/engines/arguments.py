@@ -134,14 +134,8 @@ class UntellableError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Written:
     """
-    How an argument is written.
-
-    Args:
-        variables: The variables, of which there are none for what the engine does
-            anyway.
-
-        needs_no_supervisor: Whether it arrives only where no supervisor starts the
-            engine.
+    The variables that an argument is written as, none for what the engine does anyway;
+    and whether it arrives only where no supervisor starts the engine.
     """
 
     variables: Mapping[str, str]

@@ -121,14 +121,9 @@ ENTRY_POINTS: Mapping[str, EntryPoint] = {
 @dataclass(frozen=True, slots=True)
 class Passed:
     """
-    What a variable becomes.
+    What a variable becomes: an argument with its dashes, and what follows it.
 
-    Args:
-        variable: Its name; what was cut off from another one's value may look like one.
-
-        flag: The argument, with its dashes.
-
-        values: What follows it.
+    What was cut off from another variable's value may look like one.
     """
 
     variable: str

@@ -90,11 +90,6 @@ def way_out(
 class EngineVariables:
     """
     What the variables of an engine are, and what is wrong with what was asked.
-
-    Args:
-        variables: The variables.
-
-        findings: What was found, errors and warnings.
     """
 
     variables: Mapping[str, str]
@@ -104,16 +99,8 @@ class EngineVariables:
 @dataclass(frozen=True, slots=True)
 class Telling:
     """
-    One release of an engine, in one image.
-
-    Args:
-        engine: ``vllm`` or ``sglang``.
-
-        release: The engine's release.
-
-        rule: How the image's entry point reads variables.
-
-        label: What messages call it, such as ``vLLM 0.30.0``.
+    One release of an engine, in one image; ``label`` is what messages call it, such as
+    ``vLLM 0.30.0``.
     """
 
     engine: Engine

@@ -62,14 +62,9 @@ class ArtifactError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """
-    The files of a serving artifact that travel.
-
-    Args:
-        files: Contents by path; those that are too large for an artifact are not read.
-
-        sizes: Bytes by path, of those that were not read too.
-
-        findings: What kept files from being read.
+    The files of a serving artifact that travel: contents by path, but of those that are
+    too large for an artifact; the sizes of all in bytes; and what kept files from being
+    read.
     """
 
     files: Mapping[str, bytes]

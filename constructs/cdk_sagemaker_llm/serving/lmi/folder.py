@@ -93,14 +93,8 @@ class ServingFolder(Serving):
 @dataclass(frozen=True, slots=True)
 class _ReadFolder(Serving):
     """
-    A serving folder, with what stands in it.
-
-    Args:
-        folder: The folder.
-
-        artifact: Its files; ``None`` if it does not exist.
-
-        properties: What its serving.properties says.
+    A serving folder, with its files, ``None`` if it does not exist, and with what its
+    serving.properties says.
     """
 
     reads_model_folder: ClassVar[bool] = False

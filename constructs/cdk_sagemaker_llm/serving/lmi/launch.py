@@ -73,10 +73,6 @@ class Launch:
     What a file asks for, and what comes of it.
 
     Args:
-        container: The image family.
-
-        version: The LMI version.
-
         engine: The launcher as written; ``None`` where it is left out.
 
         rolling_batch: The scheduler as written, in lower case; ``None`` likewise.
@@ -278,22 +274,16 @@ LORA_CONFIG = "vLLM, LoRAConfig"
 @dataclass(frozen=True, slots=True)
 class Subject:
     """
-    A file's properties, with where they are to run.
+    A file's properties, with where they are to run; what is ``None`` is not known.
 
     Args:
         properties: What the file says, as Java reads it.
 
         launch: What the container makes of it.
 
-        accelerators: Devices that each copy of the model has; ``None`` if not known.
-
-        architecture: The model's class; ``None`` if not known.
-
-        attention_heads: Its attention heads; ``None`` if not known.
+        accelerators: Devices that each copy of the model has.
 
         strict: Whether an option without effect is an error.
-
-        model_type: Its type in config.json; ``None`` if not known.
 
         decided_elsewhere: Whether a plan, or a file that is not seen, has a say in the
             degree that is left out.

@@ -39,12 +39,6 @@ class Lost:
     A variable whose property another place sets as well.
 
     Args:
-        variable: Its name.
-
-        value: Its value.
-
-        key: The property.
-
         winner: The variable that wins; ``None`` if the file does.
 
         winning: The value that takes effect; ``None`` if deployment alone knows it.

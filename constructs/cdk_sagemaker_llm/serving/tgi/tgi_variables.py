@@ -93,17 +93,11 @@ class TgiSubject:
     A container's environment, and which version of TGI reads it.
 
     Args:
-        environment: The variables as they are set.
-
-        version: The TGI version.
-
         accelerators: Devices that each copy of the model has; ``None`` if not known.
 
         words: What the user calls a variable, where that is not its name.
 
         unchecked: Variables that the user wants no check of.
-
-        attention_heads: The model's attention heads; ``None`` if not known.
     """
 
     environment: Mapping[str, str]

@@ -152,12 +152,10 @@ class ArgumentSetting:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSubject:
     """
-    A container's environment, and what reads it.
+    A container's environment, and what reads it; what is ``None`` is not known.
 
     Args:
         environment: The variables whose values are known and to be checked.
-
-        image: What is inside the image.
 
         table: The engine whose table of arguments it is; ``None`` without one.
 
@@ -168,21 +166,11 @@ class EngineSubject:
         hidden: Variables whose values are known only at deployment, or that the user
             wants no check of.
 
-        accelerators: Devices that each copy of the model has; ``None`` if not known.
+        accelerators: Devices that each copy of the model has.
 
-        architecture: The model's class; ``None`` if not known.
+        context_length: Tokens that the model takes at most.
 
-        attention_heads: Its attention heads; ``None`` if not known.
-
-        model_type: Its type in config.json, such as ``bert``; ``None`` if not known.
-
-        context_length: Tokens that it takes at most; ``None`` if not known.
-
-        accelerator_model: What its devices are; ``None`` if not known.
-
-        memory_gib: Memory of the host in GiB; ``None`` if not known.
-
-        model_data: Paths of the files in ``/opt/ml/model``; ``None`` if not known.
+        model_data: Paths of the files in ``/opt/ml/model``.
 
         is_isolated: Whether the container is cut off from the network.
 

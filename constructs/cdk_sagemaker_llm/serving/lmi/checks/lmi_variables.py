@@ -62,13 +62,7 @@ class LmiEnvironment:
     A container's variables, and what is known to be beside them.
 
     Args:
-        variables: The variables.
-
         file: What the serving.properties beside them says; ``None`` without one.
-
-        container: The image family, such as ``djl-lmi``.
-
-        version: The LMI version.
 
         translated: What the container makes of all that.
 
