@@ -130,9 +130,8 @@ def hold_known(instance: DataclassInstance) -> None:
     with at synth.
     """
     raise_faults(
-        Fault(f"{field.name} is known only at deployment, and is needed at synth")
-        for field in dataclasses.fields(instance)
-        if is_later(getattr(instance, field.name))
+        Fault(f"{name} is known only at deployment, and is needed at synth")
+        for name in _later_fields(instance)
     )
 
 
@@ -140,13 +139,17 @@ def known_at_synth(instance: D) -> D:
     """
     Return a data class without the numbers that only deployment knows.
     """
-    later = [
+    later = _later_fields(instance)
+    # Most have none, and a copy would be checked once more.
+    return dataclasses.replace(instance, **dict.fromkeys(later)) if later else instance
+
+
+def _later_fields(instance: DataclassInstance) -> list[str]:
+    return [
         field.name
         for field in dataclasses.fields(instance)
         if is_later(getattr(instance, field.name))
     ]
-    # Most have none, and a copy would be checked once more.
-    return dataclasses.replace(instance, **dict.fromkeys(later)) if later else instance
 
 
 def is_later(value: object) -> bool:
@@ -190,16 +193,11 @@ def _faults(
     return [
         fault
         for name, value in values.items()
-        if name in declared
-        for fault in _faults_of_one(declared[name], name, value)
-    ]
-
-
-def _faults_of_one(annotation: object, name: str, value: object) -> Iterable[Fault]:
-    if value is None and str(annotation).endswith("| None"):
         # Most arguments are omitted.
-        return ()
-    return kind_of(str(annotation)).faults(name, value)
+        if name in declared
+        and not (value is None and str(declared[name]).endswith("| None"))
+        for fault in kind_of(str(declared[name])).faults(name, value)
+    ]
 
 
 __all__ = [

@@ -184,7 +184,12 @@ def check_environment(
         raise ValueError(
             f"container must be {any_of(CHECKED_FAMILIES)}, got {container!r}{hint}"
         )
-    unknown = _unknown_type_findings(instance_type)
+    unknown = []
+    if instance_type is not None and not is_unresolved(instance_type):
+        try:
+            find_instance_type(instance_type)
+        except ValueError as fault:
+            unknown.append(UNKNOWN_TYPE.finding(str(fault)))
     found = _environment_findings(
         Environment(
             variables=environment,
@@ -222,10 +227,11 @@ def _environment_findings(environment: Environment) -> list[Finding]:
     found = family.findings(environment)
     if image is None or not family.has_own_server:
         return found
-    around = [
-        *_placed_findings(image, environment.instance_type),
-        *_rolling_findings(image, image),
-    ]
+    around = _rolling_findings(image, image)
+    # It is compared with what it runs on, as far as the catalogue has that.
+    name = environment.instance_type
+    if name is not None and name in instance_type_names():
+        around = [*instance_findings(find_instance_type(name), image), *around]
     return [*(one for one in around if one not in found), *found]
 
 
@@ -359,29 +365,6 @@ def variable_findings(environment: Mapping[str, object]) -> list[Finding]:
             "define a model with them, which takes 100, and name it in the component",
         )
     ]
-
-
-def _unknown_type_findings(instance_type: str | None) -> list[Finding]:
-    """
-    Find an instance type that nothing is known of: what depends on it is not checked.
-    """
-    if instance_type is None or is_unresolved(instance_type):
-        return []
-    try:
-        find_instance_type(instance_type)
-    except ValueError as fault:
-        return [UNKNOWN_TYPE.finding(str(fault))]
-    return []
-
-
-def _placed_findings(image: ImageRelease, instance_type: str | None) -> list[Finding]:
-    """
-    Check an image against what it runs on, as far as the catalogue has that.
-    """
-    if instance_type is None or instance_type not in instance_type_names():
-        return []
-    hardware = find_instance_type(instance_type)
-    return instance_findings(hardware, image)
 
 
 def _recognised(image: ImageRelease) -> ImageRelease:

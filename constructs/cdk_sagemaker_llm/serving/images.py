@@ -115,7 +115,11 @@ def choose_image(
 @functools.lru_cache
 def _named(family: str, version: str, image: str | None) -> ChosenImage:
     if image is None:
-        return _catalogued(family, version)
+        found = tuple(image_findings(family, version))
+        if UNKNOWN_IMAGE.code in {each.code for each in found}:
+            return ChosenImage(None, family, version, found)
+        release = find_image(family, version)
+        return ChosenImage(release, family, release.version, found)
     if is_unresolved(image):
         unknown = "image is known only at deployment, and is checked at synth"
         return _refused(
@@ -129,21 +133,15 @@ def _named(family: str, version: str, image: str | None) -> ChosenImage:
     other = _other_family(family, image, release)
     if other is not None:
         return _refused(family, version, other)
-    found = tuple(image_findings(family, near))
-    if release == find_image(family, near):
-        return ChosenImage(release, family, near, found)
-    beside = BESIDE_CATALOGUE.finding(
-        f"image {image} is not in the catalogue: it is checked as {family} {near}"
-    )
-    return ChosenImage(release, family, near, (*found, beside))
-
-
-def _catalogued(family: str, version: str) -> ChosenImage:
-    found = tuple(image_findings(family, version))
-    if UNKNOWN_IMAGE.code in {each.code for each in found}:
-        return ChosenImage(None, family, version, found)
-    release = find_image(family, version)
-    return ChosenImage(release, family, release.version, found)
+    findings = image_findings(family, near)
+    if release != find_image(family, near):
+        findings.append(
+            BESIDE_CATALOGUE.finding(
+                f"image {image} is not in the catalogue: it is checked as {family} "
+                f"{near}"
+            )
+        )
+    return ChosenImage(release, family, near, tuple(findings))
 
 
 def _other_family(family: str, image: str, release: ImageRelease) -> Finding | None:
@@ -235,11 +233,35 @@ def host_findings(
     image = of_catalogue(image)
     if hardware is None or image.registry is not None or is_unresolved(host_image):
         return found
-    if errors_of(found):
+    outcome = match(hardware, host_image, image)
+    if outcome is Match.RUNS or errors_of(found):
         return found
-    return found + _driver_findings(
-        hardware, image, host_image, hosts_components=hosts_components
+    right = host_image_for(hardware, image.cuda_version)
+    remedy = "leave inference_ami_version out" + (
+        f": it is {right} then" if right else ""
     )
+    driver = f"the driver of {host_image}"
+    if host_image is None:
+        default = hardware.default_inference_ami
+        driver = f"the default driver{f' ({default})' if default else ''}"
+        # Nothing was asked for: by a template, or of types that share no host image.
+        remedy = (
+            f"ask for the host image {right}, which all types of the variant must "
+            "have, or choose another image"
+        )
+    if hosts_components:
+        remedy = (
+            f"define the host with cuda_version={image.cuda_version!r}, or serve the "
+            "model from a host of its own"
+        )
+    if match(hardware, right, image) is not Match.RUNS:
+        remedy = "choose another image or another instance type"
+    rule = OTHER_DRIVER if outcome is Match.FAILS else DOUBTFUL_DRIVER
+    message = (
+        f"image {image.family} {image.version} of CUDA {image.cuda_version} "
+        f"{outcome.value} with {driver} of {hardware}"
+    )
+    return [*found, rule.finding(message, remedy)]
 
 
 def instance_findings(
@@ -268,15 +290,27 @@ def instance_findings(
             )
         ]
     if hardware.accelerators == 0:
+        remedy = (
+            "choose an instance type with accelerators, or serve a GGUF file with "
+            "LlamaCpp, or embeddings with TextEmbeddings, which run on processors"
+        )
+        if f"{image.family}-cpu" in image_families():
+            remedy = (
+                f"take {image.family}-cpu, which a model that is defined with "
+                "accelerators=0 gets, or another instance type"
+            )
         return [
             NO_ACCELERATORS.finding(
                 f"image {image.family} {image.version} runs on accelerators, and "
                 f"{hardware} has none",
-                _without_accelerators(image),
+                remedy,
             )
         ]
-    devices = _needed_devices(hardware, image)
-    if devices:
+    devices = "Inferentia or Trainium" if image.is_for_neuron else "NVIDIA GPUs"
+    is_other = image.is_for_neuron != hardware.has_neuron_cores
+    if image.family in _NEURONX_ONLY and hardware.accelerator_model == "Inferentia":
+        is_other, devices = True, "Inferentia2 or Trainium"
+    if is_other:
         return [
             OTHER_DEVICES.finding(
                 f"image {image.family} {image.version} runs on {devices}, and "
@@ -286,54 +320,6 @@ def instance_findings(
         ]
     release = find_engine_release(image.family, image.version)
     return gpu_findings(release, hardware.accelerator_model) if release else []
-
-
-def _driver_findings(
-    hardware: InstanceType,
-    image: ImageRelease,
-    host_image: str | None,
-    *,
-    hosts_components: bool,
-) -> list[Finding]:
-    found = match(hardware, host_image, image)
-    if found is Match.RUNS:
-        return []
-    rule = OTHER_DRIVER if found is Match.FAILS else DOUBTFUL_DRIVER
-    return [
-        rule.finding(
-            f"image {image.family} {image.version} of CUDA {image.cuda_version} "
-            f"{found.value} with {_driver_words(hardware, host_image)} of {hardware}",
-            _driver_remedy(
-                hardware, image, host_image, hosts_components=hosts_components
-            ),
-        ),
-    ]
-
-
-def _needed_devices(hardware: InstanceType, image: ImageRelease) -> str:
-    """
-    Return what devices an image needs in place of an instance's; empty for none other.
-    """
-    if image.family in _NEURONX_ONLY and hardware.accelerator_model == "Inferentia":
-        return "Inferentia2 or Trainium"
-    if image.is_for_neuron == hardware.has_neuron_cores:
-        return ""
-    return "Inferentia or Trainium" if image.is_for_neuron else "NVIDIA GPUs"
-
-
-def _without_accelerators(image: ImageRelease) -> str:
-    """
-    Say what runs on a type without accelerators, or else where the image does.
-    """
-    if f"{image.family}-cpu" in image_families():
-        return (
-            f"take {image.family}-cpu, which a model that is defined with "
-            "accelerators=0 gets, or another instance type"
-        )
-    return (
-        "choose an instance type with accelerators, or serve a GGUF file with "
-        "LlamaCpp, or embeddings with TextEmbeddings, which run on processors"
-    )
 
 
 def gpu_findings(image: EngineRelease, model: str | None) -> list[Finding]:
@@ -353,36 +339,3 @@ def gpu_findings(image: EngineRelease, model: str | None) -> list[Finding]:
             "take another instance type, or another image",
         )
     ]
-
-
-def _driver_words(hardware: InstanceType, host_image: str | None) -> str:
-    if host_image is not None:
-        return f"the driver of {host_image}"
-    default = hardware.default_inference_ami
-    return f"the default driver{f' ({default})' if default else ''}"
-
-
-def _driver_remedy(
-    hardware: InstanceType,
-    image: ImageRelease,
-    host_image: str | None,
-    *,
-    hosts_components: bool,
-) -> str:
-    right = host_image_for(hardware, image.cuda_version)
-    if match(hardware, right, image) is not Match.RUNS:
-        return "choose another image or another instance type"
-    if hosts_components:
-        return (
-            f"define the host with cuda_version={image.cuda_version!r}, or serve the "
-            "model from a host of its own"
-        )
-    if host_image is None:
-        # Nothing was asked for: by a template, or of types that share no host image.
-        return (
-            f"ask for the host image {right}, which all types of the variant must "
-            "have, or choose another image"
-        )
-    return "leave inference_ami_version out" + (
-        f": it is {right} then" if right else ""
-    )

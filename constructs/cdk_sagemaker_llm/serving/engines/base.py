@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import (
@@ -53,15 +53,11 @@ from cdk_sagemaker_llm.serving.parameters import (
 )
 from cdk_sagemaker_llm.tokens import is_unresolved
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 ImageDistribution = Literal["aws", "huggingface"]
 _VARIABLE = re.compile(r"SM_\w+")
 # The newest of llama.cpp's images is of neither distribution.
 _MAY_BE_EMPTY = ("version",)
 _OPTIONS = ("options", "unchecked_options")
-S = TypeVar("S", bound="DataclassInstance")
 TEMPLATE_FILE = "chat_template.jinja"
 # What SageMaker takes as a variable's value (CreateModel).
 _LONGEST = 1024
@@ -130,10 +126,34 @@ class EngineServing(Serving):
         """
         raise NotImplementedError
 
+    @property
+    def _is_of_ubuntu(self) -> bool:
+        # AWS's track on Ubuntu counts as the engine does.
+        return self.version.lstrip("vV").startswith("0.")
+
     def _usable(self) -> tuple[Serving, list[Finding]]:
+        empty = [
+            one.name
+            for one in fields(self)
+            if one.name not in _MAY_BE_EMPTY and _says_nothing(getattr(self, one.name))
+        ]
+        found = [
+            EMPTY_TEXT.finding(f"{name} is an empty text", "leave it out, or say which")
+            for name in empty
+        ]
+        rest: dict[str, Any] = dict.fromkeys(empty)
+        for where in _OPTIONS:
+            options = getattr(self, where)
+            rest[where] = {k: v for k, v in options.items() if plain_name(k)}
+            found += [
+                EMPTY_TEXT.finding(
+                    f"{where} has a name that is empty: {name!r}", "name an argument"
+                )
+                for name in options
+                if not plain_name(name)
+            ]
         # The rest is looked at as if empty texts had been left out.
-        empty = empty_findings(self)
-        return without_empty(self) if empty else self, empty
+        return replace(self, **rest) if found else self, found
 
     def _image(
         self,
@@ -397,44 +417,6 @@ def _renamed(finding: Finding, words: Mapping[str, str], prefix: str) -> Finding
         message=_VARIABLE.sub(rename, finding.message),
         remedy=_VARIABLE.sub(rename, finding.remedy),
     )
-
-
-def empty_findings(serving: DataclassInstance) -> list[Finding]:
-    """
-    Find parameters that are empty texts, and options without a name.
-    """
-    found = [
-        EMPTY_TEXT.finding(f"{name} is an empty text", "leave it out, or say which")
-        for name in _empty(serving)
-    ]
-    return found + [
-        EMPTY_TEXT.finding(
-            f"{where} has a name that is empty: {name!r}", "name an argument"
-        )
-        for where in _OPTIONS
-        for name in getattr(serving, where)
-        if not plain_name(name)
-    ]
-
-
-def without_empty(serving: S) -> S:
-    """
-    Return a configuration without what is empty in it.
-    """
-    named: dict[str, Mapping[str, Any]] = {
-        where: {k: v for k, v in getattr(serving, where).items() if plain_name(k)}
-        for where in _OPTIONS
-    }
-    left_out: dict[str, Any] = dict.fromkeys(_empty(serving))
-    return replace(serving, **left_out, **named)
-
-
-def _empty(serving: DataclassInstance) -> list[str]:
-    return [
-        one.name
-        for one in fields(serving)
-        if one.name not in _MAY_BE_EMPTY and _says_nothing(getattr(serving, one.name))
-    ]
 
 
 def _says_nothing(value: object) -> bool:

@@ -120,7 +120,13 @@ def engine_findings(
     if image is None:
         return []
     kind = _kind(environment, architecture)
-    described = everything = _checked_variables(environment, unchecked)
+    described = everything = {
+        name: value
+        for name, value in environment.items()
+        if name not in unchecked
+        and not is_unresolved(value)
+        and not (name.endswith("_CHAT_TEMPLATE") and value.startswith(_EXAMPLES))
+    }
     if image.engine == "vllm-omni":
         described = dict(_without_own(described, image))
     hardware = _hardware(instance_type)
@@ -163,18 +169,6 @@ def read_by(base: EngineSubject, rule: EntryPoint) -> EngineSubject:
     release = _release(image) or engine_releases(table)[-1]
     settings = tuple(settings_of(base.environment, rule, table, release))
     return replace(base, rule=rule, table=table, release=release, settings=settings)
-
-
-def _checked_variables(
-    environment: Mapping[str, str], unchecked: Collection[str]
-) -> dict[str, str]:
-    return {
-        name: value
-        for name, value in environment.items()
-        if name not in unchecked
-        and not is_unresolved(value)
-        and not (name.endswith("_CHAT_TEMPLATE") and value.startswith(_EXAMPLES))
-    }
 
 
 def _without_own(

@@ -134,9 +134,7 @@ class Sglang(EngineServing):
         """
         if self.distribution == "huggingface":
             return "huggingface-sglang"
-        # The track on Ubuntu counts as SGLang does.
-        is_of_track = self.version.lstrip("vV").startswith("0.")
-        return "sglang" if is_of_track else "sglang-server"
+        return "sglang" if self._is_of_ubuntu else "sglang-server"
 
     def _degrees(
         self, arguments: Mapping[str, ArgumentValue], devices: int | None

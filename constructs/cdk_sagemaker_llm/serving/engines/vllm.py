@@ -194,9 +194,7 @@ class Vllm(EngineServing):
         """
         if self.distribution == "huggingface":
             return "huggingface-vllm"
-        # The track on Ubuntu counts as vLLM does.
-        is_of_track = self.version.lstrip("vV").startswith("0.")
-        return "vllm" if is_of_track else "vllm-server"
+        return "vllm" if self._is_of_ubuntu else "vllm-server"
 
     def _arguments(
         self, model: ModelSource | None, devices: int | None
@@ -221,9 +219,12 @@ class Vllm(EngineServing):
         demand: Demand | None,
     ) -> dict[str, str]:
         found = {}
-        seconds = _ready_seconds(demand)
-        if seconds is not None:
-            found["VLLM_ENGINE_READY_TIMEOUT_S"] = str(seconds)
+        if demand is not None and demand.architecture is not None:
+            weights = demand.architecture.weight_bytes(demand.weight_bits)
+            if weights > _READY_SECONDS * BYTES_PER_SECOND:
+                # It is to wait for its engine as long as SageMaker does.
+                seconds = start_up_seconds(demand) or LONG_SECONDS
+                found["VLLM_ENGINE_READY_TIMEOUT_S"] = str(seconds)
         if self.distribution == "huggingface":
             # It would take half of the host's memory for a second cache.
             found["HF_ENABLE_LMCACHE"] = "0"
@@ -260,20 +261,6 @@ class Vllm(EngineServing):
             words=VLLM_WORDS,
             engine_version=engine_version_in(image),
         )
-
-
-def _ready_seconds(demand: Demand | None) -> int | None:
-    """
-    Return how long vLLM is to wait for its engine: as long as SageMaker does.
-
-    ``None`` where its own limit will do, or the model's size is not known.
-    """
-    if demand is None or demand.architecture is None:
-        return None
-    weights = demand.architecture.weight_bytes(demand.weight_bits)
-    if weights <= _READY_SECONDS * BYTES_PER_SECOND:
-        return None
-    return start_up_seconds(demand) or LONG_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,13 @@ class VllmFamily(LmiServing):
     )
     load_format: str | None = option("load_format")
 
+    @property
+    def container_family(self) -> str:
+        """
+        The image family that has the engine at this version.
+        """
+        return "djl-lmi" if self._at_least("0.28") else "djl-deepspeed"
+
     def _demand(
         self,
         model: ModelSource | None,
@@ -156,13 +163,6 @@ class LmiVllm(VllmFamily):
     speculative_config: Mapping[str, Any] | None = option("speculative_config")
     rope_scaling: RopeScaling | None = None
 
-    @property
-    def container_family(self) -> str:
-        """
-        The image family that has vLLM at this version.
-        """
-        return "djl-lmi" if self._at_least("0.28") else "djl-deepspeed"
-
     def _quantization(self) -> str | None:
         # vLLM quantizes to 4 bits with it when it loads, where others take 8.
         quantizes = self.quantize == "bitsandbytes"
@@ -246,13 +246,6 @@ class LmiDist(VllmFamily):
     max_cpu_loras: int | None = option("max_cpu_loras", COUNT)
     enable_prefix_caching: bool | None = option("enable_prefix_caching")
     pipeline_parallel_degree: int | None = option("pipeline_parallel_degree")
-
-    @property
-    def container_family(self) -> str:
-        """
-        The image family that has LMI-Dist at this version.
-        """
-        return "djl-lmi" if self._at_least("0.28") else "djl-deepspeed"
 
     def _engine(self) -> str:
         return "MPI"

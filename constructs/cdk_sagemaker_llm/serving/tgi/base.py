@@ -152,7 +152,15 @@ def count_findings(counts: Mapping[str, int]) -> list[Finding]:
     """
     Parameters that count something are numbers of at least 1.
     """
-    return [_count_fault(name, counts[name]) for name in wrong_counts(counts)]
+    return [
+        UNREADABLE.finding(
+            f"{name} is known only at deployment, and is checked at synth",
+            "pass a number",
+        )
+        if is_unresolved(counts[name])
+        else OUTSIDE_RANGE.finding(f"{name} must be at least 1, got {counts[name]}")
+        for name in wrong_counts(counts)
+    ]
 
 
 def wrong_counts(counts: Mapping[str, int]) -> list[str]:
@@ -195,13 +203,6 @@ def repeated_variable_findings(
         ]
         taken |= {_native(name) for name in names}
     return found
-
-
-def _count_fault(name: str, value: int) -> Finding:
-    if is_unresolved(value):
-        message = f"{name} is known only at deployment, and is checked at synth"
-        return UNREADABLE.finding(message, "pass a number")
-    return OUTSIDE_RANGE.finding(f"{name} must be at least 1, got {value}")
 
 
 def _native(name: str) -> str:

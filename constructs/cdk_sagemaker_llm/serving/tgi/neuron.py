@@ -108,10 +108,30 @@ class TgiNeuron(TgiServing):
         case: Case,
         environment: Mapping[str, str],  # noqa: ARG002 - the model is checked alone
     ) -> list[Finding]:
+        found, cast = [], self.auto_cast_type
+        if cast is not None and cast not in CAST_TYPES:
+            near = nearest(cast, CAST_TYPES, count=1)
+            found.append(
+                NOT_COMPILED_TO.finding(
+                    f"auto_cast_type must be bf16 or fp16, got {cast!r}",
+                    f"did you mean {near[0]}?" if near else "",
+                )
+            )
+        longest, total = self.max_input_length, self.max_total_tokens
+        total = None if is_unresolved(total) else total
+        if longest is not None and total is not None and longest >= total:
+            found.append(
+                PROMPT_NOT_BELOW_TOTAL.finding(
+                    "max_input_length must be below max_total_tokens, got "
+                    f"{longest} and {total}",
+                )
+            )
+        variables = self._with_token(case, variable_texts(self._typed(case)))
+        subject = TgiSubject(variables, case.image.version)
         return [
-            *self._type_findings(),
-            *self._length_findings(),
-            *self._model_findings(case),
+            *found,
+            *model_id_findings(subject),
+            *gated_model_findings(subject),
         ]
 
     def _counts(self) -> dict[str, int]:
@@ -135,34 +155,6 @@ class TgiNeuron(TgiServing):
             if name in self.options
         ]
         return found
-
-    def _type_findings(self) -> list[Finding]:
-        cast = self.auto_cast_type
-        if cast is None or cast in CAST_TYPES:
-            return []
-        near = nearest(cast, CAST_TYPES, count=1)
-        return [
-            NOT_COMPILED_TO.finding(
-                f"auto_cast_type must be bf16 or fp16, got {cast!r}",
-                f"did you mean {near[0]}?" if near else "",
-            )
-        ]
-
-    def _length_findings(self) -> list[Finding]:
-        longest, total = self.max_input_length, self.max_total_tokens
-        if longest is None or total is None or is_unresolved(total) or longest < total:
-            return []
-        return [
-            PROMPT_NOT_BELOW_TOTAL.finding(
-                "max_input_length must be below max_total_tokens, got "
-                f"{longest} and {total}",
-            )
-        ]
-
-    def _model_findings(self, case: Case) -> list[Finding]:
-        environment = self._with_token(case, variable_texts(self._typed(case)))
-        subject = TgiSubject(environment, case.image.version)
-        return [*model_id_findings(subject), *gated_model_findings(subject)]
 
 
 def neuron_findings(environment: Mapping[str, str], version: str) -> list[Finding]:

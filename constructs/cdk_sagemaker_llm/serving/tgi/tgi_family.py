@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.findings import Finding
@@ -67,46 +68,34 @@ def subject_findings(subject: TgiSubject) -> list[Finding]:
     return [finding for check in _CHECKS for finding in check(subject)]
 
 
-def _gpu_findings(environment: Environment) -> list[Finding]:
-    return _missing_model_findings(environment) or [
-        *tgi_findings(
-            environment.variables,
+def _environment_findings(
+    environment: Environment, *, on_neuron: bool = False
+) -> list[Finding]:
+    variables = environment.variables
+    if environment.container is not None and "HF_MODEL_ID" not in variables:
+        # There is no more to say.
+        return [
+            NO_WEIGHTS.finding(
+                "HF_MODEL_ID is missing, which TGI's entry point asks for",
+                "name the model, or /opt/ml/model for weights that SageMaker puts "
+                "there",
+            )
+        ]
+    if on_neuron:
+        found = neuron_findings(variables, environment.version)
+    else:
+        found = tgi_findings(
+            variables,
             version=environment.version,
             accelerators=environment.accelerators,
             attention_heads=heads_of(environment.architecture),
-        ),
-        *_misspelling_findings(environment),
-    ]
-
-
-def _neuron_findings(environment: Environment) -> list[Finding]:
-    return _missing_model_findings(environment) or [
-        *neuron_findings(environment.variables, environment.version),
-        *_misspelling_findings(environment),
-    ]
-
-
-def _missing_model_findings(environment: Environment) -> list[Finding]:
-    """
-    Find a container that no model is named to, of which there is no more to say.
-    """
-    if environment.container is None or "HF_MODEL_ID" in environment.variables:
-        return []
-    return [
-        NO_WEIGHTS.finding(
-            "HF_MODEL_ID is missing, which TGI's entry point asks for",
-            "name the model, or /opt/ml/model for weights that SageMaker puts there",
         )
-    ]
-
-
-def _misspelling_findings(environment: Environment) -> list[Finding]:
-    return [
+    return found + [
         MISSPELT.finding(
             f"{name} is no variable of {environment.family}: it is ignored",
             f"did you mean {usual_mistake(name)}?",
         )
-        for name in environment.variables
+        for name in variables
         if usual_mistake(name)
     ]
 
@@ -137,10 +126,10 @@ def _dialect(
 
 
 TGI = Family(
-    findings=_gpu_findings,
+    findings=_environment_findings,
     adapters=_adapter_host,
     dialect=_dialect,
     needs_catalogue=False,
     takes_variables=False,
 )
-TGI_NEURON = replace(TGI, findings=_neuron_findings)
+TGI_NEURON = replace(TGI, findings=partial(_environment_findings, on_neuron=True))

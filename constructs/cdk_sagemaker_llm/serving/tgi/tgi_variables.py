@@ -121,7 +121,8 @@ class TgiSubject:
         SageMaker's entry point copies its own name over the launcher's.
         """
         for alias, native in tgi_aliases().items():
-            if native == variable and self._is_set(alias):
+            # The entry point tests for a text that is not empty.
+            if native == variable and self.environment.get(alias):
                 return alias
         return variable
 
@@ -172,10 +173,6 @@ class TgiSubject:
         Whether a rule of these versions is one of this version.
         """
         return is_between(self.version, first, last)
-
-    def _is_set(self, alias: str) -> bool:
-        # The entry point tests for a text that is not empty.
-        return bool(self.environment.get(alias))
 
 
 _TOKENS = (*TOKEN_VARIABLES, FORWARDED_TOKEN)

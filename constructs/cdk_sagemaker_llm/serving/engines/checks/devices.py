@@ -85,7 +85,9 @@ def split_findings(subject: EngineSubject) -> Iterator[Finding]:
     if needed > present:
         yield TOO_FEW_DEVICES.finding(
             f"{split} needs {needed} accelerators, and there are {present}",
-            _fewer([subject.variable(name) for name in sizes], present),
+            f"lower one of them, to {present} together"
+            if len(sizes) > 1
+            else f"write {subject.variable(next(iter(sizes)))}={present}",
         )
     elif needed < present:
         left = f"{split} takes {needed}" if split else f"{tensor} left out is 1"
@@ -142,15 +144,6 @@ def kernel_findings(subject: EngineSubject) -> Iterator[Finding]:
     The image has kernels for the GPUs: TEI's ends without, others may have some.
     """
     yield from gpu_findings(subject.image, subject.accelerator_model)
-
-
-def _fewer(names: list[str], present: int) -> str:
-    """
-    Say what splits the engine over no more devices than there are.
-    """
-    if len(names) == 1:
-        return f"write {names[0]}={present}"
-    return f"lower one of them, to {present} together"
 
 
 def _split(subject: EngineSubject) -> Engine | None:

@@ -14,12 +14,10 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     EngineArgument,
     argument_names,
     find_argument,
-    is_release_between,
     spellings,
 )
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.serving.engines.argument_values import (
-    STRAY_SINCE,
     ValueFaultError,
     read_value,
 )
@@ -215,13 +213,6 @@ class EngineSubject:
         Whether a supervisor starts the engine.
         """
         return self.rule is not None and is_supervised(self.environment, self.rule)
-
-    @property
-    def swallows_one(self) -> bool:
-        """
-        Whether the parser takes one stray value without a word.
-        """
-        return self.table == "vllm" and is_release_between(self.release, STRAY_SINCE)
 
     def word(self, variable: str) -> str:
         """

@@ -9,9 +9,14 @@ import json
 import operator
 from collections.abc import Iterator, Mapping
 
-from cdk_sagemaker_llm.catalog.engine_arguments import Engine, EngineArgument
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    Engine,
+    EngineArgument,
+    is_release_between,
+)
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.argument_values import (
+    STRAY_SINCE,
     ValueFaultError,
     read_value,
 )
@@ -100,7 +105,9 @@ def stray_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     with_strays = [setting for setting in _intact(subject) if setting.strays]
     number = sum(len(setting.strays) for setting in with_strays)
-    is_swallowed = number == 1 and subject.swallows_one
+    takes_one = subject.table == "vllm"
+    takes_one = takes_one and is_release_between(subject.release, STRAY_SINCE)
+    is_swallowed = number == 1 and takes_one
     for setting in with_strays:
         argument, value = setting.option.argument, setting.strays[0]
         message = f"{subject.word(setting.variable)} becomes {len(setting.values)} "
