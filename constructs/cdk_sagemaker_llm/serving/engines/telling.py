@@ -250,8 +250,10 @@ class PlainTelling:
             if name in self.negated:
                 return {self.rule.variable(f"no-{name}"): bare}
             return {}
-        is_list = isinstance(value, Sequence) and not isinstance(value, str)
-        text = ",".join(map(plain_text, value)) if is_list else plain_text(value)
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            text = ",".join(map(plain_text, value))
+        else:
+            text = plain_text(value)
         if not self.takes_dashes:
             check_plain(text)
         variable = self.rule.variable(name)

@@ -237,12 +237,12 @@ class Tgi(TgiServing):
         values = self._uncounted()
         wrong |= {variables.get(n, n) for n, value in values.items() if is_later(value)}
         # A number of GPUs that is left out is the plan's to check.
-        architecture = None if self.num_gpus is None else architecture_of(case.model)
+        model = None if self.num_gpus is None else architecture_of(case.model)
         return TgiSubject(
             self._with_token(case, environment),
             self._checked_version,
             case.devices,
             words=words,
             unchecked={*self.unchecked_options, *wrong},
-            attention_heads=architecture and architecture.num_attention_heads,
+            attention_heads=model.num_attention_heads if model else None,
         )

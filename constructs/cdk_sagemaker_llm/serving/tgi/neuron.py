@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.base import Case
@@ -135,11 +135,9 @@ class TgiNeuron(TgiServing):
         ]
 
     def _counts(self) -> dict[str, int]:
-        values = {name: getattr(self, name) for name in _VARIABLES}
+        values: dict[str, Any] = {name: getattr(self, name) for name in _VARIABLES}
         return {
-            name: value
-            for name, value in values.items()
-            if isinstance(value, int | float) and not isinstance(value, bool)
+            name: value for name, value in values.items() if type(value) in (int, float)
         }
 
     def _name_findings(self) -> list[Finding]:

@@ -258,7 +258,6 @@ def test_what_the_file_asks_for_is_told_beside_it() -> None:
     assert written.engine == "MPI"
     assert empty == Launch(TRT, version, None, None, ("trtllm",))
     assert empty.engine is None
-    assert not Launch(TRT, version, "Python", None, ()).uses_mpi
 
 
 @pytest.mark.parametrize(
