@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -293,25 +294,20 @@ def file_findings(files: Mapping[str, bytes]) -> list[Finding]:
     """
     Find credentials in the text files of an artifact, by their lines.
     """
-    return [
-        finding
-        for name in sorted(files)
-        for finding in _line_findings(name, files[name])
-    ]
-
-
-def _line_findings(name: str, content: bytes) -> Iterator[Finding]:
-    # Credentials are ASCII: whatever the file's encoding is, this finds them.
-    text = content.decode("iso-8859-1")
-    if "\0" in text:
-        return
-    lines: dict[int, str] = {}
-    for kind, start, _ in credentials_in(text):
-        lines.setdefault(text.count("\n", 0, start) + 1, kind)
-    for line, kind in sorted(lines.items()):
-        yield PLAIN_CREDENTIAL.finding(
-            f"line {line} of {name} looks like it holds {kind}", _OUT_OF_FILES
-        )
+    found = []
+    for name in sorted(files):
+        # Credentials are ASCII: whatever the file's encoding is, this finds them.
+        text = files[name].decode("iso-8859-1")
+        lines: dict[int, str] = {}
+        for kind, start, _ in () if "\0" in text else credentials_in(text):
+            lines.setdefault(text.count("\n", 0, start) + 1, kind)
+        found += [
+            PLAIN_CREDENTIAL.finding(
+                f"line {line} of {name} looks like it holds {kind}", _OUT_OF_FILES
+            )
+            for line, kind in sorted(lines.items())
+        ]
+    return found
 
 
 def _kinds(name: str, value: object) -> Iterator[str]:
@@ -330,21 +326,15 @@ def _kinds(name: str, value: object) -> Iterator[str]:
 def _kinds_of_text(name: str, value: str) -> Iterator[str]:
     if is_unresolved(value):
         return
-    if value.lstrip()[:1] in ("{", "[") and isinstance(
-        nested := _from_json(value), Mapping | list
-    ):
+    nested = None
+    if value.lstrip()[:1] in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            nested = json.loads(value)
+    if nested is not None:
         yield from _kinds("", nested)
-    if name.upper() in (*TOKEN_VARIABLES, FORWARDED_TOKEN) and without_references(
-        value
-    ):
+    is_token = name.upper() in (*TOKEN_VARIABLES, FORWARDED_TOKEN)
+    if is_token and without_references(value):
         yield "a Hugging Face token"
     kind = kind_of(value) or kind_of(f"{name}={value}")
     if kind:
         yield kind
-
-
-def _from_json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

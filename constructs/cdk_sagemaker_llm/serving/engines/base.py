@@ -281,12 +281,18 @@ class EngineServing(Serving):
         }
 
     def _general_findings(self, case: Case) -> list[Finding]:
-        own = self._model_findings(case.model)
-        return [
-            *own,
-            *self._rolling_findings(case.image),
-            *argument_bound_findings(self),
-        ]
+        found, release = self._model_findings(case.model), case.image.release
+        if release is not None and release.is_rolling:
+            pinned = pinned_version(release.family, case.image.version)
+            what = f"version {self.version} of {release.family}"
+            found.append(
+                ROLLING_TAG.finding(
+                    f"{f'image {self.image}' if self.image else what} is a tag that "
+                    "AWS moves: the next instance may start another engine",
+                    f"name {pinned}, or the image's digest in image=",
+                )
+            )
+        return [*found, *argument_bound_findings(self)]
 
     def _model_findings(self, model: ModelSource | None) -> list[Finding]:
         found: list[Finding] = []
@@ -308,20 +314,6 @@ class EngineServing(Serving):
         if isinstance(model, HuggingFaceModel) and not errors_of(found):
             found += gated_findings(model.model_id, has_token=model.token is not None)
         return found
-
-    def _rolling_findings(self, chosen: ChosenImage) -> list[Finding]:
-        if chosen.release is None or not chosen.release.is_rolling:
-            return []
-        family = chosen.release.family
-        pinned = pinned_version(family, chosen.version)
-        what = f"version {self.version} of {family}"
-        return [
-            ROLLING_TAG.finding(
-                f"{f'image {self.image}' if self.image else what} is a tag that "
-                "AWS moves: the next instance may start another engine",
-                f"name {pinned}, or the image's digest in image=",
-            )
-        ]
 
     def _environment_findings(
         self,

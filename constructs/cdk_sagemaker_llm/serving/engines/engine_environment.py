@@ -26,7 +26,10 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     pinned_version,
 )
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.catalog.instances import (
+    find_instance_type,
+    instance_type_names,
+)
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.adapters import AdapterHost, without_adapters
 from cdk_sagemaker_llm.serving.base import Container
@@ -129,7 +132,9 @@ def engine_findings(
     }
     if image.engine == "vllm-omni":
         described = dict(_without_own(described, image))
-    hardware = _hardware(instance_type)
+    hardware = None
+    if instance_type is not None and instance_type in instance_type_names():
+        hardware = find_instance_type(instance_type)
     base = EngineSubject(
         environment=described,
         image=image,
@@ -166,7 +171,12 @@ def read_by(base: EngineSubject, rule: EntryPoint) -> EngineSubject:
     table = _TABLES.get(image.engine)
     if table is None:
         return replace(base, rule=rule, release=image.engine_version or "")
-    release = _release(image) or engine_releases(table)[-1]
+    # Of a tag that moves it is what the tag stands for today.
+    pinned = pinned_version(image.family, image.version)
+    behind = (
+        image if image.engine_version else find_engine_release(image.family, pinned)
+    )
+    release = (behind and behind.engine_version) or engine_releases(table)[-1]
     settings = tuple(settings_of(base.environment, rule, table, release))
     return replace(base, rule=rule, table=table, release=release, settings=settings)
 
@@ -183,18 +193,6 @@ def _without_own(
         )
         if not is_argument or own is None:
             yield name, value
-
-
-def _release(image: EngineRelease) -> str | None:
-    """
-    Return the engine's release, or what a tag that moves stands for today.
-    """
-    if image.engine_version is not None:
-        return image.engine_version
-    behind = find_engine_release(
-        image.family, pinned_version(image.family, image.version)
-    )
-    return None if behind is None else behind.engine_version
 
 
 def _settled_findings(
@@ -272,15 +270,6 @@ def _said(kind: Config, name: str, of: type[_Said]) -> _Said | None:
     found = kind if isinstance(kind, Mapping) else {name: getattr(kind, name, None)}
     value = found.get(name)
     return value if isinstance(value, of) else None
-
-
-def _hardware(instance_type: str | None) -> InstanceType | None:
-    if instance_type is None or is_unresolved(instance_type):
-        return None
-    try:
-        return find_instance_type(instance_type)
-    except ValueError:
-        return None
 
 
 def engine_family(

@@ -266,7 +266,9 @@ class _Walk:
             name.encode()
             if Path(real).is_symlink():
                 real = os.path.realpath(real)
-                why = self._fault_of_link(real, around)
+                why = _CIRCLE if real in around else None
+                if os.path.commonpath([real, self._real_top]) != self._real_top:
+                    why = "is a link that leads out of the folder"
             status = Path(real).stat() if why is None else None
         except UnicodeEncodeError:
             why, status = "has a name that is not UTF-8", None
@@ -279,11 +281,6 @@ class _Walk:
             self._refuse(name, why)
             return real, None
         return real, status
-
-    def _fault_of_link(self, real: str, around: tuple[str, ...]) -> str | None:
-        if os.path.commonpath([real, self._real_top]) != self._real_top:
-            return "is a link that leads out of the folder"
-        return _CIRCLE if real in around else None
 
     def _refuse(self, name: str, why: str) -> None:
         self.findings.append(cannot_travel(name, why))

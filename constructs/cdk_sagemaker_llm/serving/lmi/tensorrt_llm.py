@@ -117,10 +117,8 @@ class TensorRtLlm(CompiledServing):
 
     def compiling(self, accelerators: int) -> Self:
         """
-        Return the configuration that is compiled, with its degree in numbers.
-
-        Args:
-            accelerators: How many the instance has.
+        Return the configuration that is compiled on so many accelerators, with its
+        degree in numbers.
         """
         degree = self._settled_degree(accelerators)
         return replace(self, tensor_parallel_degree=degree, precompiled=False)

@@ -308,8 +308,20 @@ def option_name_findings(names: Iterable[str], known: Iterable[str]) -> list[Fin
     """
     A name given as an option is one of the launcher's.
     """
-    there = tuple(known)
-    return [_unknown(name, there) for name in names if name not in there]
+    there, found = tuple(known), []
+    for name in names:
+        if name in there:
+            continue
+        if name in tgi_flags():
+            message = f"{name} has no variable, and the image passes no arguments"
+            remedy = "leave it out"
+        else:
+            near = nearest(name.upper(), there, count=1)
+            message = f"{name} is no option of TGI's launcher"
+            meant = f"write {near[0]}, or " if near else ""
+            remedy = f"{meant}pass it in unchecked_options if something else reads it"
+        found.append(UNKNOWN_OPTION.finding(message, remedy))
+    return found
 
 
 def version_findings(subject: TgiSubject) -> Iterator[Finding]:
@@ -392,18 +404,6 @@ def port_findings(subject: TgiSubject) -> Iterator[Finding]:
         yield OTHER_PORT.finding(
             f"PORT={port} has no effect: the image listens on {_PORT}"
         )
-
-
-def _unknown(name: str, names: tuple[str, ...]) -> Finding:
-    if name in tgi_flags():
-        message = f"{name} has no variable, and the image passes no arguments"
-        return UNKNOWN_OPTION.finding(message, "leave it out")
-    near = nearest(name.upper(), names, count=1)
-    meant = f"write {near[0]}, or " if near else ""
-    return UNKNOWN_OPTION.finding(
-        f"{name} is no option of TGI's launcher",
-        f"{meant}pass it in unchecked_options if something else reads it",
-    )
 
 
 def _checked(subject: TgiSubject) -> Iterator[str]:
