@@ -93,9 +93,16 @@ def option_spans(key: str) -> tuple[Span, ...]:
     if entry:
         found.append(Span("trtllm", entry["since"], entry.get("until")))
     for backend, rows in tables["backends"].items():
-        if key in rows:
-            found += _row_spans(backend, rows[key])
-        found += [Span(backend, h["from"], h["to"]) for h in _aliases(backend, key)]
+        row = rows.get(key, {})
+        spans, documented = row.get("history"), row.get("documented")
+        if spans is None and documented:
+            # The documentation that was read begins with 0.26, which does not say that
+            # the option did.
+            first = documented["from"]
+            first = row_versions()[0] if first == _FIRST_DOCUMENTED else first
+            spans = [{"from": first, "to": documented["to"]}]
+        spans = [*(spans or ()), *_aliases(backend, key)]
+        found += [Span(backend, one["from"], one["to"]) for one in spans]
     return tuple(sorted(found, key=lambda span: row_versions().index(span.first)))
 
 
@@ -362,19 +369,6 @@ def _is_known(key: str, backends: frozenset[str], version: LmiVersion) -> bool:
     names = {*backends, "common", "server"}
     spans = [span for span in option_spans(key) if span.backend in names]
     return any(span.covers(row) for span in spans for row in version.rows)
-
-
-def _row_spans(backend: str, row: Mapping[str, Any]) -> list[Span]:
-    if "history" in row:
-        return [Span(backend, h["from"], h["to"]) for h in row["history"]]
-    documented = row.get("documented")
-    if not documented:
-        return []
-    # The documentation that was read begins with 0.26, which does not say that the
-    # option did.
-    first = documented["from"]
-    first = row_versions()[0] if first == _FIRST_DOCUMENTED else first
-    return [Span(backend, first, documented["to"])]
 
 
 def _aliases(backend: str, key: str) -> Sequence[Mapping[str, Any]]:

@@ -439,15 +439,33 @@ class VllmOmni(Vllm):
         rest = {n: v for n, v in self.options.items() if n not in further}
         telling = Telling(self.engine, number, rule, label).tell(others, rest, words)
         variables, found = dict(telling.variables), list(telling.findings)
-        for name, value in [*own.items(), *further.items()]:
-            if name in further and _long(name) in own:
-                found.append(repeated(name))
+        for spelling, value in [*own.items(), *further.items()]:
+            name, word = _long(spelling), words.get(spelling, spelling)
+            if spelling in further and name in own:
+                found.append(repeated(spelling))
                 continue
-            written = _omni_variables(
-                _long(name), value, release, words.get(name, name)
-            )
-            variables |= written.variables
-            found += written.findings
+            argument = find_omni_argument(name, release.engine_version)
+            if argument is None:
+                _, first, last = OMNI[name]
+                is_gone = last and not is_release_between(number, "0", last)
+                span = f"was last seen in {last}" if is_gone else f"came by {first}"
+                found.append(
+                    OTHER_RELEASE.finding(
+                        f"{word} is no argument of vLLM-Omni {release.engine_version}: "
+                        f"it {span}",
+                        "choose another version, or leave it out",
+                    )
+                )
+                continue
+            later = later_value_findings(word, value)
+            found += later
+            if later:
+                continue
+            try:
+                variables |= write(argument, value, rule).variables
+            except UntellableError as fault:
+                message = f"{word} cannot be told to this image: {fault}"
+                found.append(UNTELLABLE.finding(message))
         return EngineVariables(variables, tuple(found))
 
 
@@ -457,30 +475,3 @@ def _long(spelling: str) -> str:
 
 def _is_own(name: str, release: str) -> bool:
     return name in OMNI and find_argument("vllm", name, release) is None
-
-
-def _omni_variables(
-    name: str, value: ArgumentValue, release: EngineRelease, word: str
-) -> EngineVariables:
-    argument = find_omni_argument(name, release.engine_version)
-    if argument is None:
-        _, first, last = OMNI[name]
-        is_gone = last and not is_release_between(
-            release.engine_version or "", "0", last
-        )
-        span = f"it was last seen in {last}" if is_gone else f"it came by {first}"
-        other = OTHER_RELEASE.finding(
-            f"{word} is no argument of vLLM-Omni {release.engine_version}: {span}",
-            "choose another version, or leave it out",
-        )
-        return EngineVariables({}, (other,))
-    later = later_value_findings(word, value)
-    if later:
-        return EngineVariables({}, tuple(later))
-    try:
-        return EngineVariables(
-            write(argument, value, ENTRY_POINTS[release.rule or ""]).variables, ()
-        )
-    except UntellableError as fault:
-        words = f"{word} cannot be told to this image: {fault}"
-        return EngineVariables({}, (UNTELLABLE.finding(words),))

@@ -381,10 +381,23 @@ class _Reading:
 
     def artifact(self) -> Artifact:
         """
-        Return what travels, and in place of each link what it leads to.
+        Return what travels, and in place of each link the files that it leads to.
         """
         for name in self._links:
-            self._follow(name)
+            target, passed = name, set()
+            while target in self._links and target not in passed:
+                passed.add(target)
+                target = self._links[target]
+            is_circle, below = target in passed, f"{target}/"
+            inner = [n for n in self._sizes if n == target or n.startswith(below)]
+            if (is_circle or not inner) and not is_left_behind(name):
+                why = _CIRCLE if is_circle else "is a link to nothing"
+                self.findings.append(cannot_travel(name, why))
+            for found in () if is_circle else inner:
+                place = name + found.removeprefix(target)
+                self._sizes[place] = self._sizes[found]
+                if found in self._files:
+                    self._files[place] = self._files[found]
             if len(self._sizes) > MOST_FILES:
                 self.findings.append(too_many(self._path))
                 break
@@ -423,27 +436,3 @@ class _Reading:
             self._links[name] = posixpath.normpath(target)
             return None
         return None if member.isdir() else "is a device or a named pipe, no file"
-
-    def _follow(self, name: str) -> None:
-        """
-        Put the files that a link leads to in its place.
-        """
-        target, passed = name, set()
-        while target in self._links and target not in passed:
-            passed.add(target)
-            target = self._links[target]
-        if target in passed:
-            self._refuse_link(name, "is a link that leads round in a circle")
-            return
-        inner = [n for n in self._sizes if n == target or n.startswith(f"{target}/")]
-        if not inner:
-            self._refuse_link(name, "is a link to nothing")
-        for found in inner:
-            place = name + found.removeprefix(target)
-            self._sizes[place] = self._sizes[found]
-            if found in self._files:
-                self._files[place] = self._files[found]
-
-    def _refuse_link(self, name: str, why: str) -> None:
-        if not is_left_behind(name):
-            self.findings.append(cannot_travel(name, why))
