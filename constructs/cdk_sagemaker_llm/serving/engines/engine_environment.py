@@ -70,8 +70,8 @@ _CHECKS = checks_of(
     engine_models,
     devices,
     process,
-    tei,
 )
+_CHECKS_OF_TEI = checks_of(tei)
 # What the engine's parser, or what starts it, refuses: they have the last word on it.
 OF_THE_PARSER = (
     names.UNKNOWN_ARGUMENT,
@@ -160,7 +160,8 @@ def subject_findings(subject: EngineSubject) -> list[Finding]:
     """
     Run every check of an engine's environment, before the parser's word on it.
     """
-    return [finding for check in _CHECKS for finding in check(subject)]
+    more = _CHECKS_OF_TEI if subject.image.engine == "tei" else ()
+    return [finding for check in (*_CHECKS, *more) for finding in check(subject)]
 
 
 def read_by(base: EngineSubject, rule: EntryPoint) -> EngineSubject:

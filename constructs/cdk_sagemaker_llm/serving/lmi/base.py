@@ -322,12 +322,17 @@ class LmiServing(Serving):
     def _image_version(self) -> str:
         return image_version(self.version, self.image)
 
-    def _at_least(self, minor: str) -> bool:
+    @property
+    def _lmi_version(self) -> LmiVersion | None:
         try:
-            return LmiVersion.parse(self._image_version).at_least(minor)
+            return LmiVersion.parse(self._image_version)
         except ValueError:
             # The check of the image says what is wrong with the version.
-            return True
+            return None
+
+    def _at_least(self, minor: str) -> bool:
+        version = self._lmi_version
+        return version is None or version.at_least(minor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-from cdk_sagemaker_llm.catalog.lmi import LmiVersion, lmi_models
+from cdk_sagemaker_llm.catalog.lmi import lmi_models
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.images import ChosenImage
@@ -28,17 +28,6 @@ _CACHE_DTYPES = Bounds(choices=tuple(lmi_models()["cache_dtypes"]))
 class VllmFamily(LmiServing):
     """
     The settings that decide how much memory these engines take.
-
-    Args:
-        max_model_len: Tokens of prompt and answer together.
-
-        enforce_eager: Whether to run without CUDA graphs.
-
-        gpu_memory_utilization: The share of a GPU's memory that is taken.
-
-        max_rolling_batch_prefill_tokens: Tokens of prompts in one step.
-
-        load_format: How the weights are stored, such as ``safetensors``.
     """
 
     _: KW_ONLY
@@ -66,6 +55,7 @@ class VllmFamily(LmiServing):
         options = {**self.options, **self.unchecked_options}
         if (stages or 1) > 1 or any(name in options for name in SPREADING):
             return None
+        version = self._lmi_version
         return Demand(
             architecture=architecture_of(model),
             assumptions=Assumptions(
@@ -78,7 +68,7 @@ class VllmFamily(LmiServing):
             weight_bits=weight_bits_of(self._quantization(), self.dtype),
             context_length=self.max_model_len,
             tensor_parallel_degree=self._degree(),
-            engine_version=vllm_release(self._image_version),
+            engine_version=version and version.vllm,
         )
 
     def _quantization(self) -> str | None:
@@ -89,17 +79,6 @@ class VllmFamily(LmiServing):
 
     def _cache_number_bytes(self) -> float:
         return Assumptions().kv_cache_dtype_bytes
-
-
-def vllm_release(version: str) -> str | None:
-    """
-    Return the vLLM release inside an LMI version; ``None`` if it is not known.
-    """
-    try:
-        return LmiVersion.parse(version).vllm
-    except ValueError:
-        # The check of the image says what is wrong with the version.
-        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """
-Checks of TEI's variables, which its router reads by their own names.
+Checks of TEI's variables, which its router reads by their own names: of images of TEI
+alone.
 """
 
 from __future__ import annotations
@@ -49,8 +50,6 @@ def tei_name_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI's variables are spelt so, and known to its release.
     """
-    if not _is_tei(subject):
-        return
     for name in subject.environment:
         meant = almost(name, TEI_SINCE)
         since = TEI_SINCE.get(name, "")
@@ -83,8 +82,6 @@ def tei_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI's variables hold what its router reads.
     """
-    if not _is_tei(subject):
-        return
     for name, value in subject.environment.items():
         expectation = ""
         if name in TEI_CHOICES:
@@ -122,8 +119,6 @@ def tei_request_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI lets requests in, as SageMaker sends them.
     """
-    if not _is_tei(subject):
-        return
     for name in TEI_LIMITS:
         value = subject.environment.get(name, "")
         if _number(value) == 0:
@@ -151,7 +146,7 @@ def tei_model_findings(subject: EngineSubject) -> Iterator[Finding]:
     TEI loads the types of models that it has programs for.
     """
     kind = subject.model_type
-    if not _is_tei(subject) or kind is None:
+    if kind is None:
         return
     since = TEI_MODELS.get(kind)
     is_of_cpu = subject.image.family.endswith("-cpu")
@@ -186,7 +181,7 @@ def tei_gguf_findings(subject: EngineSubject) -> Iterator[Finding]:
     TEI reads safetensors, PyTorch's files or ONNX.
     """
     model = subject.environment.get(HUB, "")
-    if _is_tei(subject) and names_gguf(model):
+    if names_gguf(model):
         yield GGUF_IN_TEI.finding(
             f"{model} says that it is of GGUF files, and TEI reads safetensors, "
             "PyTorch's files or ONNX",
@@ -211,7 +206,7 @@ def tei_task_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     model, kind = subject.environment.get(HUB, ""), subject.architecture or ""
     is_said = subject.is_set("POOLING") or _EMBEDS.search(model) is not None
-    if not _is_tei(subject) or is_said or not model or model.startswith("/"):
+    if is_said or not model or model.startswith("/"):
         return
     if kind.endswith("ForCausalLM"):
         yield WRITES_TEXT.finding(
@@ -238,7 +233,7 @@ def tei_length_findings(subject: EngineSubject) -> Iterator[Finding]:
     shortens = subject.environment.get("AUTO_TRUNCATE", "true") != "false"
     length = subject.context_length
     tokens = _number(subject.environment.get("MAX_BATCH_TOKENS", str(_BATCH_TOKENS)))
-    is_asked = _is_tei(subject) and _is_since(subject, _REFUSES_LONG_CONTEXTS_SINCE)
+    is_asked = _is_since(subject, _REFUSES_LONG_CONTEXTS_SINCE)
     is_hidden = "MAX_BATCH_TOKENS" in subject.hidden
     if shortens or is_hidden or not is_asked or length is None or tokens is None:
         return
@@ -248,10 +243,6 @@ def tei_length_findings(subject: EngineSubject) -> Iterator[Finding]:
             f"{subject.word('AUTO_TRUNCATE')} is off: TEI does not start so",
             f"set {subject.word('MAX_BATCH_TOKENS')} to {length}, or let it truncate",
         )
-
-
-def _is_tei(subject: EngineSubject) -> bool:
-    return subject.image.engine == "tei"
 
 
 def _title(subject: EngineSubject) -> str:

@@ -131,7 +131,16 @@ def check_properties(
     if is_wide(text):
         return found
     text = without_mark(text)
-    found += text_findings(text, read_twice=read_twice)
+    if not text.isascii():
+        found.append(
+            NOT_ASCII.finding(
+                "the file has characters outside ASCII, which Java reads as ISO-8859-1",
+                r"write them as \uXXXX",
+            )
+        )
+    found += _repetition_findings(text)
+    if read_twice:
+        found += itertools.islice(_partition_script_findings(text), _MOST_LINES)
     try:
         properties = parse(text)
     except PropertiesError as fault:
@@ -200,25 +209,12 @@ def property_findings(
     return found
 
 
-def text_findings(text: str, *, read_twice: bool) -> Iterator[Finding]:
-    """
-    Check how a file is written, before what it says.
-    """
-    if not text.isascii():
-        yield NOT_ASCII.finding(
-            "the file has characters outside ASCII, which Java reads as ISO-8859-1",
-            r"write them as \uXXXX",
-        )
-    yield from _repetition_findings(text)
-    if read_twice:
-        yield from itertools.islice(_partition_script_findings(text), _MOST_LINES)
-
-
 UNREAD = Rule(
     "LLM186",
     "a serving.properties is empty, or in an encoding of which Java reads nothing",
     JAVA,
 )
+NOT_ASCII = Rule("LLM217", "characters that Java reads otherwise", JAVA)
 MARKED = Rule("LLM235", "a byte order mark at the beginning of a file", JAVA)
 
 
@@ -263,9 +259,6 @@ def without_mark(text: str) -> str:
     for mark in _MARKS:
         text = text.removeprefix(mark)
     return text
-
-
-NOT_ASCII = Rule("LLM217", "characters that Java reads otherwise", JAVA)
 
 
 WRITTEN_TWICE = Rule("LLM218", "a property is written twice", JAVA)
