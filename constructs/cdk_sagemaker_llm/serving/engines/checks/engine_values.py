@@ -105,18 +105,21 @@ def stray_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     with_strays = [setting for setting in _intact(subject) if setting.strays]
     number = sum(len(setting.strays) for setting in with_strays)
-    takes_one = subject.table == "vllm"
-    takes_one = takes_one and is_release_between(subject.release, STRAY_SINCE)
-    is_swallowed = number == 1 and takes_one
+    is_swallowed = (
+        number == 1
+        and subject.table == "vllm"
+        and is_release_between(subject.release, STRAY_SINCE)
+    )
     for setting in with_strays:
         argument, value = setting.option.argument, setting.strays[0]
-        message = f"{subject.word(setting.variable)} becomes {len(setting.values)} "
-        message, remedy = f"{message}values, and takes one", "write one value"
+        word = subject.word(setting.variable)
+        message = f"{word} becomes {len(setting.values)} values, and takes one"
+        remedy = "write one value"
         is_switch = argument is not None and argument.is_switch
         if argument is not None and is_switch:
             message = (
-                f"{subject.word(setting.variable)}={_excerpt(value)} is a switch with "
-                "a value behind it, which no argument takes"
+                f"{word}={_excerpt(value)} is a switch with a value behind it, which "
+                "no argument takes"
             )
             remedy = _switch_remedy(subject, argument, value)
         if is_swallowed:
@@ -152,11 +155,9 @@ def bound_findings(subject: EngineSubject) -> Iterator[Finding]:
         for text in setting.taken:
             value = _read(subject, argument, text)
             broken = [
-                f"{words} {argument.bounds[kind]:g}"
-                for kind, (words, holds) in _LIMITS.items()
-                if kind in argument.bounds
-                and isinstance(value, int | float)
-                and not holds(value, argument.bounds[kind])
+                f"{_LIMITS[kind][0]} {limit:g}"
+                for kind, limit in argument.bounds.items()
+                if isinstance(value, int | float) and not _LIMITS[kind][1](value, limit)
             ]
             if broken:
                 yield OUT_OF_BOUNDS.finding(
