@@ -321,8 +321,8 @@ def adapter_host(
     image = checked_as(container.image)
     if image.family not in FAMILIES:
         return None
-    family = FAMILIES[image.family]()
-    return family.adapters(replace(container, image=image), variables, architecture)
+    read_as = replace(container, image=image)
+    return FAMILIES[image.family]().adapters(read_as, variables, architecture)
 
 
 def dialect_of(
@@ -338,8 +338,8 @@ def dialect_of(
     image = checked_as(container.image)
     if image.family not in FAMILIES:
         return Dialect()
-    family = FAMILIES[image.family]()
-    return family.dialect(replace(container, image=image), variables, architecture)
+    read_as = replace(container, image=image)
+    return FAMILIES[image.family]().dialect(read_as, variables, architecture)
 
 
 def checked_as(image: ImageRelease) -> ImageRelease:

@@ -68,7 +68,7 @@ class VllmFamily(LmiServing):
             weight_bits=weight_bits_of(self._quantization(), self.dtype),
             context_length=self.max_model_len,
             tensor_parallel_degree=self._degree(),
-            engine_version=version and version.vllm,
+            engine_version=version.vllm if version else None,
         )
 
     def _quantization(self) -> str | None:

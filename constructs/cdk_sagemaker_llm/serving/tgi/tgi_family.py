@@ -49,14 +49,10 @@ def tgi_findings(
     if attention_heads is None:
         model = find_architecture(environment.get("HF_MODEL_ID") or "")
         attention_heads = model.num_attention_heads if model else None
-    return subject_findings(
-        TgiSubject(
-            environment,
-            version,
-            accelerators,
-            attention_heads=attention_heads,
-        )
+    subject = TgiSubject(
+        environment, version, accelerators, attention_heads=attention_heads
     )
+    return subject_findings(subject)
 
 
 def subject_findings(subject: TgiSubject) -> list[Finding]:

@@ -246,10 +246,14 @@ class EngineSubject:
         """
         Whether an argument is set, be its value known only at deployment.
         """
-        hidden = self.rule is not None and any(
-            _is_of(self, variable, name) for variable in self.hidden
-        )
-        return hidden or self.find(name) is not None
+        if self.find(name) is not None:
+            return True
+        rule = self.rule
+        hidden = [v for v in self.hidden if rule and v.startswith(rule.prefix)]
+        if rule is None or self.table is None:
+            return rule is not None and rule.variable(name) in hidden
+        options = (find_option(self.table, self.release, rule.flag(v)) for v in hidden)
+        return any(one.argument and one.argument.name == name for one in options)
 
     def value(self, name: str) -> object:
         """
@@ -320,13 +324,3 @@ def looks_like_argument(value: str) -> bool:
     """
     is_dashed = value.startswith("-") and value != "-"
     return is_dashed and not _NEGATIVE.fullmatch(value) and " " not in value
-
-
-def _is_of(subject: EngineSubject, variable: str, name: str) -> bool:
-    rule, table = subject.rule, subject.table
-    if rule is None or not variable.startswith(rule.prefix):
-        return False
-    if table is None:
-        return variable == rule.variable(name)
-    option = find_option(table, subject.release, rule.flag(variable))
-    return option.argument is not None and option.argument.name == name

@@ -86,11 +86,19 @@ def stage_findings(subject: Subject) -> Iterator[Finding]:
         if subject.version.at_least("0.30"):
             reason = f"{written} does not work on Neuron"
             yield STAGES_WITHOUT_DEVICES.finding(reason, remedy)
-    elif subject.version.rows == ("0.29",) and (
-        _counts_devices(subject) or _takes_all_devices(subject)
-    ):
-        reason = f"{written} gets no devices of its own at LMI 0.29"
-        yield STAGES_WITHOUT_DEVICES.finding(reason, f"{remedy}, or LMI 0.30")
+    elif subject.version.rows == ("0.29",):
+        counts = subject.passes_handler() and not subject.runs("vllm")
+        # A device map takes the handler past the count; what vLLM is told of a
+        # pipeline is another rule's.
+        if subject.runs("huggingface", "scheduler"):
+            counts = subject.passes_handler() and not subject.option("device_map")
+        # PyModel counts workers over every device times the stages, and finds none.
+        degree = subject.option("tensor_parallel_degree")
+        left_out = degree is None and not subject.decided_elsewhere
+        takes_all = subject.runs("trtllm") and (left_out or degree == "max")
+        if counts or takes_all:
+            reason = f"{written} gets no devices of its own at LMI 0.29"
+            yield STAGES_WITHOUT_DEVICES.finding(reason, f"{remedy}, or LMI 0.30")
 
 
 UNEVEN_HEADS = Rule(
@@ -108,21 +116,6 @@ def head_findings(subject: Subject) -> Iterator[Finding]:
     if subject.runs("trtllm", "vllm", "lmi-dist"):
         word, number = "option.tensor_parallel_degree", _whole(subject, degree)
         yield uneven_heads(UNEVEN_HEADS, word, heads, number)
-
-
-def _counts_devices(subject: Subject) -> bool:
-    # A device map takes the handler past the count; what vLLM is told of a pipeline is
-    # another rule's.
-    if subject.runs("huggingface", "scheduler"):
-        return subject.passes_handler() and not subject.option("device_map")
-    return subject.passes_handler() and not subject.runs("vllm")
-
-
-def _takes_all_devices(subject: Subject) -> bool:
-    # PyModel counts workers over every device times the stages, and finds none.
-    written = subject.option("tensor_parallel_degree")
-    left_out = written is None and not subject.decided_elsewhere
-    return subject.runs("trtllm") and (left_out or written == "max")
 
 
 def _whole(subject: Subject, degree: int) -> str:
