@@ -139,8 +139,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.engines.llama_cpp import CacheType, LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
     from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
-    from cdk_sagemaker_llm.serving.engines.vllm import Vllm, VllmNeuron
-    from cdk_sagemaker_llm.serving.engines.vllm_omni import VllmOmni
+    from cdk_sagemaker_llm.serving.engines.vllm import Vllm, VllmNeuron, VllmOmni
     from cdk_sagemaker_llm.serving.lmi.base import RopeScaling, SmoothQuant
     from cdk_sagemaker_llm.serving.lmi.deepspeed import DeepSpeed
     from cdk_sagemaker_llm.serving.lmi.folder import ServingFolder
@@ -380,7 +379,7 @@ _HOMES = {
     "VariantMetricOptions": "hosting.monitoring.metrics",
     "Vllm": "serving.engines.vllm",
     "VllmNeuron": "serving.engines.vllm",
-    "VllmOmni": "serving.engines.vllm_omni",
+    "VllmOmni": "serving.engines.vllm",
     "WeightFormat": "architectures.weight_format",
     "Windows": "fit.releases",
     "Words": "demand",

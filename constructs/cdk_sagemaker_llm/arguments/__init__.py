@@ -61,9 +61,6 @@ class UnknownKindError(LookupError):
 def kind_of(annotation: str) -> Kind:
     """
     Return the kind that an annotation declares.
-
-    Raises:
-        UnknownKindError: If it names a class without an entry in ``classes``.
     """
     return _read(ast.parse(annotation, mode="eval").body)
 
@@ -77,7 +74,14 @@ def _read(node: ast.expr) -> Kind:
         case ast.Name() | ast.Attribute():
             return _named(ast.unparse(node))
         case ast.Subscript(value=ast.Name(id=name), slice=inner):
-            return _of_parts(name, inner)
+            items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+            if name == "Literal":
+                return one_of(*(ast.literal_eval(item) for item in items))
+            if name in ("Sequence", "tuple"):
+                return list_of(_read(items[0]))
+            if name == "Mapping":
+                return map_of(_read(items[1]))
+            raise UnknownKindError(name)
     raise UnknownKindError(ast.unparse(node))
 
 
@@ -100,25 +104,11 @@ def _named(name: str) -> Kind:
     raise UnknownKindError(name)
 
 
-def _of_parts(name: str, inner: ast.expr) -> Kind:
-    items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-    if name == "Literal":
-        return one_of(*(ast.literal_eval(item) for item in items))
-    if name in ("Sequence", "tuple"):
-        return list_of(_read(items[0]))
-    if name == "Mapping":
-        return map_of(_read(items[1]))
-    raise UnknownKindError(name)
-
-
 def raise_faults(
     faults: Iterable[Fault], _: Mapping[str, object] | None = None
 ) -> None:
     """
     Refuse values with all that is wrong with them.
-
-    Raises:
-        ValueError: If there is a fault.
     """
     text = "; ".join(map(str, faults))
     if text:
@@ -128,9 +118,6 @@ def raise_faults(
 def hold_kinds(instance: DataclassInstance) -> None:
     """
     Refuse the fields of a data class that are not of their declared kinds.
-
-    Raises:
-        ValueError: If there is one; all are named.
     """
     declared = {field.name: field.type for field in dataclasses.fields(instance)}
     values = {name: getattr(instance, name) for name in declared}
@@ -141,14 +128,10 @@ def hold_known(instance: DataclassInstance) -> None:
     """
     Refuse the fields of a data class that only deployment knows: they are computed
     with at synth.
-
-    Raises:
-        ValueError: If there is one; all are named.
     """
     raise_faults(
-        Fault(f"{field.name} is known only at deployment, and is needed at synth")
-        for field in dataclasses.fields(instance)
-        if is_later(getattr(instance, field.name))
+        Fault(f"{name} is known only at deployment, and is needed at synth")
+        for name in _later_fields(instance)
     )
 
 
@@ -156,13 +139,17 @@ def known_at_synth(instance: D) -> D:
     """
     Return a data class without the numbers that only deployment knows.
     """
-    later = [
+    later = _later_fields(instance)
+    # Most have none, and a copy would be checked once more.
+    return dataclasses.replace(instance, **dict.fromkeys(later)) if later else instance
+
+
+def _later_fields(instance: DataclassInstance) -> list[str]:
+    return [
         field.name
         for field in dataclasses.fields(instance)
         if is_later(getattr(instance, field.name))
     ]
-    # Most have none, and a copy would be checked once more.
-    return dataclasses.replace(instance, **dict.fromkeys(later)) if later else instance
 
 
 def is_later(value: object) -> bool:
@@ -176,12 +163,8 @@ def held(function: Callable[P, R], *, refuse: Refuse = raise_faults) -> Callable
     """
     Let a function refuse arguments that are not of the kinds its annotations declare.
 
-    Args:
-        function: The function, all of whose annotations are text.
-
-        refuse:
-            What is done with the faults of a call, and with its arguments.
-            If omitted, they are raised as one ``ValueError``.
+    The annotations are text. What is done with the faults of a call, and with its
+    arguments, is to raise them as one ``ValueError`` if omitted.
     """
 
     @functools.cache
@@ -210,16 +193,11 @@ def _faults(
     return [
         fault
         for name, value in values.items()
-        if name in declared
-        for fault in _faults_of_one(declared[name], name, value)
-    ]
-
-
-def _faults_of_one(annotation: object, name: str, value: object) -> Iterable[Fault]:
-    if value is None and str(annotation).endswith("| None"):
         # Most arguments are omitted.
-        return ()
-    return kind_of(str(annotation)).faults(name, value)
+        if name in declared
+        and not (value is None and str(declared[name]).endswith("| None"))
+        for fault in kind_of(str(declared[name])).faults(name, value)
+    ]
 
 
 __all__ = [

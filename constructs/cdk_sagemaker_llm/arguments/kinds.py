@@ -19,12 +19,8 @@ _DEEPEST = 100
 @dataclass(frozen=True, slots=True)
 class Fault:
     """
-    A value that is not of its kind.
-
-    Args:
-        message: Which argument, what it must be, and what was got.
-
-        remedy: The way out; empty when the message says it all.
+    A value that is not of its kind: what it must be and what was got, and the way out,
+    empty when the message says it all.
     """
 
     message: str
@@ -71,11 +67,6 @@ class Kind:
     def faults(self, name: str, value: object) -> Iterator[Fault]:
         """
         Say how a value is not of this kind, if it is not.
-
-        Args:
-            name: What the caller knows it by.
-
-            value: What was got.
         """
         if self.holds(value):
             yield from self.parts(name, value)
@@ -88,11 +79,6 @@ class Kind:
 def value_text(value: object, *, hidden: bool = False) -> str:
     """
     Write what was got with its type; a placeholder never as the digits it is made of.
-
-    Args:
-        value: What was got.
-
-        hidden: Whether its type alone is told.
     """
     if value is None:
         return "None"

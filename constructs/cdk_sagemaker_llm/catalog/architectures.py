@@ -14,9 +14,6 @@ from cdk_sagemaker_llm.catalog._data import load
 def known_config(model_id: str) -> Mapping[str, Any] | None:
     """
     Return the keys of a model's config.json that sizes depend on; ``None`` without.
-
-    Args:
-        model_id: The repository, as ``organisation/name``, in any case.
     """
     name = _by_lower_case().get(model_id.lower())
     if name is None:

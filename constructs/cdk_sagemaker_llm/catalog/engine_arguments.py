@@ -38,6 +38,10 @@ TEI_PAIRS: tuple[list[str], ...] = tuple(_NAMES["tei"]["pairs"])
 TEI_MODELS: Mapping[str, str] = _NAMES["tei"]["models"]
 TEI_OF_GPUS: tuple[str, ...] = tuple(_NAMES["tei"]["models_of_gpus"])
 OMNI: Mapping[str, list[str]] = _NAMES["vllm_omni"]["arguments"]
+VLLM_CONFIGURATION: Mapping[str, Mapping[str, list[str]]] = _NAMES["vllm_configuration"]
+VLLM_INSTEAD: Mapping[str, str] = _NAMES["vllm_instead"]
+VLLM_STATEFUL: tuple[str, ...] = tuple(_NAMES["vllm_stateful"])
+USUAL_NAMES: Mapping[str, str] = _NAMES["usual"]
 VLLM_PROCESS: tuple[str, ...] = tuple(_NAMES["vllm_process"])
 
 
@@ -165,13 +169,6 @@ def all_argument_names(engine: Engine) -> tuple[str, ...]:
 def find_argument(engine: Engine, name: str, release: str) -> EngineArgument | None:
     """
     Look up how a release reads an argument; ``None`` where it does not know it.
-
-    Args:
-        engine: ``vllm`` or ``sglang``.
-
-        name: The long name, without dashes in front; not another spelling.
-
-        release: The engine's release, such as ``0.30.0``.
     """
     if name not in _rows(engine) or not _has(engine, name, release):
         return None
@@ -218,11 +215,6 @@ def find_omni_argument(name: str, release: str | None) -> EngineArgument | None:
 
     Between releases that were read one goes by those around it; the newest is taken to
     have what the newest that was read has.
-
-    Args:
-        name: The long name, without dashes in front.
-
-        release: vLLM-Omni's release; ``None`` where it is not known.
     """
     if name not in OMNI:
         return None
@@ -244,9 +236,6 @@ def argument_span(engine: Engine, name: str) -> tuple[str, str | None]:
     Return the first and the last release that know an argument.
 
     The last is ``None`` where the newest does.
-
-    Raises:
-        KeyError: If no release knows it.
     """
     row = _rows(engine)[name]
     newest = engine_releases(engine)[-1]
@@ -286,13 +275,9 @@ def schema_keys(name: str, release: str) -> tuple[str, ...] | None:
 @dataclass(frozen=True, slots=True)
 class SchemaKind:
     """
-    What a key of a configuration class is.
-
-    Args:
-        kind: ``bool``, ``int``, ``float``, ``str``, ``object``, with the name of
-            another class behind a colon where it is one, or ``list of int``.
-
-        choices: The values that it takes; empty for any.
+    What a key of a configuration class is: ``bool``, ``int``, ``float``, ``str``,
+    ``object``, with the name of another class behind a colon where it is one, or
+    ``list of int``; without choices it takes any value.
     """
 
     kind: str
@@ -344,11 +329,6 @@ def _row_at(engine: Engine, name: str, release: str) -> dict[str, Any]:
 def changed_row(row: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     """
     Return a row after a change in its history.
-
-    Args:
-        row: The row before it; empty for the first one.
-
-        entry: The change, as the tables keep it.
     """
     plain = {k: v for k, v in entry.items() if k[0] not in "+-" and k != "drop"}
     dropped = entry.get("drop", ())

@@ -78,11 +78,12 @@ def find_engine_release(family: str, version: str) -> EngineRelease | None:
         return None
     rules = tuple(row.get("rules", ()))
     architectures = row.get("gpus")
+    release = row.get("engine")
     return EngineRelease(
         family=family,
         version=version,
         engine=engine,
-        engine_version=_public(row.get("engine")),
+        engine_version=release and release.partition("+")[0],
         cuda=row.get("cuda"),
         rule=rules[0] if rules else None,
         rules=rules,
@@ -162,10 +163,3 @@ def _row(family: str, version: str) -> Mapping[str, Any] | None:
     name = full_version(family, version)
     row: Mapping[str, Any] | None = _family(family)["versions"].get(name)
     return row
-
-
-def _public(release: str | None) -> str | None:
-    """
-    Return a release without the build's own part, which no table of arguments knows.
-    """
-    return release and release.partition("+")[0]

@@ -53,11 +53,6 @@ def host_image_for(instance_type: InstanceType, cuda_version: str | None) -> str
 
     It is the newest of the container's own CUDA major version: containers of CUDA 12
     do not all start with a driver of CUDA 13.
-
-    Args:
-        instance_type: The type that the container runs on.
-
-        cuda_version: The container's, such as ``13.0``; ``None`` if it has none.
     """
     needed = _parse(cuda_version)
     if needed is None or not _is_described(instance_type, None):
@@ -83,14 +78,6 @@ def shared_host_image(
     where their default ones will do.
 
     A variant asks for one host image, so that one type's need is all types'.
-
-    Args:
-        instance_types: The types that the container runs on.
-
-        cuda_version: The container's, such as ``13.0``; ``None`` if it has none.
-
-    Raises:
-        ValueError: If one type needs a host image that another one does not take.
     """
     images = {host_image_for(one, cuda_version) for one in instance_types} - {None}
     defaults = {one.default_inference_ami for one in instance_types}
@@ -160,13 +147,6 @@ def match(
 
     What nothing is known of is taken to run. A container that cannot start is told
     from one that may not by what AWS documents, or somebody has measured.
-
-    Args:
-        instance_type: The type that the container runs on.
-
-        host_image: The host image asked for; ``None`` for the type's default.
-
-        image: The container's image.
     """
     needed = _parse(image.cuda_version)
     chosen = host_image or instance_type.default_inference_ami
@@ -174,33 +154,25 @@ def match(
         return Match.RUNS
     driver = _cuda_of(chosen)
     if driver == _CUDA_OF_OLDEST:
-        return _on_the_oldest(needed)
-    if driver[0] < needed[0]:
-        return _with_an_older_driver(driver, image)
-    if driver[0] < _FIRST_STRICT_DRIVER or driver[0] == needed[0]:
+        if needed <= _OLDEST_HOST_RUNS:
+            return Match.RUNS
+        # The guide: too old a driver ends in CannotStartContainerError; the
+        # compatibility packages of CUDA 13 do not know this one.
+        return Match.DOUBTFUL if needed[0] <= _OLDEST_HOST_RUNS[0] else Match.FAILS
+    if needed[0] <= driver[0] < _FIRST_STRICT_DRIVER or driver[0] == needed[0]:
         # Within a major version any driver runs any container (minor version
         # compatibility, CUDA 11 and later), and drivers of CUDA 12 older ones too.
         return Match.RUNS
-    if needed in _FAIL_ON_NEXT and chosen != instance_type.default_inference_ami:
-        return Match.FAILS
-    return Match.DOUBTFUL
-
-
-def _on_the_oldest(needed: Cuda) -> Match:
-    if needed <= _OLDEST_HOST_RUNS:
-        return Match.RUNS
-    # The guide: too old a driver ends in CannotStartContainerError; the compatibility
-    # packages of CUDA 13 do not know this one.
-    return Match.DOUBTFUL if needed[0] <= _OLDEST_HOST_RUNS[0] else Match.FAILS
-
-
-def _with_an_older_driver(driver: Cuda, image: ImageRelease) -> Match:
-    # LMI of CUDA 13 with driver 535: "the provided PTX was compiled with an
-    # unsupported toolchain" (djl-serving issue 2987). With 550 AWS's own page on vLLM
-    # shows such a pair, and Hugging Face's images switch to their compatibility
-    # packages.
-    measured = driver == (12, 2) and image.family.startswith("djl-")
-    return Match.FAILS if measured else Match.DOUBTFUL
+    if driver[0] < needed[0]:
+        # LMI of CUDA 13 with driver 535: "the provided PTX was compiled with an
+        # unsupported toolchain" (djl-serving issue 2987). With 550 AWS's own page on
+        # vLLM shows such a pair, and Hugging Face's images switch to their
+        # compatibility packages.
+        fails = driver == (12, 2) and image.family.startswith("djl-")
+    else:
+        is_default = chosen == instance_type.default_inference_ami
+        fails = needed in _FAIL_ON_NEXT and not is_default
+    return Match.FAILS if fails else Match.DOUBTFUL
 
 
 def _cuda_of(host_image: str | None) -> Cuda:

@@ -38,9 +38,6 @@ _CUDA = re.compile(r"-cu(\d+)(\d)(?:-|$)")
 def family_row(name: str) -> Mapping[str, Any]:
     """
     Return the row of a container family.
-
-    Raises:
-        ValueError: If there is no such family; names the nearest ones.
     """
     families = load("images.json")["families"]
     if name not in families:

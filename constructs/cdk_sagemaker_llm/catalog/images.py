@@ -1,9 +1,11 @@
 """
-Container images that serve language models, and the registries that hold them.
+Container images that serve language models, the registries that hold them, and how one
+of the catalogue is recognised by what its address ends in.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -39,6 +41,7 @@ _CPU_FAMILIES = ("-cpu", "-arm64")
 _DIGEST_MARK = "sha256:"
 # What other registries call the newest image.
 _NEWEST_WORDS = ("latest", "newest", "stable", "main")
+_ADDRESS = re.compile(r"([\w.-]+(?:/[\w.-]+)*):([\w.-]+)\Z")
 _NUMBERED = re.compile(r"\d+(?:\.\d+)*")
 _TAG = re.compile(r"\w[\w.-]{0,127}\Z", re.ASCII)
 _ECR_URI = re.compile(
@@ -135,7 +138,9 @@ class ImageRelease:
         is_open = re.search(_OPEN, uri) is not None
         match = (_OPEN_URI if is_open else _ECR_URI).match(uri)
         if match is None and is_unresolved(uri):
-            return cls._hidden(uri, repository_arn)
+            # No part of the address is known.
+            registry = Registry("", "", uri, repository_arn)
+            return cls("custom", "", "", "", frozenset(), registry)
         if match is None:
             raise ValueError(
                 "uri must be an image in Amazon ECR, such as "
@@ -150,14 +155,6 @@ class ImageRelease:
             repository_arn,
         )
         return cls("custom", tag, match["repository"], tag, frozenset(), registry)
-
-    @classmethod
-    def _hidden(cls, uri: str, repository_arn: str | None) -> ImageRelease:
-        """
-        Describe an image of whose address no part is known.
-        """
-        registry = Registry("", "", uri, repository_arn)
-        return cls("custom", "", "", "", frozenset(), registry)
 
     @classmethod
     def of(cls, family: str, image: str, *, near: str) -> ImageRelease:
@@ -205,13 +202,9 @@ class ImageRelease:
         """
         if self.is_for_cpu:
             return None
-        named = cuda_in(self.tag)
-        return named or cuda_inside(self.family, self.version) or self._cuda_of_version
-
-    @property
-    def _cuda_of_version(self) -> str | None:
-        if not is_digest(self.tag) or self.family not in image_families():
-            return None
+        named = cuda_in(self.tag) or cuda_inside(self.family, self.version)
+        if named or not is_digest(self.tag) or self.family not in image_families():
+            return named
         return cuda_in(family_row(self.family)["versions"][self.version]["tag"])
 
     @property
@@ -246,16 +239,10 @@ class ImageRelease:
         """
         if self.registry is not None and self.registry.account not in all_accounts():
             return False
-        return moves(self.tag) or self._is_of_a_rolling_version
-
-    @property
-    def _is_of_a_rolling_version(self) -> bool:
-        if not is_rolling(self.family, self.version):
-            return False
-        return bool(
-            family_row(self.family)["versions"][self.version]["tag"]
-            == base_tag(self.tag)
-        )
+        if moves(self.tag) or not is_rolling(self.family, self.version):
+            return moves(self.tag)
+        rolling_tag: str = family_row(self.family)["versions"][self.version]["tag"]
+        return rolling_tag == base_tag(self.tag)
 
     @property
     def reference(self) -> str:
@@ -287,13 +274,9 @@ class ImageRelease:
         """
         if self.registry is not None and self.registry.uri is not None:
             return self.registry.uri
-        if self.registry is not None:
-            return self._uri_in(self.registry.account, self.registry.region)
-        return self._uri_in(self.account(region), region)
-
-    def _uri_in(self, account: str, region: str) -> str:
-        registry = f"{account}.dkr.ecr.{region}.{dns_suffix(region)}"
-        return f"{registry}/{self.reference}"
+        place = region if self.registry is None else self.registry.region
+        host = f"{self.account(place)}.dkr.ecr.{place}.{dns_suffix(place)}"
+        return f"{host}/{self.reference}"
 
     def _missing_in(self, region: str) -> str:
         image = f"image {self.family} {self.version}"
@@ -348,7 +331,14 @@ def find_image(family: str, version: str) -> ImageRelease:
     name = full_version(family, version)
     release = row["versions"].get(name)
     if release is None:
-        raise ValueError(_unknown_version(family, version))
+        known = [v for v in row["versions"] if not is_rolling(family, v)]
+        if is_unresolved(version):
+            raise ValueError(
+                f"the version of image {family} is known only at deployment, and is "
+                f"looked up at synth; use one such as {known[-1]}"
+            )
+        near = any_of(_near_versions(version, known))
+        raise ValueError(f"image {family} has no version {version!r}; use {near}")
     return ImageRelease(
         family=family,
         version=name,
@@ -362,9 +352,6 @@ def nearest_version(family: str, version: str) -> str:
     """
     Return the catalogued version nearest to one: itself, or else the newest before it,
     or else the oldest.
-
-    Raises:
-        ValueError: If there is no such family.
     """
     known = image_versions(family)
     full = full_version(family, version)
@@ -379,14 +366,78 @@ def named_version(image: str) -> str | None:
     return version_in(image.rsplit("/", 1)[-1].rpartition(":")[2])
 
 
+def image_at(address: str) -> ImageRelease | None:
+    """
+    Return the release at an address, whoever's registry it is in.
+
+    ``None`` for an image that the catalogue does not have.
+    """
+    match = _ADDRESS.search(address)
+    if match is None:
+        return None
+    return _known_images().get((match[1].rsplit("/", 1)[-1], match[2]))
+
+
+def of_catalogue(image: ImageRelease) -> ImageRelease:
+    """
+    Return the release that an address in AWS's registries is of; else the image itself.
+
+    What has the same name in another registry may have been built otherwise, but for a
+    mirror of AWS's own.
+    """
+    if image.registry is not None and image.registry.mirrors:
+        return find_image(image.family, image.version)
+    if image.registry is None or image.registry.account not in all_accounts():
+        return image
+    return image_at(f"{image.repository}:{image.tag}") or image
+
+
+def image_near(address: str) -> ImageRelease | None:
+    """
+    Return the catalogued release nearest to an address, by repository and version.
+
+    ``None`` where its repository is none of the catalogue's, or its tag names no
+    version.
+    """
+    family = family_at(address)
+    version = named_version(address)
+    if family is None or version is None:
+        return None
+    return find_image(family, nearest_version(family, version))
+
+
+def family_at(address: str) -> str | None:
+    """
+    Return the family of an address by its repository and the form of its tag.
+
+    ``None`` where they are those of no family.
+    """
+    match = _ADDRESS.search(address)
+    if match is None:
+        return None
+    repositories: Mapping[str, Mapping[str, str]] = load("image_tags.json")[
+        "repositories"
+    ]
+    marks = repositories.get(match[1].rsplit("/", 1)[-1], {})
+    tag = base_tag(match[2])
+    return next((marks[mark] for mark in marks if re.search(mark, tag)), None)
+
+
+@functools.cache
+def _known_images() -> Mapping[tuple[str, str], ImageRelease]:
+    found: dict[tuple[str, str], ImageRelease] = {}
+    for family in image_families():
+        for version in image_versions(family):
+            release = find_image(family, version)
+            found.setdefault((release.repository, release.tag), release)
+    return found
+
+
 def registry_account(region: str) -> str:
     """
     Return the account whose registry serves a region with nearly all families.
 
     Where an image of TEI is, its release tells.
-
-    Raises:
-        ValueError: If the region has no such registry.
     """
     accounts = registry_accounts()
     if region not in accounts:
@@ -422,17 +473,6 @@ def dns_suffix(region: str) -> str:
 def _numbers(version: str) -> tuple[int, ...]:
     match = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(map(int, match[0].split("."))) if match else ()
-
-
-def _unknown_version(family: str, version: str) -> str:
-    known = [v for v in image_versions(family) if not is_rolling(family, v)]
-    if is_unresolved(version):
-        return (
-            f"the version of image {family} is known only at deployment, and is looked "
-            f"up at synth; use one such as {known[-1]}"
-        )
-    near = _near_versions(version, known)
-    return f"image {family} has no version {version!r}; use {any_of(near)}"
 
 
 def _near_versions(version: str, known: list[str]) -> list[str]:

@@ -96,9 +96,23 @@ def find_instance_type(name: str) -> InstanceType:
     """
     row = load("instances.json")["instances"].get(name)
     if row is None and name in _cpu_types():
-        return _without_accelerators(name, _cpu_types()[name])
+        row = _cpu_types()[name]
+        return InstanceType(
+            name=name,
+            accelerators=0,
+            accelerator_model="none",
+            accelerator_memory_gib=0.0,
+            vcpus=row["vcpus"],
+            memory_gib=row["memory_gib"],
+            # Types with local NVMe storage reject it.
+            volume_size_supported=not row["local_nvme_gb"],
+            processor=row["processor"],
+        )
     if row is None:
-        raise ValueError(_unknown(name))
+        raise ValueError(
+            f"unknown instance type {name!r}; {_suggest(name)}, or describe a newer "
+            "type with InstanceType.of(...)"
+        )
     if not row["hosting_supported"]:
         raise ValueError(f"{name} cannot host endpoints; {_suggest(name)}")
     accelerator = row["accelerator"]
@@ -261,14 +275,10 @@ class Accelerator:
     One device's nameplate figures.
 
     Args:
-        model: The name that instance types have for it, such as ``A10G``.
-
         memory_gb_per_second: What it reads of its memory, in 10^9 bytes a second.
 
         tflops_16bit: Dense 16-bit arithmetic in 10^12 operations a second; ``None``
             where the vendor states none.
-
-        source: The document that states it.
 
         is_derived: Whether the arithmetic is worked out from another figure there.
 
@@ -286,26 +296,6 @@ class Accelerator:
 def _cpu_types() -> Mapping[str, Mapping[str, Any]]:
     rows: Mapping[str, Mapping[str, Any]] = load("cpu_instances.json")["instances"]
     return rows
-
-
-def _without_accelerators(name: str, row: Mapping[str, Any]) -> InstanceType:
-    return InstanceType(
-        name=name,
-        accelerators=0,
-        accelerator_model="none",
-        accelerator_memory_gib=0.0,
-        vcpus=row["vcpus"],
-        memory_gib=row["memory_gib"],
-        # Types with local NVMe storage reject it.
-        volume_size_supported=not row["local_nvme_gb"],
-        processor=row["processor"],
-    )
-
-
-def _unknown(name: str) -> str:
-    known = f"unknown instance type {name!r}"
-    way_in = "describe a newer type with InstanceType.of(...)"
-    return f"{known}; {_suggest(name)}, or {way_in}"
 
 
 def _suggest(name: str) -> str:

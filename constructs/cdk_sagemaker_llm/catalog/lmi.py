@@ -56,8 +56,6 @@ class OptionType:
             ``int-or-max``, ``int-list``, ``counts``, ``floats``, ``dict``, ``any``,
             or ``none`` and ``callable``, which no text can be.
 
-        choices: The values of an enumeration.
-
         documented_only: Whether this is the documentation's word alone, because the
             reader's source is closed.
 
@@ -85,11 +83,26 @@ def option_spans(key: str) -> tuple[Span, ...]:
     """
     Return where a key is known, or was, oldest first; empty for an unknown key.
     """
-    found = [*_server_spans(key), *_documented_spans(key)]
-    for backend, rows in _tables()["backends"].items():
-        if key in rows:
-            found += _row_spans(backend, rows[key])
-        found += [Span(backend, h["from"], h["to"]) for h in _aliases(backend, key)]
+    tables = _tables()
+    found = []
+    row = tables["server"].get(key) or tables["front_end"].get(key)
+    if row:
+        first = row.get("since", row_versions()[0])
+        found.append(Span("server", first, row.get("until")))
+    entry = tables["trtllm_documented"].get(key)
+    if entry:
+        found.append(Span("trtllm", entry["since"], entry.get("until")))
+    for backend, rows in tables["backends"].items():
+        row = rows.get(key, {})
+        spans, documented = row.get("history"), row.get("documented")
+        if spans is None and documented:
+            # The documentation that was read begins with 0.26, which does not say that
+            # the option did.
+            first = documented["from"]
+            first = row_versions()[0] if first == _FIRST_DOCUMENTED else first
+            spans = [{"from": first, "to": documented["to"]}]
+        spans = [*(spans or ()), *_aliases(backend, key)]
+        found += [Span(backend, one["from"], one["to"]) for one in spans]
     return tuple(sorted(found, key=lambda span: row_versions().index(span.first)))
 
 
@@ -248,17 +261,10 @@ class LmiVersion:
 @dataclass(frozen=True, slots=True)
 class LmiVariable:
     """
-    A variable by name: which property it sets, and which versions read it.
+    A variable by name: which property it sets, if any, and which minor versions read
+    it, the last one empty if the newest does.
 
     Args:
-        name: Its name.
-
-        key: The property that it sets; empty where it sets none.
-
-        first: The first minor version that reads it.
-
-        last: The last one; empty if the newest does.
-
         for_gpus: Whether only the images for GPUs read it.
 
         instead: What to write where it is not read.
@@ -289,11 +295,8 @@ class LmiVariable:
 @functools.cache
 def lmi_variables(*groups: str) -> tuple[LmiVariable, ...]:
     """
-    Return the variables that LMI images read beside ``OPTION_...``.
-
-    Args:
-        groups: ``hub``, ``defaults``, ``overrides`` or ``others``, as the table
-            explains them. If omitted, all of them.
+    Return the variables that LMI images read beside ``OPTION_...``: of some groups, as
+    the table explains them, or all.
     """
     table = load("lmi_variables.json")["variables"]
     return tuple(
@@ -366,32 +369,6 @@ def _is_known(key: str, backends: frozenset[str], version: LmiVersion) -> bool:
     names = {*backends, "common", "server"}
     spans = [span for span in option_spans(key) if span.backend in names]
     return any(span.covers(row) for span in spans for row in version.rows)
-
-
-def _server_spans(key: str) -> list[Span]:
-    tables = _tables()
-    row = tables["server"].get(key) or tables["front_end"].get(key)
-    if not row:
-        return []
-    return [Span("server", row.get("since", row_versions()[0]), row.get("until"))]
-
-
-def _documented_spans(key: str) -> list[Span]:
-    entry = _tables()["trtllm_documented"].get(key)
-    return [Span("trtllm", entry["since"], entry.get("until"))] if entry else []
-
-
-def _row_spans(backend: str, row: Mapping[str, Any]) -> list[Span]:
-    if "history" in row:
-        return [Span(backend, h["from"], h["to"]) for h in row["history"]]
-    documented = row.get("documented")
-    if not documented:
-        return []
-    # The documentation that was read begins with 0.26, which does not say that the
-    # option did.
-    first = documented["from"]
-    first = row_versions()[0] if first == _FIRST_DOCUMENTED else first
-    return [Span(backend, first, documented["to"])]
 
 
 def _aliases(backend: str, key: str) -> Sequence[Mapping[str, Any]]:

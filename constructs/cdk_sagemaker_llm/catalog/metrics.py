@@ -26,10 +26,6 @@ class PublishedMetric:
     One metric, as the service's documentation lists it.
 
     Args:
-        namespace: Its namespace.
-
-        name: Its name.
-
         dimensions: The sets of dimensions that it is published with.
 
         unit: The unit of its values, such as ``Microseconds``.
@@ -40,8 +36,6 @@ class PublishedMetric:
         applies_to: To what: ``variant`` (a model fills the instances),
             ``ic-endpoint`` (the instances host components), ``ic`` (a component),
             and further kinds.
-
-        note: What else there is to know.
     """
 
     namespace: str
@@ -73,11 +67,6 @@ class PublishedMetric:
 def published_metrics(applies_to: str | None = None) -> tuple[PublishedMetric, ...]:
     """
     List the metrics.
-
-    Args:
-        applies_to:
-            Those of one kind, such as ``ic``.
-            If omitted, all.
     """
     rows = (
         PublishedMetric(
@@ -100,9 +89,6 @@ def published_metrics(applies_to: str | None = None) -> tuple[PublishedMetric, .
 def published_metric(name: str, dimensions: tuple[str, ...]) -> PublishedMetric:
     """
     Look a metric up by its name and the dimensions of what it is of.
-
-    Raises:
-        KeyError: If there is none.
     """
     for row in published_metrics():
         if row.name == name and dimensions in row.dimensions:

@@ -87,9 +87,6 @@ def tgi_option_span(name: str) -> tuple[str, str | None]:
     Return the first and the last version that know a variable.
 
     The last is ``None`` where the newest does.
-
-    Raises:
-        KeyError: If no version knows it.
     """
     row = _rows()[name]
     return row["from"], row["to"]

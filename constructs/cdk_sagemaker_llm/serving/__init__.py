@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.engines.llama_cpp import CacheType, LlamaCpp
     from cdk_sagemaker_llm.serving.engines.sglang import Sglang
     from cdk_sagemaker_llm.serving.engines.text_embeddings import TextEmbeddings
-    from cdk_sagemaker_llm.serving.engines.vllm import Vllm, VllmNeuron
-    from cdk_sagemaker_llm.serving.engines.vllm_omni import VllmOmni
+    from cdk_sagemaker_llm.serving.engines.vllm import Vllm, VllmNeuron, VllmOmni
     from cdk_sagemaker_llm.serving.families import check_environment
     from cdk_sagemaker_llm.serving.lmi.base import RopeScaling, SmoothQuant
     from cdk_sagemaker_llm.serving.lmi.checks import check_properties
@@ -82,7 +81,7 @@ _HOMES = {
     "TgiNeuron": "serving.tgi.neuron",
     "Vllm": "serving.engines.vllm",
     "VllmNeuron": "serving.engines.vllm",
-    "VllmOmni": "serving.engines.vllm_omni",
+    "VllmOmni": "serving.engines.vllm",
     "check_environment": "serving.families",
     "check_properties": "serving.lmi.checks",
 }

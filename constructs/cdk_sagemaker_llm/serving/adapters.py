@@ -100,8 +100,7 @@ class AdapterHost:
 
         is_on: Whether LoRA is on; ``None`` where nothing is said of it.
 
-        largest_rank: The largest rank that it takes; ``None`` if deployment alone
-            knows.
+        largest_rank: ``None`` if deployment alone knows.
 
         switches: The variables that it lacks to take adapters.
 
@@ -118,11 +117,6 @@ class AdapterHost:
 def without_adapters(image: ImageRelease, reason: str) -> AdapterHost:
     """
     Describe a base whose backend takes no adapters.
-
-    Args:
-        image: The base's image.
-
-        reason: What takes adapters instead, as a clause.
     """
     refusal = NO_ADAPTERS.finding(
         f"image {image.family} {image.version} takes no adapter components: {reason}",
@@ -134,17 +128,8 @@ def without_adapters(image: ImageRelease, reason: str) -> AdapterHost:
 def adapter_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
     """
     Check that a container takes an adapter.
-
-    Args:
-        host: What the container does with adapters.
-
-        rank: The adapter's rank; ``None`` if it is not known.
     """
     yield from host.refusals
-    yield from _setting_findings(host, rank)
-
-
-def _setting_findings(host: AdapterHost, rank: int | None) -> Iterator[Finding]:
     if host.is_on is False:
         yield LORA_IS_OFF.finding(
             "the base is served with enable_lora=False",

@@ -139,16 +139,9 @@ class Case:
     """
     What a configuration is prepared for: one model, in one image, on some devices.
 
-    Args:
-        model: Where the weights come from; ``None`` when the files name it.
-
-        image: The image, and the version whose rules hold for it.
-
-        demand: What is asked of the memory; ``None`` where that is not modelled.
-
-        devices: How many each copy has; ``None`` if it is not known.
-
-        start_up_seconds: How long SageMaker waits, where the user chose it.
+    The model is ``None`` where the files name it, the demand where it is not modelled,
+    and the devices where they are not known; ``start_up_seconds`` are the user's
+    choice.
     """
 
     model: ModelSource | None
@@ -162,13 +155,6 @@ class Case:
 class Settings:
     """
     What is written into a container, and what was found of it.
-
-    Args:
-        files: What goes into the model tarball, by path.
-
-        environment: Environment variables, without secrets.
-
-        findings: What was found, errors and warnings.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -298,36 +284,19 @@ class Serving:
     def _settings(self, case: Case, *, is_sound: bool) -> Settings:
         """
         Write what the container reads, and check it.
-
-        Args:
-            case: The model, the image and the devices.
-
-            is_sound: Whether no error has been found so far.
         """
         raise NotImplementedError
 
     def _token_variables(self, image: ChosenImage) -> tuple[str, ...]:  # noqa: ARG002 - a class may go by it
-        """
-        Return the variables that a token of the Hub is read from.
-        """
         return TOKEN_VARIABLES
 
     def _loading_seconds(self, case: Case) -> int | None:  # noqa: ARG002 - a class may go by it
-        """
-        Return how long the container itself lets loading take.
-        """
         return None
 
     def _start_up_seconds(self, case: Case) -> int | None:
-        """
-        Return how long SageMaker should wait, where the default is too short.
-        """
         return start_up_seconds(case.demand)
 
     def _model_architecture(self) -> ModelArchitecture | str | None:
-        """
-        Return what the configuration itself says of its model.
-        """
         return None
 
 
@@ -342,13 +311,8 @@ def settled(accelerators: Accelerators, demand: Demand | None) -> int | None:
 
 def loading_seconds(weight_bytes: int) -> int:
     """
-    Return how long to wait for a model, in whole steps of five minutes.
-
-    Args:
-        weight_bytes: What is downloaded and loaded.
-
-    Returns:
-        Seconds, at most the 3600 that SageMaker waits.
+    Return how many seconds to wait for a model, in whole steps of five minutes, at most
+    the 3600 that SageMaker waits.
     """
     seconds = _FIXED_SECONDS + weight_bytes / BYTES_PER_SECOND
     steps = -(-seconds // _STEP_SECONDS)
@@ -357,13 +321,8 @@ def loading_seconds(weight_bytes: int) -> int:
 
 def download_seconds(weight_bytes: int | None) -> int:
     """
-    Return how long to wait for a download, in whole steps of five minutes.
-
-    Args:
-        weight_bytes: What is downloaded; ``None`` if that is not known.
-
-    Returns:
-        Seconds, from 600 to the 3600 that SageMaker waits.
+    Return how many seconds to wait for a download, in whole steps of five minutes, from
+    600 to the 3600 that SageMaker waits.
     """
     if weight_bytes is None:
         return _UNKNOWN_DOWNLOAD_SECONDS

@@ -94,12 +94,8 @@ class Environment:
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """
-    How a container wants requests.
-
-    Args:
-        schema: How it wants a prompt; ``None`` if that is not known, or it takes none.
-
-        takes_chats: Whether it is known to answer chats in OpenAI's form.
+    How a container wants a prompt, ``None`` if that is not known or it takes none, and
+    whether it is known to answer chats in OpenAI's form.
     """
 
     schema: Literal["lmi", "tgi", "openai", "chat"] | None = None
@@ -161,15 +157,6 @@ def checks_of(*modules: ModuleType) -> tuple[Check, ...]:
 def uneven_heads(rule: Rule, word: str, heads: int, number: object) -> Finding:
     """
     Find attention heads that a number of devices does not divide.
-
-    Args:
-        rule: The rule that is broken.
-
-        word: What the user calls the number.
-
-        heads: The model's attention heads.
-
-        number: The number, as the message shows it.
     """
     fitting = [str(one) for one in (1, 2, 4, 8, 16) if heads % one == 0]
     return rule.finding(
@@ -192,9 +179,6 @@ def config_of(architecture: ModelArchitecture | str | None) -> Mapping[str, obje
 def class_in(config: Config) -> str | None:
     """
     Return a model's class; ``None`` if it is not known.
-
-    Raises:
-        ValueError: If it is none of what describes a model.
     """
     if config is None or isinstance(config, str):
         return config
@@ -213,9 +197,6 @@ def class_in(config: Config) -> str | None:
 def heads_of(config: Config) -> int | None:
     """
     Return a model's attention heads; ``None`` if they are not known.
-
-    Raises:
-        ValueError: If it is none of what describes a model.
     """
     class_in(config)
     if config is None or isinstance(config, str):

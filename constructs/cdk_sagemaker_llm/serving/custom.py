@@ -167,22 +167,12 @@ class CustomContainer(Serving):
         return found + file_findings(self.files)
 
     def _settings(self, case: Case, *, is_sound: bool) -> Settings:
-        """
-        Pass on what was given, and the model's address; check the variables where the
-        image is known.
-        """
         if not is_sound:
             return Settings()
         named = {}
         if isinstance(case.model, HuggingFaceModel):
             named[self.model_variable] = case.model.model_id
         settings = Settings(files=self.files, environment={**named, **self.environment})
-        return replace(settings, findings=tuple(self._known_findings(case, settings)))
-
-    def _token_variables(self, image: ChosenImage) -> tuple[str, ...]:  # noqa: ARG002 - the base's signature
-        return self.token_variables
-
-    def _known_findings(self, case: Case, settings: Settings) -> list[Finding]:
         container = self._container(case, self.image, settings)
         # A token is set by reference, after all that is known here.
         has_token = case.model is not None and case.model.token is not None
@@ -191,9 +181,13 @@ class CustomContainer(Serving):
             **container.environment,
             **dict.fromkeys(tokens, "{{resolve:token}}"),
         }
-        return container_findings(
+        found = container_findings(
             replace(container, environment=environment),
             accelerators=case.devices,
             architecture=config_of(kind_of(case.model)),
             has_model_data=bool(container.files or container.weights_uri),
         )
+        return replace(settings, findings=tuple(found))
+
+    def _token_variables(self, image: ChosenImage) -> tuple[str, ...]:  # noqa: ARG002 - the base's signature
+        return self.token_variables

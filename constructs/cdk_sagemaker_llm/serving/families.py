@@ -20,15 +20,16 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     is_rolling,
     pinned_version,
 )
-from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
-from cdk_sagemaker_llm.catalog.instances import (
-    find_instance_type,
-    instance_type_names,
-)
-from cdk_sagemaker_llm.catalog.known_images import (
+from cdk_sagemaker_llm.catalog.images import (
+    ImageRelease,
+    find_image,
     image_at,
     image_near,
     of_catalogue,
+)
+from cdk_sagemaker_llm.catalog.instances import (
+    find_instance_type,
+    instance_type_names,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.adapters import AdapterHost
@@ -97,7 +98,7 @@ def _engine(
 ) -> Callable[[], Family]:
     @functools.cache
     def family() -> Family:
-        from cdk_sagemaker_llm.serving.engines.engine_family import (  # noqa: PLC0415 - as above
+        from cdk_sagemaker_llm.serving.engines.engine_environment import (  # noqa: PLC0415 - as above
             engine_family,
         )
 
@@ -183,7 +184,12 @@ def check_environment(
         raise ValueError(
             f"container must be {any_of(CHECKED_FAMILIES)}, got {container!r}{hint}"
         )
-    unknown = _unknown_type_findings(instance_type)
+    unknown = []
+    if instance_type is not None and not is_unresolved(instance_type):
+        try:
+            find_instance_type(instance_type)
+        except ValueError as fault:
+            unknown.append(UNKNOWN_TYPE.finding(str(fault)))
     found = _environment_findings(
         Environment(
             variables=environment,
@@ -194,7 +200,16 @@ def check_environment(
             instance_type=instance_type,
         )
     )
-    return [*unknown, *found, *_shown_credential_findings(environment)]
+    # With a credential a container starts all the same: who wrote it into a template is
+    # told of an error.
+    credentials = [
+        SHOWN_CREDENTIAL.finding(
+            f"{one.message}, which DescribeModel shows to whoever may call it",
+            one.remedy,
+        )
+        for one in credential_findings("environment", environment)
+    ]
+    return [*unknown, *found, *credentials]
 
 
 def _environment_findings(environment: Environment) -> list[Finding]:
@@ -212,10 +227,11 @@ def _environment_findings(environment: Environment) -> list[Finding]:
     found = family.findings(environment)
     if image is None or not family.has_own_server:
         return found
-    around = [
-        *_placed_findings(image, environment.instance_type),
-        *_rolling_findings(image, image),
-    ]
+    around = _rolling_findings(image, image)
+    # It is compared with what it runs on, as far as the catalogue has that.
+    name = environment.instance_type
+    if name is not None and name in instance_type_names():
+        around = [*instance_findings(find_instance_type(name), image), *around]
     return [*(one for one in around if one not in found), *found]
 
 
@@ -229,25 +245,11 @@ def container_findings(
     network_isolation: bool = False,
 ) -> list[Finding]:
     """
-    Check a container's variables with the files beside them.
+    Check a container's variables with the files beside them; what is omitted is not
+    known.
 
     Nothing is found of an image that the catalogue does not have, and nothing that the
     files break by themselves.
-
-    Args:
-        container: The container.
-
-        accelerators: Devices that each copy of the model has.
-
-        architecture: What is known of the model. If omitted, nothing is.
-
-        has_model_data:
-            Whether SageMaker puts something into ``/opt/ml/model``.
-            If omitted, that is not known.
-
-        instance_type: What it runs on. If omitted, that is not known.
-
-        network_isolation: Whether the container is cut off from the network.
     """
     image = _recognised(container.image)
     near = None if image.family in FAMILIES else _near(image)
@@ -290,15 +292,6 @@ def added_findings(
 
     TGI's launcher reads no file: what its class is not told of, it may be told here
     without a check.
-
-    Args:
-        further: The further variables.
-
-        container: The container, with its own files and variables.
-
-        accelerators: Devices that each copy of the model has.
-
-        architecture: What is known of the model. If omitted, nothing is.
     """
 
     def of(variables: Mapping[str, str]) -> list[Finding]:
@@ -324,19 +317,12 @@ def adapter_host(
 ) -> AdapterHost | None:
     """
     Read what a container does with adapters; ``None`` for an image that is not known.
-
-    Args:
-        container: The container.
-
-        variables: All its variables.
-
-        architecture: The model's class. If omitted, it is not known.
     """
     image = checked_as(container.image)
     if image.family not in FAMILIES:
         return None
-    family = FAMILIES[image.family]()
-    return family.adapters(replace(container, image=image), variables, architecture)
+    read_as = replace(container, image=image)
+    return FAMILIES[image.family]().adapters(read_as, variables, architecture)
 
 
 def dialect_of(
@@ -348,19 +334,12 @@ def dialect_of(
     """
     Return how a container wants requests; nothing is known of an image that the
     catalogue does not have.
-
-    Args:
-        container: The container.
-
-        variables: All its variables.
-
-        architecture: What is known of the model. If omitted, nothing is.
     """
     image = checked_as(container.image)
     if image.family not in FAMILIES:
         return Dialect()
-    family = FAMILIES[image.family]()
-    return family.dialect(replace(container, image=image), variables, architecture)
+    read_as = replace(container, image=image)
+    return FAMILIES[image.family]().dialect(read_as, variables, architecture)
 
 
 def checked_as(image: ImageRelease) -> ImageRelease:
@@ -388,43 +367,6 @@ def variable_findings(environment: Mapping[str, object]) -> list[Finding]:
     ]
 
 
-def _shown_credential_findings(environment: Mapping[str, str]) -> list[Finding]:
-    """
-    Find credentials, with which a container starts all the same: who wrote them into a
-    template is told of an error.
-    """
-    return [
-        SHOWN_CREDENTIAL.finding(
-            f"{one.message}, which DescribeModel shows to whoever may call it",
-            one.remedy,
-        )
-        for one in credential_findings("environment", environment)
-    ]
-
-
-def _unknown_type_findings(instance_type: str | None) -> list[Finding]:
-    """
-    Find an instance type that nothing is known of: what depends on it is not checked.
-    """
-    if instance_type is None or is_unresolved(instance_type):
-        return []
-    try:
-        find_instance_type(instance_type)
-    except ValueError as fault:
-        return [UNKNOWN_TYPE.finding(str(fault))]
-    return []
-
-
-def _placed_findings(image: ImageRelease, instance_type: str | None) -> list[Finding]:
-    """
-    Check an image against what it runs on, as far as the catalogue has that.
-    """
-    if instance_type is None or instance_type not in instance_type_names():
-        return []
-    hardware = find_instance_type(instance_type)
-    return instance_findings(hardware, image)
-
-
 def _recognised(image: ImageRelease) -> ImageRelease:
     if image.registry is None or image.registry.mirrors:
         return of_catalogue(image)
@@ -439,12 +381,7 @@ def _near(image: ImageRelease) -> ImageRelease | None:
 
 def _rolling_findings(image: ImageRelease, catalogued: ImageRelease) -> list[Finding]:
     """
-    Find a tag that AWS moves.
-
-    Args:
-        image: The image that runs.
-
-        catalogued: The catalogue's release that it is checked as.
+    Find a tag that AWS moves, of an image that is checked as a catalogued release.
     """
     if is_rolling(catalogued.family, catalogued.version):
         image = catalogued

@@ -12,15 +12,16 @@ from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
 from cdk_sagemaker_llm.catalog.image_rows import all_accounts
 from cdk_sagemaker_llm.catalog.images import (
     ImageRelease,
+    family_at,
     family_end,
     find_image,
     image_families,
     image_versions,
     named_version,
     nearest_version,
+    of_catalogue,
 )
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_accelerator
-from cdk_sagemaker_llm.catalog.known_images import family_at, of_catalogue
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.serving.parameters import UNKNOWN_IMAGE, UNREADABLE
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -71,16 +72,8 @@ OTHER_ARCHITECTURE = Rule(
 @dataclass(frozen=True, slots=True)
 class ChosenImage:
     """
-    The image that runs, and the catalogued version that it is checked as.
-
-    Args:
-        release: The image; ``None`` where an error stands in the way.
-
-        family: The container family that was asked for.
-
-        version: The version whose rules hold for it.
-
-        findings: What was found of it, errors and warnings.
+    The image that runs, ``None`` where an error stands in the way; the family that was
+    asked for; and the catalogued version whose rules hold for it.
     """
 
     release: ImageRelease | None
@@ -93,28 +86,40 @@ def choose_image(
     family: str, version: str, image: str | ImageRelease | None = None
 ) -> ChosenImage:
     """
-    Find the image of a version, or the one that was named instead.
-
-    Args:
-        family: The container family.
-
-        version: The version, as the catalogue has it.
-
-        image:
-            A tag or a digest of the family's repository, a full URI in Amazon ECR, or
-            an image that is described, such as a mirrored one.
-            If omitted, it is the catalogue's image of the version.
+    Find the catalogue's image of a version, or the one that is named instead: a tag or
+    a digest of the family's repository, a full URI in Amazon ECR, or an image that is
+    described, such as a mirrored one.
     """
     # Not kept: of two that are alike, each is put in place by its own construct.
     if isinstance(image, ImageRelease):
-        return _described(family, version, image)
+        if image.family != family:
+            other = UNKNOWN_IMAGE.finding(
+                f"image is of {image.family} {image.version}, and what is written here "
+                f"is for images of {family}",
+                f"write version={image.version!r} where that is one of the same class, "
+                "or use CustomContainer",
+            )
+            return _refused(family, version, other)
+        found = image_findings(family, image.version)
+        if of_catalogue(image) != find_image(family, image.version):
+            found.append(
+                BESIDE_CATALOGUE.finding(
+                    f"image {image.reference} is not in the catalogue: it is checked "
+                    f"as {family} {image.version}"
+                )
+            )
+        return ChosenImage(image, family, image.version, tuple(found))
     return _named(family, version, image)
 
 
 @functools.lru_cache
 def _named(family: str, version: str, image: str | None) -> ChosenImage:
     if image is None:
-        return _catalogued(family, version)
+        found = tuple(image_findings(family, version))
+        if UNKNOWN_IMAGE.code in {each.code for each in found}:
+            return ChosenImage(None, family, version, found)
+        release = find_image(family, version)
+        return ChosenImage(release, family, release.version, found)
     if is_unresolved(image):
         unknown = "image is known only at deployment, and is checked at synth"
         return _refused(
@@ -128,41 +133,15 @@ def _named(family: str, version: str, image: str | None) -> ChosenImage:
     other = _other_family(family, image, release)
     if other is not None:
         return _refused(family, version, other)
-    found = tuple(image_findings(family, near))
-    if release == find_image(family, near):
-        return ChosenImage(release, family, near, found)
-    beside = BESIDE_CATALOGUE.finding(
-        f"image {image} is not in the catalogue: it is checked as {family} {near}"
-    )
-    return ChosenImage(release, family, near, (*found, beside))
-
-
-def _catalogued(family: str, version: str) -> ChosenImage:
-    found = tuple(image_findings(family, version))
-    if UNKNOWN_IMAGE.code in {each.code for each in found}:
-        return ChosenImage(None, family, version, found)
-    release = find_image(family, version)
-    return ChosenImage(release, family, release.version, found)
-
-
-def _described(family: str, version: str, image: ImageRelease) -> ChosenImage:
-    if image.family != family:
-        other = UNKNOWN_IMAGE.finding(
-            f"image is of {image.family} {image.version}, and what is written here is "
-            f"for images of {family}",
-            f"write version={image.version!r} where that is one of the same class, or "
-            "use CustomContainer",
-        )
-        return _refused(family, version, other)
-    found = image_findings(family, image.version)
-    if of_catalogue(image) != find_image(family, image.version):
-        found.append(
+    findings = image_findings(family, near)
+    if release != find_image(family, near):
+        findings.append(
             BESIDE_CATALOGUE.finding(
-                f"image {image.reference} is not in the catalogue: it is checked as "
-                f"{family} {image.version}"
+                f"image {image} is not in the catalogue: it is checked as {family} "
+                f"{near}"
             )
         )
-    return ChosenImage(image, family, image.version, tuple(found))
+    return ChosenImage(release, family, near, tuple(findings))
 
 
 def _other_family(family: str, image: str, release: ImageRelease) -> Finding | None:
@@ -249,25 +228,40 @@ def host_findings(
 ) -> list[Finding]:
     """
     Check that an instance has the devices and the driver that an image needs.
-
-    Args:
-        hardware: The instance type; ``None`` if it is not known.
-
-        image: The image that is to run.
-
-        host_image: The host image; ``None`` for the type's default.
-
-        hosts_components: Whether the hosts are shared by inference components.
     """
     found = instance_findings(hardware, image)
     image = of_catalogue(image)
     if hardware is None or image.registry is not None or is_unresolved(host_image):
         return found
-    if errors_of(found):
+    outcome = match(hardware, host_image, image)
+    if outcome is Match.RUNS or errors_of(found):
         return found
-    return found + _driver_findings(
-        hardware, image, host_image, hosts_components=hosts_components
+    right = host_image_for(hardware, image.cuda_version)
+    remedy = "leave inference_ami_version out" + (
+        f": it is {right} then" if right else ""
     )
+    driver = f"the driver of {host_image}"
+    if host_image is None:
+        default = hardware.default_inference_ami
+        driver = f"the default driver{f' ({default})' if default else ''}"
+        # Nothing was asked for: by a template, or of types that share no host image.
+        remedy = (
+            f"ask for the host image {right}, which all types of the variant must "
+            "have, or choose another image"
+        )
+    if hosts_components:
+        remedy = (
+            f"define the host with cuda_version={image.cuda_version!r}, or serve the "
+            "model from a host of its own"
+        )
+    if match(hardware, right, image) is not Match.RUNS:
+        remedy = "choose another image or another instance type"
+    rule = OTHER_DRIVER if outcome is Match.FAILS else DOUBTFUL_DRIVER
+    message = (
+        f"image {image.family} {image.version} of CUDA {image.cuda_version} "
+        f"{outcome.value} with {driver} of {hardware}"
+    )
+    return [*found, rule.finding(message, remedy)]
 
 
 def instance_findings(
@@ -275,27 +269,48 @@ def instance_findings(
 ) -> list[Finding]:
     """
     Check that an instance has the processors and devices that an image is built for.
-
-    Args:
-        hardware: The instance type; ``None`` if it is not known.
-
-        image: The image that is to run.
     """
     image = of_catalogue(image)
     if hardware is None or image.registry is not None:
         return []
     if image.is_for_cpu:
-        return _processor_findings(hardware, image)
+        if image.processor in {None, hardware.processor}:
+            return []
+        other = (
+            f", or the image for {hardware.processor}, such as with "
+            f'LlamaCpp(processor="{hardware.processor}")'
+            if image.family.startswith("llama-cpp")
+            else ""
+        )
+        return [
+            OTHER_PROCESSOR.finding(
+                f"image {image.family} {image.version} is built for {image.processor}, "
+                f"and the processors of {hardware} are {hardware.processor}",
+                f"choose an instance type of {image.processor}{other}",
+            )
+        ]
     if hardware.accelerators == 0:
+        remedy = (
+            "choose an instance type with accelerators, or serve a GGUF file with "
+            "LlamaCpp, or embeddings with TextEmbeddings, which run on processors"
+        )
+        if f"{image.family}-cpu" in image_families():
+            remedy = (
+                f"take {image.family}-cpu, which a model that is defined with "
+                "accelerators=0 gets, or another instance type"
+            )
         return [
             NO_ACCELERATORS.finding(
                 f"image {image.family} {image.version} runs on accelerators, and "
                 f"{hardware} has none",
-                _without_accelerators(image),
+                remedy,
             )
         ]
-    devices = _needed_devices(hardware, image)
-    if devices:
+    devices = "Inferentia or Trainium" if image.is_for_neuron else "NVIDIA GPUs"
+    is_other = image.is_for_neuron != hardware.has_neuron_cores
+    if image.family in _NEURONX_ONLY and hardware.accelerator_model == "Inferentia":
+        is_other, devices = True, "Inferentia2 or Trainium"
+    if is_other:
         return [
             OTHER_DEVICES.finding(
                 f"image {image.family} {image.version} runs on {devices}, and "
@@ -303,98 +318,14 @@ def instance_findings(
                 "choose another image or another instance type",
             )
         ]
-    return _kernel_findings(hardware, image)
-
-
-def _driver_findings(
-    hardware: InstanceType,
-    image: ImageRelease,
-    host_image: str | None,
-    *,
-    hosts_components: bool,
-) -> list[Finding]:
-    found = match(hardware, host_image, image)
-    if found is Match.RUNS:
-        return []
-    rule = OTHER_DRIVER if found is Match.FAILS else DOUBTFUL_DRIVER
-    return [
-        rule.finding(
-            f"image {image.family} {image.version} of CUDA {image.cuda_version} "
-            f"{found.value} with {_driver_words(hardware, host_image)} of {hardware}",
-            _driver_remedy(
-                hardware, image, host_image, hosts_components=hosts_components
-            ),
-        ),
-    ]
-
-
-def _needed_devices(hardware: InstanceType, image: ImageRelease) -> str:
-    """
-    Return what devices an image needs in place of an instance's; empty for none other.
-    """
-    if image.family in _NEURONX_ONLY and hardware.accelerator_model == "Inferentia":
-        return "Inferentia2 or Trainium"
-    if image.is_for_neuron == hardware.has_neuron_cores:
-        return ""
-    return "Inferentia or Trainium" if image.is_for_neuron else "NVIDIA GPUs"
-
-
-def _processor_findings(hardware: InstanceType, image: ImageRelease) -> list[Finding]:
-    if image.processor in {None, hardware.processor}:
-        return []
-    return [
-        OTHER_PROCESSOR.finding(
-            f"image {image.family} {image.version} is built for {image.processor}, and "
-            f"the processors of {hardware} are {hardware.processor}",
-            f"choose an instance type of {image.processor}"
-            + _for_processor(hardware, image),
-        )
-    ]
-
-
-def _for_processor(hardware: InstanceType, image: ImageRelease) -> str:
-    """
-    Say how to get the image for other processors, where there is one.
-    """
-    if not image.family.startswith("llama-cpp"):
-        return ""
-    return (
-        f", or the image for {hardware.processor}, such as with "
-        f'LlamaCpp(processor="{hardware.processor}")'
-    )
-
-
-def _without_accelerators(image: ImageRelease) -> str:
-    """
-    Say what runs on a type without accelerators, or else where the image does.
-    """
-    if f"{image.family}-cpu" in image_families():
-        return (
-            f"take {image.family}-cpu, which a model that is defined with "
-            "accelerators=0 gets, or another instance type"
-        )
-    return (
-        "choose an instance type with accelerators, or serve a GGUF file with "
-        "LlamaCpp, or embeddings with TextEmbeddings, which run on processors"
-    )
-
-
-def _kernel_findings(hardware: InstanceType, image: ImageRelease) -> list[Finding]:
     release = find_engine_release(image.family, image.version)
-    if release is None or release.gpu_architectures is None:
-        return []
-    return gpu_findings(release, hardware.accelerator_model)
+    return gpu_findings(release, hardware.accelerator_model) if release else []
 
 
 def gpu_findings(image: EngineRelease, model: str | None) -> list[Finding]:
     """
     Find that an image has no kernels for a GPU: TEI's ends without, others may have
     some that run.
-
-    Args:
-        image: What is inside the image.
-
-        model: The GPU's name, as the catalogue has it; ``None`` if it is not known.
     """
     device, built = find_accelerator(model or ""), image.gpu_architectures
     capability = device.compute_capability if device else None
@@ -408,36 +339,3 @@ def gpu_findings(image: EngineRelease, model: str | None) -> list[Finding]:
             "take another instance type, or another image",
         )
     ]
-
-
-def _driver_words(hardware: InstanceType, host_image: str | None) -> str:
-    if host_image is not None:
-        return f"the driver of {host_image}"
-    default = hardware.default_inference_ami
-    return f"the default driver{f' ({default})' if default else ''}"
-
-
-def _driver_remedy(
-    hardware: InstanceType,
-    image: ImageRelease,
-    host_image: str | None,
-    *,
-    hosts_components: bool,
-) -> str:
-    right = host_image_for(hardware, image.cuda_version)
-    if match(hardware, right, image) is not Match.RUNS:
-        return "choose another image or another instance type"
-    if hosts_components:
-        return (
-            f"define the host with cuda_version={image.cuda_version!r}, or serve the "
-            "model from a host of its own"
-        )
-    if host_image is None:
-        # Nothing was asked for: by a template, or of types that share no host image.
-        return (
-            f"ask for the host image {right}, which all types of the variant must "
-            "have, or choose another image"
-        )
-    return "leave inference_ami_version out" + (
-        f": it is {right} then" if right else ""
-    )

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm.architectures.families import class_doubt
+from cdk_sagemaker_llm.catalog.engine_arguments import USUAL_NAMES
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
 from cdk_sagemaker_llm.text import (
@@ -57,21 +59,6 @@ _PAST = "pass another in unchecked_options"
 # So like a known name that it can hardly mean something else.
 _MISTYPED = 0.88
 _OPTIONS = "OPTIONS_"
-# Names that other images, clients and guides have for the same.
-_USUAL = {
-    "HUGGINGFACE_MODEL_ID": "HF_MODEL_ID",
-    "HUGGING_FACE_MODEL_ID": "HF_MODEL_ID",
-    "HUGGINGFACE_HUB_MODEL_ID": "HF_MODEL_ID",
-    "HF_MODEL": "HF_MODEL_ID",
-    "HF_MODELID": "HF_MODEL_ID",
-    "HF_MODEL_NAME": "HF_MODEL_ID",
-    "HUGGINGFACE_HUB_TOKEN": "HF_TOKEN",
-    "HUGGINGFACE_TOKEN": "HF_TOKEN",
-    "HUGGING_FACE_TOKEN": "HF_TOKEN",
-    "HUGGINGFACEHUB_API_TOKEN": "HF_TOKEN",
-    "HF_HUB_TOKEN": "HF_TOKEN",
-    "HF_ACCESS_TOKEN": "HF_TOKEN",
-}
 _BY_REFERENCE = (
     "keep it in Secrets Manager and pass HuggingFaceModel(..., token=secret)"
 )
@@ -135,18 +122,9 @@ def gated_findings(model_id: str, *, has_token: bool) -> list[Finding]:
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """
-    Which numbers or words an engine takes, whatever its version.
-
-    Args:
-        least: The least number.
-
-        above: What a number must be above.
-
-        most: The greatest number.
-
-        choices: The words; empty for any.
-
-        also: Numbers that are taken beside those.
+    Which numbers or words an engine takes, whatever its version: from ``least`` or
+    above ``above`` to ``most``, those in ``also`` beside them, and any word without
+    ``choices``.
     """
 
     least: float | None = None
@@ -164,20 +142,16 @@ class Bounds:
         if isinstance(value, str):
             wrong = self.choices and value not in self.choices
             return f"one such as {any_of(self.choices[:_NAMED])}" if wrong else None
-        wrong = isinstance(value, int | float) and not self._holds(value)
-        return self._words() if wrong else None
-
-    def _holds(self, number: float) -> bool:
-        return number in self.also or (
-            (self.least is None or number >= self.least)
-            and (self.above is None or number > self.above)
-            and (self.most is None or number <= self.most)
+        if not isinstance(value, int | float) or value in self.also:
+            return None
+        wrong = not (
+            (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
         )
-
-    def _words(self) -> str:
         words = {"at least": self.least, "above": self.above, "at most": self.most}
         said = " and ".join(f"{w} {n:g}" for w, n in words.items() if n is not None)
-        return ", or ".join([said, *map(str, self.also)])
+        return ", or ".join([said, *map(str, self.also)]) if wrong else None
 
 
 COUNT = Bounds(least=1)
@@ -189,13 +163,6 @@ SHARE = Bounds(above=0, most=1)
 def option(name: str, bounds: Bounds | None = None) -> Any:  # noqa: ANN401 - stands for a field of any type
     """
     Declare a parameter that is written as ``option.<name>``, if it is given.
-
-    Args:
-        name: What is written.
-
-        bounds:
-            Which values it takes.
-            If omitted, any of its kind, or the checks of the file know.
     """
     return field(default=None, metadata={"option": name, "bounds": bounds})
 
@@ -205,11 +172,6 @@ def bounds_findings(
 ) -> Iterator[Finding]:
     """
     Check each parameter against its bounds, and what is given as an option instead.
-
-    Args:
-        serving: What has the parameters.
-
-        options: Its options.
     """
     for one in fields(serving):
         bounds: Bounds | None = one.metadata.get("bounds")
@@ -248,7 +210,7 @@ def usual_mistake(name: str) -> str | None:
     """
     if name.startswith(_OPTIONS):
         return name.replace(_OPTIONS, "OPTION_", 1)
-    return _USUAL.get(name.upper())
+    return USUAL_NAMES.get(name.upper())
 
 
 def almost(name: str, known: Iterable[str]) -> str | None:
@@ -269,13 +231,6 @@ def with_class_named(
 ) -> list[Finding]:
     """
     Return findings, in which a rule that a doubtful class breaks names that class.
-
-    Args:
-        found: The findings.
-
-        rule: A rule that goes by the model's class.
-
-        architecture: What is known of the model.
     """
     doubts = class_findings(architecture)
     if not doubts:
@@ -290,9 +245,6 @@ def with_class_named(
 def class_findings(architecture: object) -> list[Finding]:
     """
     Warn of a class that is likely misspelt, or is none.
-
-    Args:
-        architecture: What is known of a model; only the name of a class is looked at.
     """
     meant = class_doubt(architecture) if isinstance(architecture, str) else None
     if meant is None:
@@ -342,31 +294,23 @@ def file_findings(files: Mapping[str, bytes]) -> list[Finding]:
     """
     Find credentials in the text files of an artifact, by their lines.
     """
-    return [
-        finding
-        for name in sorted(files)
-        for finding in _line_findings(name, files[name])
-    ]
-
-
-def _line_findings(name: str, content: bytes) -> Iterator[Finding]:
-    # Credentials are ASCII: whatever the file's encoding is, this finds them.
-    text = content.decode("iso-8859-1")
-    if "\0" in text:
-        return
-    lines: dict[int, str] = {}
-    for kind, start, _ in credentials_in(text):
-        lines.setdefault(text.count("\n", 0, start) + 1, kind)
-    for line, kind in sorted(lines.items()):
-        yield PLAIN_CREDENTIAL.finding(
-            f"line {line} of {name} looks like it holds {kind}", _OUT_OF_FILES
-        )
+    found = []
+    for name in sorted(files):
+        # Credentials are ASCII: whatever the file's encoding is, this finds them.
+        text = files[name].decode("iso-8859-1")
+        lines: dict[int, str] = {}
+        for kind, start, _ in () if "\0" in text else credentials_in(text):
+            lines.setdefault(text.count("\n", 0, start) + 1, kind)
+        found += [
+            PLAIN_CREDENTIAL.finding(
+                f"line {line} of {name} looks like it holds {kind}", _OUT_OF_FILES
+            )
+            for line, kind in sorted(lines.items())
+        ]
+    return found
 
 
 def _kinds(name: str, value: object) -> Iterator[str]:
-    """
-    Return the kinds of credential in a value and in all that is nested in it.
-    """
     if kind := kind_of(name):
         yield kind
     if isinstance(value, Mapping):
@@ -382,21 +326,15 @@ def _kinds(name: str, value: object) -> Iterator[str]:
 def _kinds_of_text(name: str, value: str) -> Iterator[str]:
     if is_unresolved(value):
         return
-    if value.lstrip()[:1] in ("{", "[") and isinstance(
-        nested := _from_json(value), Mapping | list
-    ):
+    nested = None
+    if value.lstrip()[:1] in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            nested = json.loads(value)
+    if nested is not None:
         yield from _kinds("", nested)
-    if name.upper() in (*TOKEN_VARIABLES, FORWARDED_TOKEN) and without_references(
-        value
-    ):
+    is_token = name.upper() in (*TOKEN_VARIABLES, FORWARDED_TOKEN)
+    if is_token and without_references(value):
         yield "a Hugging Face token"
     kind = kind_of(value) or kind_of(f"{name}={value}")
     if kind:
         yield kind
-
-
-def _from_json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

@@ -13,13 +13,15 @@ from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
 from cdk_sagemaker_llm.catalog.images import (
     ImageRelease,
+    family_at,
     find_image,
+    image_at,
+    image_near,
     image_versions,
     named_version,
     nearest_version,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.catalog.known_images import family_at, image_at, image_near
 
 GPU_3_1 = "al2-ami-sagemaker-inference-gpu-3-1"
 GPU_4_1 = "al2023-ami-sagemaker-inference-gpu-4-1"

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.catalog.known_images import image_at
+from cdk_sagemaker_llm.catalog.images import ImageRelease, image_at
 from cdk_sagemaker_llm.cli.app.assembly import Assembly, Stack, read_app
 from cdk_sagemaker_llm.cli.app.intrinsics import evaluate, exists, references_in
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError, text_of

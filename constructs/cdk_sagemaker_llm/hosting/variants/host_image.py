@@ -17,9 +17,8 @@ from cdk_sagemaker_llm.catalog.host_images import (
     is_listed,
     shared_host_image,
 )
-from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
+from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image, of_catalogue
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.catalog.known_images import of_catalogue
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.models.definitions import (
     ModelDefinition,

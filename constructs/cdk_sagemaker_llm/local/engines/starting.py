@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.catalog.engine_releases import (
     find_engine_release,
     pinned_version,
 )
-from cdk_sagemaker_llm.catalog.known_images import image_at, image_near
+from cdk_sagemaker_llm.catalog.images import image_at, image_near
 from cdk_sagemaker_llm.local.engines.engine import (
     EngineError,
     StartedEngine,

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
+    VLLM_CONFIGURATION,
     Engine,
     EngineArgument,
     SchemaKind,
@@ -27,34 +28,6 @@ _SIZES_SINCE = "0.20.0"
 _STRINGS = re.compile(r'("(?:[^"\\]|\\.)*")')
 _SIZE = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
 _TRUTH = ("0", "1", "f", "t", "n", "y", "no", "yes", "off", "on", "false", "true")
-# Members of enumerations, which are read by their numbers as well.
-_MEMBERS: Mapping[str, tuple[str, ...]] = {
-    "cudagraph_mode": (
-        "NONE",
-        "PIECEWISE",
-        "FULL",
-        "FULL_DECODE_ONLY",
-        "FULL_AND_PIECEWISE",
-    ),
-    "mode": ("NONE", "STOCK_TORCH_COMPILE", "DYNAMO_TRACE_ONCE", "VLLM_COMPILE"),
-}
-# What these take beside their kind is read by validators of their own.
-_OWN_WAYS = frozenset(
-    {
-        ("CompilationConfig", "compile_sizes"),
-        ("KernelConfig", "linear_backend"),
-        ("KernelConfig", "moe_backend"),
-        ("KernelConfig", "sparse_indexer_topk_backend"),
-        ("IrOpPriorityConfig", "fused_add_rms_norm"),
-        ("IrOpPriorityConfig", "gelu_and_mul_sparse"),
-        ("IrOpPriorityConfig", "rms_norm"),
-    }
-)
-# A connector has a part in the transfer (their __post_init__).
-_ROLES = {
-    "KVTransferConfig": ("kv_connector", "kv_role"),
-    "ECTransferConfig": ("ec_connector", "ec_role"),
-}
 _WORDS = {
     "bool": "true or false",
     "int": "a whole number",
@@ -88,50 +61,33 @@ _POWERS = {letter: power for power, letter in enumerate("kmgt", 1)}
 Read = Callable[[str], Any]
 
 
-def plain_json(text: str, release: str) -> str:
-    """
-    Return JSON in which sizes such as ``80k`` are whole, where a release reads them.
-    """
-    if not is_release_between(release, _SIZES_SINCE):
-        return text
-    parts = _STRINGS.split(text)
-    # Between the strings, which stand at the odd places.
-    parts[::2] = [_SIZE.sub("1", part) for part in parts[::2]]
-    return "".join(parts)
-
-
 def object_fault(value: object, schema: str, release: str) -> str:
     """
     Return what a configuration class asks for instead of a value; empty if it takes it.
-
-    Args:
-        value: What was read of the JSON.
-
-        schema: The name of the class.
-
-        release: The release of vLLM.
     """
     if not isinstance(value, Mapping):
         return "a JSON object"
     kinds = schema_kinds(schema, release)
+    own_ways = VLLM_CONFIGURATION["own_ways"].get(schema, ())
     for key, inner in value.items():
         kind = kinds.get(key)
-        if kind is None or inner is None or (schema, key) in _OWN_WAYS:
+        if kind is None or inner is None or key in own_ways:
             continue
         fault = _fault(key if schema == "CompilationConfig" else "", inner, kind)
         if fault:
             return f"JSON whose {key!r} is {fault}"
-    connector, role = _ROLES.get(schema, ("", ""))
+    connector, role = VLLM_CONFIGURATION["roles"].get(schema, ("", ""))
     if value.get(connector) is not None and value.get(role) is None:
         return f"JSON with {role!r} beside {connector!r}"
     return ""
 
 
 def _fault(key: str, value: object, kind: SchemaKind) -> str:
-    members = _MEMBERS.get(key)
+    members = VLLM_CONFIGURATION["members"].get(key)
     if members is not None:
         is_member = not isinstance(value, str) or value.upper() in members
-        return "" if is_member and not _is_nested(value) else any_of(members)
+        is_plain = not isinstance(value, Mapping | list)
+        return "" if is_member and is_plain else any_of(members)
     if kind.choices:
         is_one = any(type(one) is type(value) and one == value for one in kind.choices)
         return "" if is_one else any_of(list(map(str, kind.choices)))
@@ -146,31 +102,21 @@ def _is_read(value: Any, kind: str) -> bool:  # noqa: ANN401 - whatever JSON say
         return isinstance(value, Mapping)
     if kind == "str":
         return isinstance(value, str)
-    if kind == "bool":
-        return _is_truth(value)
     if kind in {"int", "float"}:
         return _is_number(value, is_whole=kind == "int")
-    return True
-
-
-def _is_truth(value: object) -> bool:
-    if isinstance(value, str):
+    if kind == "bool" and isinstance(value, str):
         return value.lower() in _TRUTH
-    return isinstance(value, bool | int | float) and value in {0, 1}
+    return kind != "bool" or (isinstance(value, int | float) and value in {0, 1})
 
 
 def _is_number(value: object, *, is_whole: bool) -> bool:
-    if isinstance(value, str | bool | int | float):
-        try:
-            number = float(value)
-        except (ValueError, OverflowError):
-            return False
-        return not is_whole or number.is_integer()
-    return False
-
-
-def _is_nested(value: object) -> bool:
-    return isinstance(value, Mapping | Sequence) and not isinstance(value, str)
+    if not isinstance(value, str | int | float):
+        return False
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return False
+    return not is_whole or number.is_integer()
 
 
 class ValueFaultError(ValueError):
@@ -183,19 +129,7 @@ def read_value(
     argument: EngineArgument, text: str, *, engine: Engine, release: str
 ) -> object:
     """
-    Read one value as the parser does.
-
-    Args:
-        argument: How the release reads it.
-
-        text: The value.
-
-        engine: ``vllm`` or ``sglang``.
-
-        release: The engine's release.
-
-    Raises:
-        ValueFaultError: If the parser refuses it.
+    Read one value as the parser does, or raise what it must be.
     """
     if argument.allows_none and text in {"", "None"}:
         if argument.choices:
@@ -258,28 +192,26 @@ def _json(text: str) -> object:
 
 
 def _object(text: str, schema: str, release: str) -> object:
-    """
-    Read the JSON that a configuration class of vLLM is made of.
-    """
-    value = _json(plain_json(text, release))
+    if is_release_between(release, _SIZES_SINCE):
+        # Sizes such as 80k stand between the strings, which are at the odd places.
+        parts = _STRINGS.split(text)
+        parts[::2] = [_SIZE.sub("1", part) for part in parts[::2]]
+        text = "".join(parts)
+    value = _json(text)
     keys = schema_keys(schema, release)
     if keys is not None and isinstance(value, Mapping):
-        _check_keys(value, keys)
+        unknown = [key for key in value if key not in keys]
+        if unknown:
+            near = nearest(unknown[0], keys, count=1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise ValueFaultError(
+                f"JSON without the key {unknown[0]!r}, which this release does not "
+                f"know{meant}"
+            )
     fault = object_fault(value, schema, release)
     if fault:
         raise ValueFaultError(fault)
     return value
-
-
-def _check_keys(value: Mapping[str, object], keys: Sequence[str]) -> None:
-    unknown = [key for key in value if key not in keys]
-    if unknown:
-        near = nearest(unknown[0], keys, count=1)
-        meant = f" (did you mean {near[0]}?)" if near else ""
-        raise ValueFaultError(
-            f"JSON without the key {unknown[0]!r}, which this release does not "
-            f"know{meant}"
-        )
 
 
 def _json_or_text(text: str) -> object:
@@ -304,18 +236,14 @@ def _lora_module(text: str, release: str) -> str:
         is_late = is_release_between(release, _LORA_PATHS_SINCE)
         is_one = is_late or text.count("=") == 1
     else:
-        module = _module(text)
+        try:
+            module = json.loads(text)
+        except (ValueError, RecursionError):
+            module = None
         is_one = isinstance(module, Mapping) and {"name", "path"} <= module.keys()
     if text and not is_one:
         raise ValueFaultError('name=path, or JSON such as {"name": "a", "path": "/b"}')
     return text
-
-
-def _module(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _log_level(text: str) -> str:

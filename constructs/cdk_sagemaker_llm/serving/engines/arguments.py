@@ -48,14 +48,8 @@ RECOVERY_OFF = {RECOVERY: "false"}
 
 def argument(name: str, bounds: Bounds | None = None) -> Any:  # noqa: ANN401 - stands for a field of any type
     """
-    Declare a parameter that is an argument of the engine, if it is given.
-
-    Args:
-        name: The argument's long name.
-
-        bounds:
-            Which numbers every release takes.
-            If omitted, any, or the checks of the variables know.
+    Declare a parameter that is an argument of the engine, by its long name, and which
+    numbers every release takes; without bounds the checks of the variables know.
     """
     return field(default=None, metadata={"argument": name, "bounds": bounds})
 
@@ -113,17 +107,6 @@ def overlap_findings(
     """
     Find unchecked options of an argument that is given already: they would be written
     over it without a word.
-
-    Args:
-        parameters: What the user calls each parameter that is given, by its argument's
-            long name.
-
-        options: The options, by whatever spelling.
-
-        unchecked: The unchecked options, by whatever spelling.
-
-        long_name: How a spelling's long name is found.
-            If omitted, the spelling is the name.
     """
 
     def name_of(spelling: str) -> str:
@@ -151,14 +134,8 @@ class UntellableError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Written:
     """
-    How an argument is written.
-
-    Args:
-        variables: The variables, of which there are none for what the engine does
-            anyway.
-
-        needs_no_supervisor: Whether it arrives only where no supervisor starts the
-            engine.
+    The variables that an argument is written as, none for what the engine does anyway;
+    and whether it arrives only where no supervisor starts the engine.
     """
 
     variables: Mapping[str, str]
@@ -168,16 +145,6 @@ class Written:
 def write(argument: EngineArgument, value: ArgumentValue, rule: EntryPoint) -> Written:
     """
     Write an argument so that the engine gets what is meant.
-
-    Args:
-        argument: How the release reads it.
-
-        value: What it is to be.
-
-        rule: How the image's entry point reads variables.
-
-    Raises:
-        UntellableError: If this entry point has no way to be told so.
     """
     if argument.is_switch or (argument.takes_truth and isinstance(value, bool)):
         return Written(_switch(argument, value, rule))
@@ -189,7 +156,12 @@ def write(argument: EngineArgument, value: ArgumentValue, rule: EntryPoint) -> W
     for value_text in values:
         check_plain(value_text)
     check_arrival(variable, text, values, rule)
-    return _through_supervisor(variable, text, values, rule)
+    if rule.supervisor is None:
+        return Written({variable: text})
+    for candidate in (text, text.replace("%", "%%")):
+        if _arrives(candidate, values, variable, rule):
+            return Written({variable: candidate})
+    return Written({variable: text}, needs_no_supervisor=True)
 
 
 def value_texts(argument: EngineArgument, value: ArgumentValue) -> tuple[str, ...]:
@@ -260,19 +232,12 @@ def _would_spread(text: str, rule: EntryPoint) -> bool:
 def check_plain(text: str) -> None:
     """
     Refuse what a parser such as argparse takes for an argument of its own.
-
-    Raises:
-        UntellableError: If it does.
     """
-    if text.startswith("-") and not _is_number(text):
+    # argparse takes -1 for a number, and vLLM's own parser breaks on -0.5.
+    if text.startswith("-") and not text[1:].isdecimal():
         raise UntellableError(
             "it begins with a dash: the engine's parser takes it for another argument"
         )
-
-
-def _is_number(text: str) -> bool:
-    # argparse takes -1 for a number, and vLLM's own parser breaks on -0.5.
-    return text[1:].isdecimal()
 
 
 def check_arrival(
@@ -280,9 +245,6 @@ def check_arrival(
 ) -> None:
     """
     Refuse what the entry point itself would make something else of.
-
-    Raises:
-        UntellableError: If it would, with the reason.
     """
     expected = Passed(variable, rule.flag(variable), tuple(values))
     if list(passed_on({variable: text}, rule)) == [expected]:
@@ -300,17 +262,6 @@ def _why(text: str, rule: EntryPoint) -> str:
     if rule.reads_lines and text.endswith("="):
         return "it ends in its only '=', which would be lost"
     return f"the entry point would make something else of {text!r}"
-
-
-def _through_supervisor(
-    variable: str, text: str, values: Sequence[str], rule: EntryPoint
-) -> Written:
-    if rule.supervisor is None:
-        return Written({variable: text})
-    for candidate in (text, text.replace("%", "%%")):
-        if _arrives(candidate, values, variable, rule):
-            return Written({variable: candidate})
-    return Written({variable: text}, needs_no_supervisor=True)
 
 
 def _arrives(text: str, values: Sequence[str], variable: str, rule: EntryPoint) -> bool:

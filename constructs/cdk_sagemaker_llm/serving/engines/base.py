@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import (
@@ -53,15 +53,11 @@ from cdk_sagemaker_llm.serving.parameters import (
 )
 from cdk_sagemaker_llm.tokens import is_unresolved
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 ImageDistribution = Literal["aws", "huggingface"]
 _VARIABLE = re.compile(r"SM_\w+")
 # The newest of llama.cpp's images is of neither distribution.
 _MAY_BE_EMPTY = ("version",)
 _OPTIONS = ("options", "unchecked_options")
-S = TypeVar("S", bound="DataclassInstance")
 TEMPLATE_FILE = "chat_template.jinja"
 # What SageMaker takes as a variable's value (CreateModel).
 _LONGEST = 1024
@@ -130,10 +126,34 @@ class EngineServing(Serving):
         """
         raise NotImplementedError
 
+    @property
+    def _is_of_ubuntu(self) -> bool:
+        # AWS's track on Ubuntu counts as the engine does.
+        return self.version.lstrip("vV").startswith("0.")
+
     def _usable(self) -> tuple[Serving, list[Finding]]:
+        empty = [
+            one.name
+            for one in fields(self)
+            if one.name not in _MAY_BE_EMPTY and _says_nothing(getattr(self, one.name))
+        ]
+        found = [
+            EMPTY_TEXT.finding(f"{name} is an empty text", "leave it out, or say which")
+            for name in empty
+        ]
+        rest: dict[str, Any] = dict.fromkeys(empty)
+        for where in _OPTIONS:
+            options = getattr(self, where)
+            rest[where] = {k: v for k, v in options.items() if plain_name(k)}
+            found += [
+                EMPTY_TEXT.finding(
+                    f"{where} has a name that is empty: {name!r}", "name an argument"
+                )
+                for name in options
+                if not plain_name(name)
+            ]
         # The rest is looked at as if empty texts had been left out.
-        empty = empty_findings(self)
-        return without_empty(self) if empty else self, empty
+        return replace(self, **rest) if found else self, found
 
     def _image(
         self,
@@ -161,7 +181,10 @@ class EngineServing(Serving):
         )
         process = {**self._defaults(case.model, case.demand), **self.environment}
         environment = {**process, **written.variables, **self._unchecked(release)}
-        found += self._repetition_findings(written.variables)
+        found += [
+            REPEATED.finding(f"environment repeats {name}, which is an argument")
+            for name in sorted(set(self.environment) & set(written.variables))
+        ]
         if is_sound and not errors_of(found):
             found += self._environment_findings(environment, case, release)
         return Settings(
@@ -173,9 +196,6 @@ class EngineServing(Serving):
     def _arguments(
         self, model: ModelSource | None, devices: int | None
     ) -> dict[str, ArgumentValue]:
-        """
-        Return what parameters, model and accelerators say, by the long names.
-        """
         named = self._model_arguments(model)
         own = arguments_of(self)
         return {**named, **self._degrees(own, devices), **own}
@@ -216,17 +236,11 @@ class EngineServing(Serving):
         return {}
 
     def _files(self) -> Mapping[str, bytes]:
-        """
-        Return what goes into the model tarball.
-        """
         return self.files
 
     def _engine_variables(
         self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
     ) -> EngineVariables:
-        """
-        Write parameters and options as the image's entry point reads them.
-        """
         number = release.engine_version or ""
         label = f"{self.engine_name} {number}".strip()
         rule = rule_of(release)
@@ -237,9 +251,6 @@ class EngineServing(Serving):
         return telling.tell(arguments, self.options, self._words(release))
 
     def _words(self, release: EngineRelease) -> dict[str, str]:
-        """
-        Return what the user calls each argument, by its long name.
-        """
         options = {self._long_name(release, one): one for one in self.options}
         return {**words_of(self), **options}
 
@@ -261,9 +272,6 @@ class EngineServing(Serving):
         return plain if argument is None else argument.name
 
     def _variable(self, release: EngineRelease, argument: str) -> str:
-        """
-        Return the variable of an argument's long name.
-        """
         return rule_of(release).variable(argument)
 
     def _unchecked(self, release: EngineRelease) -> dict[str, str]:
@@ -272,19 +280,19 @@ class EngineServing(Serving):
             for name, value in self.unchecked_options.items()
         }
 
-    def _repetition_findings(self, variables: Mapping[str, str]) -> list[Finding]:
-        return [
-            REPEATED.finding(f"environment repeats {name}, which is an argument")
-            for name in sorted(set(self.environment) & set(variables))
-        ]
-
     def _general_findings(self, case: Case) -> list[Finding]:
-        own = self._model_findings(case.model)
-        return [
-            *own,
-            *self._rolling_findings(case.image),
-            *argument_bound_findings(self),
-        ]
+        found, release = self._model_findings(case.model), case.image.release
+        if release is not None and release.is_rolling:
+            pinned = pinned_version(release.family, case.image.version)
+            what = f"version {self.version} of {release.family}"
+            found.append(
+                ROLLING_TAG.finding(
+                    f"{f'image {self.image}' if self.image else what} is a tag that "
+                    "AWS moves: the next instance may start another engine",
+                    f"name {pinned}, or the image's digest in image=",
+                )
+            )
+        return [*found, *argument_bound_findings(self)]
 
     def _model_findings(self, model: ModelSource | None) -> list[Finding]:
         found: list[Finding] = []
@@ -307,20 +315,6 @@ class EngineServing(Serving):
             found += gated_findings(model.model_id, has_token=model.token is not None)
         return found
 
-    def _rolling_findings(self, chosen: ChosenImage) -> list[Finding]:
-        if chosen.release is None or not chosen.release.is_rolling:
-            return []
-        family = chosen.release.family
-        pinned = pinned_version(family, chosen.version)
-        what = f"version {self.version} of {family}"
-        return [
-            ROLLING_TAG.finding(
-                f"{f'image {self.image}' if self.image else what} is a tag that "
-                "AWS moves: the next instance may start another engine",
-                f"name {pinned}, or the image's digest in image=",
-            )
-        ]
-
     def _environment_findings(
         self,
         environment: Mapping[str, str],
@@ -341,7 +335,9 @@ class EngineServing(Serving):
             version=release.version,
             accelerators=case.devices,
             architecture=kind_of(case.model),
-            model_data=self._model_data(case.model),
+            model_data=None
+            if isinstance(case.model, S3Model)
+            else tuple(self._files()),
             words=words,
             unchecked=self._unchecked(release),
         )
@@ -355,19 +351,10 @@ class EngineServing(Serving):
         """
         return finding
 
-    def _model_data(self, model: ModelSource | None) -> tuple[str, ...] | None:
-        """
-        Return what is known to be in ``/opt/ml/model``; ``None`` if it is not known.
-        """
-        return None if isinstance(model, S3Model) else tuple(self._files())
-
 
 def release_in(image: ChosenImage) -> EngineRelease:
     """
     Return what is inside an image of the catalogue.
-
-    Raises:
-        ValueError: If the family has none of the engines.
     """
     release = find_engine_release(image.family, image.version)
     if release is None:
@@ -388,16 +375,7 @@ def tensor_degree(
 ) -> dict[str, ArgumentValue]:
     """
     Split the model over the devices that pipeline and copies leave; empty where the
-    user did, or they do not divide the devices.
-
-    Args:
-        name: The argument's long name.
-
-        arguments: What the parameters say, by long names.
-
-        devices: How many each copy has; ``None`` if it is not known.
-
-        others: How many parts there are besides.
+    user did, or those ``others`` do not divide the devices.
     """
     if devices is None or devices < 1 or name in arguments:
         return {}
@@ -408,9 +386,6 @@ def tensor_degree(
 def rule_of(release: EngineRelease) -> EntryPoint:
     """
     Return the rule that is written for.
-
-    Raises:
-        ValueError: If the image has none: its class writes variables itself.
     """
     if release.rule is None:
         raise ValueError(f"{release.family} has no entry point that takes arguments")
@@ -434,44 +409,6 @@ def _renamed(finding: Finding, words: Mapping[str, str], prefix: str) -> Finding
         message=_VARIABLE.sub(rename, finding.message),
         remedy=_VARIABLE.sub(rename, finding.remedy),
     )
-
-
-def empty_findings(serving: DataclassInstance) -> list[Finding]:
-    """
-    Find parameters that are empty texts, and options without a name.
-    """
-    found = [
-        EMPTY_TEXT.finding(f"{name} is an empty text", "leave it out, or say which")
-        for name in _empty(serving)
-    ]
-    return found + [
-        EMPTY_TEXT.finding(
-            f"{where} has a name that is empty: {name!r}", "name an argument"
-        )
-        for where in _OPTIONS
-        for name in getattr(serving, where)
-        if not plain_name(name)
-    ]
-
-
-def without_empty(serving: S) -> S:
-    """
-    Return a configuration without what is empty in it.
-    """
-    named: dict[str, Mapping[str, Any]] = {
-        where: {k: v for k, v in getattr(serving, where).items() if plain_name(k)}
-        for where in _OPTIONS
-    }
-    left_out: dict[str, Any] = dict.fromkeys(_empty(serving))
-    return replace(serving, **left_out, **named)
-
-
-def _empty(serving: DataclassInstance) -> list[str]:
-    return [
-        one.name
-        for one in fields(serving)
-        if one.name not in _MAY_BE_EMPTY and _says_nothing(getattr(serving, one.name))
-    ]
 
 
 def _says_nothing(value: object) -> bool:

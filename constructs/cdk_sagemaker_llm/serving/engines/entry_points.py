@@ -121,14 +121,9 @@ ENTRY_POINTS: Mapping[str, EntryPoint] = {
 @dataclass(frozen=True, slots=True)
 class Passed:
     """
-    What a variable becomes.
+    What a variable becomes: an argument with its dashes, and what follows it.
 
-    Args:
-        variable: Its name; what was cut off from another one's value may look like one.
-
-        flag: The argument, with its dashes.
-
-        values: What follows it.
+    What was cut off from another variable's value may look like one.
     """
 
     variable: str
@@ -144,16 +139,6 @@ def command_line(
 ) -> list[str]:
     """
     Return the arguments that the engine is started with.
-
-    Args:
-        environment: The container's variables.
-
-        rule: How its entry point reads them.
-
-        model_data: Paths of the files in ``/opt/ml/model``, relative to it.
-
-    Raises:
-        StartError: If the supervisor does not start it.
     """
     arguments = [*rule.first]
     arguments += _model(environment, rule, model_data)
@@ -239,9 +224,6 @@ def _element(value: object) -> str:
 
 
 def _objects(text: str) -> list[str]:
-    """
-    Return the JSON objects that stand one after the other; none where it is not so.
-    """
     decoder, found = json.JSONDecoder(), []
     while text:
         try:
@@ -321,18 +303,9 @@ def supervised(
     arguments: Sequence[str], environment: Mapping[str, str], *, is_joined: bool
 ) -> list[str]:
     """
-    Return the arguments that the engine gets from the supervisor.
-
-    Args:
-        arguments: What the supervisor is called with.
-
-        environment: The container's variables.
-
-        is_joined: Whether the supervisor puts nothing but blanks between them, as
-            model-hosting-container-standards did up to 0.1.15.
-
-    Raises:
-        StartError: If the supervisor cannot start it.
+    Return the arguments that the engine gets from the supervisor, or raise what its log
+    says; ``is_joined`` where it puts nothing but blanks between them, as
+    model-hosting-container-standards did up to 0.1.15.
     """
     level = environment.get("LOG_LEVEL", "info")
     if level.lower() not in LOG_LEVELS:
@@ -340,7 +313,7 @@ def supervised(
             f"Invalid LOG_LEVEL: {level!r}; it must be one of {', '.join(LOG_LEVELS)}"
         )
     join = " ".join if is_joined else shlex.join
-    command = _as_read(_write(join(arguments)))
+    command = _through_a_file(join(arguments))
     expansions = {f"ENV_{name}": value for name, value in environment.items()}
     try:
         return shlex.split(command % expansions)
@@ -351,9 +324,9 @@ def supervised(
         ) from fault
 
 
-def _write(command: str) -> str:
+def _through_a_file(command: str) -> str:
     """
-    Write the configuration.
+    Write the supervisor's configuration, and read it as supervisord does.
     """
     written = configparser.ConfigParser()
     written.add_section(_SECTION)
@@ -365,16 +338,9 @@ def _write(command: str) -> str:
         ) from fault
     text = io.StringIO()
     written.write(text)
-    return text.getvalue()
-
-
-def _as_read(text: str) -> str:
-    """
-    Read it as supervisord does.
-    """
     read = configparser.RawConfigParser(inline_comment_prefixes=_COMMENTS, strict=False)
     try:
-        read.read_string(text)
+        read.read_string(text.getvalue())
     except configparser.Error as fault:
         raise StartError(f"supervisord cannot read the command: {fault}") from fault
     return read.get(_SECTION, _KEY)

@@ -271,17 +271,6 @@ class LlamaCpp(EngineServing):
         name = plain_name(spelling)
         return LLAMA_CPP_ALIASES.get(name, name)
 
-    def _own_findings(self) -> list[Finding]:
-        return [
-            SET_BY_IMAGE.finding(
-                f"options has {spelling}, which the image sets itself: {why}",
-                "leave it out",
-            )
-            for spelling in self.options
-            for why in [_OF_THE_IMAGE.get(plain_name(spelling))]
-            if why is not None
-        ]
-
     def _files(self) -> Mapping[str, bytes]:
         return with_template(self.files, self.chat_template)
 
@@ -292,6 +281,10 @@ class LlamaCpp(EngineServing):
             # How much of the model is then on which side is not modelled.
             return None
         types = (self.cache_type_k, self.cache_type_v)
+        repository, usual = None, None
+        if isinstance(model, HuggingFaceModel):
+            repository = model.model_id
+            usual = _USUAL_TYPE if self.hf_file is None else None
         return Demand(
             architecture=architecture_of(model),
             assumptions=Assumptions(
@@ -302,27 +295,24 @@ class LlamaCpp(EngineServing):
             context_length=_count(self.ctx_size),
             engine="llama.cpp",
             engine_version=engine_version_in(image),
-            gguf_type=self._gguf_type(model),
+            gguf_type=gguf_type_of(self.model, self.hf_file, repository) or usual,
         )
-
-    def _gguf_type(self, model: ModelSource | None) -> str | None:
-        if not isinstance(model, HuggingFaceModel):
-            return gguf_type_of(self.model, self.hf_file, None)
-        named = gguf_type_of(self.model, self.hf_file, model.model_id)
-        is_chosen = self.hf_file is None
-        return named or (_USUAL_TYPE if is_chosen else None)
 
     def _model_findings(self, model: ModelSource | None) -> list[Finding]:
         found = super(LlamaCpp, self)._model_findings(model)
-        found += self._own_findings()
-        if isinstance(model, HuggingFaceModel):
-            return found + self._hub_findings(model)
+        found += [
+            SET_BY_IMAGE.finding(
+                f"options has {spelling}, which the image sets itself: {why}",
+                "leave it out",
+            )
+            for spelling in self.options
+            for why in [_OF_THE_IMAGE.get(plain_name(spelling))]
+            if why is not None
+        ]
         if isinstance(model, S3Model):
-            found += self._file_findings()
-        return found
-
-    def _hub_findings(self, model: HuggingFaceModel) -> list[Finding]:
-        found = []
+            return found + self._file_findings()
+        if not isinstance(model, HuggingFaceModel):
+            return found
         if self.model is not None:
             found.append(
                 REPEATED.finding(
@@ -370,9 +360,6 @@ class LlamaCpp(EngineServing):
 
 
 def _count(value: int | None) -> int | None:
-    """
-    Return a number; ``None`` for what leaves it to llama.cpp.
-    """
     return value if value is not None and value > 0 else None
 
 

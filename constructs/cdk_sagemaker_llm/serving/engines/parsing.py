@@ -51,18 +51,19 @@ class ParserError(ValueError):
 def parse(engine: Engine, release: str, arguments: Sequence[str]) -> argparse.Namespace:
     """
     Read arguments as a release of an engine does.
-
-    Returns:
-        The values, by their fields: ``tensor_parallel_size``.
-
-    Raises:
-        ParserError: If the engine does not start with them.
     """
     parser = _parser(engine, release)
-    _check_file(parser, arguments)
+    for flag, path in pairwise(arguments):
+        if flag == _FILE and not path.endswith(_YAML):
+            parser.error(f"ValueError: the config file must be of YAML, got {path}")
     if engine != "vllm":
         return parser.parse_args(list(arguments))
-    spelt = [_with_dashes(argument) for argument in arguments]
+    spelt = []
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        first, dot, rest = name.partition(".")
+        dashed = first.replace("_", "-") + dot + rest + equals + value
+        spelt.append(dashed if argument.startswith("--") else argument)
     if is_release_between(release, _DOTTED_SINCE):
         spelt = list(_undotted(parser, spelt))
     found = parser.parse_args(spelt)
@@ -125,14 +126,6 @@ def _add(
     )
 
 
-def _with_dashes(argument: str) -> str:
-    if not argument.startswith("--"):
-        return argument
-    name, equals, value = argument.partition("=")
-    first, dot, rest = name.partition(".")
-    return first.replace("_", "-") + dot + rest + equals + value
-
-
 def _undotted(parser: _Parser, arguments: Sequence[str]) -> Iterator[str]:
     """
     Merge ``--json-arg.key value`` into the JSON of its argument.
@@ -154,25 +147,12 @@ def _undotted(parser: _Parser, arguments: Sequence[str]) -> Iterator[str]:
         *above, last = path.split(".")
         for key in above:
             at = at.setdefault(key, {})
-        at[last] = _plain(text)
+        try:
+            at[last] = json.loads(text)
+        except (ValueError, RecursionError):
+            at[last] = text
     for name, parts in merged.items():
         yield from (name, json.dumps(parts))
-
-
-def _check_file(parser: _Parser, arguments: Sequence[str]) -> None:
-    """
-    Refuse a file of further arguments that is not YAML by its name, as both engines do.
-    """
-    for flag, path in pairwise(arguments):
-        if flag == _FILE and not path.endswith(_YAML):
-            parser.error(f"ValueError: the config file must be of YAML, got {path}")
-
-
-def _plain(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _check_together(parser: _Parser, found: argparse.Namespace, release: str) -> None:
@@ -194,8 +174,13 @@ def _check_together(parser: _Parser, found: argparse.Namespace, release: str) ->
     late = _late_fault(found)
     if late:
         raise ParserError(f"{_LATE}{late}")
-    template = getattr(found, "chat_template", None)
-    if template and not _may_be_template(template):
+    template = getattr(found, "chat_template", None) or "."
+    path = PurePosixPath(template)
+    # A path is known only in the container.
+    is_there = path.is_absolute() or template in _FOLDERS
+    is_built_in = path.name == template and template.startswith(_BUILT_IN)
+    is_text = any(mark in template for mark in _TEMPLATE_MARKS)
+    if not (is_there or is_built_in or is_text):
         parser.error(
             f"The supplied chat template string ({template}) appears path-like, but "
             "doesn't exist!"
@@ -217,11 +202,3 @@ def _late_fault(found: argparse.Namespace) -> str:
             "--data-parallel-multi-port-external-lb requires --data-parallel-size > 1"
         )
     return ""
-
-
-def _may_be_template(template: str) -> bool:
-    path = PurePosixPath(template)
-    # A path is known only in the container.
-    is_there = path.is_absolute() or template in _FOLDERS
-    is_built_in = path.name == template and template.startswith(_BUILT_IN)
-    return is_there or is_built_in or any(mark in template for mark in _TEMPLATE_MARKS)

@@ -20,7 +20,7 @@ from cdk_sagemaker_llm.serving.engines.base import (
     engine_version_in,
     tensor_degree,
 )
-from cdk_sagemaker_llm.serving.engines.checks.arrival import as_json_error
+from cdk_sagemaker_llm.serving.engines.checks.engine_values import NO_JSON, READ_AS_JSON
 from cdk_sagemaker_llm.serving.images import ChosenImage
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE
 
@@ -134,9 +134,7 @@ class Sglang(EngineServing):
         """
         if self.distribution == "huggingface":
             return "huggingface-sglang"
-        # The track on Ubuntu counts as SGLang does.
-        is_of_track = self.version.lstrip("vV").startswith("0.")
-        return "sglang" if is_of_track else "sglang-server"
+        return "sglang" if self._is_of_ubuntu else "sglang-server"
 
     def _degrees(
         self, arguments: Mapping[str, ArgumentValue], devices: int | None
@@ -145,7 +143,10 @@ class Sglang(EngineServing):
         return tensor_degree("tp-size", arguments, devices, others)
 
     def _judged(self, finding: Finding) -> Finding:
-        return as_json_error(finding)
+        # Of what a class writes it is no guess.
+        if finding.code == READ_AS_JSON.code:
+            return NO_JSON.finding(finding.message, finding.remedy)
+        return finding
 
     def _demand(
         self, model: ModelSource | None, image: ChosenImage | None

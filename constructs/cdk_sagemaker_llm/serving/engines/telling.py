@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from cdk_sagemaker_llm.arguments import is_later
 from cdk_sagemaker_llm.catalog.engine_arguments import (
+    VLLM_INSTEAD,
     Engine,
     EngineArgument,
     all_argument_names,
@@ -35,22 +36,6 @@ from cdk_sagemaker_llm.serving.parameters import REPEATED, UNREADABLE
 from cdk_sagemaker_llm.text import nearest
 from cdk_sagemaker_llm.tokens import placeholder_in
 
-# What took the place of arguments that are gone, in vLLM's own release notes.
-_INSTEAD = {
-    "calculate-kv-scales": "leave it out",
-    "cuda-graph-sizes": "use cudagraph-capture-sizes",
-    "disable-log-requests": "leave it out: requests are logged only if asked for",
-    "enable-reasoning": "leave it out: the reasoning parser alone switches it on",
-    "guided-decoding-backend": "use structured-outputs-config",
-    "max-seq-len-to-capture": "use max-cudagraph-capture-size",
-    "num-scheduler-steps": "leave it out",
-    "override-pooler-config": "use pooler-config",
-    "rope-scaling": "use hf-overrides",
-    "rope-theta": "use hf-overrides",
-    "swap-space": "leave it out",
-    "task": "use runner, and convert",
-    "use-v2-block-manager": "leave it out",
-}
 _TABLES = "the engines' parsers, read in their packages (2026-11)"
 
 UNKNOWN_ARGUMENT = Rule("LLM551", "an option is no argument of the engine", _TABLES)
@@ -72,13 +57,6 @@ UNSUPERVISED = Rule(
 def when_known(engine: Engine, name: str, release: str) -> str:
     """
     Say in which releases an argument is known.
-
-    Args:
-        engine: ``vllm`` or ``sglang``.
-
-        name: The argument's long name.
-
-        release: A release that does not know it.
     """
     first, last = argument_span(engine, name)
     if not is_release_between(release, first):
@@ -93,24 +71,14 @@ def way_out(
 ) -> str:
     """
     Say what to do about an argument that a release does not know.
-
-    Args:
-        engine: ``vllm`` or ``sglang``.
-
-        name: The argument's long name.
-
-        release: A release that does not know it.
-
-        word: How an argument is written, by its long name.
-            If omitted, it is the name.
     """
     first, last = argument_span(engine, name)
     if not is_release_between(release, first):
         return "leave it out, or take a newer image"
     if last is None or not is_release_between(release, last):
         return "leave it out"
-    if engine == "vllm" and name in _INSTEAD:
-        return _INSTEAD[name]
+    if engine == "vllm" and name in VLLM_INSTEAD:
+        return VLLM_INSTEAD[name]
     before = find_argument(engine, name, last)
     if before is not None and before.instead:
         return f"use {word(before.instead)}"
@@ -122,11 +90,6 @@ def way_out(
 class EngineVariables:
     """
     What the variables of an engine are, and what is wrong with what was asked.
-
-    Args:
-        variables: The variables.
-
-        findings: What was found, errors and warnings.
     """
 
     variables: Mapping[str, str]
@@ -136,16 +99,8 @@ class EngineVariables:
 @dataclass(frozen=True, slots=True)
 class Telling:
     """
-    One release of an engine, in one image.
-
-    Args:
-        engine: ``vllm`` or ``sglang``.
-
-        release: The engine's release.
-
-        rule: How the image's entry point reads variables.
-
-        label: What messages call it, such as ``vLLM 0.30.0``.
+    One release of an engine, in one image; ``label`` is what messages call it, such as
+    ``vLLM 0.30.0``.
     """
 
     engine: Engine
@@ -161,13 +116,6 @@ class Telling:
     ) -> EngineVariables:
         """
         Write arguments as variables.
-
-        Args:
-            typed: What parameters say, by the arguments' long names.
-
-            options: What the user says beside them, by whatever spelling.
-
-            names: What the user calls an argument that a parameter sets.
         """
         found: list[Finding] = []
         variables: dict[str, str] = {}
@@ -180,7 +128,13 @@ class Telling:
             word = names.get(name, name)
             argument = find_argument(self.engine, name, self.release)
             if argument is None:
-                found.append(self._other_release(word, name))
+                where = self.engine, name, self.release
+                found.append(
+                    OTHER_RELEASE.finding(
+                        f"{word} is no argument of {self.label}: {when_known(*where)}",
+                        way_out(*where),
+                    )
+                )
                 continue
             later = later_value_findings(word, value)
             found += later
@@ -189,7 +143,13 @@ class Telling:
             try:
                 written = write(argument, value, self.rule)
             except UntellableError as fault:
-                found.append(UNTELLABLE.finding(_untellable(word, argument, fault)))
+                kind = "switch" if argument.is_switch else "argument"
+                found.append(
+                    UNTELLABLE.finding(
+                        f"{word} cannot be told to this image: {fault} ({kind} "
+                        f"--{argument.name})"
+                    )
+                )
                 continue
             variables |= written.variables
             kept.append((argument, value))
@@ -201,7 +161,17 @@ class Telling:
             for argument, value in kept:
                 variables |= write(argument, value, bare).variables
             variables |= RECOVERY_OFF
-            found.append(_unsupervised(around))
+            one = len(around) == 1
+            found.append(
+                UNSUPERVISED.finding(
+                    f"{', '.join(around)} {'does' if one else 'do'} not get past "
+                    "the image's supervisor, which takes quotes, blanks and "
+                    "comment signs apart: PROCESS_AUTO_RECOVERY=false is set, and "
+                    "the engine is started without it",
+                    "choose a newer version, whose supervisor keeps them, or write "
+                    "the value without them",
+                )
+            )
         return EngineVariables(variables, tuple(found))
 
     def _long_name(self, spelling: str) -> str | Finding:
@@ -209,26 +179,15 @@ class Telling:
         long_name = spellings(self.engine, self.release).get(flag)
         name = flag.removeprefix("--")
         if long_name is None and name not in all_argument_names(self.engine):
-            return self._unknown(spelling)
+            # Who knows the variable is likely to write it.
+            plain = plain_name(spelling.removeprefix(self.rule.prefix))
+            near = nearest(plain, argument_names(self.engine, self.release), count=1)
+            meant = f"write {near[0]}, or " if near else ""
+            return UNKNOWN_ARGUMENT.finding(
+                f"{spelling} is no argument of {self.label}",
+                f"{meant}pass it in unchecked_options",
+            )
         return long_name or name
-
-    def _unknown(self, spelling: str) -> Finding:
-        # Who knows the variable is likely to write it.
-        name = spelling.removeprefix(self.rule.prefix)
-        plain = name.lstrip("-").replace("_", "-").lower()
-        near = nearest(plain, argument_names(self.engine, self.release), count=1)
-        meant = f"write {near[0]}, or " if near else ""
-        return UNKNOWN_ARGUMENT.finding(
-            f"{spelling} is no argument of {self.label}",
-            f"{meant}pass it in unchecked_options",
-        )
-
-    def _other_release(self, word: str, name: str) -> Finding:
-        where = self.engine, name, self.release
-        return OTHER_RELEASE.finding(
-            f"{word} is no argument of {self.label}: {when_known(*where)}",
-            way_out(*where),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +244,16 @@ class PlainTelling:
 
     def _written(self, name: str, value: ArgumentValue) -> dict[str, str]:
         if isinstance(value, bool):
-            return self._switched(name, is_on=value)
-        text = _text(value)
+            bare = "true" if self.rule.reads_truth else ""
+            if value:
+                return {self.rule.variable(name): bare}
+            if name in self.negated:
+                return {self.rule.variable(f"no-{name}"): bare}
+            return {}
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            text = ",".join(map(plain_text, value))
+        else:
+            text = plain_text(value)
         if not self.takes_dashes:
             check_plain(text)
         variable = self.rule.variable(name)
@@ -294,14 +261,6 @@ class PlainTelling:
         if variable.removeprefix(self.rule.prefix) not in self.rule.consumed:
             check_arrival(variable, text, (text,), self.rule)
         return {variable: text}
-
-    def _switched(self, name: str, *, is_on: bool) -> dict[str, str]:
-        bare = "true" if self.rule.reads_truth else ""
-        if is_on:
-            return {self.rule.variable(name): bare}
-        if name in self.negated:
-            return {self.rule.variable(f"no-{name}"): bare}
-        return {}
 
 
 def _further(
@@ -346,25 +305,3 @@ def later_value_findings(word: str, value: ArgumentValue) -> list[Finding]:
             "pass a value, or the text of Token.as_string(...) in unchecked_options",
         )
     ]
-
-
-def _untellable(word: str, argument: EngineArgument, fault: UntellableError) -> str:
-    kind = "switch" if argument.is_switch else "argument"
-    return f"{word} cannot be told to this image: {fault} ({kind} --{argument.name})"
-
-
-def _unsupervised(parameters: list[str]) -> Finding:
-    one = len(parameters) == 1
-    return UNSUPERVISED.finding(
-        f"{', '.join(parameters)} {'does' if one else 'do'} not get past the image's "
-        "supervisor, which takes quotes, blanks and comment signs apart: "
-        "PROCESS_AUTO_RECOVERY=false is set, and the engine is started without it",
-        "choose a newer version, whose supervisor keeps them, or write the value "
-        "without them",
-    )
-
-
-def _text(value: ArgumentValue) -> str:
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ",".join(map(plain_text, value))
-    return plain_text(value)

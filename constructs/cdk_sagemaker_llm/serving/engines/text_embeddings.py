@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.serving.engines.arguments import (
     ArgumentValue,
     argument,
     plain_name,
+    plain_text,
     words_of,
 )
 from cdk_sagemaker_llm.serving.engines.base import (
@@ -179,13 +180,24 @@ class TextEmbeddings(EngineServing):
         for word, name, value in [*typed, *self._further(arguments, found)]:
             variable = self._variable(release, name)
             if not _is_known(variable, release):
-                found.append(_of_another_release(word, variable, release))
+                found.append(
+                    OTHER_RELEASE.finding(
+                        f"{word} is no argument of TEI {release.engine_version}: "
+                        f"it came with TEI {TEI_SINCE[variable]}",
+                        "take a newer version, or leave it out",
+                    )
+                )
             elif later := later_value_findings(word, value):
                 found += later
             elif not isinstance(value, str | int | float):
-                found.append(_no_text(word, value))
+                found.append(
+                    UNREADABLE.finding(
+                        f"{word} must be a text, a number, True or False, got "
+                        f"{value!r}: TEI has no argument that takes more"
+                    )
+                )
             else:
-                variables[variable] = _text(value)
+                variables[variable] = plain_text(value)
         return EngineVariables(variables, tuple(found))
 
     def _further(
@@ -198,39 +210,17 @@ class TextEmbeddings(EngineServing):
                 continue
             variable = name.replace("-", "_").upper()
             if variable not in TEI_SINCE:
-                found.append(_unknown(spelling, variable))
+                near = nearest(variable, TEI_SINCE, count=1)
+                found.append(
+                    UNREAD_BY_TEI.finding(
+                        f"{spelling} is no argument that TEI is known to have: it "
+                        "ignores others",
+                        f"did you mean {near[0].lower()}?" if near else "",
+                    )
+                )
             yield spelling, name, value
 
 
 def _is_known(variable: str, release: EngineRelease) -> bool:
     since, number = TEI_SINCE.get(variable, ""), release.engine_version
     return not since or number is None or is_release_between(number, since)
-
-
-def _text(value: str | float) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
-
-
-def _unknown(spelling: str, variable: str) -> Finding:
-    near = nearest(variable, TEI_SINCE, count=1)
-    return UNREAD_BY_TEI.finding(
-        f"{spelling} is no argument that TEI is known to have: it ignores others",
-        f"did you mean {near[0].lower()}?" if near else "",
-    )
-
-
-def _of_another_release(word: str, variable: str, release: EngineRelease) -> Finding:
-    return OTHER_RELEASE.finding(
-        f"{word} is no argument of TEI {release.engine_version}: it came with TEI "
-        f"{TEI_SINCE[variable]}",
-        "take a newer version, or leave it out",
-    )
-
-
-def _no_text(word: str, value: object) -> Finding:
-    return UNREADABLE.finding(
-        f"{word} must be a text, a number, True or False, got {value!r}: TEI has no "
-        "argument that takes more"
-    )

@@ -1,5 +1,6 @@
 """
-VLLM in AWS's own image or in Hugging Face's, on GPUs, and on Inferentia2 and Trainium.
+VLLM in AWS's own image or in Hugging Face's, on GPUs, and on Inferentia2 and Trainium;
+and vLLM-Omni: speech, images, video and chats over all of them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
-from cdk_sagemaker_llm.catalog.engine_arguments import Engine
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    OMNI,
+    Engine,
+    find_argument,
+    find_omni_argument,
+    is_release_between,
+)
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.demand import VLLM_WORDS, Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding
@@ -20,8 +27,10 @@ from cdk_sagemaker_llm.serving.base import (
 )
 from cdk_sagemaker_llm.serving.engines.arguments import (
     ArgumentValue,
+    UntellableError,
     argument,
     plain_name,
+    write,
 )
 from cdk_sagemaker_llm.serving.engines.base import (
     TEMPLATE_FILE,
@@ -32,9 +41,20 @@ from cdk_sagemaker_llm.serving.engines.base import (
     tensor_degree,
     with_template,
 )
-from cdk_sagemaker_llm.serving.engines.checks.engine_models import as_gguf_error
-from cdk_sagemaker_llm.serving.engines.entry_points import MODEL_DIR
-from cdk_sagemaker_llm.serving.engines.telling import EngineVariables, PlainTelling
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
+    MAY_LACK_LOADER,
+    NO_GGUF_LOADER,
+)
+from cdk_sagemaker_llm.serving.engines.entry_points import ENTRY_POINTS, MODEL_DIR
+from cdk_sagemaker_llm.serving.engines.telling import (
+    OTHER_RELEASE,
+    UNTELLABLE,
+    EngineVariables,
+    PlainTelling,
+    Telling,
+    later_value_findings,
+    repeated,
+)
 from cdk_sagemaker_llm.serving.images import ChosenImage, is_catalogued
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, Bounds
 
@@ -174,9 +194,7 @@ class Vllm(EngineServing):
         """
         if self.distribution == "huggingface":
             return "huggingface-vllm"
-        # The track on Ubuntu counts as vLLM does.
-        is_of_track = self.version.lstrip("vV").startswith("0.")
-        return "vllm" if is_of_track else "vllm-server"
+        return "vllm" if self._is_of_ubuntu else "vllm-server"
 
     def _arguments(
         self, model: ModelSource | None, devices: int | None
@@ -201,9 +219,12 @@ class Vllm(EngineServing):
         demand: Demand | None,
     ) -> dict[str, str]:
         found = {}
-        seconds = _ready_seconds(demand)
-        if seconds is not None:
-            found["VLLM_ENGINE_READY_TIMEOUT_S"] = str(seconds)
+        if demand is not None and demand.architecture is not None:
+            weights = demand.architecture.weight_bytes(demand.weight_bits)
+            if weights > _READY_SECONDS * BYTES_PER_SECOND:
+                # It is to wait for its engine as long as SageMaker does.
+                seconds = start_up_seconds(demand) or LONG_SECONDS
+                found["VLLM_ENGINE_READY_TIMEOUT_S"] = str(seconds)
         if self.distribution == "huggingface":
             # It would take half of the host's memory for a second cache.
             found["HF_ENABLE_LMCACHE"] = "0"
@@ -211,7 +232,9 @@ class Vllm(EngineServing):
 
     def _judged(self, finding: Finding) -> Finding:
         # Of an image of one's own nobody knows what is installed in it.
-        return as_gguf_error(finding) if is_catalogued(self.image) else finding
+        if finding.code == MAY_LACK_LOADER.code and is_catalogued(self.image):
+            return NO_GGUF_LOADER.finding(finding.message, finding.remedy)
+        return finding
 
     def _files(self) -> Mapping[str, bytes]:
         return with_template(self.files, self.chat_template)
@@ -238,20 +261,6 @@ class Vllm(EngineServing):
             words=VLLM_WORDS,
             engine_version=engine_version_in(image),
         )
-
-
-def _ready_seconds(demand: Demand | None) -> int | None:
-    """
-    Return how long vLLM is to wait for its engine: as long as SageMaker does.
-
-    ``None`` where its own limit will do, or the model's size is not known.
-    """
-    if demand is None or demand.architecture is None:
-        return None
-    weights = demand.architecture.weight_bytes(demand.weight_bits)
-    if weights <= _READY_SECONDS * BYTES_PER_SECOND:
-        return None
-    return start_up_seconds(demand) or LONG_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,3 +315,163 @@ class VllmNeuron(EngineServing):
     ) -> EngineVariables:
         telling = PlainTelling(rule_of(release), takes_dashes=False)
         return telling.tell(arguments, self.options, self._words(release))
+
+
+# The newest minor version of the track (images of 2026-10).
+NEWEST_OMNI = "1.8"
+
+
+@dataclass(frozen=True, slots=True)
+class VllmOmni(Vllm):
+    """
+    Serve speech, images, video and multimodal chats with vLLM-Omni.
+
+    ``VllmOmni()``
+    ``VllmOmni("1.7", num_gpus=2, options={"flow_shift": 5.0})``
+    ``VllmOmni("0.20.0", distribution="huggingface")``
+
+    It takes vLLM's arguments, which ``Vllm`` describes, and its own. Nothing is split
+    over the accelerators by itself: each stage of a model has its own way.
+
+    Requests name their task in CustomAttributes, such as ``route=/v1/audio/speech``,
+    ``route=/v1/images/generations`` or ``route=/v1/videos/sync``; others are chats.
+    ``/v1/videos`` answers with a job's number alone, and a JSON body for videos is
+    taken by all versions but 1.2 and 1.3. The first requests compile, which may take
+    longer than the 60 seconds that SageMaker waits: an endpoint with
+    ``async_inference`` waits longer. No supervisor starts the engine: it ends where
+    it fails, and installs no requirements.txt.
+
+    Args:
+        version:
+            A minor version of AWS's image, such as ``1.8``; of Hugging Face's
+            vLLM-Omni's own, such as ``0.20.0``.
+            If omitted, it is AWS's newest.
+
+        num_gpus:
+            How many GPUs a diffusion model runs on.
+            If omitted, it is one, or what the model's stages say.
+
+        deploy_config: The path of a file that describes the stages (from 0.20 on).
+
+        stage_configs_path: The same in its older form (until 0.26).
+
+        stage_init_timeout: Seconds for the start of one stage.
+
+        ulysses_degree: Over how many GPUs a diffusion's sequence is split by Ulysses.
+
+        ring_degree: Over how many it is split as a ring.
+
+        cfg_parallel_size: How many GPUs share the guided and the free half.
+
+        cache_backend: How steps are left out, such as ``tea_cache`` or ``cache_dit``.
+
+        cache_config: The settings of that.
+
+        enable_cpu_offload: Whether parts of the model wait in the host's memory.
+
+        vae_use_slicing: Whether pictures are decoded one by one.
+
+        vae_use_tiling: Whether pictures are decoded in tiles.
+
+        default_sampling_params: What is taken of each stage where requests say nothing.
+    """
+
+    engine_name: ClassVar[str] = "vLLM-Omni"
+
+    version: str = NEWEST_OMNI
+    _: KW_ONLY
+    num_gpus: int | None = argument("num-gpus", COUNT)
+    deploy_config: str | None = argument("deploy-config")
+    stage_configs_path: str | None = argument("stage-configs-path")
+    stage_init_timeout: int | None = argument("stage-init-timeout", COUNT)
+    ulysses_degree: int | None = argument("ulysses-degree", COUNT)
+    ring_degree: int | None = argument("ring-degree", COUNT)
+    cfg_parallel_size: int | None = argument("cfg-parallel-size", COUNT)
+    cache_backend: str | None = argument("cache-backend")
+    cache_config: Mapping[str, Any] | None = argument("cache-config")
+    enable_cpu_offload: bool | None = argument("enable-cpu-offload")
+    vae_use_slicing: bool | None = argument("vae-use-slicing")
+    vae_use_tiling: bool | None = argument("vae-use-tiling")
+    default_sampling_params: Mapping[str, Any] | None = argument(
+        "default-sampling-params"
+    )
+
+    @property
+    def container_family(self) -> str:
+        """
+        The image family of this distribution.
+        """
+        is_other = self.distribution == "huggingface"
+        return "huggingface-vllm-omni" if is_other else "vllm-omni"
+
+    def _degrees(
+        self,
+        arguments: Mapping[str, ArgumentValue],  # noqa: ARG002 - the base's signature
+        devices: int | None,  # noqa: ARG002 - as above
+    ) -> dict[str, ArgumentValue]:
+        return {}
+
+    def _defaults(
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - the base's signature
+        demand: Demand | None,  # noqa: ARG002 - as above
+    ) -> dict[str, str]:
+        return {}
+
+    def _demand(
+        self,
+        model: ModelSource | None,  # noqa: ARG002 - the base's signature
+        image: ChosenImage | None,  # noqa: ARG002 - as above
+    ) -> Demand | None:
+        # What its stages take of the memory is not modelled.
+        return None
+
+    def _engine_variables(
+        self, release: EngineRelease, arguments: Mapping[str, ArgumentValue]
+    ) -> EngineVariables:
+        number = release.engine_version or ""
+        rule = ENTRY_POINTS[release.rule or ""]
+        label = f"{self.engine_name} {number}".strip()
+        words = self._words(release)
+        own = {n: v for n, v in arguments.items() if _is_own(n, number)}
+        others = {n: v for n, v in arguments.items() if n not in own}
+        further = {n: v for n, v in self.options.items() if _is_own(_long(n), number)}
+        rest = {n: v for n, v in self.options.items() if n not in further}
+        telling = Telling(self.engine, number, rule, label).tell(others, rest, words)
+        variables, found = dict(telling.variables), list(telling.findings)
+        for spelling, value in [*own.items(), *further.items()]:
+            name, word = _long(spelling), words.get(spelling, spelling)
+            if spelling in further and name in own:
+                found.append(repeated(spelling))
+                continue
+            argument = find_omni_argument(name, release.engine_version)
+            if argument is None:
+                _, first, last = OMNI[name]
+                is_gone = last and not is_release_between(number, "0", last)
+                span = f"was last seen in {last}" if is_gone else f"came by {first}"
+                found.append(
+                    OTHER_RELEASE.finding(
+                        f"{word} is no argument of vLLM-Omni {release.engine_version}: "
+                        f"it {span}",
+                        "choose another version, or leave it out",
+                    )
+                )
+                continue
+            later = later_value_findings(word, value)
+            found += later
+            if later:
+                continue
+            try:
+                variables |= write(argument, value, rule).variables
+            except UntellableError as fault:
+                message = f"{word} cannot be told to this image: {fault}"
+                found.append(UNTELLABLE.finding(message))
+        return EngineVariables(variables, tuple(found))
+
+
+def _long(spelling: str) -> str:
+    return spelling.lstrip("-").replace("_", "-")
+
+
+def _is_own(name: str, release: str) -> bool:
+    return name in OMNI and find_argument("vllm", name, release) is None

@@ -61,37 +61,6 @@ class AheadOfTime:
         free = _AT_RUN_TIME | self.at_run_time
         return {key: texts[key] for key in sorted(set(texts) - free)}
 
-    def findings(
-        self,
-        model: ModelSource | None,
-        texts: Mapping[str, str],
-        *,
-        image: str,
-        degree: int,
-        is_precompiled: bool,
-    ) -> list[Finding]:
-        """
-        Check that properties serve a model as it was compiled.
-
-        Args:
-            model: What is served.
-
-            texts: The properties.
-
-            image: The image, as a ``Compilation`` names it.
-
-            degree: Over how many devices it is split.
-
-            is_precompiled: Whether the configuration takes the model for compiled.
-        """
-        compilation = Compilation(
-            image=image,
-            accelerator_model="",
-            tensor_parallel_degree=degree,
-            options=self.bound_options(texts),
-        )
-        return compiled_findings(model, compilation, is_precompiled=is_precompiled)
-
 
 def job_properties(written: bytes) -> str:
     """
@@ -108,14 +77,6 @@ def compiled_findings(
 ) -> list[Finding]:
     """
     Check that a configuration serves engines as they were compiled.
-
-    Args:
-        model: What is served.
-
-        compilation: What the configuration would compile; its accelerator is not
-            looked at, which the endpoint's instances are held to.
-
-        is_precompiled: Whether the configuration takes the model for engines.
     """
     made = model.compiled if isinstance(model, S3Model) else None
     if made is None:
@@ -127,10 +88,27 @@ def compiled_findings(
                 "pass the serving of the StagedModel that compiled them",
             )
         ]
+    ours, theirs = compilation.options, made.options
+    compared = [
+        ("the image", compilation.image, made.image),
+        (
+            "tensor_parallel_degree",
+            compilation.tensor_parallel_degree,
+            made.tensor_parallel_degree,
+        ),
+    ]
+    compared += [
+        (
+            name.removeprefix("option."),
+            ours.get(name, "left out"),
+            theirs.get(name, "left out"),
+        )
+        for name in sorted({*ours, *theirs})
+    ]
     differing = [
-        f"{name} {ours} where it was {theirs}"
-        for name, ours, theirs in _compared(compilation, made)
-        if ours != theirs
+        f"{name} is {one} where it was {other}"
+        for name, one, other in compared
+        if one != other
     ]
     if not differing:
         return []
@@ -139,26 +117,6 @@ def compiled_findings(
             f"the model was compiled otherwise: {', '.join(differing)}",
             "pass the serving of the StagedModel that compiled them, or compile anew",
         )
-    ]
-
-
-def _compared(one: Compilation, other: Compilation) -> list[tuple[str, str, str]]:
-    names = sorted({*one.options, *other.options})
-    return [
-        ("the image is", one.image, other.image),
-        (
-            "tensor_parallel_degree is",
-            str(one.tensor_parallel_degree),
-            str(other.tensor_parallel_degree),
-        ),
-        *(
-            (
-                f"{name.removeprefix('option.')} is",
-                one.options.get(name, "left out"),
-                other.options.get(name, "left out"),
-            )
-            for name in names
-        ),
     ]
 
 
@@ -183,18 +141,18 @@ class CompiledServing(LmiServing):
         return []
 
     def _settled_degree(self, accelerators: int | None) -> int:
-        """
-        Return the degree in numbers: that of all devices where none is said.
-        """
+        # That of all devices where none is said.
         return self._degree() or self.devices_each * (accelerators or 0)
 
     def _compiled_findings(self, case: Case, texts: Mapping[str, str]) -> list[Finding]:
-        return self.ahead_of_time.findings(
-            case.model,
-            texts,
+        compilation = Compilation(
             image=named_image(case.image.version, self.image),
-            degree=self._settled_degree(case.devices),
-            is_precompiled=self.precompiled,
+            accelerator_model="",
+            tensor_parallel_degree=self._settled_degree(case.devices),
+            options=self.ahead_of_time.bound_options(texts),
+        )
+        return compiled_findings(
+            case.model, compilation, is_precompiled=self.precompiled
         )
 
 

@@ -38,6 +38,7 @@ _NO_FILES = {
 }
 _CIRCLE = "is a link that leads round in a circle"
 _BROKEN = {errno.ELOOP: _CIRCLE, errno.ENOENT: "is a link to nothing"}
+_GROWN = "cannot be read: it has more content than its size says"
 _GZIP = b"\x1f\x8b"
 # Names and padding come on top of the contents: a member has at most a few blocks of
 # 512 bytes, unless its header is made to fill the memory.
@@ -61,14 +62,9 @@ class ArtifactError(ValueError):
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """
-    The files of a serving artifact that travel.
-
-    Args:
-        files: Contents by path; those that are too large for an artifact are not read.
-
-        sizes: Bytes by path, of those that were not read too.
-
-        findings: What kept files from being read.
+    The files of a serving artifact that travel: contents by path, but of those that are
+    too large for an artifact; the sizes of all in bytes; and what kept files from being
+    read.
     """
 
     files: Mapping[str, bytes]
@@ -126,17 +122,6 @@ def too_many(path: str) -> Finding:
     )
 
 
-def unpacks_to_more(path: str) -> Finding:
-    """
-    Say that a tarball unpacks to more than its members are said to hold.
-    """
-    return TOO_LARGE.finding(
-        f"{path!r} unpacks to more than {LARGEST_ARTIFACT // _MIB} MiB; an artifact "
-        "holds configuration and code only",
-        "pack configuration and code alone",
-    )
-
-
 def cannot_travel(name: str, why: str) -> Finding:
     """
     Say why one file of an artifact is refused.
@@ -177,9 +162,6 @@ def leads_out(path: str) -> bool:
 def no_file(path: Path) -> str | None:
     """
     Say what stands at a path in place of a file; ``None`` for a file, or for nothing.
-
-    Raises:
-        OSError: If the system does not tell.
     """
     if not os.path.lexists(path):
         return None
@@ -208,9 +190,6 @@ def folder_files(path: Path) -> Artifact:
 def single_file(path: Path) -> Artifact:
     """
     Read a file as the only one of an artifact: its serving.properties.
-
-    Raises:
-        OSError: If it is not there.
     """
     return _read(str(path), {PROPERTIES: path}, {PROPERTIES: path.stat().st_size}, [])
 
@@ -225,7 +204,12 @@ def _read(
     files = {}
     for name in readable(sizes):
         try:
-            files[name] = _content(paths[name], sizes[name])
+            with paths[name].open("rb") as file:
+                content = file.read(sizes[name] + 1)
+            if len(content) > sizes[name]:
+                faults.append(cannot_travel(name, _GROWN))
+            else:
+                files[name] = content
         except OSError as fault:
             faults.append(cannot_travel(name, f"cannot be read: {fault.strerror}"))
     return Artifact(dict(sorted(files.items())), sizes, tuple(faults))
@@ -282,7 +266,9 @@ class _Walk:
             name.encode()
             if Path(real).is_symlink():
                 real = os.path.realpath(real)
-                why = self._fault_of_link(real, around)
+                why = _CIRCLE if real in around else None
+                if os.path.commonpath([real, self._real_top]) != self._real_top:
+                    why = "is a link that leads out of the folder"
             status = Path(real).stat() if why is None else None
         except UnicodeEncodeError:
             why, status = "has a name that is not UTF-8", None
@@ -296,24 +282,8 @@ class _Walk:
             return real, None
         return real, status
 
-    def _fault_of_link(self, real: str, around: tuple[str, ...]) -> str | None:
-        if os.path.commonpath([real, self._real_top]) != self._real_top:
-            return "is a link that leads out of the folder"
-        return _CIRCLE if real in around else None
-
     def _refuse(self, name: str, why: str) -> None:
         self.findings.append(cannot_travel(name, why))
-
-
-def _content(path: Path, size: int) -> bytes:
-    """
-    Return a file's content, of the size that it was found to have.
-    """
-    with path.open("rb") as file:
-        content = file.read(size + 1)
-    if len(content) > size:
-        raise OSError(errno.EFBIG, "it has more content than its size says")
-    return content
 
 
 def is_tarball(path: Path) -> bool:
@@ -329,10 +299,6 @@ def is_tarball(path: Path) -> bool:
 def tarball_files(path: Path) -> Artifact:
     """
     Read what is in a tarball, as far as its size allows.
-
-    Raises:
-        ArtifactError: If it is no gzipped tarball, or ends too early.
-        OSError: If it cannot be read.
     """
     reading = _Reading(str(path))
     try:
@@ -344,7 +310,13 @@ def tarball_files(path: Path) -> Artifact:
         ):
             reading.read(tar)
     except _TooMuchError:
-        reading.findings.append(unpacks_to_more(str(path)))
+        reading.findings.append(
+            TOO_LARGE.finding(
+                f"{str(path)!r} unpacks to more than {LARGEST_ARTIFACT // _MIB} "
+                "MiB; an artifact holds configuration and code only",
+                "pack configuration and code alone",
+            )
+        )
     except _UNREADABLE as fault:
         raise ArtifactError(
             f"{path} is no gzipped tarball that can be read to its end: {fault}"
@@ -409,10 +381,23 @@ class _Reading:
 
     def artifact(self) -> Artifact:
         """
-        Return what travels, and in place of each link what it leads to.
+        Return what travels, and in place of each link the files that it leads to.
         """
         for name in self._links:
-            self._follow(name)
+            target, passed = name, set()
+            while target in self._links and target not in passed:
+                passed.add(target)
+                target = self._links[target]
+            is_circle, below = target in passed, f"{target}/"
+            inner = [n for n in self._sizes if n == target or n.startswith(below)]
+            if (is_circle or not inner) and not is_left_behind(name):
+                why = _CIRCLE if is_circle else "is a link to nothing"
+                self.findings.append(cannot_travel(name, why))
+            for found in () if is_circle else inner:
+                place = name + found.removeprefix(target)
+                self._sizes[place] = self._sizes[found]
+                if found in self._files:
+                    self._files[place] = self._files[found]
             if len(self._sizes) > MOST_FILES:
                 self.findings.append(too_many(self._path))
                 break
@@ -451,27 +436,3 @@ class _Reading:
             self._links[name] = posixpath.normpath(target)
             return None
         return None if member.isdir() else "is a device or a named pipe, no file"
-
-    def _follow(self, name: str) -> None:
-        """
-        Put the files that a link leads to in its place.
-        """
-        target, passed = name, set()
-        while target in self._links and target not in passed:
-            passed.add(target)
-            target = self._links[target]
-        if target in passed:
-            self._refuse_link(name, "is a link that leads round in a circle")
-            return
-        inner = [n for n in self._sizes if n == target or n.startswith(f"{target}/")]
-        if not inner:
-            self._refuse_link(name, "is a link to nothing")
-        for found in inner:
-            place = name + found.removeprefix(target)
-            self._sizes[place] = self._sizes[found]
-            if found in self._files:
-                self._files[place] = self._files[found]
-
-    def _refuse_link(self, name: str, why: str) -> None:
-        if not is_left_behind(name):
-            self.findings.append(cannot_travel(name, why))

@@ -151,17 +151,22 @@ class LmiServing(Serving):
         """
         if not is_sound:
             return Settings()
-        texts, faults = self._texts(self._typed(case))
+        extra = {**self.options, **self.unchecked_options}
+        try:
+            texts = texts_of({**self._typed(case), **dict(sorted(extra.items()))})
+        except PropertiesError as fault:
+            return Settings(findings=(UNREADABLE.finding(str(fault)),))
+        address = address_of(case.model)
+        is_later = is_unresolved(address)
         return Settings(
             files={"serving.properties": lines(texts).encode()},
-            environment=_environment(case.model),
-            findings=tuple(faults or self._property_findings(case, texts)),
+            # The address of a bucket made in the same app is known at deployment alone:
+            # it travels as the variable that LMI turns into option.model_id.
+            environment={"OPTION_MODEL_ID": address} if address and is_later else {},
+            findings=tuple(self._property_findings(case, texts)),
         )
 
     def _degree(self) -> int | None:
-        """
-        Return over how many devices a copy is split, where a number says so.
-        """
         degree = self.tensor_parallel_degree
         return degree if isinstance(degree, int) else None
 
@@ -181,9 +186,6 @@ class LmiServing(Serving):
         return {}
 
     def _own_findings(self, model: ModelSource | None) -> list[Finding]:  # noqa: ARG002
-        """
-        Return what only this backend checks.
-        """
         return []
 
     def _general_findings(self, case: Case) -> list[Finding]:
@@ -216,15 +218,6 @@ class LmiServing(Serving):
             found += gated_findings(model.model_id, has_token=has_token)
         return [*found, *bounds_findings(self, self.options)]
 
-    def _texts(
-        self, typed: Mapping[str, PropertyValue]
-    ) -> tuple[dict[str, str], list[Finding]]:
-        extra = {**self.options, **self.unchecked_options}
-        try:
-            return texts_of({**typed, **dict(sorted(extra.items()))}), []
-        except PropertiesError as fault:
-            return {}, [UNREADABLE.finding(str(fault))]
-
     def _typed(self, case: Case) -> dict[str, PropertyValue]:
         """
         Return what parameters and model write into serving.properties, in its order.
@@ -237,12 +230,13 @@ class LmiServing(Serving):
         values.pop("option.model_loading_timeout", None)
         # The engine is always written: without it LMI 0.26 fetches the model's
         # config.json without the token, and a gated model fails to load.
+        address = address_of(case.model)
         first: dict[str, PropertyValue | None] = {
             "engine": self._engine(),
             "option.tensor_parallel_degree": values.pop(
                 "option.tensor_parallel_degree", None
             ),
-            "option.model_id": _model_id(case.model),
+            "option.model_id": (None if is_unresolved(address) else address),
             "option.revision": None if case.model is None else case.model.revision,
             "option.max_rolling_batch_size": values.pop(
                 "option.max_rolling_batch_size", None
@@ -326,17 +320,19 @@ class LmiServing(Serving):
 
     @property
     def _image_version(self) -> str:
-        """
-        The version that the image's tag names, or else the one given.
-        """
         return image_version(self.version, self.image)
 
-    def _at_least(self, minor: str) -> bool:
+    @property
+    def _lmi_version(self) -> LmiVersion | None:
         try:
-            return LmiVersion.parse(self._image_version).at_least(minor)
+            return LmiVersion.parse(self._image_version)
         except ValueError:
             # The check of the image says what is wrong with the version.
-            return True
+            return None
+
+    def _at_least(self, minor: str) -> bool:
+        version = self._lmi_version
+        return version is None or version.at_least(minor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,24 +438,6 @@ def address_of(model: ModelSource | None) -> str | None:
     if model is None:
         return None
     return model.model_id if isinstance(model, HuggingFaceModel) else model.uri
-
-
-def _model_id(model: ModelSource | None) -> str | None:
-    address = address_of(model)
-    return None if is_unresolved(address) else address
-
-
-def _environment(model: ModelSource | None) -> dict[str, str]:
-    """
-    Name weights whose address is known only at deployment, too late for a file.
-
-    A bucket made in the same app is such a case. The address travels as the variable
-    that LMI turns into ``option.model_id``.
-    """
-    address = address_of(model)
-    if address is None or not is_unresolved(address):
-        return {}
-    return {"OPTION_MODEL_ID": address}
 
 
 def _plain(value: object) -> PropertyValue:

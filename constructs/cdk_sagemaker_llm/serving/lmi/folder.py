@@ -4,7 +4,7 @@ A hand-written serving artifact: a folder with serving.properties in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -80,7 +80,12 @@ class ServingFolder(Serving):
 
     def _usable(self) -> tuple[Serving, list[Finding]]:
         # Read once, whoever asks.
-        artifact = folder_files(Path(self.path)) if _is_folder(self.path) else None
+        try:
+            is_folder = Path(self.path).is_dir()
+        except (OSError, ValueError):
+            # A name that is too long, or that no file can have.
+            is_folder = False
+        artifact = folder_files(Path(self.path)) if is_folder else None
         properties = {} if artifact is None else _properties(artifact.files)
         return _ReadFolder(self, artifact, properties), []
 
@@ -88,14 +93,8 @@ class ServingFolder(Serving):
 @dataclass(frozen=True, slots=True)
 class _ReadFolder(Serving):
     """
-    A serving folder, with what stands in it.
-
-    Args:
-        folder: The folder.
-
-        artifact: Its files; ``None`` if it does not exist.
-
-        properties: What its serving.properties says.
+    A serving folder, with its files, ``None`` if it does not exist, and with what its
+    serving.properties says.
     """
 
     reads_model_folder: ClassVar[bool] = False
@@ -145,8 +144,20 @@ class _ReadFolder(Serving):
         Find an image that reads no serving.properties, a folder that is not there, and
         a second model.
         """
-        found = list(self._family_findings(case.image))
-        path = str(self.folder.path)
+        found, image, path = [], case.image, str(self.folder.path)
+        reads_properties = (
+            image.release is None
+            or find_image(image.family, image.version).repository == _LMI_REPOSITORY
+        )
+        if not reads_properties:
+            found.append(
+                NO_LMI_FAMILY.finding(
+                    f"container_family must be that of an LMI image, which reads "
+                    f"serving.properties, got {image.family!r}",
+                    f"use {any_of(CONTAINERS)}; other images are told what to do by "
+                    "Tgi, TgiNeuron or CustomContainer",
+                )
+            )
         if self.artifact is None:
             found.append(NO_FOLDER.finding(f"path {path!r} is not a folder"))
         elif case.model is not None:
@@ -157,21 +168,6 @@ class _ReadFolder(Serving):
                 )
             )
         return found
-
-    def _family_findings(self, image: ChosenImage) -> Iterator[Finding]:
-        """
-        Images of the family read a serving.properties.
-        """
-        if image.release is None:
-            return
-        release = find_image(image.family, image.version)
-        if release.repository != _LMI_REPOSITORY:
-            yield NO_LMI_FAMILY.finding(
-                f"container_family must be that of an LMI image, which reads "
-                f"serving.properties, got {image.family!r}",
-                f"use {any_of(CONTAINERS)}; other images are told what to do by "
-                "Tgi, TgiNeuron or CustomContainer",
-            )
 
     def _loading_seconds(self, case: Case) -> int:  # noqa: ARG002 - the base's signature
         seconds = as_int(self.properties.get("option.model_loading_timeout"))
@@ -196,10 +192,19 @@ class _ReadFolder(Serving):
         # An engine of whatever kind: the one with the more cautious figures is taken,
         # unless the image has TensorRT-LLM alone.
         compiled = self.folder.container_family == "djl-tensorrtllm"
+        eager = properties.get("option.enforce_eager", "").lower() == "true"
+        in_fp8 = properties.get("option.kv_cache_dtype", "").startswith("fp8")
         return Demand(
             architecture=architecture
             or find_architecture(properties.get("option.model_id", "")),
-            assumptions=_assumptions(properties),
+            assumptions=Assumptions(
+                gpu_memory_utilization=_share(
+                    properties.get("option.gpu_memory_utilization")
+                ),
+                cuda_graphs_gib=0.0 if eager else None,
+                max_num_seqs=as_int(properties.get("option.max_rolling_batch_size")),
+                kv_cache_dtype_bytes=1 if in_fp8 else 2,
+            ),
             weight_bits=weight_bits_of(
                 properties.get("option.quantize"), properties.get("option.dtype")
             ),
@@ -220,28 +225,6 @@ class _ReadFolder(Serving):
         return find_architecture(self.properties.get("option.model_id", ""))
 
 
-def _is_folder(path: str | Path) -> bool:
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):
-        # A name that is too long, or that no file can have.
-        return False
-
-
-def _assumptions(properties: Mapping[str, str]) -> Assumptions:
-    """
-    Read what changes the memory that vLLM and its kin take.
-    """
-    eager = properties.get("option.enforce_eager", "").lower() == "true"
-    in_fp8 = properties.get("option.kv_cache_dtype", "").startswith("fp8")
-    return Assumptions(
-        gpu_memory_utilization=_share(properties.get("option.gpu_memory_utilization")),
-        cuda_graphs_gib=0.0 if eager else None,
-        max_num_seqs=as_int(properties.get("option.max_rolling_batch_size")),
-        kv_cache_dtype_bytes=1 if in_fp8 else 2,
-    )
-
-
 def _share(text: str | None) -> float | None:
     try:
         share = float(text or 0)
@@ -256,7 +239,14 @@ def read_findings(path: str, artifact: Artifact) -> list[Finding]:
     Check what was read of a folder or a tarball, whatever image is to load it.
     """
     found = [*artifact.findings, *layout_findings(path, artifact.sizes)]
-    found += file_findings(_beside_properties(artifact.files))
+    read = properties_path(artifact.files)
+    beside = dict(artifact.files)
+    if read is not None:
+        # Its properties are checked by their names: what is left are the comments.
+        lines = beside[read].splitlines()
+        comments = [one if one.lstrip()[:1] in (b"#", b"!") else b"" for one in lines]
+        beside[read] = b"\n".join(comments)
+    found += file_findings(beside)
     name = properties_path(artifact.sizes) or ""
     if not artifact.files.get(name, b"not read").strip():
         found.append(
@@ -280,20 +270,6 @@ def artifact_findings(
     """
     Check the serving.properties among an artifact's files, and that it holds no
     credentials.
-
-    Args:
-        files: The artifact's files by path.
-
-        container: The image family.
-
-        version: The LMI version.
-
-        accelerators: Devices that each copy of the model has.
-
-        architecture: The model's class, or what is known of its config.json.
-            If omitted, what depends on it is not checked.
-
-        backend: The backend that must come of it. If omitted, any may.
     """
     text = _properties_text(files)
     found = check_properties(
@@ -337,31 +313,18 @@ def layout_findings(path: str, files: Iterable[str]) -> list[Finding]:
     """
     Check which files there are: those of one model.
     """
-    return [_no_properties(path, files)] if properties_path(files) is None else []
-
-
-def _no_properties(path: str, files: Iterable[str]) -> Finding:
+    if properties_path(files) is not None:
+        return []
     inner = sorted({n.split("/", 1)[0] for n in files if n.endswith(f"/{PROPERTIES}")})
     if not inner:
-        return NO_PROPERTIES.finding(f"{path!r} holds no serving.properties")
-    return SEVERAL_MODELS.finding(
-        f"{path!r} holds {', '.join(inner)} beside other entries: each folder at the "
-        "top would be a model of its own",
-        "put one model's files at the top, or into one folder",
-    )
-
-
-def _beside_properties(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """
-    Return the files with the comments alone of serving.properties: its properties are
-    checked by their names.
-    """
-    path = properties_path(files)
-    if path is None:
-        return dict(files)
-    lines = files[path].splitlines()
-    comments = [line if line.lstrip()[:1] in (b"#", b"!") else b"" for line in lines]
-    return {**files, path: b"\n".join(comments)}
+        return [NO_PROPERTIES.finding(f"{path!r} holds no serving.properties")]
+    return [
+        SEVERAL_MODELS.finding(
+            f"{path!r} holds {', '.join(inner)} beside other entries: each folder at "
+            "the top would be a model of its own",
+            "put one model's files at the top, or into one folder",
+        )
+    ]
 
 
 def _properties(files: Mapping[str, bytes]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """
-What a serving.properties makes an LMI container run: launcher, scheduler, backend.
+What a serving.properties makes an LMI container run: launcher, scheduler, backend; and
+what the checks of it look at.
 
 The rules are those of the front end (``LmiConfigRecommender``, ``LmiUtils``) and of
 the handlers, read at each version from 0.25 to 0.36.
@@ -72,10 +73,6 @@ class Launch:
     What a file asks for, and what comes of it.
 
     Args:
-        container: The image family.
-
-        version: The LMI version.
-
         engine: The launcher as written; ``None`` where it is left out.
 
         rolling_batch: The scheduler as written, in lower case; ``None`` likewise.
@@ -94,13 +91,6 @@ class Launch:
     backends: tuple[str, ...]
     asynchronous: bool = False
 
-    @property
-    def uses_mpi(self) -> bool:
-        """
-        Whether the file itself asks for MPI.
-        """
-        return self.engine == "MPI"
-
 
 @dataclass(frozen=True, slots=True)
 class _Model:
@@ -110,13 +100,6 @@ class _Model:
 
     architecture: str | None
     model_type: str | None
-
-    @property
-    def generates_text(self) -> bool:
-        """
-        Whether the front end batches it; a class that is not known counts as one.
-        """
-        return self.architecture is None or self.architecture.endswith(_TEXT_GENERATION)
 
 
 def resolve(
@@ -130,18 +113,8 @@ def resolve(
     """
     Find what a container of a version makes of the properties.
 
-    Args:
-        properties: What the file says.
-
-        container: The image family, such as ``djl-lmi``.
-
-        version: The LMI version.
-
-        architecture: The model's class, such as ``MistralForCausalLM``.
-            If omitted, every backend that some architecture leads to is named.
-
-        model_type: Its type in config.json, such as ``mistral``.
-            If omitted, it is the one of the class.
+    Without the model's class every backend that some class leads to is named; its type
+    in config.json is that of the class if omitted.
     """
     written = properties.get("option.rolling_batch")
     launch = Launch(
@@ -152,18 +125,17 @@ def resolve(
         backends=(),
     )
     find = {
-        "djl-tensorrtllm": _of_tensorrt_llm,
+        "djl-tensorrtllm": lambda *_: ("trtllm",),
         "djl-deepspeed": _of_deepspeed_image,
         "djl-lmi": _of_lmi_image,
         "djl-neuronx": _of_neuronx,
     }[container]
     model = _Model(architecture, model_type or model_type_of(architecture))
     backends = find(launch, properties, model)
-    return replace(
-        launch,
-        backends=backends,
-        asynchronous=backends == ("vllm",) and _is_asynchronous(launch, properties),
-    )
+    batch = _batch(launch, properties)
+    without_handler = batch == "auto" and launch.version.at_least("0.35")
+    asynchronous = backends == ("vllm",) and (batch == "disable" or without_handler)
+    return replace(launch, backends=backends, asynchronous=asynchronous)
 
 
 def batches_dynamically(properties: Mapping[str, str]) -> bool:
@@ -187,15 +159,10 @@ def front_end_chooses(launch: Launch) -> bool:
 
 def generates_text(architecture: str | None) -> bool:
     """
-    Whether the front end takes a model for one that generates text.
+    Whether the front end takes a model for one that generates text, and batches it; a
+    class that is not known counts as one.
     """
-    return _Model(architecture, None).generates_text
-
-
-def _of_tensorrt_llm(
-    _launch: Launch, _properties: Mapping[str, str], _model: _Model
-) -> tuple[str, ...]:
-    return ("trtllm",)
+    return architecture is None or architecture.endswith(_TEXT_GENERATION)
 
 
 def _of_neuronx(
@@ -218,7 +185,9 @@ def _of_deepspeed_image(
         return ("deepspeed",)
     found = _of_batch(_batch(launch, properties), launch, model)
     if launch.engine is None and launch.version.before("0.27"):
-        return _with_inferred_deepspeed(found, model.model_type)
+        if model.model_type is None:
+            return tuple(dict.fromkeys((*found, "deepspeed")))
+        return ("deepspeed",) if model.model_type in STARTED_WITH_DEEPSPEED else found
     return found
 
 
@@ -236,18 +205,13 @@ def _batch(launch: Launch, properties: Mapping[str, str]) -> str:
     return batch
 
 
-def _is_asynchronous(launch: Launch, properties: Mapping[str, str]) -> bool:
-    batch = _batch(launch, properties)
-    return batch == "disable" or (batch == "auto" and launch.version.at_least("0.35"))
-
-
 def _of_batch(batch: str, launch: Launch, model: _Model) -> tuple[str, ...]:
     if batch != "auto":
         return ("huggingface",) if batch == "disable" else (batch,)
     if front_end_chooses(launch):
         return _of_recommendation(launch, model)
     # The front end has not looked at the model: the handler does.
-    if not launch.uses_mpi:
+    if launch.engine != "MPI":
         return ("scheduler",)
     if model.architecture is None:
         return ("lmi-dist", "scheduler")
@@ -256,7 +220,7 @@ def _of_batch(batch: str, launch: Launch, model: _Model) -> tuple[str, ...]:
 
 
 def _of_recommendation(launch: Launch, model: _Model) -> tuple[str, ...]:
-    if not model.generates_text:
+    if not generates_text(model.architecture):
         return ("huggingface",)
     if launch.version.at_least("0.33"):
         return ("vllm",)
@@ -266,14 +230,6 @@ def _of_recommendation(launch: Launch, model: _Model) -> tuple[str, ...]:
     if model.model_type is None:
         return ("lmi-dist", "scheduler")
     return ("lmi-dist",) if model.model_type in listed else ("scheduler",)
-
-
-def _with_inferred_deepspeed(
-    found: tuple[str, ...], model_type: str | None
-) -> tuple[str, ...]:
-    if model_type is None:
-        return tuple(dict.fromkeys((*found, "deepspeed")))
-    return ("deepspeed",) if model_type in STARTED_WITH_DEEPSPEED else found
 
 
 def _of_lmi_image(
@@ -298,3 +254,129 @@ def _asks_for_async(launch: Launch, properties: Mapping[str, str]) -> bool:
     # Up to 0.34 the switch alone leaves the Hugging Face handler in place (PyModel).
     switched = as_bool(properties.get("option.async_mode")) is True
     return switched and launch.version.at_least("0.35")
+
+
+FRONT_END = "djl-serving, wlm: LmiUtils and LmiConfigRecommender"
+MODELS = "djl-serving, djl_python/properties_manager"
+HANDLERS = "djl-serving, the handlers of djl_python"
+DOCUMENTATION = "LMI documentation"
+JAVA = "java.util.Properties"
+# The property models, each by its own name.
+DEEPSPEED = "DeepSpeedProperties"
+HUGGING_FACE = "HuggingFaceProperties"
+LMI_DIST = "LmiDistRbProperties"
+NEURONX = "TransformerNeuronXProperties"
+VLLM = "VllmRbProperties"
+# The configuration of the engine itself.
+LORA_CONFIG = "vLLM, LoRAConfig"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """
+    A file's properties, with where they are to run; what is ``None`` is not known.
+
+    Args:
+        properties: What the file says, as Java reads it.
+
+        launch: What the container makes of it.
+
+        accelerators: Devices that each copy of the model has.
+
+        strict: Whether an option without effect is an error.
+
+        decided_elsewhere: Whether a plan, or a file that is not seen, has a say in the
+            degree that is left out.
+    """
+
+    properties: Mapping[str, str]
+    launch: Launch
+    accelerators: int | None = None
+    architecture: str | None = None
+    attention_heads: int | None = None
+    strict: bool = False
+    model_type: str | None = None
+    decided_elsewhere: bool = False
+
+    @property
+    def version(self) -> LmiVersion:
+        """
+        The LMI version that reads the file.
+        """
+        return self.launch.version
+
+    def option(self, name: str) -> str | None:
+        """
+        Return ``option.<name>`` as written; ``None`` if it is left out.
+        """
+        return self.properties.get(f"option.{name}")
+
+    def flag(self, name: str) -> bool:
+        """
+        Whether a switch is on.
+        """
+        return as_bool(self.option(name)) is True
+
+    def number(self, name: str) -> int | None:
+        """
+        Return an option as a whole number; ``None`` if it is left out or none.
+        """
+        return as_int(self.option(name))
+
+    def runs(self, *backends: str) -> bool:
+        """
+        Whether nothing but these backends can come of the file.
+        """
+        return set(self.launch.backends) <= set(backends)
+
+    def has_code_of_its_own(self) -> bool:
+        """
+        Whether code of the user's reads the options: any of them, and as it likes.
+        """
+        entry_point = self.option("entryPoint")
+        return entry_point is not None and not entry_point.startswith("djl_python.")
+
+    def passes_handler(self) -> bool:
+        """
+        Whether the Hugging Face handler reads the file before the backend does.
+
+        It does for every rolling batch, and refuses what its own model does not take.
+        """
+        launch = self.launch
+        handled = {"huggingface", "vllm", "lmi-dist", "scheduler"}
+        here = launch.container in ("djl-deepspeed", "djl-lmi")
+        return here and not launch.asynchronous and self.runs(*handled)
+
+    def degree(self) -> int | None:
+        """
+        Return over how many devices one copy is split, as far as the file and the
+        devices tell.
+
+        From 0.28 on the front end writes all of them where nothing is written.
+        """
+        written = self.option("tensor_parallel_degree")
+        chosen = written is None and self.version.at_least("0.28")
+        if written == "max" or (chosen and not self.decided_elsewhere):
+            stages = self.stages() or 1
+            if self.accelerators is None or stages < 1:
+                return None
+            return self.accelerators // stages
+        return self.number("tensor_parallel_degree")
+
+    def stages(self) -> int | None:
+        """
+        Return the pipeline's stages, which no image knows before 0.29.
+        """
+        has_stages = self.version.at_least("0.29")
+        return self.number("pipeline_parallel_degree") if has_stages else None
+
+    def devices(self) -> int | None:
+        """
+        Return how many devices tensor parallelism counts.
+
+        On Inferentia2 and Trainium those are NeuronCores, two a chip.
+        """
+        if self.accelerators is None:
+            return None
+        cores = 2 if self.launch.container == "djl-neuronx" else 1
+        return self.accelerators * cores

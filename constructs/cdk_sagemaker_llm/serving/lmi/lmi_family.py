@@ -80,25 +80,8 @@ def lmi_findings(
     """
     Check the variables of an LMI container, with the file beside them if there is one.
 
-    What the file alone breaks is not told of: whoever checks the file says it.
-
-    Args:
-        environment: The variables.
-
-        container: The image family, such as ``djl-lmi``.
-
-        version: The LMI version.
-
-        accelerators: Devices that each copy of the model has.
-
-        architecture: What is known of the model, as ``check_properties`` takes it.
-            If omitted, it is what the catalogue knows of the model that is named.
-
-        file: What the serving.properties says. If omitted, there is none.
-
-        has_model_data:
-            Whether SageMaker puts something into ``/opt/ml/model``.
-            If omitted, that is not known.
+    What the file alone breaks is not told of: whoever checks the file says it. What is
+    omitted is not known, but for the model: that is looked up by its name.
     """
     parsed = LmiVersion.parse(version)
     if not parsed.rows:
@@ -116,6 +99,11 @@ def lmi_findings(
     named = found.properties.get("option.model_id", "")
     model = find_architecture(named) if architecture is None else architecture
 
+    # A folder may bring a serving.properties of its own, which would win.
+    on_hub = subject.hub_model()
+    from_hub = on_hub is not None
+    is_folder = file is None and not from_hub and has_model_data is not False
+
     def of(properties: Mapping[str, str]) -> list[Finding]:
         return property_findings(
             properties,
@@ -123,11 +111,17 @@ def lmi_findings(
             version=version,
             accelerators=None if is_unresolved(accelerators) else accelerators,
             architecture=model,
-            decided_elsewhere=_may_have_another_file(subject),
+            decided_elsewhere=is_folder,
         )
 
-    effective = [] if _is_open(found, environment) else of(found.properties)
+    decided_later = is_unresolved(environment.get(LOAD_MODELS))
+    is_open = decided_later or not _DECISIVE.isdisjoint(found.unknown)
+    effective = [] if is_open else of(found.properties)
     before = [] if file is None else of(file)
+    gated: list[Finding] = []
+    if on_hub is not None and not is_unresolved(on_hub):
+        has_token = any(environment.get(name) for name in TOKEN_VARIABLES)
+        gated = gated_findings(on_hub, has_token=has_token)
     return [
         *(finding for check in _CHECKS for finding in check(subject)),
         *(
@@ -135,31 +129,8 @@ def lmi_findings(
             for finding in effective
             if finding not in before and not mentions(finding, found.unknown)
         ),
-        *_gated_findings(subject),
+        *gated,
     ]
-
-
-def _is_open(found: Translation, environment: Mapping[str, str]) -> bool:
-    decided_later = is_unresolved(environment.get(LOAD_MODELS))
-    return decided_later or not _DECISIVE.isdisjoint(found.unknown)
-
-
-def _may_have_another_file(subject: LmiEnvironment) -> bool:
-    """
-    Whether the model is in a folder, which may bring a serving.properties of its own:
-    it would win over the variables.
-    """
-    from_hub = subject.hub_model() is not None
-    is_empty = subject.has_model_data is False
-    return subject.file is None and not from_hub and not is_empty
-
-
-def _gated_findings(subject: LmiEnvironment) -> list[Finding]:
-    model = subject.hub_model()
-    if model is None or is_unresolved(model):
-        return []
-    has_token = any(subject.variables.get(name) for name in TOKEN_VARIABLES)
-    return gated_findings(model, has_token=has_token)
 
 
 def _environment_findings(environment: Environment) -> list[Finding]:
@@ -178,9 +149,6 @@ def _environment_findings(environment: Environment) -> list[Finding]:
 def _translated(
     container: Container, variables: Mapping[str, str], architecture: str | None
 ) -> tuple[Translation, Launch]:
-    """
-    Return what a container makes of its file and its variables.
-    """
     image = container.image
     version = LmiVersion.parse(image.version)
     found = translate(

@@ -129,10 +129,8 @@ class NeuronX(CompiledServing):
 
     def compiling(self, accelerators: int) -> Self:
         """
-        Return the configuration that is compiled, with its degree in numbers.
-
-        Args:
-            accelerators: How many chips the instance has.
+        Return the configuration that is compiled on so many chips, with its degree in
+        numbers.
         """
         degree = self._settled_degree(accelerators)
         return replace(

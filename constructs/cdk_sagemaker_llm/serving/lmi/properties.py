@@ -41,10 +41,8 @@ def render(properties: Mapping[str, PropertyValue]) -> str:
     """
     Write properties as ``key=value`` lines in the order given.
 
-    Raises:
-        PropertiesError: If a value is a placeholder, or holds what one of the two
-            readers would change: anything outside printable ASCII, a backslash, or
-            blanks at an end.
+    Refuses a placeholder, and what one of the two readers would change: anything
+    outside printable ASCII, a backslash, or blanks at an end.
     """
     return lines(texts_of(properties))
 
@@ -52,11 +50,16 @@ def render(properties: Mapping[str, PropertyValue]) -> str:
 def texts_of(properties: Mapping[str, PropertyValue]) -> dict[str, str]:
     """
     Write each value as the text that both readers take for it.
-
-    Raises:
-        PropertiesError: As ``render``.
     """
-    return {_checked_key(key): text_of(key, value) for key, value in properties.items()}
+    texts = {}
+    for key, value in properties.items():
+        if not _KEY.match(key):
+            raise PropertiesError(
+                f"property name {key!r} must hold letters, digits, dots, dashes and "
+                "underscores only"
+            )
+        texts[key] = text_of(key, value)
+    return texts
 
 
 def lines(texts: Mapping[str, str]) -> str:
@@ -70,11 +73,8 @@ def parse(text: str) -> dict[str, str]:
     """
     Read properties with the semantics of ``java.util.Properties.load``.
 
-    Keys end at the first unescaped ``=``, ``:`` or blank; backslashes escape;
-    blanks at the end of a value are kept; the last of two equal keys wins.
-
-    Raises:
-        PropertiesError: If a ``\\u`` escape is malformed, where Java refuses too.
+    Keys end at the first unescaped ``=``, ``:`` or blank; backslashes escape; blanks at
+    the end of a value are kept; the last of two equal keys wins.
     """
     return dict(pairs(text))
 
@@ -82,9 +82,6 @@ def parse(text: str) -> dict[str, str]:
 def pairs(text: str) -> Iterator[tuple[str, str]]:
     """
     Read keys and values in the order of the file, repeated ones too.
-
-    Raises:
-        PropertiesError: As ``parse``.
     """
     return iter(_pairs(text))
 
@@ -92,24 +89,20 @@ def pairs(text: str) -> Iterator[tuple[str, str]]:
 # Each image that may read a file asks for the same.
 @functools.lru_cache(maxsize=8)
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
-    return tuple(_key_and_value(line) for line in _logical_lines(text))
-
-
-def _checked_key(key: str) -> str:
-    if not _KEY.match(key):
-        raise PropertiesError(
-            f"property name {key!r} must hold letters, digits, dots, dashes and "
-            "underscores only"
-        )
-    return key
+    found = []
+    for line in _logical_lines(text):
+        match = _TO_KEY_END.match(line)
+        end = match.end() if match else 0
+        value = line[end:].lstrip(_BLANKS)
+        if value[:1] in ("=", ":"):
+            value = value[1:].lstrip(_BLANKS)
+        found.append((_unescape(line[:end]), _unescape(value)))
+    return tuple(found)
 
 
 def text_of(key: str, value: PropertyValue) -> str:
     """
     Write one value.
-
-    Raises:
-        PropertiesError: If it cannot be written so that both readers agree.
     """
     if is_unresolved(value):
         raise PropertiesError(
@@ -130,7 +123,8 @@ def _logical_lines(text: str) -> Iterator[str]:
     pending, is_open = "", False
     for natural in re.split(_LINE_END, re.sub(rf"(?:{_LINE_END})\Z", "", text)):
         line = natural.lstrip(_BLANKS)
-        is_open = _continues(line) and (bool(pending) or line[0] not in "#!")
+        backslashes = len(line) - len(line.rstrip("\\"))
+        is_open = (backslashes % 2 == 1) and (bool(pending) or line[0] not in "#!")
         if not pending and (not line or line[0] in "#!"):
             continue
         if is_open:
@@ -142,24 +136,6 @@ def _logical_lines(text: str) -> Iterator[str]:
     # drops it only where the line ends in two characters (LineReader, JDK 17).
     if pending or (is_open and not text.endswith("\r\n")):
         yield pending
-
-
-def _continues(line: str) -> bool:
-    backslashes = len(line) - len(line.rstrip("\\"))
-    return backslashes % 2 == 1
-
-
-def _key_and_value(line: str) -> tuple[str, str]:
-    end = _key_end(line)
-    value = line[end:].lstrip(_BLANKS)
-    if value[:1] in ("=", ":"):
-        value = value[1:].lstrip(_BLANKS)
-    return _unescape(line[:end]), _unescape(value)
-
-
-def _key_end(line: str) -> int:
-    match = _TO_KEY_END.match(line)
-    return match.end() if match else 0
 
 
 def _unescape(text: str) -> str:
@@ -178,17 +154,13 @@ def fault_of(declared: OptionType, value: str, *, strict_int: bool) -> str | Non
     """
     Say what a value must be and is not; ``None`` if it can be read.
 
-    Args:
-        declared: How the container reads it.
-
-        value: The text in the file.
-
-        strict_int: Whether ``4.0`` is no integer, as up to LMI 0.27.
+    ``strict_int`` where ``4.0`` is no integer, as up to LMI 0.27.
     """
     if not strict_int and not value.isascii() and declared.kind in _NUMBERS:
         return "written in ASCII digits"
     if declared.kind in ("int", "int-enum") and not strict_int:
-        value = _without_zero_fraction(value)
+        match = _WHOLE_FLOAT.match(value)
+        value = match[1] if match else value
     if declared.kind == "int":
         return None if _is_int(value) else "an integer"
     if declared.kind == "enum":
@@ -196,8 +168,8 @@ def fault_of(declared: OptionType, value: str, *, strict_int: bool) -> str | Non
     if declared.kind == "int-enum":
         is_choice = _is_int(value) and str(int(value)) in declared.choices
         return None if is_choice else _one_of(declared.choices)
-    check, rule = _READERS.get(declared.kind, (_anything, ""))
-    return None if check(value) else rule
+    check, rule = _READERS.get(declared.kind, (None, ""))
+    return None if check is None or check(value) else rule
 
 
 def java_int_fault(value: str) -> str | None:
@@ -207,7 +179,8 @@ def java_int_fault(value: str) -> str | None:
     if not _JAVA_INT.match(value):
         blank = value != value.strip() and _JAVA_INT.match(value.strip())
         return "an integer without blanks after it" if blank else "an integer"
-    return None if _fits_32_bits(value) else "an integer of 32 bits"
+    fits = len(value) <= _LONGEST_JAVA_INT and -(2**31) <= int(value) < 2**31
+    return None if fits else "an integer of 32 bits"
 
 
 def as_bool(value: str | None) -> bool | None:
@@ -227,17 +200,6 @@ def as_int(value: str | None) -> int | None:
     return int(value) if value is not None and _is_int(value) else None
 
 
-def _without_zero_fraction(value: str) -> str:
-    match = _WHOLE_FLOAT.match(value)
-    return match[1] if match else value
-
-
-def _fits_32_bits(value: str) -> bool:
-    if len(value) > _LONGEST_JAVA_INT:
-        return False
-    return -(2**31) <= int(value) < 2**31
-
-
 def _is_int(value: str) -> bool:
     try:
         int(value)
@@ -252,10 +214,6 @@ def _is_float(value: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_int_list(value: str) -> bool:
-    return all(map(_is_int, value.split(",")))
 
 
 def _is_counts(value: str) -> bool:
@@ -281,14 +239,6 @@ def _is_floats(value: str) -> bool:
     return isinstance(read, int | float)
 
 
-def _is_dict(value: str) -> bool:
-    return isinstance(_literal(value), dict)
-
-
-def _anything(_value: str) -> bool:
-    return True
-
-
 def _nothing(_value: str) -> bool:
     return False
 
@@ -300,10 +250,16 @@ def _one_of(choices: tuple[str, ...]) -> str:
 _READERS: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "float": (_is_float, "a number"),
     "bool": (lambda value: as_bool(value) is not None, "true or false"),
-    "int-list": (_is_int_list, "integers joined by commas, such as 128,512"),
+    "int-list": (
+        lambda value: all(map(_is_int, value.split(","))),
+        "integers joined by commas, such as 128,512",
+    ),
     "counts": (_is_counts, "name=count pairs joined by commas, such as image=2"),
     "floats": (_is_floats, "a list of numbers, such as [1.0,4.0]"),
-    "dict": (_is_dict, "a dictionary, such as {'key':'value'}"),
+    "dict": (
+        lambda value: isinstance(_literal(value), dict),
+        "a dictionary, such as {'key':'value'}",
+    ),
     "none": (_nothing, "left out: this version takes no value"),
     "callable": (_nothing, "set by model.py: a file can name no function"),
 }

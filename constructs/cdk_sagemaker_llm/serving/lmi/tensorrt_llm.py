@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Literal, Self
 
+from cdk_sagemaker_llm.catalog.lmi import lmi_models
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import (
@@ -27,24 +28,7 @@ from cdk_sagemaker_llm.serving.lmi.base import RopeScaling, SmoothQuant
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, option
 
-_SINCE = {
-    "0.25": ("Llama", "Falcon", "RW"),
-    "0.26": (
-        "InternLM",
-        "Baichuan",
-        "ChatGLM",
-        "GPTJ",
-        "Mistral",
-        "Mixtral",
-        "QWen",
-        "Qwen",
-        "GPT2",
-        "GPTBigCode",
-    ),
-    "0.27": ("Phi", "OPT"),
-    "0.28": ("Gemma",),
-    "0.30": ("T5",),
-}
+_SINCE: Mapping[str, list[str]] = lmi_models()["tensorrt_llm_since"]
 
 NOT_JUST_IN_TIME = Rule(
     "LLM219",
@@ -61,12 +45,9 @@ ENGINE_ON_THE_HUB = Rule(
 def compiled_since(architecture: str) -> str | None:
     """
     Return the first LMI version that compiles an architecture at start-up.
-
-    Args:
-        architecture: The model's class, such as ``MistralForCausalLM``.
     """
     for version, prefixes in _SINCE.items():
-        if architecture.startswith(prefixes):
+        if architecture.startswith(tuple(prefixes)):
             return version
     return None
 
@@ -136,10 +117,8 @@ class TensorRtLlm(CompiledServing):
 
     def compiling(self, accelerators: int) -> Self:
         """
-        Return the configuration that is compiled, with its degree in numbers.
-
-        Args:
-            accelerators: How many the instance has.
+        Return the configuration that is compiled on so many accelerators, with its
+        degree in numbers.
         """
         degree = self._settled_degree(accelerators)
         return replace(self, tensor_parallel_degree=degree, precompiled=False)
@@ -184,7 +163,15 @@ class TensorRtLlm(CompiledServing):
 
     def _own_findings(self, model: ModelSource | None) -> list[Finding]:
         if self.precompiled:
-            return _precompiled_findings(model)
+            if not isinstance(model, HuggingFaceModel):
+                return []
+            return [
+                ENGINE_ON_THE_HUB.finding(
+                    "precompiled engines are loaded from S3, got a HuggingFaceModel",
+                    "pass S3Model('s3://bucket/prefix/'), the parent of the engine's "
+                    "folder",
+                )
+            ]
         name = class_of(kind_of(model))
         since = compiled_since(name) if name else None
         if name is None or self._is_asynchronous:
@@ -200,14 +187,3 @@ class TensorRtLlm(CompiledServing):
                 "compile an engine ahead of time (precompiled=True), or use LmiVllm",
             )
         ]
-
-
-def _precompiled_findings(model: ModelSource | None) -> list[Finding]:
-    if not isinstance(model, HuggingFaceModel):
-        return []
-    return [
-        ENGINE_ON_THE_HUB.finding(
-            "precompiled engines are loaded from S3, got a HuggingFaceModel",
-            "pass S3Model('s3://bucket/prefix/'), the parent of the engine's folder",
-        )
-    ]

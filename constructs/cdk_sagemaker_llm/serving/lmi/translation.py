@@ -39,12 +39,6 @@ class Lost:
     A variable whose property another place sets as well.
 
     Args:
-        variable: Its name.
-
-        value: Its value.
-
-        key: The property.
-
         winner: The variable that wins; ``None`` if the file does.
 
         winning: The value that takes effect; ``None`` if deployment alone knows it.
@@ -116,15 +110,6 @@ def translate(
 ) -> Translation:
     """
     Find the properties that take effect.
-
-    Args:
-        environment: The variables.
-
-        file: What the serving.properties beside them says; ``None`` without one.
-
-        container: The image family, such as ``djl-lmi``.
-
-        version: The LMI version.
     """
     found = Translation(dict(file or {}))
     if file is None and is_in_a_file(environment.get(MODEL), version):
@@ -192,7 +177,9 @@ def _apply(
         value = environment[variable.name]
         # The entry point copies no empty text.
         if value or not variable.for_gpus:
-            found.default(variable.key, variable.name, _copied(variable, value))
+            if variable.name == "ENABLE_CUDA_GRAPHS" and not is_unresolved(value):
+                value = "false" if value == "true" else "true"
+            found.default(variable.key, variable.name, value)
 
 
 def _apply_share_of_memory(
@@ -223,21 +210,6 @@ def _read(
     ]
 
 
-def _copied(variable: LmiVariable, value: str) -> str:
-    if variable.name != "ENABLE_CUDA_GRAPHS" or is_unresolved(value):
-        return value
-    return "false" if value == "true" else "true"
-
-
-def engine_variable(engine: str, version: LmiVersion) -> str:
-    """
-    Return what names an engine beside an environment.
-    """
-    if version.at_least("0.27"):
-        return f"{_ENGINE_OPTION}={engine}"
-    return f"engine={engine} into a serving.properties"
-
-
 def in_variables(
     finding: Finding, found: Translation, version: LmiVersion, *, has_file: bool
 ) -> Finding:
@@ -255,11 +227,15 @@ def in_variables(
         return f"{_ENGINE_OPTION}={match[1]}" if is_own else match[0]
 
     def way_out(match: re.Match[str]) -> str:
-        from_variables = "engine" in found.variables or not has_file
-        return engine_variable(match[1], version) if from_variables else match[0]
+        if "engine" not in found.variables and has_file:
+            return match[0]
+        if version.at_least("0.27"):
+            return f"{_ENGINE_OPTION}={match[1]}"
+        return f"engine={match[1]} into a serving.properties"
 
     def text(words: str) -> str:
-        return _OPTION.sub(option, _BARE_SETTING.sub(_with_prefix, words))
+        prefixed = _BARE_SETTING.sub(lambda m: f"{m[1]} SERVING_{m[2].upper()}", words)
+        return _OPTION.sub(option, prefixed)
 
     return Finding(
         finding.severity,
@@ -282,7 +258,3 @@ def source_of(variable: str, key: str) -> str:
     Return how a message names a variable that sets a property.
     """
     return f"{LOAD_MODELS}'s {key}" if variable == LOAD_MODELS else variable
-
-
-def _with_prefix(match: re.Match[str]) -> str:
-    return f"{match[1]} SERVING_{match[2].upper()}"

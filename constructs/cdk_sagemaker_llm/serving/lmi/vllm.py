@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
-from cdk_sagemaker_llm.catalog.lmi import LmiVersion
+from cdk_sagemaker_llm.catalog.lmi import lmi_models
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.images import ChosenImage
@@ -21,50 +21,13 @@ from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, Bounds, option
 _SEQUENCES = 256
 # The newest release that the SageMaker SDK lists, in all of its regions.
 NEWEST = "0.36.0"
-# --kv-cache-dtype of `vllm serve`, 0.6.3 to 0.33: any release's.
-_CACHE_DTYPES = Bounds(
-    choices=(
-        "auto",
-        "fp8",
-        "bfloat16",
-        "float16",
-        "fp8_ds_mla",
-        "fp8_e4m3",
-        "fp8_e5m2",
-        "fp8_inc",
-        "fp8_per_token_head",
-        "int4_per_token_head",
-        "int8_per_token_head",
-        "nvfp4",
-        "nvfp4_4over6",
-        "nvfp4_ds_mla",
-        "octave_k3v3",
-        "octave_k3v3_compact",
-        "octave_k3v4",
-        "turboquant_3bit_nc",
-        "turboquant_4bit_nc",
-        "turboquant_k3v4_nc",
-        "turboquant_k8v4",
-        "ultraquant_4bit",
-    )
-)
+_CACHE_DTYPES = Bounds(choices=tuple(lmi_models()["cache_dtypes"]))
 
 
 @dataclass(frozen=True, slots=True)
 class VllmFamily(LmiServing):
     """
     The settings that decide how much memory these engines take.
-
-    Args:
-        max_model_len: Tokens of prompt and answer together.
-
-        enforce_eager: Whether to run without CUDA graphs.
-
-        gpu_memory_utilization: The share of a GPU's memory that is taken.
-
-        max_rolling_batch_prefill_tokens: Tokens of prompts in one step.
-
-        load_format: How the weights are stored, such as ``safetensors``.
     """
 
     _: KW_ONLY
@@ -76,13 +39,23 @@ class VllmFamily(LmiServing):
     )
     load_format: str | None = option("load_format")
 
+    @property
+    def container_family(self) -> str:
+        """
+        The image family that has the engine at this version.
+        """
+        return "djl-lmi" if self._at_least("0.28") else "djl-deepspeed"
+
     def _demand(
         self,
         model: ModelSource | None,
         image: ChosenImage | None,  # noqa: ARG002 - the base\'s signature
     ) -> Demand | None:
-        if self._spreads_further():
+        stages = getattr(self, "pipeline_parallel_degree", None)
+        options = {**self.options, **self.unchecked_options}
+        if (stages or 1) > 1 or any(name in options for name in SPREADING):
             return None
+        version = self._lmi_version
         return Demand(
             architecture=architecture_of(model),
             assumptions=Assumptions(
@@ -95,17 +68,8 @@ class VllmFamily(LmiServing):
             weight_bits=weight_bits_of(self._quantization(), self.dtype),
             context_length=self.max_model_len,
             tensor_parallel_degree=self._degree(),
-            engine_version=vllm_release(self._image_version),
+            engine_version=version.vllm if version else None,
         )
-
-    def _spreads_further(self) -> bool:
-        """
-        Whether weights are on more than a degree's devices: in a pipeline, or offloaded
-        to the host; neither is modelled.
-        """
-        stages = getattr(self, "pipeline_parallel_degree", None)
-        options = {**self.options, **self.unchecked_options}
-        return (stages or 1) > 1 or any(name in options for name in SPREADING)
 
     def _quantization(self) -> str | None:
         """
@@ -114,21 +78,7 @@ class VllmFamily(LmiServing):
         return self.quantize
 
     def _cache_number_bytes(self) -> float:
-        """
-        Return the bytes of a number in the KV cache.
-        """
         return Assumptions().kv_cache_dtype_bytes
-
-
-def vllm_release(version: str) -> str | None:
-    """
-    Return the vLLM release inside an LMI version; ``None`` if it is not known.
-    """
-    try:
-        return LmiVersion.parse(version).vllm
-    except ValueError:
-        # The check of the image says what is wrong with the version.
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +141,6 @@ class LmiVllm(VllmFamily):
     max_cpu_loras: int | None = option("max_cpu_loras", COUNT)
     speculative_config: Mapping[str, Any] | None = option("speculative_config")
     rope_scaling: RopeScaling | None = None
-
-    @property
-    def container_family(self) -> str:
-        """
-        The image family that has vLLM at this version.
-        """
-        return "djl-lmi" if self._at_least("0.28") else "djl-deepspeed"
 
     def _quantization(self) -> str | None:
         # vLLM quantizes to 4 bits with it when it loads, where others take 8.
@@ -282,13 +225,6 @@ class LmiDist(VllmFamily):
     max_cpu_loras: int | None = option("max_cpu_loras", COUNT)
     enable_prefix_caching: bool | None = option("enable_prefix_caching")
     pipeline_parallel_degree: int | None = option("pipeline_parallel_degree")
-
-    @property
-    def container_family(self) -> str:
-        """
-        The image family that has LMI-Dist at this version.
-        """
-        return "djl-lmi" if self._at_least("0.28") else "djl-deepspeed"
 
     def _engine(self) -> str:
         return "MPI"

@@ -112,27 +112,15 @@ class TgiServing(Serving):
     def _variable_values(
         self, devices: int | None
     ) -> Mapping[str, EnvironmentValue | None]:
-        """
-        Return what the parameters say, by the variables' names.
-        """
         raise NotImplementedError
 
     def _counts(self) -> dict[str, int]:
-        """
-        Return the parameters that count something.
-        """
         raise NotImplementedError
 
     def _uncounted(self) -> dict[str, EnvironmentValue]:
-        """
-        Return what else the user wrote, by the user's own names.
-        """
         return {**self.options, **self.unchecked_options}
 
     def _name_findings(self) -> list[Finding]:
-        """
-        Check the names of the options.
-        """
         raise NotImplementedError
 
     def _own_findings(
@@ -164,7 +152,15 @@ def count_findings(counts: Mapping[str, int]) -> list[Finding]:
     """
     Parameters that count something are numbers of at least 1.
     """
-    return [_count_fault(name, counts[name]) for name in wrong_counts(counts)]
+    return [
+        UNREADABLE.finding(
+            f"{name} is known only at deployment, and is checked at synth",
+            "pass a number",
+        )
+        if is_unresolved(counts[name])
+        else OUTSIDE_RANGE.finding(f"{name} must be at least 1, got {counts[name]}")
+        for name in wrong_counts(counts)
+    ]
 
 
 def wrong_counts(counts: Mapping[str, int]) -> list[str]:
@@ -207,13 +203,6 @@ def repeated_variable_findings(
         ]
         taken |= {_native(name) for name in names}
     return found
-
-
-def _count_fault(name: str, value: int) -> Finding:
-    if is_unresolved(value):
-        message = f"{name} is known only at deployment, and is checked at synth"
-        return UNREADABLE.finding(message, "pass a number")
-    return OUTSIDE_RANGE.finding(f"{name} must be at least 1, got {value}")
 
 
 def _native(name: str) -> str:

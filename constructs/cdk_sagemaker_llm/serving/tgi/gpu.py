@@ -21,8 +21,8 @@ from cdk_sagemaker_llm.serving.tgi.base import (
     wrong_counts,
 )
 from cdk_sagemaker_llm.serving.tgi.tgi_family import subject_findings
-from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject
 from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
+    TgiSubject,
     launcher_variables,
     option_name_findings,
 )
@@ -166,9 +166,6 @@ class Tgi(TgiServing):
 
     @property
     def _checked_version(self) -> str:
-        """
-        The catalogued version whose rules hold for the image.
-        """
         return choose_image(FAMILY, self.version, self.image).version
 
     def _demand(
@@ -213,9 +210,6 @@ class Tgi(TgiServing):
         return values
 
     def _variables(self) -> dict[str, str]:
-        """
-        Return the variable of each parameter at this version.
-        """
         renamed = is_between(self._checked_version, "2.0.0") and not self._has(
             _NEW_NAME
         )
@@ -242,19 +236,13 @@ class Tgi(TgiServing):
         wrong = {variables[name] for name in wrong_counts(self._counts())}
         values = self._uncounted()
         wrong |= {variables.get(n, n) for n, value in values.items() if is_later(value)}
+        # A number of GPUs that is left out is the plan's to check.
+        model = None if self.num_gpus is None else architecture_of(case.model)
         return TgiSubject(
             self._with_token(case, environment),
             self._checked_version,
             case.devices,
             words=words,
             unchecked={*self.unchecked_options, *wrong},
-            attention_heads=self._heads(case.model),
+            attention_heads=model.num_attention_heads if model else None,
         )
-
-    def _heads(self, model: ModelSource | None) -> int | None:
-        """
-        Return the heads that a number of GPUs must divide; one that is left out is the
-        plan's to check.
-        """
-        architecture = None if self.num_gpus is None else architecture_of(model)
-        return architecture.num_attention_heads if architecture else None

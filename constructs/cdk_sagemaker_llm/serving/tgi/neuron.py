@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.base import Case
@@ -15,8 +15,9 @@ from cdk_sagemaker_llm.serving.tgi.base import (
     TgiServing,
     variable_texts,
 )
-from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject, as_count
 from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
+    TgiSubject,
+    as_count,
     gated_model_findings,
     launcher_variables,
     model_id_findings,
@@ -107,15 +108,37 @@ class TgiNeuron(TgiServing):
         case: Case,
         environment: Mapping[str, str],  # noqa: ARG002 - the model is checked alone
     ) -> list[Finding]:
+        found, cast = [], self.auto_cast_type
+        if cast is not None and cast not in CAST_TYPES:
+            near = nearest(cast, CAST_TYPES, count=1)
+            found.append(
+                NOT_COMPILED_TO.finding(
+                    f"auto_cast_type must be bf16 or fp16, got {cast!r}",
+                    f"did you mean {near[0]}?" if near else "",
+                )
+            )
+        longest, total = self.max_input_length, self.max_total_tokens
+        total = None if is_unresolved(total) else total
+        if longest is not None and total is not None and longest >= total:
+            found.append(
+                PROMPT_NOT_BELOW_TOTAL.finding(
+                    "max_input_length must be below max_total_tokens, got "
+                    f"{longest} and {total}",
+                )
+            )
+        variables = self._with_token(case, variable_texts(self._typed(case)))
+        subject = TgiSubject(variables, case.image.version)
         return [
-            *self._type_findings(),
-            *self._length_findings(),
-            *self._model_findings(case),
+            *found,
+            *model_id_findings(subject),
+            *gated_model_findings(subject),
         ]
 
     def _counts(self) -> dict[str, int]:
-        values = {name: getattr(self, name) for name in _VARIABLES}
-        return {name: value for name, value in values.items() if _is_number(value)}
+        values: dict[str, Any] = {name: getattr(self, name) for name in _VARIABLES}
+        return {
+            name: value for name, value in values.items() if type(value) in (int, float)
+        }
 
     def _name_findings(self) -> list[Finding]:
         own = {*_VARIABLES.values(), *_EARLY}
@@ -131,43 +154,10 @@ class TgiNeuron(TgiServing):
         ]
         return found
 
-    def _type_findings(self) -> list[Finding]:
-        cast = self.auto_cast_type
-        if cast is None or cast in CAST_TYPES:
-            return []
-        near = nearest(cast, CAST_TYPES, count=1)
-        return [
-            NOT_COMPILED_TO.finding(
-                f"auto_cast_type must be bf16 or fp16, got {cast!r}",
-                f"did you mean {near[0]}?" if near else "",
-            )
-        ]
-
-    def _length_findings(self) -> list[Finding]:
-        longest, total = self.max_input_length, self.max_total_tokens
-        if longest is None or total is None or is_unresolved(total) or longest < total:
-            return []
-        return [
-            PROMPT_NOT_BELOW_TOTAL.finding(
-                "max_input_length must be below max_total_tokens, got "
-                f"{longest} and {total}",
-            )
-        ]
-
-    def _model_findings(self, case: Case) -> list[Finding]:
-        environment = self._with_token(case, variable_texts(self._typed(case)))
-        subject = TgiSubject(environment, case.image.version)
-        return [*model_id_findings(subject), *gated_model_findings(subject)]
-
 
 def neuron_findings(environment: Mapping[str, str], version: str) -> list[Finding]:
     """
     Check an environment of the image: its model, the type, and the lengths.
-
-    Args:
-        environment: The variables, as the container gets them.
-
-        version: The image's version.
     """
     subject = TgiSubject(environment, version)
     found = [*model_id_findings(subject), *gated_model_findings(subject)]
@@ -189,7 +179,3 @@ def neuron_findings(environment: Mapping[str, str], version: str) -> list[Findin
             )
         )
     return found
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

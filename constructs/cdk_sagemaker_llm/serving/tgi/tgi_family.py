@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.findings import Finding
@@ -22,7 +23,7 @@ from cdk_sagemaker_llm.serving.checks import (
 from cdk_sagemaker_llm.serving.parameters import MISSPELT, NO_WEIGHTS, usual_mistake
 from cdk_sagemaker_llm.serving.tgi import tgi_variables, variable_combinations
 from cdk_sagemaker_llm.serving.tgi.neuron import neuron_findings
-from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject
+from cdk_sagemaker_llm.serving.tgi.tgi_variables import TgiSubject
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 _CHECKS = checks_of(tgi_variables, variable_combinations)
@@ -42,37 +43,16 @@ def tgi_findings(
     """
     Check the environment of a TGI container on GPUs.
 
-    ``tgi_findings({"HF_MODEL_ID": "gpt2", "MAX_TOTAL_TOKENS": "512"},
-    version="1.4.5")``
-
-    Args:
-        environment: The variables, as the container gets them.
-
-        version: The TGI version.
-            One without a table of its own is read by the newest before it.
-
-        accelerators: GPUs that each copy of the model has.
-            If omitted, what depends on them is not checked.
-
-        attention_heads:
-            The model's attention heads.
-            If omitted, it is what the catalogue knows of the model that HF_MODEL_ID
-            names.
-
-    Returns:
-        What was found, errors and warnings, in the order of the checks.
+    The model's attention heads are what the catalogue knows of the model that
+    HF_MODEL_ID names, if omitted.
     """
     if attention_heads is None:
         model = find_architecture(environment.get("HF_MODEL_ID") or "")
         attention_heads = model.num_attention_heads if model else None
-    return subject_findings(
-        TgiSubject(
-            environment,
-            version,
-            accelerators,
-            attention_heads=attention_heads,
-        )
+    subject = TgiSubject(
+        environment, version, accelerators, attention_heads=attention_heads
     )
+    return subject_findings(subject)
 
 
 def subject_findings(subject: TgiSubject) -> list[Finding]:
@@ -84,46 +64,34 @@ def subject_findings(subject: TgiSubject) -> list[Finding]:
     return [finding for check in _CHECKS for finding in check(subject)]
 
 
-def _gpu_findings(environment: Environment) -> list[Finding]:
-    return _missing_model_findings(environment) or [
-        *tgi_findings(
-            environment.variables,
+def _environment_findings(
+    environment: Environment, *, on_neuron: bool = False
+) -> list[Finding]:
+    variables = environment.variables
+    if environment.container is not None and "HF_MODEL_ID" not in variables:
+        # There is no more to say.
+        return [
+            NO_WEIGHTS.finding(
+                "HF_MODEL_ID is missing, which TGI's entry point asks for",
+                "name the model, or /opt/ml/model for weights that SageMaker puts "
+                "there",
+            )
+        ]
+    if on_neuron:
+        found = neuron_findings(variables, environment.version)
+    else:
+        found = tgi_findings(
+            variables,
             version=environment.version,
             accelerators=environment.accelerators,
             attention_heads=heads_of(environment.architecture),
-        ),
-        *_misspelling_findings(environment),
-    ]
-
-
-def _neuron_findings(environment: Environment) -> list[Finding]:
-    return _missing_model_findings(environment) or [
-        *neuron_findings(environment.variables, environment.version),
-        *_misspelling_findings(environment),
-    ]
-
-
-def _missing_model_findings(environment: Environment) -> list[Finding]:
-    """
-    Find a container that no model is named to, of which there is no more to say.
-    """
-    if environment.container is None or "HF_MODEL_ID" in environment.variables:
-        return []
-    return [
-        NO_WEIGHTS.finding(
-            "HF_MODEL_ID is missing, which TGI's entry point asks for",
-            "name the model, or /opt/ml/model for weights that SageMaker puts there",
         )
-    ]
-
-
-def _misspelling_findings(environment: Environment) -> list[Finding]:
-    return [
+    return found + [
         MISSPELT.finding(
             f"{name} is no variable of {environment.family}: it is ignored",
             f"did you mean {usual_mistake(name)}?",
         )
-        for name in environment.variables
+        for name in variables
         if usual_mistake(name)
     ]
 
@@ -154,10 +122,10 @@ def _dialect(
 
 
 TGI = Family(
-    findings=_gpu_findings,
+    findings=_environment_findings,
     adapters=_adapter_host,
     dialect=_dialect,
     needs_catalogue=False,
     takes_variables=False,
 )
-TGI_NEURON = replace(TGI, findings=_neuron_findings)
+TGI_NEURON = replace(TGI, findings=partial(_environment_findings, on_neuron=True))

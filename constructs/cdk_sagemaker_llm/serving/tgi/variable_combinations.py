@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.tgi.tgi_subject import (
+from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
     LAUNCHER,
     OPTIONS,
     TgiSubject,
@@ -56,11 +56,13 @@ def prompt_length_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
     MAX_INPUT_LENGTH < MAX_TOTAL_TOKENS, from 0.9.3 on.
     """
-    prompt, total = _prompt(subject), _total(subject)
+    name, limit = prompt_variable(subject), "MAX_TOTAL_TOKENS"
+    prompt, total = _prompt(subject), subject.count_or_default(limit)
+    if subject.is_between(*MODEL_LENGTHS) and subject.is_left_out(limit):
+        total = LARGEST_DEFAULT
     if not subject.is_between(LENGTHS_SINCE) or prompt is None or total is None:
         return
     if prompt >= total:
-        name, limit = prompt_variable(subject), "MAX_TOTAL_TOKENS"
         yield PROMPT_NOT_BELOW_TOTAL.finding(
             f"{subject.word(name)} must be below {subject.word(limit)}, got "
             f"{_got(subject, name, prompt)} and {_got(subject, limit, total)}",
@@ -72,46 +74,11 @@ TOTAL_ABOVE_BATCH = Rule(
     "TGI's longest request does not fit into a batch, from 0.9.3 to 3.3.6",
     LAUNCHER,
 )
-
-
-def total_within_batch_findings(subject: TgiSubject) -> Iterator[Finding]:
-    """
-    MAX_TOTAL_TOKENS <= MAX_BATCH_TOTAL_TOKENS, from 0.9.3 to 3.3.6.
-    """
-    if subject.is_between(LENGTHS_SINCE, "3.3.6"):
-        yield from _lower_limit_findings(
-            subject,
-            TOTAL_ABOVE_BATCH,
-            "MAX_BATCH_TOTAL_TOKENS",
-            "MAX_TOTAL_TOKENS",
-            subject.count_or_default("MAX_TOTAL_TOKENS"),
-        )
-
-
 PROMPT_ABOVE_PREFILL = Rule(
     "LLM164",
     "TGI's longest prompt does not fit into a prefill step, from 0.9.3 to 2.3.1",
     LAUNCHER,
 )
-
-
-def prompt_above_prefill_findings(subject: TgiSubject) -> Iterator[Finding]:
-    """
-    MAX_BATCH_PREFILL_TOKENS >= MAX_INPUT_LENGTH, from 0.9.3 to 2.3.1.
-
-    Up to 1.4.5 it is 4096 when left out: a longer prompt needs both variables.
-    """
-    if subject.is_between(LENGTHS_SINCE, "2.3.1"):
-        name = prompt_variable(subject)
-        yield from _lower_limit_findings(
-            subject,
-            PROMPT_ABOVE_PREFILL,
-            "MAX_BATCH_PREFILL_TOKENS",
-            name,
-            _prompt(subject),
-        )
-
-
 PREFILL_ABOVE_BATCH = Rule(
     "LLM165",
     "a prefill step of TGI does not fit into a batch, from 0.9.3 to 2.3.1",
@@ -119,18 +86,29 @@ PREFILL_ABOVE_BATCH = Rule(
 )
 
 
-def prefill_within_batch_findings(subject: TgiSubject) -> Iterator[Finding]:
+def batch_limit_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
-    MAX_BATCH_PREFILL_TOKENS <= MAX_BATCH_TOTAL_TOKENS, from 0.9.3 to 2.3.1.
+    From 0.9.3 on a request fits into a batch, up to 3.3.6; and up to 2.3.1 a prompt
+    fits into a prefill step, which fits into a batch.
+
+    Up to 1.4.5 MAX_BATCH_PREFILL_TOKENS is 4096 when left out: a longer prompt needs
+    both variables.
     """
-    if subject.is_between(LENGTHS_SINCE, "2.3.1"):
-        yield from _lower_limit_findings(
-            subject,
-            PREFILL_ABOVE_BATCH,
-            "MAX_BATCH_TOTAL_TOKENS",
-            "MAX_BATCH_PREFILL_TOKENS",
-            _prefill(subject),
-        )
+    total, batch = "MAX_TOTAL_TOKENS", "MAX_BATCH_TOTAL_TOKENS"
+    step, prompt = "MAX_BATCH_PREFILL_TOKENS", prompt_variable(subject)
+    for rule, last, large, small, least in (
+        (TOTAL_ABOVE_BATCH, "3.3.6", batch, total, subject.count_or_default(total)),
+        (PROMPT_ABOVE_PREFILL, "2.3.1", step, prompt, _prompt(subject)),
+        (PREFILL_ABOVE_BATCH, "2.3.1", batch, step, _prefill(subject)),
+    ):
+        most = subject.count_or_default(large)
+        if least is None or most is None or most >= least:
+            continue
+        if subject.is_between(LENGTHS_SINCE, last):
+            yield rule.finding(
+                f"{subject.word(large)} must be at least {subject.word(small)}, got "
+                f"{_got(subject, large, most)} and {_got(subject, small, least)}",
+            )
 
 
 TOTAL_OF_LONG_MODELS = Rule(
@@ -139,19 +117,6 @@ TOTAL_OF_LONG_MODELS = Rule(
     "to 2.4.0",
     LAUNCHER,
 )
-
-
-def long_model_total_findings(subject: TgiSubject) -> Iterator[Finding]:
-    """
-    From 2.0.0 to 2.4.0 a prompt length left out may exceed the total.
-    """
-    total = subject.count("MAX_TOTAL_TOKENS")
-    if subject.is_between(*MODEL_LENGTHS) and total is not None:
-        yield from _low_limit_findings(
-            subject, TOTAL_OF_LONG_MODELS, "MAX_TOTAL_TOKENS", total - 1
-        )
-
-
 PREFILL_OF_LONG_MODELS = Rule(
     "LLM269",
     "TGI's prefill step may be below the longest prompt it takes from the model, from "
@@ -160,39 +125,42 @@ PREFILL_OF_LONG_MODELS = Rule(
 )
 
 
-def long_model_prefill_findings(subject: TgiSubject) -> Iterator[Finding]:
+def long_model_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
-    From 2.0.0 to 2.3.1 a prompt length left out may exceed the prefill.
+    From 2.0.0 on a prompt length left out may exceed the total, up to 2.4.0, and the
+    prefill step, up to 2.3.1.
     """
-    prefill = subject.count("MAX_BATCH_PREFILL_TOKENS")
-    if subject.is_between(MODEL_LENGTHS[0], "2.3.1") and prefill is not None:
-        yield from _low_limit_findings(
-            subject, PREFILL_OF_LONG_MODELS, "MAX_BATCH_PREFILL_TOKENS", prefill
-        )
+    name = prompt_variable(subject)
+    for rule, last, variable, answer in (
+        (TOTAL_OF_LONG_MODELS, "2.4.0", "MAX_TOTAL_TOKENS", 1),
+        (PREFILL_OF_LONG_MODELS, "2.3.1", "MAX_BATCH_PREFILL_TOKENS", 0),
+    ):
+        most = subject.count(variable)
+        if most is None or most - answer >= LARGEST_DEFAULT - 1:
+            continue
+        if subject.is_between("2.0.0", last) and subject.is_left_out(name):
+            yield rule.finding(
+                f"{subject.word(variable)} is {subject.value(variable)}, and "
+                f"{subject.word(name)} left out is up to {LARGEST_DEFAULT - 1} by the "
+                "model: the launcher exits where it does not fit",
+                f"set {subject.word(name)} to at most {most - answer}",
+            )
 
 
 NO_VALIDATION_WORKER = Rule("LLM166", "TGI has no validation worker", LAUNCHER)
-
-
-def validation_worker_findings(subject: TgiSubject) -> Iterator[Finding]:
-    """
-    VALIDATION_WORKERS > 0.
-    """
-    if subject.count("VALIDATION_WORKERS") == 0:
-        yield NO_VALIDATION_WORKER.finding(
-            f"{subject.word('VALIDATION_WORKERS')} must be at least 1, got 0"
-        )
-
-
 NO_SHARD = Rule("LLM167", "TGI has no shard", LAUNCHER)
 
 
-def shard_findings(subject: TgiSubject) -> Iterator[Finding]:
+def worker_findings(subject: TgiSubject) -> Iterator[Finding]:
     """
-    NUM_SHARD >= 1.
+    There is a validation worker, and a shard.
     """
-    if subject.count("NUM_SHARD") == 0:
-        yield NO_SHARD.finding(f"{subject.word('NUM_SHARD')} must be at least 1, got 0")
+    for rule, name in (
+        (NO_VALIDATION_WORKER, "VALIDATION_WORKERS"),
+        (NO_SHARD, "NUM_SHARD"),
+    ):
+        if subject.count(name) == 0:
+            yield rule.finding(f"{subject.word(name)} must be at least 1, got 0")
 
 
 SHARDED_OVER_ONE = Rule(
@@ -325,13 +293,6 @@ def _prompt(subject: TgiSubject) -> int | None:
     return subject.count_or_default(prompt_variable(subject))
 
 
-def _total(subject: TgiSubject) -> int | None:
-    name = "MAX_TOTAL_TOKENS"
-    if subject.is_between(*MODEL_LENGTHS) and subject.is_left_out(name):
-        return LARGEST_DEFAULT
-    return subject.count_or_default(name)
-
-
 def _prefill(subject: TgiSubject) -> int | None:
     name, prompt = "MAX_BATCH_PREFILL_TOKENS", _prompt(subject)
     if not subject.is_left_out(name) or not subject.is_between("2.0.0"):
@@ -342,32 +303,6 @@ def _prefill(subject: TgiSubject) -> int | None:
         return prompt + _PREFILL_MARGIN
     size = subject.count("MAX_BATCH_SIZE")
     return None if size is None else size * prompt
-
-
-def _lower_limit_findings(
-    subject: TgiSubject, rule: Rule, large: str, small: str, small_value: int | None
-) -> Iterator[Finding]:
-    large_value = subject.count_or_default(large)
-    if large_value is None or small_value is None or large_value >= small_value:
-        return
-    yield rule.finding(
-        f"{subject.word(large)} must be at least {subject.word(small)}, got "
-        f"{_got(subject, large, large_value)} and {_got(subject, small, small_value)}",
-    )
-
-
-def _low_limit_findings(
-    subject: TgiSubject, rule: Rule, variable: str, longest: int
-) -> Iterator[Finding]:
-    name = prompt_variable(subject)
-    if longest >= LARGEST_DEFAULT - 1 or not subject.is_left_out(name):
-        return
-    yield rule.finding(
-        f"{subject.word(variable)} is {subject.value(variable)}, and "
-        f"{subject.word(name)} left out is up to {LARGEST_DEFAULT - 1} by the model: "
-        "the launcher exits where it does not fit",
-        f"set {subject.word(name)} to at most {longest}",
-    )
 
 
 def _got(subject: TgiSubject, variable: str, value: int) -> str:

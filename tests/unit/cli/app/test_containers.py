@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.catalog.images import ImageRelease
-from cdk_sagemaker_llm.catalog.known_images import image_at
+from cdk_sagemaker_llm.catalog.images import ImageRelease, image_at
 from cdk_sagemaker_llm.cli.app.containers import _served, engine_settings
 
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"

@@ -255,10 +255,9 @@ def test_what_the_file_asks_for_is_told_beside_it() -> None:
     empty = resolve({"option.rolling_batch": ""}, container=TRT, version=version)
 
     assert written == Launch(TRT, version, "MPI", "auto", ("trtllm",))
-    assert written.uses_mpi
+    assert written.engine == "MPI"
     assert empty == Launch(TRT, version, None, None, ("trtllm",))
-    assert not empty.uses_mpi
-    assert not Launch(TRT, version, "Python", None, ()).uses_mpi
+    assert empty.engine is None
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from cdk_sagemaker_llm.catalog.tgi import (
 from cdk_sagemaker_llm.codes import rules
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.tgi.tgi_family import subject_findings, tgi_findings
-from cdk_sagemaker_llm.serving.tgi.tgi_subject import TgiSubject, value_fault
+from cdk_sagemaker_llm.serving.tgi.tgi_variables import TgiSubject, value_fault
 
 MODEL = {"HF_MODEL_ID": "gpt2"}
 # Variables whose every readable value, or the one here, breaks no rule by itself.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.catalog.engine_arguments import Engine
+from cdk_sagemaker_llm.catalog.engine_arguments import VLLM_STATEFUL, Engine
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import uneven_heads
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
@@ -54,20 +54,6 @@ _CACHE_FRACTION = "HF_LMCACHE_CPU_FRACTION"
 _USUAL_FRACTION = 0.5
 # 5 GB at least, whatever the host has.
 _LEAST_GIB = 5 * 10**9 / 2**30
-# Classes that keep a state beside the cache, or a state alone.
-_WITH_STATE = (
-    "Bamba",
-    "FalconH1",
-    "FalconMamba",
-    "GraniteMoeHybrid",
-    "Jamba",
-    "KimiLinear",
-    "Mamba",
-    "NemotronH",
-    "Qwen3Next",
-    "Qwen3_5",
-    "Zamba",
-)
 _POOLING = ("ForSequenceClassification", "ForMaskedLM", "Model")
 _TASKS = ("embed", "embedding", "classify", "score", "reward")
 
@@ -99,7 +85,9 @@ def split_findings(subject: EngineSubject) -> Iterator[Finding]:
     if needed > present:
         yield TOO_FEW_DEVICES.finding(
             f"{split} needs {needed} accelerators, and there are {present}",
-            _fewer([subject.variable(name) for name in sizes], present),
+            f"lower one of them, to {present} together"
+            if len(sizes) > 1
+            else f"write {subject.variable(next(iter(sizes)))}={present}",
         )
     elif needed < present:
         left = f"{split} takes {needed}" if split else f"{tensor} left out is 1"
@@ -156,15 +144,6 @@ def kernel_findings(subject: EngineSubject) -> Iterator[Finding]:
     The image has kernels for the GPUs: TEI's ends without, others may have some.
     """
     yield from gpu_findings(subject.image, subject.accelerator_model)
-
-
-def _fewer(names: list[str], present: int) -> str:
-    """
-    Say what splits the engine over no more devices than there are.
-    """
-    if len(names) == 1:
-        return f"write {names[0]}={present}"
-    return f"lower one of them, to {present} together"
 
 
 def _split(subject: EngineSubject) -> Engine | None:
@@ -234,6 +213,6 @@ def _unsuited_kind(subject: EngineSubject) -> str:
     task, runner = subject.value("task"), subject.value("runner")
     if runner == "pooling" or task in _TASKS or name.endswith(_POOLING):
         return "models that make embeddings or scores"
-    if name.startswith(_WITH_STATE):
+    if name.startswith(VLLM_STATEFUL):
         return f"models that keep a state, as {name}"
     return ""

@@ -10,7 +10,7 @@ absence in 0.30.0), which AWS's supervised images install from a ``requirements.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -93,12 +93,23 @@ def model_findings(subject: EngineSubject) -> Iterator[Finding]:
         return
     if rule is None or subject.table is None:
         return
+    is_empty = subject.model_data is not None and not subject.model_data
     if subject.has_argument("model-path" if subject.table == "sglang" else "model"):
-        yield from _shadowed_model_findings(subject)
+        setting = subject.find("model-path")
+        # --model is another name of what SGLang's entry point adds.
+        is_shadowed = setting is not None and setting.option.flag == "--model"
+        if setting is not None and is_shadowed and subject.table == "sglang":
+            yield (NOTHING_TO_SERVE if is_empty else UNREAD_MODEL).finding(
+                f"{subject.word(setting.variable)} has no effect: the entry point "
+                f"writes --model-path {MODEL_DIR} behind it, which wins",
+                f"set {subject.variable('model-path')}",
+            )
         return
     is_named = subject.is_set(HUB)
-    is_empty = subject.model_data is not None and not subject.model_data
-    if rule.insists_on_model and is_empty and not (is_named and _is_doubted(subject)):
+    # The SageMaker SDK deploys Hugging Face's image with HF_MODEL_ID alone, which its
+    # entry point, as far as it was read, does not look at.
+    is_doubted = is_named and subject.image.family.startswith("huggingface-")
+    if rule.insists_on_model and is_empty and not is_doubted:
         yield NOTHING_TO_SERVE.finding(
             _unread(subject)
             if is_named
@@ -176,7 +187,12 @@ def isolated_download_findings(subject: EngineSubject) -> Iterator[Finding]:
     Without network the weights are in /opt/ml/model.
     """
     found = _remote(subject) if subject.is_isolated else None
-    if found is None or _has_cache(subject):
+    has_cache = any(
+        name in subject.hidden
+        or subject.environment.get(name, "").startswith(MODEL_DIR)
+        for name in _CACHES
+    )
+    if found is None or has_cache:
         return
     variable, model = found
     where = "an address" if model.startswith(_ADDRESSES) else "the Hugging Face Hub"
@@ -233,31 +249,6 @@ def hub_access_findings(subject: EngineSubject) -> Iterator[Finding]:
         )
 
 
-def _shadowed_model_findings(subject: EngineSubject) -> Iterator[Finding]:
-    """
-    ``--model`` is another name of ``--model-path``, which SGLang's entry point adds.
-    """
-    setting = subject.find("model-path")
-    if (
-        subject.table == "sglang"
-        and setting is not None
-        and setting.option.flag == "--model"
-    ):
-        is_empty = subject.model_data is not None and not subject.model_data
-        rule = NOTHING_TO_SERVE if is_empty else UNREAD_MODEL
-        yield rule.finding(
-            f"{subject.word(setting.variable)} has no effect: the entry point writes "
-            f"--model-path {MODEL_DIR} behind it, which wins",
-            f"set {subject.variable('model-path')}",
-        )
-
-
-def _is_doubted(subject: EngineSubject) -> bool:
-    # The SageMaker SDK deploys Hugging Face's image with HF_MODEL_ID alone, which its
-    # entry point, as far as it was read, does not look at.
-    return subject.image.family.startswith("huggingface-")
-
-
 def _unread(subject: EngineSubject) -> str:
     return (
         f"{HUB} is not read by this image's entry point, which serves {MODEL_DIR}"
@@ -270,52 +261,32 @@ def named_model(subject: EngineSubject) -> tuple[str, str] | None:
     """
     Return the variable that names the model, and the model.
     """
-    variable = _naming_variable(subject)
+    rule = subject.rule
+    variable = HUB
+    if rule is not None and subject.image.engine == "llama.cpp":
+        variable = rule.variable("hf-repo")
+    elif rule is not None:
+        own = rule.variable("model-path" if rule.insists_on_model else "model")
+        if subject.is_set(own):
+            variable = own
+        elif subject.model_data or not rule.finds_model:
+            # What is served is what is in the folder.
+            return None
     model = subject.environment.get(variable, "")
     return (variable, model) if model else None
 
 
 def _remote(subject: EngineSubject) -> tuple[str, str] | None:
-    """
-    Return the variable that names a model elsewhere, and the model.
-    """
     named = named_model(subject)
     is_local = named is None or named[1].startswith(("/", "."))
     return None if is_local else named
 
 
-def _naming_variable(subject: EngineSubject) -> str:
-    """
-    Return the variable that names what is served; empty if it is what is in the folder.
-    """
-    rule = subject.rule
-    if rule is None:
-        return HUB
-    if subject.image.engine == "llama.cpp":
-        return rule.variable("hf-repo")
-    own = rule.variable("model-path" if rule.insists_on_model else "model")
-    if subject.is_set(own):
-        return own
-    return HUB if rule.finds_model and not subject.model_data else ""
-
-
-def _has_cache(subject: EngineSubject) -> bool:
-    return any(
-        name in subject.hidden
-        or subject.environment.get(name, "").startswith(MODEL_DIR)
-        for name in _CACHES
-    )
-
-
 def gguf_type_of(*names: str | None) -> str | None:
     """
-    Return the quantization type that a file or a repository names, such as
-    ``Q4_K_M``; ``None`` where none does.
-
-    Args:
-        names: What may name it, what goes first standing first: a file such as
-            ``qwen3-8b-Q4_K_M-00001-of-00002.gguf``, or a repository with its type such
-            as ``Qwen/Qwen3-8B-GGUF:Q4_K_M``. What is left out is ``None``.
+    Return the quantization type that the first of some names tells, such as ``Q4_K_M``
+    of ``qwen3-8b-Q4_K_M-00001-of-00002.gguf`` or of ``Qwen/Qwen3-8B-GGUF:Q4_K_M``;
+    ``None`` where none does.
     """
     for name in names:
         # Of a path the file counts, and of it what stands last.
@@ -349,7 +320,7 @@ def gguf_model_findings(subject: EngineSubject) -> Iterator[Finding]:
     variable, model = named
     word = subject.word(variable)
     if needs_plugin(subject, model):
-        if not _may_install(subject.model_data):
+        if REQUIREMENTS not in (subject.model_data or ()):
             yield MAY_LACK_LOADER.finding(
                 f"{word}={model} is a GGUF file, and {subject.title} has no loader of "
                 "its own for it",
@@ -381,16 +352,3 @@ def is_gguf_file(subject: EngineSubject, model: str) -> bool:
     is_typed = bool(mark) and "/" in repository and gguf_type_of(model) is not None
     is_path = model.lower().endswith(GGUF_SUFFIX)
     return is_path or (is_typed and subject.image.engine == "vllm")
-
-
-def as_gguf_error(finding: Finding) -> Finding:
-    """
-    Return a finding of an image that is known to have no such package: an error.
-    """
-    if finding.code != MAY_LACK_LOADER.code:
-        return finding
-    return NO_GGUF_LOADER.finding(finding.message, finding.remedy)
-
-
-def _may_install(model_data: Collection[str] | None) -> bool:
-    return model_data is not None and REQUIREMENTS in model_data

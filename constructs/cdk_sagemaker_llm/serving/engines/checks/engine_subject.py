@@ -14,12 +14,10 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     EngineArgument,
     argument_names,
     find_argument,
-    is_release_between,
     spellings,
 )
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
 from cdk_sagemaker_llm.serving.engines.argument_values import (
-    STRAY_SINCE,
     ValueFaultError,
     read_value,
 )
@@ -98,9 +96,6 @@ def find_option(engine: Engine, release: str, flag: str) -> Option:
 
 @functools.lru_cache(maxsize=16)
 def _names_by_spelling(engine: Engine, release: str) -> Mapping[str, str]:
-    """
-    Return the name behind each spelling, with what switches arguments off.
-    """
     found = dict(spellings(engine, release))
     for name in argument_names(engine, release):
         argument = find_argument(engine, name, release)
@@ -155,12 +150,10 @@ class ArgumentSetting:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSubject:
     """
-    A container's environment, and what reads it.
+    A container's environment, and what reads it; what is ``None`` is not known.
 
     Args:
         environment: The variables whose values are known and to be checked.
-
-        image: What is inside the image.
 
         table: The engine whose table of arguments it is; ``None`` without one.
 
@@ -171,21 +164,11 @@ class EngineSubject:
         hidden: Variables whose values are known only at deployment, or that the user
             wants no check of.
 
-        accelerators: Devices that each copy of the model has; ``None`` if not known.
+        accelerators: Devices that each copy of the model has.
 
-        architecture: The model's class; ``None`` if not known.
+        context_length: Tokens that the model takes at most.
 
-        attention_heads: Its attention heads; ``None`` if not known.
-
-        model_type: Its type in config.json, such as ``bert``; ``None`` if not known.
-
-        context_length: Tokens that it takes at most; ``None`` if not known.
-
-        accelerator_model: What its devices are; ``None`` if not known.
-
-        memory_gib: Memory of the host in GiB; ``None`` if not known.
-
-        model_data: Paths of the files in ``/opt/ml/model``; ``None`` if not known.
+        model_data: Paths of the files in ``/opt/ml/model``.
 
         is_isolated: Whether the container is cut off from the network.
 
@@ -231,13 +214,6 @@ class EngineSubject:
         """
         return self.rule is not None and is_supervised(self.environment, self.rule)
 
-    @property
-    def swallows_one(self) -> bool:
-        """
-        Whether the parser takes one stray value without a word.
-        """
-        return self.table == "vllm" and is_release_between(self.release, STRAY_SINCE)
-
     def word(self, variable: str) -> str:
         """
         Return what the user calls a variable.
@@ -260,17 +236,24 @@ class EngineSubject:
         """
         Return an argument's setting: the last one, as the parser takes it.
         """
-        found = [setting for setting in self.settings if _is(setting, name)]
-        return found[-1] if found else None
+        for setting in reversed(self.settings):
+            argument = setting.option.argument
+            if argument is not None and argument.name == name:
+                return setting
+        return None
 
     def has_argument(self, name: str) -> bool:
         """
         Whether an argument is set, be its value known only at deployment.
         """
-        hidden = self.rule is not None and any(
-            _is_of(self, variable, name) for variable in self.hidden
-        )
-        return hidden or self.find(name) is not None
+        if self.find(name) is not None:
+            return True
+        rule = self.rule
+        hidden = [v for v in self.hidden if rule and v.startswith(rule.prefix)]
+        if rule is None or self.table is None:
+            return rule is not None and rule.variable(name) in hidden
+        options = (find_option(self.table, self.release, rule.flag(v)) for v in hidden)
+        return any(one.argument and one.argument.name == name for one in options)
 
     def value(self, name: str) -> object:
         """
@@ -341,17 +324,3 @@ def looks_like_argument(value: str) -> bool:
     """
     is_dashed = value.startswith("-") and value != "-"
     return is_dashed and not _NEGATIVE.fullmatch(value) and " " not in value
-
-
-def _is(setting: ArgumentSetting, name: str) -> bool:
-    return setting.option.argument is not None and setting.option.argument.name == name
-
-
-def _is_of(subject: EngineSubject, variable: str, name: str) -> bool:
-    rule, table = subject.rule, subject.table
-    if rule is None or not variable.startswith(rule.prefix):
-        return False
-    if table is None:
-        return variable == rule.variable(name)
-    option = find_option(table, subject.release, rule.flag(variable))
-    return option.argument is not None and option.argument.name == name

@@ -24,7 +24,6 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     PARSERS,
     ArgumentSetting,
     EngineSubject,
-    Option,
 )
 from cdk_sagemaker_llm.serving.engines.entry_points import (
     HF_LLAMA_CPP_PREFIX,
@@ -213,7 +212,13 @@ def name_findings(subject: EngineSubject) -> Iterator[Finding]:
         if setting.option.argument is None:
             yield from _unknown_argument_findings(subject, setting)
         elif not setting.option.is_exact:
-            yield _abbreviated(subject, setting)
+            spelling = setting.option.spelling
+            yield ABBREVIATED.finding(
+                f"{subject.word(setting.variable)} is taken for {spelling}, the only "
+                f"argument of {subject.title} that begins so; another release may have "
+                "two",
+                f"write {_variable_of(subject, spelling)}",
+            )
 
 
 DEPRECATED = Rule("LLM602", "an argument that the engine is about to drop", PARSERS)
@@ -264,7 +269,8 @@ def _unknown_argument_findings(
     subject: EngineSubject, setting: ArgumentSetting
 ) -> Iterator[Finding]:
     option, table = setting.option, subject.table
-    if table is None or not _is_plain(option, table):
+    is_dotted = table == "vllm" and "." in option.flag
+    if table is None or " " in option.flag or option.flag == "--" or is_dotted:
         # What is no name of an argument the parser itself has the word on.
         return
     word = subject.word(setting.variable)
@@ -280,33 +286,18 @@ def _unknown_argument_findings(
             f"write {any_of(meant[:3])}" + (" ..." if len(meant) > 3 else ""),  # noqa: PLR2004 - as many as are read at a glance
         )
     elif option.flag.removeprefix("--") in all_argument_names(table):
-        yield _of_another_release(subject, setting, table)
+        name = option.flag.removeprefix("--")
+        yield NOT_IN_THIS_RELEASE.finding(
+            f"{word} becomes {option.flag}, which {subject.title} does not have: "
+            f"{when_known(table, name, subject.release)}",
+            way_out(table, name, subject.release, partial(_variable_of, subject)),
+        )
     else:
         yield UNKNOWN_ARGUMENT.finding(
             f"{word} becomes {option.flag}, which {subject.title} does not have: it "
             "does not start",
             _remedy(subject, setting, table),
         )
-
-
-def _abbreviated(subject: EngineSubject, setting: ArgumentSetting) -> Finding:
-    return ABBREVIATED.finding(
-        f"{subject.word(setting.variable)} is taken for {setting.option.spelling}, the "
-        f"only argument of {subject.title} that begins so; another release may have "
-        "two",
-        f"write {_variable_of(subject, setting.option.spelling)}",
-    )
-
-
-def _of_another_release(
-    subject: EngineSubject, setting: ArgumentSetting, table: Engine
-) -> Finding:
-    name = setting.option.flag.removeprefix("--")
-    return NOT_IN_THIS_RELEASE.finding(
-        f"{subject.word(setting.variable)} becomes {setting.option.flag}, which "
-        f"{subject.title} does not have: {when_known(table, name, subject.release)}",
-        way_out(table, name, subject.release, partial(_variable_of, subject)),
-    )
 
 
 def _remedy(subject: EngineSubject, setting: ArgumentSetting, table: Engine) -> str:
@@ -321,11 +312,6 @@ def _remedy(subject: EngineSubject, setting: ArgumentSetting, table: Engine) -> 
             return f"leave it out: {positive} has no form that switches it off"
     near = nearest(name, candidates, count=1)
     return f"did you mean {subject.variable(near[0])}?" if near else "leave it out"
-
-
-def _is_plain(option: Option, table: Engine) -> bool:
-    is_dotted = table == "vllm" and "." in option.flag
-    return " " not in option.flag and option.flag != "--" and not is_dotted
 
 
 def _variable_of(subject: EngineSubject, flag: str) -> str:

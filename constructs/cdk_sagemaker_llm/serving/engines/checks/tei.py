@@ -1,5 +1,6 @@
 """
-Checks of TEI's variables, which its router reads by their own names.
+Checks of TEI's variables, which its router reads by their own names: of images of TEI
+alone.
 """
 
 from __future__ import annotations
@@ -49,8 +50,6 @@ def tei_name_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI's variables are spelt so, and known to its release.
     """
-    if not _is_tei(subject):
-        return
     for name in subject.environment:
         meant = almost(name, TEI_SINCE)
         since = TEI_SINCE.get(name, "")
@@ -83,14 +82,24 @@ def tei_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI's variables hold what its router reads.
     """
-    if not _is_tei(subject):
-        return
     for name, value in subject.environment.items():
-        expectation = _expectation(name)
-        if expectation and _is_since(subject, TEI_SINCE[name]) and not _is(name, value):
-            yield _refused(subject, name, expectation)
-        elif name in TEI_CHOICES and value not in _choices(subject, name):
-            yield _refused(subject, name, any_of(_choices(subject, name)))
+        expectation = ""
+        if name in TEI_CHOICES:
+            choices = [k for k, v in TEI_CHOICES[name].items() if _is_since(subject, v)]
+            expectation = "" if value in choices else any_of(choices)
+        elif _is_since(subject, TEI_SINCE.get(name, "")):
+            if name in TEI_SWITCHES:
+                expectation = "" if value in _TRUTH else any_of(_TRUTH)
+            elif name in TEI_NUMBERS:
+                number = _number(value)
+                largest = _LARGEST.get(name, _LARGEST_OF_OTHERS)
+                is_number = number is not None and number <= largest
+                expectation = "" if is_number else "a whole number"
+        if expectation:
+            yield REFUSED_BY_TEI.finding(
+                f"{subject.word(name)} must be {expectation}, got {value!r}: "
+                f"{_title(subject)} does not start"
+            )
     for pair in TEI_PAIRS:
         are_known = all(_is_since(subject, TEI_SINCE[name]) for name in pair)
         if are_known and all(name in subject.environment for name in pair):
@@ -110,8 +119,6 @@ def tei_request_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     TEI lets requests in, as SageMaker sends them.
     """
-    if not _is_tei(subject):
-        return
     for name in TEI_LIMITS:
         value = subject.environment.get(name, "")
         if _number(value) == 0:
@@ -139,7 +146,7 @@ def tei_model_findings(subject: EngineSubject) -> Iterator[Finding]:
     TEI loads the types of models that it has programs for.
     """
     kind = subject.model_type
-    if not _is_tei(subject) or kind is None:
+    if kind is None:
         return
     since = TEI_MODELS.get(kind)
     is_of_cpu = subject.image.family.endswith("-cpu")
@@ -174,7 +181,7 @@ def tei_gguf_findings(subject: EngineSubject) -> Iterator[Finding]:
     TEI reads safetensors, PyTorch's files or ONNX.
     """
     model = subject.environment.get(HUB, "")
-    if _is_tei(subject) and names_gguf(model):
+    if names_gguf(model):
         yield GGUF_IN_TEI.finding(
             f"{model} says that it is of GGUF files, and TEI reads safetensors, "
             "PyTorch's files or ONNX",
@@ -199,7 +206,7 @@ def tei_task_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     model, kind = subject.environment.get(HUB, ""), subject.architecture or ""
     is_said = subject.is_set("POOLING") or _EMBEDS.search(model) is not None
-    if not _is_tei(subject) or is_said or not model or model.startswith("/"):
+    if is_said or not model or model.startswith("/"):
         return
     if kind.endswith("ForCausalLM"):
         yield WRITES_TEXT.finding(
@@ -224,9 +231,11 @@ def tei_length_findings(subject: EngineSubject) -> Iterator[Finding]:
     How long a text may be the model's own sentence_bert_config.json can say as well.
     """
     shortens = subject.environment.get("AUTO_TRUNCATE", "true") != "false"
-    length, tokens = subject.context_length, _batch_tokens(subject)
-    is_asked = _is_tei(subject) and _is_since(subject, _REFUSES_LONG_CONTEXTS_SINCE)
-    if shortens or not is_asked or length is None or tokens is None:
+    length = subject.context_length
+    tokens = _number(subject.environment.get("MAX_BATCH_TOKENS", str(_BATCH_TOKENS)))
+    is_asked = _is_since(subject, _REFUSES_LONG_CONTEXTS_SINCE)
+    is_hidden = "MAX_BATCH_TOKENS" in subject.hidden
+    if shortens or is_hidden or not is_asked or length is None or tokens is None:
         return
     if length > tokens:
         yield CUTS_NOTHING.finding(
@@ -234,10 +243,6 @@ def tei_length_findings(subject: EngineSubject) -> Iterator[Finding]:
             f"{subject.word('AUTO_TRUNCATE')} is off: TEI does not start so",
             f"set {subject.word('MAX_BATCH_TOKENS')} to {length}, or let it truncate",
         )
-
-
-def _is_tei(subject: EngineSubject) -> bool:
-    return subject.image.engine == "tei"
 
 
 def _title(subject: EngineSubject) -> str:
@@ -249,41 +254,6 @@ def _is_since(subject: EngineSubject, since: str) -> bool:
     return not since or release is None or is_release_between(release, since)
 
 
-def _expectation(name: str) -> str:
-    if name in TEI_SWITCHES:
-        return any_of(_TRUTH)
-    return "a whole number" if name in TEI_NUMBERS else ""
-
-
-def _is(name: str, value: str) -> bool:
-    if name in TEI_SWITCHES:
-        return value in _TRUTH
-    largest = _LARGEST.get(name, _LARGEST_OF_OTHERS)
-    number = _number(value)
-    return number is not None and number <= largest
-
-
 def _number(value: str) -> int | None:
     found = _WHOLE.fullmatch(value)
     return int(found[1]) if found else None
-
-
-def _choices(subject: EngineSubject, name: str) -> list[str]:
-    return [
-        choice
-        for choice, since in TEI_CHOICES[name].items()
-        if _is_since(subject, since)
-    ]
-
-
-def _refused(subject: EngineSubject, name: str, expectation: str) -> Finding:
-    return REFUSED_BY_TEI.finding(
-        f"{subject.word(name)} must be {expectation}, got "
-        f"{subject.environment[name]!r}: {_title(subject)} does not start"
-    )
-
-
-def _batch_tokens(subject: EngineSubject) -> int | None:
-    value = subject.environment.get("MAX_BATCH_TOKENS", str(_BATCH_TOKENS))
-    is_hidden = "MAX_BATCH_TOKENS" in subject.hidden
-    return None if is_hidden else _number(value)

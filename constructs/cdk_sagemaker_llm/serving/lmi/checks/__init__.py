@@ -18,7 +18,6 @@ from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import (
     Architecture,
-    Config,
     checks_of,
     class_in,
     heads_of,
@@ -29,12 +28,12 @@ from cdk_sagemaker_llm.serving.lmi.checks import (
     lmi_models,
     options,
     parallelism,
-    property_combinations,
 )
-from cdk_sagemaker_llm.serving.lmi.checks.property_subject import JAVA, Subject
 from cdk_sagemaker_llm.serving.lmi.launch import (
     BACKENDS,
     CONTAINERS,
+    JAVA,
+    Subject,
     model_type_of,
     resolve,
 )
@@ -56,7 +55,6 @@ _CHECKS = checks_of(
     launcher,
     lmi_models,
     options,
-    property_combinations,
     backends,
     parallelism,
 )
@@ -113,10 +111,18 @@ def check_properties(
     Raises:
         ValueError: If an argument is not of its kind.
     """
-    misuse = [
-        *_misuse_findings(container, version, backend),
-        *device_findings(accelerators),
-    ]
+    if container not in CONTAINERS:
+        reason = f"container must be {any_of(CONTAINERS)}, got {container!r}"
+        return [UNKNOWN_IMAGE.finding(reason), *device_findings(accelerators)]
+    misuse = []
+    if backend is not None and backend not in BACKENDS:
+        reason = f"backend must be {any_of(BACKENDS)}, got {backend!r}"
+        misuse.append(launcher.OTHER_BACKEND.finding(reason))
+    try:
+        LmiVersion.parse(find_image(container, version).version)
+    except ValueError as fault:
+        misuse.append(UNKNOWN_IMAGE.finding(str(fault)))
+    misuse += device_findings(accelerators)
     if misuse:
         return misuse
     parsed_version = LmiVersion.parse(version)
@@ -125,7 +131,16 @@ def check_properties(
     if is_wide(text):
         return found
     text = without_mark(text)
-    found += text_findings(text, read_twice=read_twice)
+    if not text.isascii():
+        found.append(
+            NOT_ASCII.finding(
+                "the file has characters outside ASCII, which Java reads as ISO-8859-1",
+                r"write them as \uXXXX",
+            )
+        )
+    found += _repetition_findings(text)
+    if read_twice:
+        found += itertools.islice(_partition_script_findings(text), _MOST_LINES)
     try:
         properties = parse(text)
     except PropertiesError as fault:
@@ -163,7 +178,11 @@ def property_findings(
     if not parsed_version.rows:
         # Images before 0.25 have no tables here; they can be run, not checked.
         return []
-    name, heads, model_type = _described(architecture)
+    name = class_in(architecture)
+    model_type = model_type_of(name)
+    if isinstance(architecture, Mapping):
+        named = architecture.get("model_type")
+        model_type = named if isinstance(named, str) else model_type
     launch = resolve(
         properties,
         container=container,
@@ -176,12 +195,12 @@ def property_findings(
         launch,
         accelerators,
         name,
-        heads,
+        heads_of(architecture),
         strict=strict,
         model_type=model_type,
         decided_elsewhere=decided_elsewhere,
     )
-    found = launcher.own_engine_findings(launch.engine)
+    found = list(launcher.own_engine_findings(launch.engine))
     if not found:
         checks = _CHECKS_BESIDE_CODE if subject.has_code_of_its_own() else _CHECKS
         found = [finding for check in checks for finding in check(subject)]
@@ -190,26 +209,12 @@ def property_findings(
     return found
 
 
-def text_findings(text: str, *, read_twice: bool) -> Iterator[Finding]:
-    """
-    Check how a file is written, before what it says.
-
-    Args:
-        text: The file's text.
-
-        read_twice: Whether the TensorRT-LLM partition script reads it as well.
-    """
-    yield from _ascii_findings(text)
-    yield from _repetition_findings(text)
-    if read_twice:
-        yield from itertools.islice(_partition_script_findings(text), _MOST_LINES)
-
-
 UNREAD = Rule(
     "LLM186",
     "a serving.properties is empty, or in an encoding of which Java reads nothing",
     JAVA,
 )
+NOT_ASCII = Rule("LLM217", "characters that Java reads otherwise", JAVA)
 MARKED = Rule("LLM235", "a byte order mark at the beginning of a file", JAVA)
 
 
@@ -256,20 +261,6 @@ def without_mark(text: str) -> str:
     return text
 
 
-NOT_ASCII = Rule("LLM217", "characters that Java reads otherwise", JAVA)
-
-
-def _ascii_findings(text: str) -> Iterator[Finding]:
-    """
-    Java reads the bytes as ISO-8859-1.
-    """
-    if not text.isascii():
-        yield NOT_ASCII.finding(
-            "the file has characters outside ASCII, which Java reads as ISO-8859-1",
-            r"write them as \uXXXX",
-        )
-
-
 WRITTEN_TWICE = Rule("LLM218", "a property is written twice", JAVA)
 
 
@@ -310,33 +301,3 @@ def _partition_script_findings(text: str) -> Iterator[Finding]:
             "script ends",
             "write key=value",
         )
-
-
-def _misuse_findings(
-    container: str, version: str, backend: str | None
-) -> list[Finding]:
-    found = []
-    if container not in CONTAINERS:
-        reason = f"container must be {any_of(CONTAINERS)}, got {container!r}"
-        return [UNKNOWN_IMAGE.finding(reason)]
-    if backend is not None and backend not in BACKENDS:
-        reason = f"backend must be {any_of(BACKENDS)}, got {backend!r}"
-        found.append(launcher.OTHER_BACKEND.finding(reason))
-    try:
-        LmiVersion.parse(find_image(container, version).version)
-    except ValueError as fault:
-        found.append(UNKNOWN_IMAGE.finding(str(fault)))
-    return found
-
-
-def _described(config: Config) -> tuple[str | None, int | None, str | None]:
-    """
-    Return a model's class, its attention heads and its type.
-    """
-    name, heads = class_in(config), heads_of(config)
-    model_type = config.get("model_type") if isinstance(config, Mapping) else None
-    return (
-        name,
-        heads,
-        model_type if isinstance(model_type, str) else model_type_of(name),
-    )

@@ -1,5 +1,6 @@
 """
-Checks of what single backends take: Transformers-NeuronX and its chips, and vLLM.
+Checks of what single backends take, as their property models state it: options that
+exclude or need each other, Transformers-NeuronX and its chips, and vLLM.
 """
 
 from __future__ import annotations
@@ -8,21 +9,246 @@ import re
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.checks.options import WRONG_TYPE
-from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
+from cdk_sagemaker_llm.serving.lmi.checks.options import (
+    REPLACED_VALUE,
+    UNDOCUMENTED_VALUE,
+    WRONG_TYPE,
+)
+from cdk_sagemaker_llm.serving.lmi.launch import (
+    DEEPSPEED,
+    DOCUMENTATION,
     FRONT_END,
     HANDLERS,
+    HUGGING_FACE,
+    LMI_DIST,
     LORA_CONFIG,
     NEURONX,
     VLLM,
     Subject,
+    front_end_chooses,
 )
-from cdk_sagemaker_llm.serving.lmi.launch import front_end_chooses
 from cdk_sagemaker_llm.serving.parameters import (
+    OUTSIDE_OPTION_RANGE,
     VLLM_RANKS,
     WRONG_CHOICE,
     lora_rank_above,
 )
+
+_FLOATS = ("fp32", "fp16", "bf16")
+_TORCH_TYPES = ("auto", *_FLOATS, "int8")
+_VLLM_TYPES = ("auto", *_FLOATS, "float32", "float16", "bfloat16")
+
+TWO_ADDRESSES = Rule("LLM140", "model_id with its old alias s3url", FRONT_END)
+
+
+def two_addresses_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    option.model_id and its deprecated alias s3url exclude each other (LmiUtils).
+    """
+    if subject.option("model_id") and subject.option("s3url"):
+        yield TWO_ADDRESSES.finding(
+            "option.model_id and option.s3url exclude each other",
+            "leave option.s3url out",
+        )
+
+
+def dtype_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    A dtype is a name that the backend maps to a number format.
+    """
+    value = subject.option("dtype")
+    choices = _dtypes(subject)
+    if value is None or not choices:
+        return
+    lowered = (
+        value.lower() if subject.runs("huggingface", "scheduler", "lmi-dist") else value
+    )
+    if lowered not in choices:
+        yield WRONG_CHOICE.finding(
+            f"option.dtype must be one of {', '.join(choices)}, got {value!r}",
+        )
+
+
+DTYPE_WITH_QUANTIZE = Rule("LLM138", "dtype with quantize in LMI-Dist 0.26", LMI_DIST)
+
+
+LORA_WITH_SPECULATION = Rule(
+    "LLM139", "LoRA with speculative decoding in LMI-Dist", LMI_DIST
+)
+
+
+FAST_LOADER_WITH_SPECULATION = Rule(
+    "LLM151", "the fast model loader with speculative decoding", LMI_DIST
+)
+
+
+def lmi_dist_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    LMI-Dist takes dtype or quantize at 0.26; then LoRA or speculative decoding, which
+    SageMaker's fast model loader has not either (LmiDistRbProperties).
+    """
+    if not subject.runs("lmi-dist"):
+        return
+    has_draft = subject.option("speculative_draft_model")
+    if subject.version.before("0.27"):
+        if subject.option("dtype") and subject.option("quantize"):
+            yield DTYPE_WITH_QUANTIZE.finding(
+                "option.dtype and option.quantize exclude each other in LMI-Dist 0.26",
+                "leave option.dtype out",
+            )
+    elif has_draft and subject.flag("enable_lora"):
+        yield LORA_WITH_SPECULATION.finding(
+            "option.enable_lora and option.speculative_draft_model exclude each other",
+            "leave one of them out",
+        )
+    is_fast = subject.option("load_format") == "sagemaker_fast_model_loader"
+    if has_draft and is_fast and subject.version.at_least("0.31"):
+        yield FAST_LOADER_WITH_SPECULATION.finding(
+            "option.load_format=sagemaker_fast_model_loader and "
+            "option.speculative_draft_model exclude each other",
+            "leave one of them out",
+        )
+
+
+HALF_A_ROPE_SCALING = Rule(
+    "LLM141",
+    "RoPE scaling with only one of type and factor",
+    f"{DOCUMENTATION}, TensorRT-LLM",
+)
+
+
+def rope_scaling_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    RoPE scaling needs its type and a factor above 1 (TensorRT-LLM, 0.26+).
+    """
+    if not subject.runs("trtllm") or subject.version.before("0.26"):
+        return
+    names = ("rotary_scaling_type", "rotary_scaling_factor")
+    present = [name for name in names if subject.option(name)]
+    if len(present) == 1:
+        missing = next(name for name in names if name not in present)
+        yield HALF_A_ROPE_SCALING.finding(
+            f"option.{present[0]} needs option.{missing}",
+            "write both or neither",
+        )
+
+
+SMOOTHQUANT_IN_BF16 = Rule("LLM142", "SmoothQuant with bf16 in DeepSpeed", DEEPSPEED)
+
+
+def deepspeed_quantize_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    SmoothQuant in DeepSpeed has an alpha from 0 to 1, and no bf16; without a
+    quantization that it does not know DeepSpeed goes on.
+    """
+    if not subject.runs("deepspeed"):
+        return
+    method = subject.option("quantize")
+    if method == "smoothquant" and subject.option("dtype") == "bf16":
+        yield SMOOTHQUANT_IN_BF16.finding(
+            "option.quantize=smoothquant does not work with option.dtype=bf16",
+            "write option.dtype=fp16",
+        )
+    try:
+        alpha = float(subject.option("smoothquant_alpha") or 0)
+    except ValueError:
+        alpha = 0
+    if not 0 <= alpha <= 1:
+        yield OUTSIDE_OPTION_RANGE.finding(
+            f"option.smoothquant_alpha must be from 0 to 1, got {alpha:g}"
+        )
+    if method not in (None, "smoothquant", "dynamic_int8"):
+        yield REPLACED_VALUE.finding(
+            f"option.quantize={method} is ignored by DeepSpeed",
+            "write smoothquant or dynamic_int8",
+        )
+
+
+def output_formatter_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The formatters that the documentation names; sse came with 0.28.
+    """
+    value = subject.option("output_formatter")
+    newer = ("sse",) if subject.version.at_least("0.28") else ()
+    choices = ("json", "jsonlines", "none", *newer)
+    if value is not None and value not in choices:
+        yield UNDOCUMENTED_VALUE.finding(
+            f"option.output_formatter is documented as {', '.join(choices)} at LMI "
+            f"{subject.version}, got {value!r}",
+        )
+
+
+WHICH_CHATGLM = Rule(
+    "LLM128", "TensorRT-LLM 0.26 is not told which ChatGLM it compiles", DOCUMENTATION
+)
+
+
+def chatglm_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    TensorRT-LLM 0.26 must be told which ChatGLM it compiles.
+    """
+    is_affected = subject.runs("trtllm") and subject.version.rows == ("0.26",)
+    chatglm = (subject.architecture or "").startswith("ChatGLM")
+    if is_affected and chatglm and not subject.option("chatglm_model_version"):
+        yield WHICH_CHATGLM.finding(
+            "ChatGLM needs option.chatglm_model_version in TensorRT-LLM 0.26",
+            "write one such as chatglm3_6b",
+        )
+
+
+CHECKPOINT_WITHOUT_DTYPE = Rule(
+    "LLM148", "a DeepSpeed checkpoint without dtype", DEEPSPEED
+)
+
+
+def checkpoint_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    DeepSpeed loads a checkpoint only with its dtype (DeepSpeedProperties).
+    """
+    if not subject.runs("deepspeed") or subject.option("deepspeed_config_path"):
+        return
+    if subject.option("checkpoint") and not subject.option("dtype"):
+        yield CHECKPOINT_WITHOUT_DTYPE.finding(
+            "option.checkpoint needs option.dtype", "write option.dtype=fp16"
+        )
+
+
+NO_DEVICE_MAP = Rule(
+    "LLM145", "loading in 4 or 8 bits without a device map", HUGGING_FACE
+)
+
+
+def device_map_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Accelerate quantizes only when it may spread the model (HFProperties).
+    """
+    if not subject.runs("huggingface", "scheduler") or subject.option("device_map"):
+        return
+    spread = subject.option("tensor_parallel_degree") or subject.version.at_least(
+        "0.27"
+    )
+    bits = subject.flag("load_in_8bit") or subject.flag("load_in_4bit")
+    quantized = subject.option("quantize") in ("bitsandbytes4", "bitsandbytes8")
+    if (bits or quantized) and not spread:
+        yield NO_DEVICE_MAP.finding(
+            "loading in 4 or 8 bits needs option.device_map",
+            "write option.device_map=auto",
+        )
+
+
+def _dtypes(subject: Subject) -> tuple[str, ...]:
+    version = subject.version
+    if subject.runs("huggingface", "scheduler"):
+        return _TORCH_TYPES
+    if subject.runs("lmi-dist"):
+        return _TORCH_TYPES if version.before("0.27") else ("auto", *_FLOATS)
+    if subject.runs("deepspeed"):
+        return (*_FLOATS, "int8")
+    if subject.runs("vllm"):
+        # Before a rolling batch the handler reads it, which knows the short names.
+        return _VLLM_TYPES if subject.launch.asynchronous else ("auto", *_FLOATS)
+    return ()
+
 
 _GROUP_QUERY = (
     "shard-over-heads",
@@ -155,11 +381,20 @@ def needed_option_findings(subject: Subject) -> Iterator[Finding]:
 
     A warning, since a variable of the container may say it as well.
     """
-    needed = _needed_by_vllm(subject)
-    if needed is not None and subject.option(needed[0]) is None:
-        name, value = needed
+    if subject.launch.container == "djl-neuronx":
+        # build_vllm_rb_properties; from 0.30 on there are defaults by the model.
+        batched = subject.launch.rolling_batch == "vllm"
+        name, value = "n_positions", "2048"
+        is_needed = batched and subject.version.minor in (28, 29)
+    else:
+        # EngineArgs gets the degree of VllmRbProperties, which has no default up to
+        # 0.27; the front end writes one where it looks at the model.
+        name, value = "tensor_parallel_degree", "max"
+        is_needed = not front_end_chooses(subject.launch) and subject.runs("vllm")
+    if is_needed and subject.option(name) is None:
         yield LEFT_OUT.finding(
-            f"vLLM {_image(subject)} does not start without option.{name}",
+            f"vLLM in {subject.launch.container} {subject.version} does not start "
+            f"without option.{name}",
             f"write option.{name}={value}",
         )
 
@@ -259,22 +494,3 @@ def vllm_quantize_findings(subject: Subject) -> Iterator[Finding]:
             "know it",
             f"write option.quantize={method}",
         )
-
-
-def _needed_by_vllm(subject: Subject) -> tuple[str, str] | None:
-    """
-    Return the option that is needed, and a value to write.
-    """
-    if subject.launch.container == "djl-neuronx":
-        # build_vllm_rb_properties; from 0.30 on there are defaults by the model.
-        batched = subject.launch.rolling_batch == "vllm"
-        old = subject.version.at_least("0.28") and subject.version.before("0.30")
-        return ("n_positions", "2048") if batched and old else None
-    # EngineArgs gets the degree of VllmRbProperties, which has no default up to 0.27;
-    # the front end writes one where it looks at the model.
-    alone = not front_end_chooses(subject.launch) and subject.runs("vllm")
-    return ("tensor_parallel_degree", "max") if alone else None
-
-
-def _image(subject: Subject) -> str:
-    return f"in {subject.launch.container} {subject.version}"

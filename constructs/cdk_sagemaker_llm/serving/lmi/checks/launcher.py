@@ -12,15 +12,13 @@ from collections.abc import Iterator
 from cdk_sagemaker_llm.catalog.lmi import option_type
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.lmi.checks.options import REPLACED_VALUE
-from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
+from cdk_sagemaker_llm.serving.lmi.launch import (
     FRONT_END,
     HANDLERS,
     MODELS,
     NEURONX,
-    Subject,
-)
-from cdk_sagemaker_llm.serving.lmi.launch import (
     STARTED_WITH_DEEPSPEED,
+    Subject,
     batches_dynamically,
     front_end_chooses,
     started_with_lmi_dist,
@@ -49,19 +47,15 @@ UNCHECKED_ENGINE = Rule(
 _OWN_ENGINES = ("OnnxRuntime", "PyTorch", "Rust")
 
 
-def own_engine_findings(engine: str | None) -> list[Finding]:
+def own_engine_findings(engine: str | None) -> Iterator[Finding]:
     """
-    Return a warning where an engine of DJL's own is asked for, which no handler of
-    LMI's reads the options of.
+    An engine of DJL's own has options that no handler of LMI's reads.
     """
-    if engine not in _OWN_ENGINES:
-        return []
-    return [
-        UNCHECKED_ENGINE.finding(
+    if engine in _OWN_ENGINES:
+        yield UNCHECKED_ENGINE.finding(
             f"engine={engine} is one of DJL's own, which embeds and classifies: its "
             "options are not checked",
         )
-    ]
 
 
 def launcher_engine_findings(subject: Subject) -> Iterator[Finding]:
@@ -93,10 +87,26 @@ def backend_engine_findings(subject: Subject) -> Iterator[Finding]:
     """
     The engine can start the backend that the file resolves to.
     """
-    for needed, reason in _engine_faults(subject):
-        yield WRONG_ENGINE.finding(
-            f"{reason}, got {_engine_text(subject)}", f"write engine={needed}"
-        )
+    launch, version = subject.launch, subject.version
+    needed = reason = ""
+    if launch.container == "djl-tensorrtllm":
+        if launch.engine == "Python" and version.before("0.28"):
+            needed, reason = "MPI", f"TensorRT-LLM {version} needs engine=MPI"
+    elif launch.container == "djl-neuronx":
+        if _is_started_with_mpi_on_neuron(subject):
+            needed = "Python"
+            reason = f"NeuronX {version} needs engine=Python for this model"
+    elif _batches_with_deepspeed_elsewhere(subject):
+        needed = "DeepSpeed"
+        reason = "option.rolling_batch=deepspeed needs engine=DeepSpeed"
+    elif subject.runs("lmi-dist") and launch.engine in (None, "Python"):
+        if _lmi_dist_needs_mpi(subject):
+            needed, reason = "MPI", f"LMI-Dist {version} needs engine=MPI"
+    elif _is_vllm_elsewhere(subject):
+        needed, reason = "Python", "vLLM needs engine=Python"
+    if needed:
+        got = "none" if launch.engine is None else f"engine={launch.engine}"
+        yield WRONG_ENGINE.finding(f"{reason}, got {got}", f"write engine={needed}")
 
 
 UNKNOWN_BATCH = Rule(
@@ -122,7 +132,8 @@ def rolling_batch_findings(subject: Subject) -> Iterator[Finding]:
     if written is None or _takes_any_batch(subject):
         return
     choices = _batch_choices(subject)
-    batch = written.lower() if _lowers_batch(subject) else written
+    lowers = subject.launch.container == "djl-tensorrtllm"
+    batch = written.lower() if lowers else written
     if batch in _removed(subject):
         yield BATCH_NOT_IN_IMAGE.finding(
             f"option.rolling_batch={written} is not in {_image(subject)}: "
@@ -228,7 +239,8 @@ def dynamic_batching_findings(subject: Subject) -> Iterator[Finding]:
     """
     Batches of requests, with a rolling batch or with streaming.
     """
-    size = _python_batch_size(subject)
+    sizes = (subject.option("batch_size"), subject.properties.get("batch_size"))
+    size = next((as_int(one) for one in sizes if one is not None), None)
     batch = subject.launch.rolling_batch
     if size is None or size <= 1:
         return
@@ -240,7 +252,9 @@ def dynamic_batching_findings(subject: Subject) -> Iterator[Finding]:
             "write option.max_rolling_batch_size instead of batch_size",
         )
     streams = (subject.option("enable_streaming") or "false").lower() != "false"
-    if streams and not neuron and batch in (None, "disable") and _may_stop(subject):
+    # Up to 0.26 TensorRT-LLM batches whatever is written.
+    may_stop = subject.version.at_least("0.27") or not subject.runs("trtllm")
+    if streams and not neuron and batch in (None, "disable") and may_stop:
         yield STREAMED_BATCH.finding(
             f"batch_size={size} cannot stream: it returns whole batches",
             "leave option.enable_streaming out, or write a rolling batch",
@@ -274,10 +288,13 @@ def missing_engine_findings(subject: Subject) -> Iterator[Finding]:
     Without an engine LMI up to 0.26 loads no gated model (LmiUtils).
     """
     if subject.launch.engine is None and subject.version.before("0.27"):
+        engine = (
+            "MPI" if subject.runs("trtllm") or subject.runs("lmi-dist") else "Python"
+        )
         yield NO_ENGINE.finding(
             f"engine is left out: LMI {subject.version} then fetches config.json "
             "without the Hugging Face token, and a gated model does not load",
-            f"write engine={_usual_engine(subject)}",
+            f"write engine={engine}",
         )
 
 
@@ -287,23 +304,6 @@ def _engines(subject: Subject) -> tuple[str, ...]:
     if subject.launch.container == "djl-deepspeed":
         return ("Python", "MPI", "DeepSpeed")
     return ("Python", "MPI")
-
-
-def _engine_faults(subject: Subject) -> Iterator[tuple[str, str]]:
-    launch, version = subject.launch, subject.version
-    if launch.container == "djl-tensorrtllm":
-        if launch.engine == "Python" and version.before("0.28"):
-            yield "MPI", f"TensorRT-LLM {version} needs engine=MPI"
-    elif launch.container == "djl-neuronx":
-        if _is_started_with_mpi_on_neuron(subject):
-            yield "Python", f"NeuronX {version} needs engine=Python for this model"
-    elif _batches_with_deepspeed_elsewhere(subject):
-        yield "DeepSpeed", "option.rolling_batch=deepspeed needs engine=DeepSpeed"
-    elif subject.runs("lmi-dist") and launch.engine in (None, "Python"):
-        if _lmi_dist_needs_mpi(subject):
-            yield "MPI", f"LMI-Dist {version} needs engine=MPI"
-    elif _is_vllm_elsewhere(subject):
-        yield "Python", "vLLM needs engine=Python"
 
 
 def _is_vllm_elsewhere(subject: Subject) -> bool:
@@ -357,7 +357,13 @@ def _lmi_dist_needs_mpi(subject: Subject) -> bool:
 def _removed(subject: Subject) -> dict[str, str]:
     container, version = subject.launch.container, subject.version
     if container == "djl-tensorrtllm":
-        return _not_in_tensorrt_llm(subject)
+        if subject.version.before("0.27"):
+            return {"disable": "TensorRT-LLM always batches up to LMI 0.26"}
+        has_mpi = subject.launch.engine == "MPI" or subject.flag("mpi_mode")
+        if subject.version.rows == ("0.32",) and not has_mpi:
+            # The handler is left without MPI, and asserts it (trtllm_rolling_batch.py).
+            return {**_ELSEWHERE, "disable": "TensorRT-LLM always batches at LMI 0.32"}
+        return _ELSEWHERE
     gone = {"trtllm": "it is in the djl-tensorrtllm images"}
     if container == "djl-lmi":
         gone["tnx"] = "it is in the djl-neuronx images"
@@ -365,19 +371,6 @@ def _removed(subject: Subject) -> dict[str, str]:
         if version.at_least("0.33"):
             gone["scheduler"] = "it was removed after LMI 0.32"
     return gone
-
-
-def _not_in_tensorrt_llm(subject: Subject) -> dict[str, str]:
-    if subject.version.before("0.27"):
-        return {"disable": "TensorRT-LLM always batches up to LMI 0.26"}
-    if subject.version.rows == ("0.32",) and not _asks_for_mpi(subject):
-        # The handler is left without MPI, and asserts it (trtllm_rolling_batch.py).
-        return {**_ELSEWHERE, "disable": "TensorRT-LLM always batches at LMI 0.32"}
-    return _ELSEWHERE
-
-
-def _asks_for_mpi(subject: Subject) -> bool:
-    return subject.launch.uses_mpi or as_bool(subject.option("mpi_mode")) is True
 
 
 def _batch_choices(subject: Subject) -> tuple[str, ...]:
@@ -393,10 +386,6 @@ def _batch_choices(subject: Subject) -> tuple[str, ...]:
     declared = option_type("common", "option.rolling_batch", version)
     choices = declared.choices if declared else _DEEPSPEED_IMAGE
     return tuple(choice for choice in choices if choice not in _removed(subject))
-
-
-def _lowers_batch(subject: Subject) -> bool:
-    return subject.launch.container == "djl-tensorrtllm"
 
 
 def _takes_any_batch(subject: Subject) -> bool:
@@ -427,27 +416,6 @@ def _fault_on_neuron(subject: Subject) -> str | None:
 def _is_replaced(subject: Subject, batch: str) -> bool:
     removed = subject.version.at_least("0.33")
     return removed and subject.launch.container == "djl-lmi" and batch == "lmi-dist"
-
-
-def _python_batch_size(subject: Subject) -> int | None:
-    sizes = (subject.option("batch_size"), subject.properties.get("batch_size"))
-    return next((as_int(size) for size in sizes if size is not None), None)
-
-
-def _may_stop(subject: Subject) -> bool:
-    # Up to 0.26 TensorRT-LLM batches whatever is written.
-    return subject.version.at_least("0.27") or not subject.runs("trtllm")
-
-
-def _usual_engine(subject: Subject) -> str:
-    if subject.runs("trtllm"):
-        return "Python" if subject.version.at_least("0.33") else "MPI"
-    return "MPI" if subject.runs("lmi-dist") else "Python"
-
-
-def _engine_text(subject: Subject) -> str:
-    engine = subject.launch.engine
-    return f"engine={engine}" if engine is not None else "none"
 
 
 def _image(subject: Subject) -> str:

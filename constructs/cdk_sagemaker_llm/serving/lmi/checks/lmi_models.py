@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.checks.property_subject import HANDLERS, Subject
 from cdk_sagemaker_llm.serving.lmi.launch import (
     BATCHED_BY_DEEPSPEED,
+    HANDLERS,
     SMOOTHED_BY_DEEPSPEED,
+    Subject,
     front_end_chooses,
     generates_text,
     loaded_by_neuronx,
@@ -53,7 +54,11 @@ def unbatched_tensorrt_llm_findings(subject: Subject) -> Iterator[Finding]:
     """
     version = subject.version
     served = version.at_least("0.27") and version.before("0.32")
-    if not subject.runs("trtllm") or not served or not _is_unbatched(subject):
+    batch = subject.option("rolling_batch")
+    chosen = batch in (None, "auto") and front_end_chooses(subject.launch)
+    is_unsuited = chosen and not generates_text(subject.architecture)
+    is_unbatched = batch == "disable" or is_unsuited
+    if not subject.runs("trtllm") or not served or not is_unbatched:
         return
     if _is_other_than(subject, frozenset({"t5"})):
         yield MODEL_REFUSED.finding(
@@ -107,13 +112,6 @@ def vllm_model_findings(subject: Subject) -> Iterator[Finding]:
 
 def _is_other_than(subject: Subject, types: frozenset[str]) -> bool:
     return subject.model_type is not None and subject.model_type not in types
-
-
-def _is_unbatched(subject: Subject) -> bool:
-    batch = subject.option("rolling_batch")
-    chosen = batch in (None, "auto") and front_end_chooses(subject.launch)
-    unsuited = chosen and not generates_text(subject.architecture)
-    return batch == "disable" or unsuited
 
 
 def _loads_with_neuronx(subject: Subject) -> bool:

@@ -4,7 +4,7 @@ Checks of the variables themselves: is each read, does it take effect, is there 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.catalog.lmi import (
@@ -42,6 +42,14 @@ _SERVER = "SERVING_"
 _OF_SAGEMAKER = "SAGEMAKER_"
 # EngineArgs has a field of that name, and LMI names the model itself.
 _MODEL_OF_VLLM = "OPTION_MODEL"
+_OF_TGI = {
+    "MODEL_ID": MODEL,
+    "REVISION": f"{PREFIX}REVISION",
+    "NUM_SHARD": f"{PREFIX}TENSOR_PARALLEL_DEGREE",
+    "QUANTIZE": f"{PREFIX}QUANTIZE",
+    "MAX_TOTAL_TOKENS": f"{PREFIX}MAX_MODEL_LEN",
+    "TRUST_REMOTE_CODE": f"{PREFIX}TRUST_REMOTE_CODE",
+}
 _KNOWN = server_settings() | {
     *(variable.name for variable in lmi_variables()),
     *TOKEN_VARIABLES,
@@ -54,13 +62,7 @@ class LmiEnvironment:
     A container's variables, and what is known to be beside them.
 
     Args:
-        variables: The variables.
-
         file: What the serving.properties beside them says; ``None`` without one.
-
-        container: The image family, such as ``djl-lmi``.
-
-        version: The LMI version.
 
         translated: What the container makes of all that.
 
@@ -169,7 +171,17 @@ def version_findings(subject: LmiEnvironment) -> Iterator[Finding]:
     for name in subject.variables:
         variables = [one for one in lmi_variables() if one.name == name]
         if variables and not any(_is_read(subject, one) for one in variables):
-            yield _not_read(subject, variables[0])
+            variable = variables[0]
+            if variable.is_past(subject.version):
+                reason = f"it was last read in LMI {variable.last}"
+            elif subject.version.before(variable.first):
+                reason = f"it came with LMI {variable.first}"
+            else:
+                reason = "the images for GPUs read it"
+            yield NOT_READ.finding(
+                f"{variable.name} has no effect in {subject.image}: {reason}",
+                f"write {variable.instead}" if variable.instead else "leave it out",
+            )
     if _MODEL_OF_VLLM in subject.variables:
         yield NOT_READ.finding(
             f"{_MODEL_OF_VLLM} names no model in {subject.image}", f"write {MODEL}"
@@ -222,19 +234,6 @@ def _is_read(subject: LmiEnvironment, variable: LmiVariable) -> bool:
     return variable.is_read(subject.container, subject.version)
 
 
-def _not_read(subject: LmiEnvironment, variable: LmiVariable) -> Finding:
-    if variable.is_past(subject.version):
-        reason = f"it was last read in LMI {variable.last}"
-    elif subject.version.before(variable.first):
-        reason = f"it came with LMI {variable.first}"
-    else:
-        reason = "the images for GPUs read it"
-    return NOT_READ.finding(
-        f"{variable.name} has no effect in {subject.image}: {reason}",
-        f"write {variable.instead}" if variable.instead else "leave it out",
-    )
-
-
 def _meant(name: str, subject: LmiEnvironment) -> str | None:
     if name in _KNOWN or name.startswith((PREFIX, "ARGS_")):
         return None
@@ -247,28 +246,14 @@ def _meant(name: str, subject: LmiEnvironment) -> str | None:
     if "_" in name and not is_of_the_hub and is_option_name(f"option.{name.lower()}"):
         return f"{PREFIX}{name.upper()}"
     if name in tgi_option_names():
-        return _of_tgi(name)
-    return almost(name, _near(subject))
-
-
-def _near(subject: LmiEnvironment) -> Iterable[str]:
+        return _OF_TGI.get(name)
     # SageMaker's own names are many, and alike.
-    return sorted(
+    names = sorted(
         variable.name
         for variable in lmi_variables()
         if _is_read(subject, variable) and not variable.name.startswith(_OF_SAGEMAKER)
     )
-
-
-def _of_tgi(name: str) -> str | None:
-    return {
-        "MODEL_ID": MODEL,
-        "REVISION": f"{PREFIX}REVISION",
-        "NUM_SHARD": f"{PREFIX}TENSOR_PARALLEL_DEGREE",
-        "QUANTIZE": f"{PREFIX}QUANTIZE",
-        "MAX_TOTAL_TOKENS": f"{PREFIX}MAX_MODEL_LEN",
-        "TRUST_REMOTE_CODE": f"{PREFIX}TRUST_REMOTE_CODE",
-    }.get(name)
+    return almost(name, names)
 
 
 def _overruled(lost: Lost) -> tuple[str, str]:

@@ -5,7 +5,7 @@ Checks of single options: is the name known, has it an effect, can the value be 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cdk_sagemaker_llm.catalog.lmi import (
@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.catalog.lmi import (
     row_versions,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
+from cdk_sagemaker_llm.serving.lmi.launch import (
     DOCUMENTATION,
     FRONT_END,
     MODELS,
@@ -58,16 +58,7 @@ READ_BY_NOTHING = Rule(
 
 # Read by LmiUtils and the handlers beside their property models (0.25 to 0.36).
 _TIMEOUTS = ("option.model_loading_timeout", "option.predict_timeout")
-# vLLM reads these itself, as its command line does (vLLM 0.6.3 to 0.23).
-_ENGINE_ARGUMENT_TYPES = {
-    "block_size": "int",
-    "gpu_memory_utilization": "float",
-    "max_logprobs": "int",
-    "max_lora_rank": "int",
-    "max_loras": "int",
-    "seed": "int",
-    "swap_space": "float",
-}
+_ENGINE_ARGUMENT_TYPES: Mapping[str, str] = lmi_models()["argument_types"]
 _CHECKED_ELSEWHERE = ("engine", "option.rolling_batch")
 
 WRONG_TYPE = Rule("LLM135", "a value is not of the option's type", MODELS)
@@ -85,7 +76,14 @@ def name_findings(subject: Subject) -> Iterator[Finding]:
     warning; where there is none such it is an error, but for what an older version
     knew, which files carry along from image to image.
     """
-    foreign = [key for key in subject.properties if _is_foreign(key)]
+    foreign = [
+        key
+        for key in subject.properties
+        if key not in _WITHOUT_PREFIX
+        and key.removeprefix("option.") not in _TENSORRT_LLM_EXTRAS
+        and not is_option_name(key)
+        and not is_option_name(f"option.{key}")
+    ]
     untold = frozenset(foreign[_MOST_TOLD:])
     for key in subject.properties:
         if key in untold:
@@ -96,29 +94,13 @@ def name_findings(subject: Subject) -> Iterator[Finding]:
         for finding in _key_findings(subject, key):
             yield _as_error(finding) if strict else finding
     if untold:
-        rest = _untold(subject, len(untold))
+        rest = UNKNOWN_OPTION.finding(
+            f"{len(untold)} more names are no options of {_where(subject)}: they are "
+            "ignored",
+            "leave them out",
+        )
         strict = subject.strict and subject.version.is_described
         yield _as_error(rest) if strict else rest
-
-
-def _is_foreign(key: str) -> bool:
-    """
-    Whether no version of any backend knows a key, with its prefix or without.
-    """
-    name = key.removeprefix("option.")
-    is_option = is_option_name(key) or is_option_name(f"option.{key}")
-    return (
-        not is_option
-        and key not in _WITHOUT_PREFIX
-        and name not in _TENSORRT_LLM_EXTRAS
-    )
-
-
-def _untold(subject: Subject, count: int) -> Finding:
-    return UNKNOWN_OPTION.finding(
-        f"{count} more names are no options of {_where(subject)}: they are ignored",
-        "leave them out",
-    )
 
 
 def _was_known(subject: Subject, key: str) -> bool:
@@ -203,11 +185,20 @@ def _without_effect(subject: Subject, key: str) -> Finding:
     name = key.removeprefix("option.")
     is_argument = key.startswith("option.") and name in engine_arguments()
     if is_argument and passes_through(subject) and "vllm" in subject.launch.backends:
-        return _argument_of_another_vllm(subject, key, name)
+        where = _where(subject)
+        if engine_argument_state(name, subject.version) == "doubtful":
+            return DROPPED_ARGUMENT.finding(
+                f"newer releases of vLLM seem to have dropped {key} ({where})"
+            )
+        reason = "it came with a later release of vLLM"
+        return NO_EFFECT.finding(f"{key} has no effect in {where}: {reason}")
     if option_spans(key):
         return _not_at_this_version(subject, key)
     if is_argument:
-        return _argument_of_vllm(subject, key)
+        reason = "it is an argument of vLLM"
+        if "vllm" in subject.launch.backends:
+            reason = f"arguments of vLLM pass through from LMI {ARGUMENTS_SINCE} on"
+        return NO_EFFECT.finding(f"{key} has no effect in {_where(subject)}: {reason}")
     near = nearest(key, _names_here(subject), count=1) or nearest(
         key, option_names(), 1
     )
@@ -221,42 +212,19 @@ def _not_at_this_version(subject: Subject, key: str) -> Finding:
     readers = {*_readers(subject), "common", "server"}
     spans = option_spans(key)
     own = [span for span in spans if span.backend in readers]
-    reason = _when(own) if own else f"it is an option of {_whose(subject, spans)}"
-    return NO_EFFECT.finding(
-        f"{key} has no effect in {_where(subject)}: {reason}",
-        _renamed(subject, key) if own else "leave it out",
-    )
-
-
-def _renamed(subject: Subject, key: str) -> str:
-    near = nearest(key, [n for n in _names_here(subject) if n != key], count=1)
-    return f"leave it out, or write {near[0]}" if near else "leave it out"
-
-
-def _argument_of_vllm(subject: Subject, key: str) -> Finding:
-    if "vllm" in subject.launch.backends:
-        reason = f"arguments of vLLM pass through from LMI {ARGUMENTS_SINCE} on"
+    remedy = "leave it out"
+    if not own:
+        reason = f"it is an option of {_whose(subject, spans)}"
     else:
-        reason = "it is an argument of vLLM"
-    return NO_EFFECT.finding(f"{key} has no effect in {_where(subject)}: {reason}")
-
-
-def _argument_of_another_vllm(subject: Subject, key: str, name: str) -> Finding:
-    where = _where(subject)
-    if engine_argument_state(name, subject.version) == "doubtful":
-        return DROPPED_ARGUMENT.finding(
-            f"newer releases of vLLM seem to have dropped {key} ({where})"
-        )
-    reason = "it came with a later release of vLLM"
-    return NO_EFFECT.finding(f"{key} has no effect in {where}: {reason}")
-
-
-def _when(spans: Iterable[Span]) -> str:
-    places = list(spans)
-    first, last = places[0].first, places[-1].last
-    if any(span.last is None for span in places):
-        return f"it came with LMI {first}"
-    return f"it was known from LMI {first} to {last}"
+        first, last = own[0].first, own[-1].last
+        reason = f"it was known from LMI {first} to {last}"
+        if any(span.last is None for span in own):
+            reason = f"it came with LMI {first}"
+        near = nearest(key, [n for n in _names_here(subject) if n != key], count=1)
+        remedy = f"leave it out, or write {near[0]}" if near else remedy
+    return NO_EFFECT.finding(
+        f"{key} has no effect in {_where(subject)}: {reason}", remedy
+    )
 
 
 def _whose(subject: Subject, spans: Iterable[Span]) -> str:
@@ -302,7 +270,12 @@ def value_findings(subject: Subject) -> Iterator[Finding]:
     Every value can be read.
     """
     for key, value in subject.properties.items():
-        if key not in _CHECKED_ELSEWHERE:
+        fault = java_int_fault(value) if key in _TIMEOUTS else None
+        if fault:
+            yield REPLACED_VALUE.finding(
+                f"{key} must be {fault}, got {value!r}: it is ignored"
+            )
+        elif key not in (*_CHECKED_ELSEWHERE, *_TIMEOUTS):
             yield from _reader_findings(subject, key, value)
 
 
@@ -320,27 +293,15 @@ def deprecation_findings(subject: Subject) -> Iterator[Finding]:
 
 
 def _reader_findings(subject: Subject, key: str, value: str) -> Iterator[Finding]:
-    if key in _TIMEOUTS:
-        fault = java_int_fault(value)
-        if fault:
-            yield REPLACED_VALUE.finding(
-                f"{key} must be {fault}, got {value!r}: it is ignored"
-            )
-        return
     front = front_end_type(key)
     read = is_known(key, (), subject.version)
-    if front and read and front.kind in ("int", "int-or-max"):
-        yield from _java_findings(key, value, front)
+    if not front or not read or front.kind not in ("int", "int-or-max"):
+        yield from _model_findings(subject, key, value)
         return
-    yield from _model_findings(subject, key, value)
-
-
-def _java_findings(key: str, value: str, front: OptionType) -> Iterator[Finding]:
-    if front.kind == "int-or-max" and value == "max":
-        return
-    fault = java_int_fault(value)
+    may_be_max = front.kind == "int-or-max"
+    fault = None if may_be_max and value == "max" else java_int_fault(value)
     if fault:
-        expectation = f"{fault} or max" if front.kind == "int-or-max" else fault
+        expectation = f"{fault} or max" if may_be_max else fault
         yield WRONG_TYPE.finding(f"{key} must be {expectation}, got {value!r}")
 
 
@@ -368,18 +329,14 @@ def _option_types(subject: Subject, key: str, value: str) -> list[OptionType]:
     handler that stands before them.
     """
     declared = _declared(subject, key)
-    name = _handler_of(subject)
+    name = "hf" if subject.passes_handler() else None
+    if subject.launch.container == "djl-neuronx":
+        name = "neuronx"
     first = option_type(name, key, subject.version) if name else None
     if first is None or _fault(subject, first, key, value) is None:
         return declared
     both = [c for one in declared[:1] for c in one.choices if c in first.choices]
     return [replace(first, choices=tuple(both) or first.choices)]
-
-
-def _handler_of(subject: Subject) -> str | None:
-    if subject.launch.container == "djl-neuronx":
-        return "neuronx"
-    return "hf" if subject.passes_handler() else None
 
 
 def _fault(subject: Subject, declared: OptionType, key: str, value: str) -> str | None:
@@ -398,7 +355,10 @@ def _declared(subject: Subject, key: str) -> list[OptionType]:
     for backend in subject.launch.backends:
         one = option_type(_model_of(subject, backend), key, subject.version)
         one = one or option_type("common", key, subject.version)
-        found.append(one or _argument_type(subject, backend, key))
+        if one is None and backend == "vllm" and passes_through(subject):
+            kind = _ENGINE_ARGUMENT_TYPES.get(key.removeprefix("option."))
+            one = OptionType(kind=kind) if kind else None
+        found.append(one)
     # A backend that does not know the option takes any value.
     return [one for one in found if one] if all(found) else []
 
@@ -408,13 +368,6 @@ def _model_of(subject: Subject, backend: str) -> str:
     handled = backend in ("vllm", "lmi-dist", "scheduler")
     early = handled and subject.version.before("0.26")
     return "hf" if backend == "huggingface" or early else backend
-
-
-def _argument_type(subject: Subject, backend: str, key: str) -> OptionType | None:
-    if backend != "vllm" or not passes_through(subject):
-        return None
-    kind = _ENGINE_ARGUMENT_TYPES.get(key.removeprefix("option."))
-    return OptionType(kind=kind) if kind else None
 
 
 def _documented_findings(

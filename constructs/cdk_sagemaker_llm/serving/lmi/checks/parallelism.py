@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import uneven_heads
-from cdk_sagemaker_llm.serving.lmi.checks.property_subject import (
+from cdk_sagemaker_llm.serving.lmi.launch import (
     FRONT_END,
     Subject,
 )
@@ -45,17 +45,19 @@ def device_count_findings(subject: Subject) -> Iterator[Finding]:
     The front end starts ``devices // (tensor * pipeline)`` workers, and fails where
     that is none.
     """
+    tensor, stages = subject.number("tensor_parallel_degree"), subject.stages() or 1
     devices = subject.devices()
-    workers_need = _devices_of_a_worker(subject)
-    if devices is None or workers_need is None:
+    if devices is None or tensor is None or tensor < 1 or stages < 1:
         return
+    workers_need = tensor * stages
     unit = (
         "NeuronCores" if subject.launch.container == "djl-neuronx" else "accelerators"
     )
     if workers_need > devices:
+        largest = max(one for one in (1, 2, 4, 8, 16) if one <= max(devices, 1))
         yield TOO_FEW_DEVICES.finding(
             f"{_degrees(subject)} needs {workers_need} {unit}, and there are {devices}",
-            f"write option.tensor_parallel_degree={_largest(devices)} or max",
+            f"write option.tensor_parallel_degree={largest} or max",
         )
     elif devices % workers_need:
         idle = devices % workers_need
@@ -84,11 +86,19 @@ def stage_findings(subject: Subject) -> Iterator[Finding]:
         if subject.version.at_least("0.30"):
             reason = f"{written} does not work on Neuron"
             yield STAGES_WITHOUT_DEVICES.finding(reason, remedy)
-    elif subject.version.rows == ("0.29",) and (
-        _counts_devices(subject) or _takes_all_devices(subject)
-    ):
-        reason = f"{written} gets no devices of its own at LMI 0.29"
-        yield STAGES_WITHOUT_DEVICES.finding(reason, f"{remedy}, or LMI 0.30")
+    elif subject.version.rows == ("0.29",):
+        counts = subject.passes_handler() and not subject.runs("vllm")
+        # A device map takes the handler past the count; what vLLM is told of a
+        # pipeline is another rule's.
+        if subject.runs("huggingface", "scheduler"):
+            counts = subject.passes_handler() and not subject.option("device_map")
+        # PyModel counts workers over every device times the stages, and finds none.
+        degree = subject.option("tensor_parallel_degree")
+        left_out = degree is None and not subject.decided_elsewhere
+        takes_all = subject.runs("trtllm") and (left_out or degree == "max")
+        if counts or takes_all:
+            reason = f"{written} gets no devices of its own at LMI 0.29"
+            yield STAGES_WITHOUT_DEVICES.finding(reason, f"{remedy}, or LMI 0.30")
 
 
 UNEVEN_HEADS = Rule(
@@ -108,29 +118,6 @@ def head_findings(subject: Subject) -> Iterator[Finding]:
         yield uneven_heads(UNEVEN_HEADS, word, heads, number)
 
 
-def _devices_of_a_worker(subject: Subject) -> int | None:
-    tensor = subject.number("tensor_parallel_degree")
-    pipeline = subject.stages() or 1
-    if tensor is None or tensor < 1 or pipeline < 1:
-        return None
-    return tensor * pipeline
-
-
-def _counts_devices(subject: Subject) -> bool:
-    # A device map takes the handler past the count; what vLLM is told of a pipeline is
-    # another rule's.
-    if subject.runs("huggingface", "scheduler"):
-        return subject.passes_handler() and not subject.option("device_map")
-    return subject.passes_handler() and not subject.runs("vllm")
-
-
-def _takes_all_devices(subject: Subject) -> bool:
-    # PyModel counts workers over every device times the stages, and finds none.
-    written = subject.option("tensor_parallel_degree")
-    left_out = written is None and not subject.decided_elsewhere
-    return subject.runs("trtllm") and (left_out or written == "max")
-
-
 def _whole(subject: Subject, degree: int) -> str:
     written = subject.option("tensor_parallel_degree")
     if written == "max":
@@ -142,7 +129,3 @@ def _degrees(subject: Subject) -> str:
     text = f"option.tensor_parallel_degree={subject.option('tensor_parallel_degree')}"
     pipeline = subject.stages()
     return f"{text} times {pipeline} in a pipeline" if pipeline else text
-
-
-def _largest(devices: int) -> int:
-    return max(degree for degree in (1, 2, 4, 8, 16) if degree <= max(devices, 1))

@@ -22,14 +22,12 @@ from cdk_sagemaker_llm.serving.lmi.checks import (
     lmi_models,
     options,
     parallelism,
-    property_combinations,
 )
 from tests.unit.serving.told import Told, lines_of, read
 
 FOLDER = Path(__file__).parent / "told"
 MODULES = [
     checks,
-    property_combinations,
     launcher,
     lmi_models,
     backends,

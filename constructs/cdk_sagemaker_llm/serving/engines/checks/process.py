@@ -1,6 +1,6 @@
 """
-Checks of variables by their names: of the process, and of engines whose parsers no
-table describes.
+Checks of what is no argument of a described parser: LoRA adapters that come while vLLM
+runs, the supervisor, and the names of engines whose parsers no table describes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,84 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
     names_gguf,
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    PARSERS,
     SUPERVISOR,
     EngineSubject,
 )
 from cdk_sagemaker_llm.serving.engines.checks.names import OTHER_HOST
 from cdk_sagemaker_llm.serving.engines.entry_points import RECOVERY, passed_on
 from cdk_sagemaker_llm.text import nearest
+
+UPDATES = "VLLM_ALLOW_RUNTIME_LORA_UPDATING"
+"""The variable that lets adapters come while vLLM runs."""
+_NEEDING = (
+    "lora-modules",
+    "max-loras",
+    "max-lora-rank",
+    "max-cpu-loras",
+    "fully-sharded-loras",
+    "default-mm-loras",
+)
+
+WITHOUT_LORA = Rule(
+    "LLM621", "settings of LoRA adapters at an engine that has them off", PARSERS
+)
+
+
+def lora_findings(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    What is said of adapters is said to an engine that takes them.
+    """
+    if subject.table != "vllm" or subject.has_argument("config"):
+        return
+    switch = subject.variable("enable-lora")
+    is_hidden = (
+        subject.has_argument("enable-lora") and subject.find("enable-lora") is None
+    )
+    if is_hidden or subject.value("enable-lora") is True:
+        return
+    for name in _NEEDING:
+        setting = subject.find(name)
+        if setting is not None:
+            yield WITHOUT_LORA.finding(
+                f"{subject.word(setting.variable)} has no effect, or fails, without "
+                f"{switch}",
+                f"set {switch}",
+            )
+    if is_switched_on(subject.environment.get(UPDATES)):
+        yield WITHOUT_LORA.finding(
+            f"{UPDATES} has no effect without {switch}: adapters cannot be loaded",
+            f"set {switch}",
+        )
+
+
+SEVERAL_SERVERS = Rule(
+    "LLM622",
+    "adapters are loaded at run time into one of several API servers",
+    "vllm/entrypoints/cli/serve.py of 0.13.0",
+)
+
+
+def server_findings(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Adapters that come later are known to one API server alone.
+    """
+    servers = subject.number("api-server-count")
+    updates = is_switched_on(subject.environment.get(UPDATES))
+    if subject.table == "vllm" and updates and servers is not None and servers > 1:
+        yield SEVERAL_SERVERS.finding(
+            f"{UPDATES} does not go together with "
+            f"{subject.variable('api-server-count')}={servers}",
+            "leave one of them out",
+        )
+
+
+def is_switched_on(value: str | None) -> bool:
+    """
+    Return whether a variable of vLLM's process says yes.
+    """
+    return value is not None and value.strip().lower() in {"1", "true"}
+
 
 _RETRIES = "PROCESS_MAX_START_RETRIES"
 _MOST_RETRIES = 100
@@ -61,13 +133,12 @@ def recovery_findings(subject: EngineSubject) -> Iterator[Finding]:
     Whatever is neither true nor 1 switches the supervisor off.
     """
     value = subject.environment.get(RECOVERY)
-    if value is None or not _has_supervisor(subject) or value.lower() in _TRUTH:
-        return
-    yield SUPERVISOR_SETTING.finding(
-        f"{RECOVERY}={value} switches the supervisor off, as anything but true and 1 "
-        "does",
-        "write true or false",
-    )
+    if value is not None and _has_supervisor(subject) and value.lower() not in _TRUTH:
+        yield SUPERVISOR_SETTING.finding(
+            f"{RECOVERY}={value} switches the supervisor off, as anything but true "
+            "and 1 does",
+            "write true or false",
+        )
 
 
 def retry_findings(subject: EngineSubject) -> Iterator[Finding]:
@@ -106,8 +177,13 @@ def unknown_name_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Each variable behind the prefix is known to be an argument.
     """
-    rule, names = subject.rule, _listed_names(subject)
-    if rule is None or not names:
+    rule, names = subject.rule, LLAMA_CPP
+    if subject.image.engine == "vllm-neuron":
+        # What it does not know it hands on.
+        names = (*NEURON, *argument_names("vllm", subject.release))
+    elif subject.image.engine != "llama.cpp":
+        return
+    if rule is None:
         return
     for passed in passed_on(subject.environment, rule):
         name = passed.flag.removeprefix("--").replace("_", "-")
@@ -196,26 +272,14 @@ def gguf_findings(subject: EngineSubject) -> Iterator[Finding]:
             f"{subject.word(rule.variable('hf-file'))}",
         )
     is_elsewhere = any(subject.is_set(rule.variable(name)) for name in _HUB_MODELS)
-    is_found = rule.name == "llama-cpp" and _has_gguf(subject)
+    # Who names a model on the Hub is likely to bring no file.
+    is_found = not subject.is_set(HUB)
+    if subject.model_data is not None:
+        paths = map(str.lower, subject.model_data)
+        is_found = any(path.endswith(GGUF_SUFFIX) for path in paths)
+    is_found = is_found and rule.name == "llama-cpp"
     if not subject.is_set(variable) and not is_elsewhere and not is_found:
         yield NO_GGUF.finding(
             "nothing names a model that this image reads: it reads no HF_MODEL_ID",
             f"set {variable}, or {rule.variable('hf-repo')}",
         )
-
-
-def _listed_names(subject: EngineSubject) -> tuple[str, ...]:
-    if subject.image.engine == "llama.cpp":
-        return LLAMA_CPP
-    if subject.image.engine == "vllm-neuron":
-        # What it does not know it hands on.
-        return (*NEURON, *argument_names("vllm", subject.release))
-    return ()
-
-
-def _has_gguf(subject: EngineSubject) -> bool:
-    data = subject.model_data
-    if data is None:
-        # Who names a model on the Hub is likely to bring none.
-        return not subject.is_set(HUB)
-    return any(path.lower().endswith(GGUF_SUFFIX) for path in data)

@@ -7,8 +7,7 @@ from __future__ import annotations
 import pytest
 
 from cdk_sagemaker_llm.catalog.lmi import LmiVersion
-from cdk_sagemaker_llm.serving.lmi.checks.property_subject import Subject
-from cdk_sagemaker_llm.serving.lmi.launch import Launch
+from cdk_sagemaker_llm.serving.lmi.launch import Launch, Subject
 
 
 def launched(container: str, *backends: str) -> Launch:

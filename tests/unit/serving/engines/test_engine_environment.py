@@ -8,7 +8,7 @@ import pytest
 
 from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.serving.adapters import AdapterHost
-from cdk_sagemaker_llm.serving.engines.engine_family import (
+from cdk_sagemaker_llm.serving.engines.engine_environment import (
     adapter_settings,
 )
 

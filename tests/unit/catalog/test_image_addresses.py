@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.catalog.images import find_image, image_families, image_versions
-from cdk_sagemaker_llm.catalog.known_images import image_at
+from cdk_sagemaker_llm.catalog.images import (
+    find_image,
+    image_at,
+    image_families,
+    image_versions,
+)
 
 
 @pytest.mark.parametrize("family", image_families())

@@ -9,7 +9,7 @@ import math
 import pytest
 
 from cdk_sagemaker_llm.catalog.tgi import TgiOption
-from cdk_sagemaker_llm.serving.tgi.tgi_subject import (
+from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
     TgiSubject,
     as_count,
     as_number,
