@@ -1,6 +1,6 @@
 """
-Requests, as each family of containers reads them: their bodies, what a refusal tells of
-the form that is wanted, and how long a client waits.
+Requests, as each family of containers reads them: their bodies, and what a refusal
+tells of the form that is wanted.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, TypeAlias, TypedDict, TypeVar
 
@@ -23,8 +22,6 @@ from cdk_sagemaker_llm.client.arguments import (
 
 Message: TypeAlias = Mapping[str, Any]
 """One message of a chat, as ``{"role": "user", "content": "Hello"}``."""
-
-"""The form to begin with: what refuses it says so, and has done nothing yet."""
 
 # vLLM to a body that has ``inputs``, from 0.29 on and before; and the embedded AWS of
 # a server that a model is forwarded to.
@@ -251,40 +248,7 @@ class Schema(StrEnum):
 
 
 FIRST = Schema.LMI
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Timeouts:
-    """
-    How many seconds may pass.
-
-    ``Timeouts(read=30)`` gives up a model that is silent for half a minute.
-
-    Args:
-        connect: Until there is a connection.
-
-        read: Until the first part of an answer, and from one part to the next. Blank
-            lines and keep-alives are no parts. SageMaker itself ends what is no stream
-            after 60 seconds.
-
-        total: From the call to its end, with everything that is waited for and tried
-            again. If omitted, only the others count.
-    """
-
-    connect: float = 10.0
-    read: float = 120.0
-    total: float | None = None
-
-    def __post_init__(self) -> None:
-        """
-        Check that each time-out is a length of time above 0.
-        """
-        for field in fields(self):
-            seconds = getattr(self, field.name)
-            if seconds is None and field.name == "total":
-                continue
-            if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e9:  # noqa: PLR2004 - thirty years
-                raise ValueError(f"{field.name} must be more than 0 s, got {seconds!r}")
+"""The form to begin with: what refuses it says so, and has done nothing yet."""
 
 
 def _prompt_as_chat(

@@ -32,7 +32,8 @@ from cdk_sagemaker_llm.cli.output.answers import (
     put_line,
 )
 from cdk_sagemaker_llm.client.errors import LlmError
-from cdk_sagemaker_llm.client.requests import Options, Schema, Timeouts
+from cdk_sagemaker_llm.client.requests import Options, Schema
+from cdk_sagemaker_llm.client.transport import Timeouts
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 if TYPE_CHECKING:
@@ -200,11 +201,11 @@ class QuestionOptions:
             from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - as above
         except ModuleNotFoundError as error:
             raise MisuseError(_INSTALL) from error
+        from cdk_sagemaker_llm.client.errors import (  # noqa: PLC0415 - as above
+            from_boto,
+        )
         from cdk_sagemaker_llm.client.llm_client import (  # noqa: PLC0415 - only now needed
             LlmClient,
-        )
-        from cdk_sagemaker_llm.client.refusals import (  # noqa: PLC0415 - as above
-            from_boto,
         )
 
         # It is told by on_wait; without a handler Python would print it once more.
