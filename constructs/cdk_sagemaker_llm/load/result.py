@@ -249,9 +249,6 @@ def percent(share: float) -> str:
 def asked_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """
     Say what was asked, and for how long.
-
-    Args:
-        rows: The facts of each row of a benchmark.
     """
     if not rows:
         return "Nothing was measured."

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.load.benchmark import Row
-from cdk_sagemaker_llm.load.faults import Fault, SettingsError
+from cdk_sagemaker_llm.load.settings import Fault, SettingsError
 
 _MINUTE = 60.0
 # Below, a count of whole requests on a copy is too coarse to follow.

@@ -25,9 +25,6 @@ _ATTEMPTS = 20
 def tokenizer_of(path: str) -> Tokenizer:
     """
     Load a ``tokenizer.json``, or the one in a folder.
-
-    Raises:
-        ValueError: If there is none, or ``tokenizers`` is missing.
     """
     try:
         from tokenizers import Tokenizer  # noqa: PLC0415 - an extra
@@ -53,9 +50,6 @@ def tokenizer_of(path: str) -> Tokenizer:
 def writer_of(settings: LoadSettings) -> Write | None:
     """
     Return what writes prompts by the settings' tokenizer; ``None`` if they have none.
-
-    Raises:
-        ValueError: If it cannot be loaded, or no text has so few tokens.
     """
     if settings.tokenizer is None:
         return None
@@ -85,9 +79,6 @@ class TokenWriter:
     def write(self, chance: random.Random, length: int) -> str:
         """
         Put one together, which has a word at least.
-
-        Raises:
-            ValueError: If no text of that length is found.
         """
         target = max(length, self._specials + 1)
         for _ in range(_ATTEMPTS):

@@ -43,21 +43,7 @@ class Stack:
 
         folder: Where its assets are.
 
-        resources: The resources by logical id.
-
-        template: The file that they are read from.
-
-        outputs: Its outputs by name.
-
-        parent: The stack around it; ``None`` if it is not nested.
-
         parameters: The parameters that the stack around it passes.
-
-        nested: The stacks in it by logical id.
-
-        exports: What stacks of the app export, by name: the stack and the value.
-
-        content: The whole template.
     """
 
     name: str
@@ -98,11 +84,7 @@ class Assembly:
     Args:
         stacks: Every stack, each before those that are nested in it.
 
-        faults: A message for each thing that could not be read.
-
         unopened: Nested stacks whose template is not in the assembly, by name.
-
-        exports: What stacks export, by name.
     """
 
     stacks: list[Stack] = field(default_factory=list)
@@ -114,9 +96,6 @@ class Assembly:
 def read_app(path: Path) -> Assembly:
     """
     Read what can be read of a cloud assembly, or of a single template.
-
-    Raises:
-        AssemblyError: If it is neither, or cannot be read at all.
     """
     return read_assembly(path) if is_assembly(path) else read_template(path)
 
@@ -124,9 +103,6 @@ def read_app(path: Path) -> Assembly:
 def read_stacks(path: Path) -> list[Stack]:
     """
     Read every stack of a cloud assembly, those of its stages and nested ones too.
-
-    Raises:
-        AssemblyError: If anything cannot be read.
     """
     found = read_assembly(path)
     if found.faults:
@@ -137,9 +113,6 @@ def read_stacks(path: Path) -> list[Stack]:
 def read_assembly(path: Path) -> Assembly:
     """
     Read what can be read of a cloud assembly.
-
-    Raises:
-        AssemblyError: If its manifest cannot be read.
     """
     found = Assembly()
     file = path / MANIFEST
@@ -155,9 +128,6 @@ def read_assembly(path: Path) -> Assembly:
 def read_template(path: Path) -> Assembly:
     """
     Read what can be read of a single template, as if it were an app of one stack.
-
-    Raises:
-        AssemblyError: If it is no template in JSON.
     """
     if path.is_dir():
         raise AssemblyError(

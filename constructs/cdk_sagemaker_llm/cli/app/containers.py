@@ -69,27 +69,7 @@ class ServedModel:
     A model as a container serves it; ``None`` where the app does not say.
 
     Args:
-        model: Its name or address.
-
-        architecture: Its sizes.
-
         degree: Over how many accelerators a copy is split.
-
-        weight_bits: Bits of a weight.
-
-        context_length: Tokens of the longest sequence.
-
-        most_sequences: How many it writes at once, at most.
-
-        engine: Its engine.
-
-        engine_version: The engine's release.
-
-        gguf_type: The type of a GGUF file's weights.
-
-        source: Where its weights come from.
-
-        image: The image's address.
 
         unknown: Why nothing can be planned; empty if it can.
     """
@@ -247,16 +227,6 @@ def engine_settings(
 ) -> dict[str, str] | None:
     """
     Return what an engine is told; ``None`` for an image without one.
-
-    Args:
-        image: The catalogued image.
-
-        environment: The container's variables.
-
-        files: Paths of the files in its model data.
-
-    Raises:
-        ValueError: If the engine does not start with it.
     """
     if image is None:
         return None

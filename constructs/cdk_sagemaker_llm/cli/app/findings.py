@@ -63,13 +63,7 @@ class Report:
     What was found of one subject, and the images that would take it.
 
     Args:
-        subject: What was looked at.
-
-        findings: What was found.
-
         images: The images that take it, where none was asked for.
-
-        is_checked: Whether anything of it was checked.
 
         left_out: What of it was not checked, and why.
 
@@ -107,9 +101,6 @@ def hosted_reports(path: Path) -> list[Report]:
     """
     Check every model of a cloud assembly or a template, every component with a
     container, and every adapter.
-
-    Raises:
-        AssemblyError: If its manifest, or the template, cannot be read.
     """
     found = list(_reports(path, App.read(path)))
     if not found:

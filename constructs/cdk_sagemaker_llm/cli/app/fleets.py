@@ -28,12 +28,6 @@ class VariantPlan:
     Args:
         endpoint: Stack and logical id of the endpoint.
 
-        variant: The variant's name.
-
-        instance_type: The instance type's API name.
-
-        instances: Instances at the start.
-
         most_instances: Instances that scaling may add up to.
 
         filled_by:
@@ -104,10 +98,6 @@ class VariantPlan:
 def variant_plans(app: App) -> list[VariantPlan]:
     """
     Return what each variant of each endpoint takes.
-
-    Raises:
-        AssemblyError: If something of the app cannot be read, or asks for what
-            SageMaker's API does not accept.
     """
     if app.assembly.faults:
         raise AssemblyError("\n".join(app.assembly.faults))

@@ -51,10 +51,6 @@ class Resource:
     A resource with its values computed.
 
     Args:
-        stack: The stack it is in.
-
-        name: Its logical id.
-
         properties: Its properties, references written as ``${Stack/LogicalId}``.
     """
 
@@ -204,9 +200,6 @@ class Component:
     def needs_on(self, instance_type: object) -> ResourceRequirements:
         """
         Return what a copy reserves on a type of instance, and how many there are.
-
-        Raises:
-            AssemblyError: If the API does not accept it.
         """
         # It loads what plans, of which checks need nothing.
         from cdk_sagemaker_llm.fit.placement import ResourceRequirements  # noqa: PLC0415
@@ -233,8 +226,6 @@ class Target:
     What is scaled: the instances of a variant, or the copies of a component.
 
     Args:
-        name: The endpoint, or the component.
-
         variant: The variant; empty for a component.
     """
 
@@ -263,8 +254,6 @@ class App:
     An app, read once.
 
     Args:
-        assembly: What was read of it, and what was not.
-
         left_out: What a simulation leaves out, and why, one sentence each.
 
         assumed: What the app leaves open and AWS does not document.
@@ -295,9 +284,6 @@ class App:
     def read(cls, path: Path) -> App:
         """
         Read a cloud assembly or a single template.
-
-        Raises:
-            AssemblyError: If it is neither, or cannot be read at all.
         """
         return cls(read_app(path))
 
@@ -420,10 +406,6 @@ def image_of(container: Shape) -> ImageRelease | None:
 def artifact_files(stack: Stack, container: Shape) -> Artifact:
     """
     Read the model tarball that travels with the assembly; empty without one.
-
-    Raises:
-        ArtifactError: If it cannot be read to its end.
-        OSError: If it cannot be read.
     """
     path = stack.asset(container.get("ModelDataUrl", ""))
     return Artifact({}, {}) if path is None else tarball_files(path)

@@ -47,14 +47,6 @@ class RunSettings:
     The settings of a run, besides the app.
 
     Args:
-        traffic: The traffic.
-
-        duration: Seconds.
-
-        start: When it begins.
-
-        seed: What chance follows.
-
         method: How it is computed; ``None`` for whichever suits.
 
         times: Times of the fleet, by field; the usual ones where it has none.
@@ -86,12 +78,6 @@ class VariantResult:
     What came of one variant.
 
     Args:
-        hosted: The variant.
-
-        scenario: What was played out.
-
-        outcome: What came of it.
-
         traffic: Each model's traffic in words.
 
         notes: What was assumed or estimated.
@@ -113,15 +99,8 @@ def play(
     Play out every variant.
 
     Args:
-        variants: The variants.
-
-        settings: The settings of the run.
-
         measure: The variants whose targets set the traffic where no rate is written,
             so that what is compared gets the same.
-
-    Raises:
-        ValueError: If the settings do not fit.
     """
     pairs = itertools.zip_longest(variants, measure[: len(variants)])
     return [_play(hosted, settings, other or hosted) for hosted, other in pairs]
@@ -246,11 +225,7 @@ class Service:
     How a model serves and starts.
 
     Args:
-        times: What requests take.
-
         start_seconds: What a copy takes to start; ``None`` if nothing is known of it.
-
-        start_words: Where the start is from.
 
         times_words: What there is to say of measured times.
 
@@ -273,15 +248,6 @@ def service_of(
 ) -> Service:
     """
     Find out how a model serves on an instance type.
-
-    Args:
-        model: The model.
-
-        instance_type: The type's name.
-
-        lengths: How long prompts and answers are.
-
-        measured: What was measured. If omitted, it is estimated from the plan.
     """
     start, start_words = _start(model)
     chosen = _chosen(model, instance_type, measured)

@@ -24,17 +24,11 @@ class Permission:
     One action of a statement.
 
     Args:
-        policy: The policy's place in the app.
-
         sid: The statement's name; empty if it has none.
-
-        effect: ``Allow`` or ``Deny``.
 
         action: The action; for a statement of ``NotAction``, with ``not`` before it.
 
         resources: On what, with the references left as ``${...}``.
-
-        condition: Under which condition, as the template has it.
 
         reason: Why, if it is of this library.
     """
@@ -57,19 +51,9 @@ class Holder:
         place: Where it is defined, such as ``Chat/ModelRole``, or the name of one that
             is not defined in the app.
 
-        kind: ``Role``, ``User`` or ``Group``.
-
         is_given: Whether it is made elsewhere.
 
-        name: The name that it was given; empty if CloudFormation chooses.
-
-        trusted: Who may take it, each with the condition.
-
-        boundary: The ARN of its permissions boundary; empty without one.
-
         managed_policies: The ARNs of policies whose contents are not in the app.
-
-        allowed: What it may do.
     """
 
     place: str

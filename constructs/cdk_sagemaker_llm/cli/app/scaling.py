@@ -84,12 +84,6 @@ class Scaling:
     How one target is scaled.
 
     Args:
-        bounds: Between which numbers.
-
-        policies: Its policies.
-
-        schedules: Its scheduled actions.
-
         suspended: What of its scaling is switched off, by the service's names.
     """
 
@@ -217,9 +211,6 @@ def _owner(
 def _policies_of(app: App, one: Resource, target: Target) -> Iterator[Policy]:
     """
     Return what a policy of a template does; several where several alarms act on it.
-
-    Raises:
-        ValueError: If it cannot be played out.
     """
     kind = one.properties.get("PolicyType")
     name = str(one.properties.get("PolicyName", one.name))

@@ -66,9 +66,6 @@ def is_template(path: Path) -> bool:
 def read_json(path: Path) -> dict[str, Any]:
     """
     Read a file that holds one JSON object.
-
-    Raises:
-        AssemblyError: If it is missing, cannot be read, or holds something else.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -89,9 +86,6 @@ def read_json(path: Path) -> dict[str, Any]:
 def map_in(holder: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     """
     Return what a key holds, which must be a map; an empty one where it is omitted.
-
-    Raises:
-        AssemblyError: If it is something else; named by where it stands.
     """
     found: dict[str, Any] = _of_kind(holder.get(key, {}), dict, f"{where}: {key}")
     return found
@@ -100,9 +94,6 @@ def map_in(holder: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
 def text_in(holder: Mapping[str, Any], key: str, where: str) -> str:
     """
     Return what a key holds, which must be text.
-
-    Raises:
-        AssemblyError: If it is something else, or omitted.
     """
     found: str = _of_kind(holder.get(key), str, f"{where}: {key}")
     return found
@@ -111,9 +102,6 @@ def text_in(holder: Mapping[str, Any], key: str, where: str) -> str:
 def check_resource(resource: object, where: str) -> None:
     """
     Check a resource as far as this command reads it.
-
-    Raises:
-        AssemblyError: At the first place that has not the shape it must have.
     """
     one: dict[str, Any] = _of_kind(resource, dict, where)
     kind = one.get("Type", "")
@@ -132,9 +120,6 @@ def check_resource(resource: object, where: str) -> None:
 def check_intrinsics(value: object, where: str) -> None:
     """
     Check the intrinsic functions in a value, however deep.
-
-    Raises:
-        AssemblyError: At the first one that is malformed.
     """
     for path, name, argument in _intrinsics(value, where):
         expected, fits = _ARGUMENTS[name]

@@ -47,25 +47,11 @@ class TrafficSettings:
 
         lasting: Seconds that a spike lasts, or a ramp takes.
 
-        scale: How many times the requests there are.
-
-        users: How many users there are, in a closed loop.
-
-        think: Seconds that they think.
-
-        prompt: Tokens of a prompt.
-
-        answer: Tokens of an answer.
-
         spread: How much lengths differ; all are the same at 0.
 
         even: Whether requests come in even steps.
 
         busiest: The busiest hour of a day.
-
-        time_zone: Whose hours they are.
-
-        timeout: Seconds that a client waits.
     """
 
     shape: str = "spike"
@@ -116,9 +102,6 @@ def traffic_of(
 ) -> ModelTraffic:
     """
     Make a model's traffic.
-
-    Raises:
-        ValueError: If its file cannot be read, or the settings do not fit.
     """
     if settings.users is not None:
         return _users(settings)

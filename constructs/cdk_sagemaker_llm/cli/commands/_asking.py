@@ -162,9 +162,6 @@ class QuestionOptions:
     def options(self) -> Options:
         """
         Return what to ask for, as the client takes it.
-
-        Raises:
-            MisuseError: If a parameter cannot be read.
         """
         options: Options = {}
         if self.max_new_tokens is not None:
@@ -183,16 +180,6 @@ class QuestionOptions:
     def connect(self, endpoint: str, schema: Schema | None) -> LlmClient:
         """
         Make the client.
-
-        Args:
-            endpoint: The endpoint's name.
-
-            schema: How its container wants a prompt; ``None`` to learn it.
-
-        Raises:
-            MisuseError: If an option is out of bounds.
-
-            LlmError: If boto3 refuses the options.
         """
         if not endpoint:
             raise MisuseError("ENDPOINT is empty; name the endpoint")
@@ -260,9 +247,6 @@ class QuestionOptions:
 def read_prompt(prompt: str | None, file: Path | None) -> str:
     """
     Return the prompt: the argument, standard input, or a file's text.
-
-    Raises:
-        MisuseError: If there is none, or more than one, or it is no text.
     """
     if (prompt is None) == (file is None):
         raise MisuseError("give a prompt, - for standard input, or --file FILE")

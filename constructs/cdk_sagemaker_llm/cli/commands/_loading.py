@@ -23,11 +23,10 @@ from cdk_sagemaker_llm.cli.commands._options import (
     Variant,
     seconds,
 )
-from cdk_sagemaker_llm.load.faults import SettingsError
 from cdk_sagemaker_llm.load.measured import Record
 from cdk_sagemaker_llm.load.prompts import Prompts, read_prompts
 from cdk_sagemaker_llm.load.running import LoadError, Progress
-from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.settings import LoadSettings, SettingsError
 
 SpawnRate: TypeAlias = Annotated[
     float | None,
@@ -154,14 +153,6 @@ class LoadOptions:
     def settings(self, endpoint: str, **own: Any) -> LoadSettings:  # noqa: ANN401 - LoadSettings' own
         """
         Read it.
-
-        Args:
-            endpoint: The endpoint's name.
-
-            own: The settings that a command has for itself.
-
-        Raises:
-            ValueError: If it is no load.
         """
         found = LoadSettings(
             endpoint=endpoint,
@@ -198,9 +189,6 @@ def flag_of(setting: str) -> str:
 def parameters_of(texts: Sequence[str]) -> Mapping[str, Any]:
     """
     Read parameters as they are written on the command line: ``name=value``.
-
-    Raises:
-        ValueError: If one is written otherwise.
     """
     found = {}
     for text in texts:
@@ -281,11 +269,6 @@ def live() -> Iterator[Callable[[Progress], None]]:
 def line_of(progress: Progress, recent: deque[Record]) -> str:
     """
     Say how a run goes, by the requests of the last ten seconds.
-
-    Args:
-        progress: How it goes.
-
-        recent: The requests that ended lately; older ones are dropped.
     """
     newest = max((one.end for one in recent), default=0.0)
     while recent and recent[0].end < newest - _WINDOW:

@@ -165,13 +165,6 @@ def named_numbers(
 ) -> dict[str, str]:
     """
     Read several ``name=value``; the values are left as they are.
-
-    Args:
-        flag: Where they are from.
-
-        arguments: What was written.
-
-        known: The names there are, each with an example of a value.
     """
     found = {}
     for text in arguments:
@@ -214,9 +207,6 @@ def positive(flag: str, text: str) -> float:
 def check_writable(files: Mapping[str, Path | None]) -> None:
     """
     Check that files can be written.
-
-    Raises:
-        ValueError: If some cannot; one line for each.
     """
     faults = [
         f"{flag} {path} cannot be written: {why}"
@@ -262,9 +252,6 @@ class PriceOptions:
         """
         Return prices per instance-hour in US dollars, by instance type; none where
         nobody asked.
-
-        Raises:
-            PriceError: If there is no such file, or no answer.
         """
         return read_prices(self.prices, self.region) if self.prices else {}
 
@@ -276,11 +263,6 @@ def read_prices(source: str, region: str) -> Mapping[str, float]:
     Args:
         source: A JSON file such as ``{"ml.g5.xlarge": 1.41}``, or ``aws`` for the
             AWS Price List, which needs boto3 and credentials.
-
-        region: The region whose prices are asked for; a file has no region.
-
-    Raises:
-        PriceError: If there is no such file, or no answer.
     """
     return _from_aws(region) if source == _PRICE_LIST else _from_file(Path(source))
 

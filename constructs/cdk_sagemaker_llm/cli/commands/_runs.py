@@ -77,18 +77,12 @@ class ServingOptions:
     def measured(self) -> tuple[Measurement, ...]:
         """
         Read the measured service times.
-
-        Raises:
-            ValueError: If a file cannot be read.
         """
         return tuple(map(_measured, self.service_times or ()))
 
     def way(self) -> Method | None:
         """
         Read how the run is computed; ``None`` for whichever suits.
-
-        Raises:
-            ValueError: If there is no such way.
         """
         if self.method is not None and self.method not in _METHODS:
             raise ValueError(
@@ -99,9 +93,6 @@ class ServingOptions:
     def limits(self) -> dict[str, int]:
         """
         Read how many instances can be had, by type.
-
-        Raises:
-            ValueError: If one is written otherwise.
         """
         found = {}
         for text in self.available or ():
@@ -253,16 +244,6 @@ def with_changes(
 ) -> tuple[HostedVariant, ...]:
     """
     Return the variants with other settings.
-
-    Args:
-        variants: As the app has them.
-
-        flag: Where the settings are from, for messages.
-
-        settings: The settings, as ``name=value``.
-
-    Raises:
-        ValueError: If there is no such setting, or nothing that it would change.
     """
     changes = named_numbers(flag, settings, _SETTINGS)
     found = tuple(_with_changes(one, flag, changes) for one in variants)
@@ -362,9 +343,6 @@ def _policy(policy: Policy, flag: str, changes: Mapping[str, str]) -> Policy:
 def _check_available(available: Collection[str], known: Collection[str]) -> None:
     """
     Check that the app uses the instance types that are limited.
-
-    Raises:
-        ValueError: If it does not use one.
     """
     for name in available:
         if name not in known:

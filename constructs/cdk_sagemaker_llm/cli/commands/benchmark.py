@@ -30,21 +30,21 @@ from cdk_sagemaker_llm.cli.commands._options import (
     is_given,
     seconds,
 )
-from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, run_benchmark
-from cdk_sagemaker_llm.load.comparing import compare, differences
-from cdk_sagemaker_llm.load.knee import Objective
+from cdk_sagemaker_llm.load.benchmark import (
+    Benchmark,
+    Row,
+    compare,
+    differences,
+    run_benchmark,
+)
+from cdk_sagemaker_llm.load.deployed import Deployed, deployed
+from cdk_sagemaker_llm.load.fitting import Probe, save_service_times
 from cdk_sagemaker_llm.load.observed import run_alone
-from cdk_sagemaker_llm.load.reading import Reading, reading_of
+from cdk_sagemaker_llm.load.reading import Objective, Reading, reading_of
 from cdk_sagemaker_llm.load.running import Progress
 from cdk_sagemaker_llm.load.scaling_target import HeadRoom
-from cdk_sagemaker_llm.load.service_times import (
-    Deployed,
-    Probe,
-    deployed,
-    save_service_times,
-)
 from cdk_sagemaker_llm.load.settings import LoadSettings
-from cdk_sagemaker_llm.pages.shell import check_ending
+from cdk_sagemaker_llm.pages import check_ending
 
 _NAME = "benchmark"
 _USERS = "100, 150, 200, 250, 300, 350, 400, 450, 500"
@@ -249,9 +249,6 @@ def benchmark(
 def users_of(text: str) -> list[int]:
     """
     Read numbers of users: ``100,150,200``.
-
-    Raises:
-        ValueError: If they are none.
     """
     try:
         found = [int(part) for part in text.split(",")]
@@ -285,7 +282,7 @@ def _draw(
     found: Benchmark, reading: Reading, *, html: Path | None, png: Path | None
 ) -> None:
     if html is not None:
-        from cdk_sagemaker_llm.load.benchmark_page import page_of_benchmark  # noqa: PLC0415 - where it is asked for
+        from cdk_sagemaker_llm.load.reports import page_of_benchmark  # noqa: PLC0415 - where it is asked for
 
         html.write_text(page_of_benchmark(found, reading), encoding="utf-8")
     if png is not None:
@@ -337,8 +334,6 @@ class Fitting:
     What ``--service-times`` does before the sweep and after it.
 
     Args:
-        path: Where the service times go; ``None`` if nobody asked.
-
         copies: How many copies serve; ``None`` to ask SageMaker.
 
         max_sequences: How many sequences a copy writes at once; ``None`` to find out.
@@ -365,9 +360,6 @@ class Fitting:
     ) -> Fitting:
         """
         Take what the command line says.
-
-        Raises:
-            ValueError: If there would be nothing to compute from.
         """
         if path is not None and not is_streamed:
             raise ValueError(
@@ -380,9 +372,6 @@ class Fitting:
     ) -> None:
         """
         Measure what a single user meets with.
-
-        Raises:
-            LoadError: If the endpoint refuses.
         """
         if self.path is None:
             return
@@ -393,9 +382,6 @@ class Fitting:
     def after(self, benchmark: Benchmark) -> list[str]:
         """
         Write the file; return what there is to say of it.
-
-        Raises:
-            ValueError: If the sweep has too little in it.
         """
         if self.path is None or self.served is None:
             return []
@@ -417,9 +403,6 @@ def objective_of(
 ) -> Objective:
     """
     Read an objective.
-
-    Raises:
-        ValueError: If it is none.
     """
     if percentile is not None and latency is None and first_token is None:
         raise ValueError(
@@ -436,9 +419,6 @@ def objective_of(
 def head_room_of(growth: str, scale_out_time: str) -> HeadRoom:
     """
     Read what scaling leaves room for.
-
-    Raises:
-        ValueError: If it is written otherwise.
     """
     found = _PERCENT.fullmatch(growth.strip())
     if found is None:
@@ -452,16 +432,6 @@ def head_room_of(growth: str, scale_out_time: str) -> HeadRoom:
 def _check_only(command: typer.Context, heeded: Collection[str], instead: str) -> None:
     """
     Refuse options that have no effect.
-
-    Args:
-        command: The command with its options.
-
-        heeded: The options that have one.
-
-        instead: Beside what the others have none.
-
-    Raises:
-        ValueError: If there are any.
     """
     flags = [
         flag

@@ -210,9 +210,6 @@ def _typed() -> Iterator[str]:
 class Conversation:
     """
     What was said so far.
-
-    Args:
-        system: What the model is told first; empty for nothing.
     """
 
     def __init__(self, system: str = "") -> None:

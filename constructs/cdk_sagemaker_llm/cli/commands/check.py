@@ -247,11 +247,6 @@ def _plural(count: int, noun: str) -> str:
 def reports_of(path: Path, target: Target) -> list[Report]:
     """
     Check a serving.properties, a folder of artifacts, a template, or a cloud assembly.
-
-    Raises:
-        MisuseError: If the path is none of these.
-
-        AssemblyError: If it is an assembly whose manifest cannot be read.
     """
     if path.is_file():
         if is_template(path):

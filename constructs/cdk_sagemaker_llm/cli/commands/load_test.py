@@ -26,11 +26,10 @@ from cdk_sagemaker_llm.cli.commands._options import (
     is_given,
     seconds,
 )
-from cdk_sagemaker_llm.load.joining import join_load
 from cdk_sagemaker_llm.load.result import LoadResult
-from cdk_sagemaker_llm.load.running import LoadError, run_load
+from cdk_sagemaker_llm.load.running import LoadError, join_load, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
-from cdk_sagemaker_llm.pages.shell import check_ending
+from cdk_sagemaker_llm.pages import check_ending
 
 _NAME = "load-test"
 _OF_JOINING = {"join", "join_within", "processes"}
@@ -205,9 +204,6 @@ def _announce(settings: LoadSettings) -> None:
 def _check_heeded(context: typer.Context, endpoint: str | None) -> None:
     """
     Refuse what has no effect on a machine that leads, joins, or does all by itself.
-
-    Raises:
-        ValueError: If there is any of it, or no endpoint.
     """
     flags = {name for name in context.params if is_given(context, name)}
     if "join" in flags:
@@ -231,9 +227,6 @@ def _check_heeded(context: typer.Context, endpoint: str | None) -> None:
 def _work_for(address: str, *, processes: int | None, within: str) -> None:
     """
     Work for the load test of another machine.
-
-    Raises:
-        ValueError: If the address or another argument is none.
     """
     if processes is not None and processes < 1:
         raise ValueError(f"--processes must be at least 1, got {processes}")

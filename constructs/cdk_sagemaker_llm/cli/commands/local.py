@@ -256,17 +256,6 @@ class Around:
     ) -> int:
         """
         Run a command to its end; return its exit status as a shell reports it.
-
-        Args:
-            command: The program and its arguments.
-
-            environment: Its environment variables.
-
-            check: Called while it runs; what it raises ends the command.
-
-        Raises:
-            NotStartedError: If there is no such program.
-            EndedError: If a signal came before it was.
         """
         with _guard() as group:
             with _foreground(group) as lent:

@@ -198,13 +198,6 @@ def needed(path: Path, holders: Sequence[Holder], role: str) -> dict[str, Any] |
     """
     Return the policy that a role must have, of what this library asks for; ``None`` if
     the app has no such role.
-
-    Args:
-        path: The cloud assembly.
-
-        holders: Its roles.
-
-        role: The role's name, ARN or place in the app.
     """
     entries = [
         each.get("policy") for each in _entries_of(path) if _is(each.get("role"), role)

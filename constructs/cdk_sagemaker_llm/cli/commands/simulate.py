@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.cli.commands._options import (
 from cdk_sagemaker_llm.cli.commands._runs import ComparingOptions, ServingOptions
 from cdk_sagemaker_llm.cli.output import files
 from cdk_sagemaker_llm.cli.output.runs import Prices, Run
-from cdk_sagemaker_llm.pages.shell import check_ending
+from cdk_sagemaker_llm.pages import check_ending
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 
 MISUSE = 2
@@ -138,9 +138,6 @@ class TrafficOptions:
     def settings(self) -> TrafficSettings:
         """
         Read the settings of the traffic.
-
-        Raises:
-            ValueError: If something of it has no effect, or cannot be read.
         """
         return TrafficSettings(
             shape=self.traffic or "spike",
@@ -164,9 +161,6 @@ class TrafficOptions:
         """
         Check that every option belongs to this traffic, and that it begins before the
         end.
-
-        Raises:
-            ValueError: If there are any; one line for each.
         """
         shaping = {
             "--rate": self.rate,
@@ -242,9 +236,6 @@ class TimeOptions:
     def times(self) -> dict[str, float]:
         """
         Read the times of the fleet that were written, by field.
-
-        Raises:
-            ValueError: If one is no time.
         """
         written = {
             "provision": ("--instance-start", self.instance_start),
@@ -263,9 +254,6 @@ class TimeOptions:
     def delays(self) -> MetricDelays:
         """
         Read how late metrics can be read.
-
-        Raises:
-            ValueError: If one is no time.
         """
         usual = MetricDelays()
         slow = _span("--metric-delay", self.metric_delay)
@@ -291,9 +279,6 @@ class FileOptions:
     def check(self) -> None:
         """
         Check that the files can be written.
-
-        Raises:
-            ValueError: If there are any.
         """
         check_writable({"--png": self.png, "--html": self.html, "--csv": self.csv})
         if self.png is not None:

@@ -70,9 +70,6 @@ class Answering:
 class Paper:
     """
     Where an answer is written: on a terminal with colours, elsewhere as it is.
-
-    Args:
-        shaded: Whether tokens show their probability.
     """
 
     def __init__(self, *, shaded: bool) -> None:

@@ -35,8 +35,7 @@ from cdk_sagemaker_llm.cli.output.runs import (
     side_by_side,
     start_of,
 )
-from cdk_sagemaker_llm.pages.chart import Curve, Panel, chart
-from cdk_sagemaker_llm.pages.shell import bullets, page, table
+from cdk_sagemaker_llm.pages import Curve, Panel, bullets, chart, page, table
 from cdk_sagemaker_llm.simulation.outcome import Series
 from cdk_sagemaker_llm.simulation.report.sentences import moment
 
@@ -168,9 +167,6 @@ def _cell(value: float | None) -> str:
 def draw(runs: Sequence[Run], path: Path) -> None:
     """
     Draw runs into a file, whose ending chooses the format; several share their axes.
-
-    Raises:
-        ValueError: If there are more models than a picture has room for.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 

@@ -187,10 +187,6 @@ def plain_console() -> Console:
 def draw_memory(plans: Sequence[Plan], path: Path) -> None:
     """
     Draw a stacked bar for each plan into a file, whose ending chooses the format.
-
-    Raises:
-        ValueError: If matplotlib is missing, nothing is to be drawn, or the ending is
-            of no known format.
     """
     memory_figure(plans).savefig(path)
 
@@ -200,9 +196,6 @@ def memory_figure(plans: Sequence[Plan]) -> Figure:
     Draw a stacked bar for each plan, in GiB, with a line at what an accelerator has.
 
     The bar is the cautious case; a dotted line leads back to the best one.
-
-    Raises:
-        ValueError: If matplotlib is missing, or nothing is to be drawn.
     """
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra

@@ -32,10 +32,6 @@ class Run:
 
     Args:
         name: What tells it from another run.
-
-        results: What came of each variant.
-
-        left_out: What of the app was not simulated.
     """
 
     name: str
@@ -49,10 +45,6 @@ class Row:
     Some minutes of one model; what has no number there is ``None``.
 
     Args:
-        begin: Seconds since the start at which they begin.
-
-        rate: Requests a minute.
-
         copies: Copies that serve at the end.
 
         desired: Copies that are asked for at the end.
@@ -64,8 +56,6 @@ class Row:
         p50: The highest median of a minute, in seconds.
 
         p95: The highest 95 % of a minute, in seconds.
-
-        refused: Requests that were refused or not answered in time.
     """
 
     begin: float
@@ -308,11 +298,7 @@ class Comparison:
     One model of each run.
 
     Args:
-        endpoint: The first run's endpoint.
-
         models: The model's name in each run; empty where a run has none.
-
-        rows: What is compared, and its value in each run.
     """
 
     endpoint: str

@@ -102,10 +102,6 @@ class Asking:
     def ask(self, due: float | None = None) -> None:
         """
         Send one request and keep what came of it.
-
-        Args:
-            due: When it should have been sent, in seconds since 1970.
-                If omitted, it is now.
         """
         answer = _Answer(due)
         try:
@@ -129,9 +125,6 @@ class Asking:
     def try_once(self) -> None:
         """
         Send one request that is not counted.
-
-        Raises:
-            LlmError: If there is no answer.
         """
         self._read(self._prompts.draw(), _Answer(None))
 
@@ -161,14 +154,6 @@ class Asking:
 def prepared(settings: LoadSettings, number: int) -> Asking:
     """
     Return what asks, after it has asked once.
-
-    Args:
-        settings: Who asks what.
-
-        number: Which process this is.
-
-    Raises:
-        HopelessError: If the endpoint refuses for good.
     """
     try:
         asking = Asking(settings, number)

@@ -37,15 +37,6 @@ def work(
 ) -> str:
     """
     Ask as much as the leader says, and report to it; return what went wrong, if any.
-
-    Args:
-        host: Where the leader is.
-
-        port: Its port.
-
-        within: For how many seconds it is waited for.
-
-        tell: What is told that this process has joined. If omitted, nothing.
     """
     runners.WORKER_REPORT_INTERVAL = 1.0
     # It tries once, and again so often.

@@ -1,94 +1,19 @@
 """
-From a benchmark to a file of service times, which simulations read, with what SageMaker
-says of the endpoint: what serves, and on what.
+What SageMaker says of the endpoint under load: what serves, on what, and how many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.load.benchmark import Benchmark, Row
-from cdk_sagemaker_llm.load.fitting import Fitted, fit_service_times
 from cdk_sagemaker_llm.load.settings import LoadSettings
-from cdk_sagemaker_llm.simulation.service.measurement import (
-    Measurement,
-    write_service_times,
-)
 
 NOT_DESCRIBED = "unknown"
 # Where containers of language models are told which.
 _MODEL = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL")
-
-
-def save_service_times(
-    path: Path, benchmark: Benchmark, probe: Probe, served: Deployed
-) -> Fitted:
-    """
-    Fit the service times of one copy and write them down; return how they were found.
-
-    Args:
-        path: Where to.
-
-        benchmark: The sweep.
-
-        probe: What else was measured or is known.
-
-        served: What served.
-
-    Raises:
-        ValueError: If the sweep has too little in it.
-    """
-    copies = f"{probe.copies} {'copy' if probe.copies == 1 else 'copies'}"
-    users = ", ".join(str(row.users) for row in benchmark.rows)
-    fitted = fit_service_times(
-        benchmark.rows,
-        probe.copies,
-        alone=probe.alone,
-        max_sequences=probe.max_sequences,
-        source=f"benchmark of {benchmark.endpoint}, {copies}, with {users} users",
-    )
-    write_service_times(
-        path,
-        Measurement(
-            times=fitted.times,
-            instance_type=served.instance_type,
-            model=served.model,
-            engine=served.engine,
-            engine_version=served.engine_version,
-            date=datetime.fromisoformat(benchmark.began).date(),
-            accelerators=served.accelerators,
-            prompt_tokens=fitted.prompt_tokens,
-            output_tokens=fitted.output_tokens,
-            requests=fitted.requests,
-            notes="; ".join((*fitted.found, *fitted.warnings)),
-        ),
-    )
-    return fitted
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Probe:
-    """
-    What service times need besides the sweep.
-
-    Args:
-        copies: How many copies shared the requests.
-
-        alone: What a single user met with, with short prompts and with whole ones.
-            If omitted, nobody asked alone.
-
-        max_sequences: How many sequences a copy writes at once, at most.
-            If omitted, it is told from the sweep.
-    """
-
-    copies: int
-    alone: tuple[Row, ...] = ()
-    max_sequences: int | None = None
 
 
 def deployed(settings: LoadSettings) -> Deployed:
@@ -203,3 +128,100 @@ def _accelerators(needs: Mapping[str, Any], instance_type: str) -> int:
 def _model(container: Mapping[str, Any]) -> str | None:
     variables = container.get("Environment", {})
     return next((variables[name] for name in _MODEL if variables.get(name)), None)
+
+
+class Counting:
+    """
+    How many served while something was measured.
+
+    Args:
+        settings: Whom to count.
+    """
+
+    def __init__(self, settings: LoadSettings) -> None:
+        self._settings = settings
+        self._first, self._untold = self._count()
+
+    def found(self) -> dict[str, Any]:
+        """
+        Count again: how many served since the beginning, or why that is not known.
+        """
+        if self._first is not None:
+            count, self._untold = self._count()
+            self._untold = self._untold or _changed(self._first, count)
+        if self._untold:
+            self._first = None
+        return {"copies": self._first, "copies_untold": self._untold}
+
+    def _count(self) -> tuple[int | None, str]:
+        try:
+            return copies_of(self._settings), ""
+        except LookupError as reason:
+            return None, str(reason)
+
+
+def copies_of(settings: LoadSettings) -> int:
+    """
+    Look up how many copies of the component serve, or instances of the variant.
+    """
+    if settings.endpoint_url is not None:
+        raise LookupError(
+            "how many copies served is not looked up beside --endpoint-url; say it "
+            "with --copies"
+        )
+    try:
+        import boto3  # noqa: PLC0415 - an extra
+        from botocore.config import Config  # noqa: PLC0415 - an extra
+        from botocore.exceptions import (  # noqa: PLC0415 - an extra
+            BotoCoreError,
+            ClientError,
+        )
+    except ImportError as error:
+        raise _unknown("boto3 is missing") from error
+    # Nobody waits long for what is a convenience.
+    config = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
+    try:
+        client = boto3.client("sagemaker", region_name=settings.region, config=config)
+        if settings.component is not None:
+            found = client.describe_inference_component(
+                InferenceComponentName=settings.component
+            )
+            return _at_least_one(found.get("RuntimeConfig", {}).get("CurrentCopyCount"))
+        found = client.describe_endpoint(EndpointName=settings.endpoint)
+        return _at_least_one(_instances(found, settings.variant))
+    except ClientError as error:
+        raise _unknown(error.response["Error"]["Code"]) from error
+    except BotoCoreError as error:
+        raise _unknown(type(error).__name__) from error
+
+
+def _changed(before: int, after: int | None) -> str:
+    if before == after:
+        return ""
+    return (
+        f"the copies changed from {before} to {after} while it was measured; hold "
+        "their number, with a minimum that is the maximum, and measure again"
+    )
+
+
+def _unknown(why: str) -> LookupError:
+    return LookupError(
+        f"how many copies served could not be read ({why}); say it with --copies"
+    )
+
+
+def _at_least_one(count: int | None) -> int:
+    if not count:
+        raise _unknown("none is named")
+    return count
+
+
+def _instances(endpoint: Mapping[str, Any], variant: str | None) -> int | None:
+    variants = [
+        one
+        for one in endpoint.get("ProductionVariants", [])
+        if variant in {None, one["VariantName"]}
+    ]
+    if len(variants) > 1:
+        raise LookupError("the endpoint has several variants; name one with --variant")
+    return variants[0].get("CurrentInstanceCount") if variants else None
