@@ -75,9 +75,6 @@ class AsyncLlmClient(BaseClient):
         return ThreadPoolExecutor(self._asker.max_connections, "llm-client")
 
     async def __aenter__(self) -> Self:
-        """
-        Use it for a while.
-        """
         return self
 
     async def __aexit__(
@@ -86,9 +83,6 @@ class AsyncLlmClient(BaseClient):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """
-        Close its connections.
-        """
         self.close()
 
     def close(self) -> None:

@@ -109,9 +109,6 @@ class LlmError(Exception):
         self.tool_calls: tuple[ToolCall, ...] = ()
 
     def __str__(self) -> str:
-        """
-        Return the message: what happened, and what to do.
-        """
         return f"{self.message}; {self.remedy}" if self.remedy else self.message
 
 

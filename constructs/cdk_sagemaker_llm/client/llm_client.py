@@ -202,9 +202,6 @@ class LlmClient(BaseClient):
         return cls.from_connection(read, **options)
 
     def __enter__(self) -> Self:
-        """
-        Use it for a while.
-        """
         return self
 
     def __exit__(
@@ -213,9 +210,6 @@ class LlmClient(BaseClient):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """
-        Close its connections.
-        """
         self.close()
 
     def close(self) -> None:

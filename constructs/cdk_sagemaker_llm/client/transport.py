@@ -68,9 +68,6 @@ class Timeouts:
     total: float | None = None
 
     def __post_init__(self) -> None:
-        """
-        Check that each time-out is a length of time above 0.
-        """
         for name, seconds in asdict(self).items():
             if seconds is None and name == "total":
                 continue
@@ -95,9 +92,6 @@ class Settings:
     config: Config | None = None
 
     def __post_init__(self) -> None:
-        """
-        Check each setting against its kind and its bounds.
-        """
         if not isinstance(self.timeouts, Timeouts):
             way_out = "write Timeouts(read=30)"
             refuse("timeouts", "Timeouts", self.timeouts, way_out)
@@ -138,9 +132,6 @@ class Transport:
             raise self._told(error, call) from error
 
     def close(self) -> None:
-        """
-        Close the connections that nobody uses.
-        """
         self._runtime.close()
 
     def _streamed(self, response: Mapping[str, Any]) -> Iterator[bytes]:

@@ -160,9 +160,6 @@ class Objective:
     percentile: str = "p95"
 
     def __post_init__(self) -> None:
-        """
-        Check that the objective has a bound, and a percentile that is known.
-        """
         faults = [
             Fault("{} must be more than 0, got {}", (name,), (seconds,))
             for name, seconds in (
@@ -187,9 +184,6 @@ class Objective:
         return {name: most for name, most in both.items() if most is not None}
 
     def __str__(self) -> str:
-        """
-        Say it.
-        """
         return " and ".join(
             f"{_NAMES[name]} {self.percentile} at most {most:g} s"
             for name, most in self.bounds.items()
@@ -243,9 +237,6 @@ class Knee:
         return None if self.within is None else self.within.users
 
     def __str__(self) -> str:
-        """
-        Say it.
-        """
         within, above = self.within, self.above
         if within is None:
             sentence = "None of the numbers of users tried is within the objective"

@@ -83,9 +83,6 @@ def draw_panels(title: str, panels: Sequence[Panel], path: Path) -> None:
 
 
 def page_of(result: LoadResult) -> str:
-    """
-    Write the page of a run.
-    """
     charts = "".join(chart(panel) + numbers(panel) for panel in panels_of(result))
     body = (
         f"<p>{escape(_introduction(result))}</p>\n"
@@ -146,9 +143,6 @@ def page_of_benchmark(benchmark: Benchmark, reading: Reading) -> str:
 
 
 def _request(benchmark: Benchmark) -> str:
-    """
-    Say what was asked, and when.
-    """
     request = asked_of([row.facts for row in benchmark.rows])
     return f"{request} Begun {benchmark.began}."
 

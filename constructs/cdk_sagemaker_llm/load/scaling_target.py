@@ -162,9 +162,6 @@ class HeadRoom:
     scale_out_time: float = 600.0
 
     def __post_init__(self) -> None:
-        """
-        Check that each number is finite and at least 0.
-        """
         faults = [
             Fault("{} must be at least 0, got {}", (name,), (number,))
             for name, number in asdict(self).items()
@@ -223,9 +220,6 @@ class Saturation:
         return None if self.first.users == self.last else self.first.users
 
     def __str__(self) -> str:
-        """
-        Say it.
-        """
         if self.users is None:
             return (
                 f"Throughput still grew at {self.last}, the most users tried "

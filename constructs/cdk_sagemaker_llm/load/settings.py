@@ -121,9 +121,6 @@ class LoadSettings:
     endpoint_url: str | None = None
 
     def __post_init__(self) -> None:
-        """
-        Check all settings, and report every fault at once.
-        """
         faults = [*self._faults(), *self._length_faults()]
         if faults:
             raise SettingsError(faults)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,16 @@ class Stack:
         not travel with the assembly.
         """
         match = _HASH.search(text_of(address))
-        return _asset(self.folder, match[1]) if match else None
+        if match is None:
+            return None
+        # What stacks of a stage ship is kept beside the stage's own folder.
+        for place in (self.folder, *self.folder.parents):
+            found = sorted(place.glob(f"asset.{match[1]}*"))
+            if found:
+                return found[0] if found[0].is_file() else None
+            if not is_assembly(place.parent):
+                return None
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +161,15 @@ def unknown_version(path: Path) -> str:
     if it is not, or if that is not known.
     """
     written = str(read_json(path / MANIFEST).get("version", ""))
-    known = _schema_version() if _major(written) > _SCHEMA else ""
-    if _major(written) <= _major(known) or not known:
+    if _major(written) <= _SCHEMA:
+        return ""
+    from importlib import metadata  # noqa: PLC0415 - slow to load
+
+    try:
+        known = metadata.version("aws-cdk.cloud-assembly-schema")
+    except metadata.PackageNotFoundError:
+        return ""
+    if _major(written) <= _major(known):
         return ""
     return (
         f"{MANIFEST} is of version {written}, and the installed CDK writes {known}: "
@@ -161,29 +177,9 @@ def unknown_version(path: Path) -> str:
     )
 
 
-def _schema_version() -> str:
-    from importlib import metadata  # noqa: PLC0415 - slow to load
-
-    try:
-        return metadata.version("aws-cdk.cloud-assembly-schema")
-    except metadata.PackageNotFoundError:
-        return ""
-
-
 def _major(version: str) -> int:
     first = version.split(".", maxsplit=1)[0]
     return int(first) if first.isdecimal() else 0
-
-
-def _asset(folder: Path, name: str) -> Path | None:
-    # What stacks of a stage ship is kept beside the stage's own folder.
-    for place in (folder, *folder.parents):
-        found = sorted(place.glob(f"asset.{name}*"))
-        if found:
-            return found[0] if found[0].is_file() else None
-        if not is_assembly(place.parent):
-            return None
-    return None
 
 
 def _read_artifact(
@@ -194,7 +190,7 @@ def _read_artifact(
     where = f"{where}.properties"
     if artifact.get("type") == "aws:cloudformation:stack":
         template = path / text_in(details, "templateFile", where)
-        _read_stack(found, Stack(name, path, {}, template))
+        _read_content(found, Stack(name, path, {}, template), read_json(template))
     elif artifact.get("type") == "cdk:cloud-assembly":
         folder = path / text_in(details, "directoryName", where)
         if folder.resolve() in (path.resolve(), *path.resolve().parents):
@@ -205,10 +201,6 @@ def _read_artifact(
         found.unopened.extend(inner.unopened)
         # Names of exports are those of an account's region: stages are not told apart.
         found.exports.update(inner.exports)
-
-
-def _read_stack(found: Assembly, outline: Stack) -> Stack:
-    return _read_content(found, outline, read_json(outline.template))
 
 
 def _read_content(found: Assembly, outline: Stack, content: Mapping[str, Any]) -> Stack:
@@ -223,14 +215,10 @@ def _read_content(found: Assembly, outline: Stack, content: Mapping[str, Any]) -
             resources[name] = resource
     outputs = map_in(content, "Outputs", where)
     check_intrinsics(outputs, f"{where}: Outputs")
-    stack = Stack(
-        outline.name,
-        outline.folder,
-        resources,
-        outline.template,
-        outputs,
-        outline.parent,
-        outline.parameters,
+    stack = replace(
+        outline,
+        resources=resources,
+        outputs=outputs,
         exports=found.exports,
         content=content,
     )
@@ -254,19 +242,15 @@ def _read_nested(
         found.unopened.append(full_name)
         return
     parameters = resource.get("Properties", {}).get("Parameters", {})
-    if (stack.folder / file) in _templates_around(stack):
+    template = stack.folder / file
+    if template in _templates_around(stack):
         found.faults.append(f"{stack.template}: {name} must not be nested in itself")
         return
     outline = Stack(
-        full_name,
-        stack.folder,
-        {},
-        stack.folder / file,
-        parent=stack,
-        parameters=parameters,
+        full_name, stack.folder, {}, template, parent=stack, parameters=parameters
     )
     try:
-        stack.nested[name] = _read_stack(found, outline)
+        stack.nested[name] = _read_content(found, outline, read_json(template))
     except AssemblyError as fault:
         found.faults.append(str(fault))
 

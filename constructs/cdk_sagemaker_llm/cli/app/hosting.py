@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -94,16 +94,10 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """
-        Its name.
-        """
         return str(self.shape.get("VariantName", "AllTraffic"))
 
     @property
     def instances(self) -> object:
-        """
-        How many instances there are at the start.
-        """
         return self.shape.get("InitialInstanceCount", 1)
 
     @property
@@ -130,20 +124,17 @@ class EndpointConfig:
         """
         Its production variants, as far as they are known.
         """
-        return [
-            Variant(each)
-            for each in maps_of(self.resource.properties, "ProductionVariants")
-        ]
+        return list(
+            map(Variant, maps_of(self.resource.properties, "ProductionVariants"))
+        )
 
     @property
     def shadows(self) -> list[Variant]:
         """
         Its shadow variants, as far as they are known.
         """
-        return [
-            Variant(each)
-            for each in maps_of(self.resource.properties, "ShadowProductionVariants")
-        ]
+        shapes = maps_of(self.resource.properties, "ShadowProductionVariants")
+        return list(map(Variant, shapes))
 
     @property
     def asynchronous(self) -> Shape | None:
@@ -165,9 +156,6 @@ class Component:
 
     @property
     def key(self) -> str:
-        """
-        Its stack and logical id.
-        """
         return self.resource.key
 
     @property
@@ -192,9 +180,6 @@ class Component:
         return map_of(self.resource.properties, "RuntimeConfig").get("CopyCount")
 
     def specification_on(self, instance_type: object) -> Shape:
-        """
-        Return what its copies are on a type of instance.
-        """
         return specification_on(self.resource.properties, instance_type)
 
     def needs_on(self, instance_type: object) -> ResourceRequirements:
@@ -234,17 +219,11 @@ class Target:
 
     @property
     def dimensions(self) -> dict[str, str]:
-        """
-        The dimensions of its metrics.
-        """
         if not self.variant:
             return {"InferenceComponentName": self.name}
         return {"EndpointName": self.name, "VariantName": self.variant}
 
     def __str__(self) -> str:
-        """
-        Name it as a reader of the app would.
-        """
         return f"{self.name} ({self.variant})" if self.variant else self.name
 
 
@@ -282,9 +261,6 @@ class App:
 
     @classmethod
     def read(cls, path: Path) -> App:
-        """
-        Read a cloud assembly or a single template.
-        """
         return cls(read_app(path))
 
     @property
@@ -300,9 +276,20 @@ class App:
         conditions say it.
         """
         full_name = f"{service}::{kind}"
-        if full_name not in self._kinds:
-            self._kinds[full_name] = list(self._evaluated(kind, service))
-        return self._kinds[full_name]
+        if full_name in self._kinds:
+            return self._kinds[full_name]
+        resources = self._kinds[full_name] = []
+        for stack in self.stacks:
+            for name, properties in stack.of_type(kind, service):
+                if exists(stack, name) is False:
+                    continue
+                found = evaluate(stack, properties)
+                if isinstance(found, Mapping):
+                    resources.append(Resource(stack, name, found))
+                else:
+                    key = f"{stack.name}/{name}"
+                    self.tell(key, "its properties are known at deployment only")
+        return resources
 
     def find(self, value: object) -> str:
         """
@@ -325,9 +312,6 @@ class App:
             self.left_out.append(reason)
 
     def configs(self) -> list[EndpointConfig]:
-        """
-        Return the configurations of endpoints.
-        """
         return list(map(EndpointConfig, self.of_type("EndpointConfig")))
 
     def config_of(self, endpoint: Resource) -> EndpointConfig | None:
@@ -339,9 +323,6 @@ class App:
         return next(found, None)
 
     def components(self) -> list[Component]:
-        """
-        Return the inference components.
-        """
         return list(map(Component, self.of_type("InferenceComponent")))
 
     def components_on(self, endpoint: Resource, variant: Variant) -> list[Component]:
@@ -373,18 +354,6 @@ class App:
             return Target(self.find(variant["endpoint"]), variant["variant"])
         component = _COMPONENT_ID.search(text)
         return Target(self.find(component["component"])) if component else None
-
-    def _evaluated(self, kind: str, service: str) -> Iterator[Resource]:
-        for stack in self.stacks:
-            for name, properties in stack.of_type(kind, service):
-                if exists(stack, name) is False:
-                    continue
-                found = evaluate(stack, properties)
-                if isinstance(found, Mapping):
-                    yield Resource(stack, name, found)
-                else:
-                    key = f"{stack.name}/{name}"
-                    self.tell(key, "its properties are known at deployment only")
 
 
 def model_container(model: Resource) -> Shape:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.cli.app.simulated import HostedModel, HostedVariant
-from cdk_sagemaker_llm.cli.app.traffic import ModelTraffic, TrafficSettings, traffic_of
+from cdk_sagemaker_llm.cli.app.traffic import TrafficSettings, traffic_of
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes, start_seconds
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
@@ -117,7 +117,12 @@ def _play(
         hosted.models, measure.models[: len(hosted.models)]
     ):
         service = service_of(model, kind, traffic.lengths, settings.measured)
-        model_traffic = _traffic_of(traffic, other or model, measure, settings)
+        # What is compared gets the same traffic, by the targets of the first.
+        target = other or model
+        aim = service_of(
+            target, measure.pools[0].instance_type, traffic.lengths, settings.measured
+        )
+        model_traffic = traffic_of(traffic, target, aim.times, settings.duration)
         words[model.name] = model_traffic.words
         start = service.start_seconds
         if settings.model_start is not None:
@@ -129,6 +134,9 @@ def _play(
         workloads.append(
             _workload(model, service, model_traffic.traffic, start, settings)
         )
+    times = dict(settings.times)
+    if hosted.provision_timeout is not None:
+        times.setdefault("refusal", hosted.provision_timeout)
     scenario = Scenario(
         workloads=tuple(workloads),
         duration=settings.duration,
@@ -143,7 +151,7 @@ def _play(
         maximum=hosted.maximum,
         managed=hosted.managed,
         scale_in=hosted.scale_in,
-        times=_times(hosted, settings),
+        times=FleetTimes(**times),
         capacity=lambda name, _: settings.available.get(name, float("inf")),
         delays=settings.delays,
     )
@@ -175,17 +183,6 @@ def _check_queue(hosted: HostedVariant, settings: RunSettings) -> None:
         )
 
 
-def _traffic_of(
-    traffic: TrafficSettings,
-    model: HostedModel,
-    hosted: HostedVariant,
-    settings: RunSettings,
-) -> ModelTraffic:
-    kind = hosted.pools[0].instance_type
-    service = service_of(model, kind, traffic.lengths, settings.measured)
-    return traffic_of(traffic, model, service.times, settings.duration)
-
-
 def _workload(
     model: HostedModel,
     service: Service,
@@ -210,13 +207,6 @@ def _workload(
         timeout=settings.traffic.timeout if model.at_once is None else _QUEUED_TIMEOUT,
         at_once=model.at_once,
     )
-
-
-def _times(hosted: HostedVariant, settings: RunSettings) -> FleetTimes:
-    times = dict(settings.times)
-    if hosted.provision_timeout is not None:
-        times.setdefault("refusal", hosted.provision_timeout)
-    return FleetTimes(**times)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -256,12 +246,18 @@ def service_of(
         times, times_words = _estimated(found, lengths), ""
     else:
         times, times_words = chosen.times, _measured_words(model, instance_type, chosen)
+    memory_share = None
+    if isinstance(found, Plan):
+        # What the engine takes at its start, its KV cache included.
+        usual = found.expected
+        held = usual.terms.fixed + usual.terms.cuda_graphs + max(usual.kv_cache_room, 0)
+        memory_share = min(held / found.capacity, 1.0)
     return Service(
         times=times,
         start_seconds=start,
         start_words=start_words,
         times_words=times_words,
-        memory_share=_memory_share(found),
+        memory_share=memory_share,
     )
 
 
@@ -302,17 +298,6 @@ def _accelerators(model: HostedModel, instance_type: str) -> int | None:
         return None
 
 
-def _memory_share(found: Plan | str) -> float | None:
-    """
-    Return what the engine takes at its start, its KV cache included.
-    """
-    if isinstance(found, str):
-        return None
-    usual = found.expected
-    held = usual.terms.fixed + usual.terms.cuda_graphs + max(usual.kv_cache_room, 0)
-    return min(held / found.capacity, 1.0)
-
-
 def _estimated(found: Plan | str, lengths: Lengths) -> ServiceTimes:
     why = found
     if isinstance(found, Plan):
@@ -348,7 +333,7 @@ def _start(model: HostedModel) -> tuple[float | None, str]:
 
 def still(scenario: Scenario) -> Iterator[str]:
     """
-    Say which they are, and why.
+    Say which metrics have no values, or do not follow the load, and why.
     """
     metrics = {query.metric for query in scenario.queries}
     if any(workload.needs is None for workload in scenario.workloads):

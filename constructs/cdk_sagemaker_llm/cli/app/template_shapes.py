@@ -111,8 +111,11 @@ def check_resource(resource: object, where: str) -> None:
     inner = f"{where}.Properties"
     for way, json_type in _PROPERTIES.get(kind, {}).items():
         _check_way(properties, way.split("."), json_type, inner)
-    if kind == "AWS::SageMaker::EndpointConfig":
-        _check_variants(properties, inner)
+    variants = properties.get("ProductionVariants", [])
+    if kind == "AWS::SageMaker::EndpointConfig" and isinstance(variants, list):
+        for index, variant in enumerate(variants):
+            place = f"{inner}.ProductionVariants.{index}"
+            map_in(_of_kind(variant, dict, place), "ManagedInstanceScaling", place)
     _check_variables(properties, _VARIABLES.get(kind, ()), inner)
     check_intrinsics(properties, inner)
 
@@ -187,13 +190,6 @@ def _check_way(
     value = _of_kind(holder[key], dict if rest else json_type, inner)
     if rest:
         _check_way(value, rest, json_type, inner)
-
-
-def _check_variants(properties: Mapping[str, Any], where: str) -> None:
-    variants = properties.get("ProductionVariants", [])
-    for index, variant in enumerate(variants if isinstance(variants, list) else ()):
-        inner = f"{where}.ProductionVariants.{index}"
-        map_in(_of_kind(variant, dict, inner), "ManagedInstanceScaling", inner)
 
 
 def _check_variables(holder: Mapping[str, Any], way: Sequence[str], where: str) -> None:

@@ -72,9 +72,6 @@ class TrafficSettings:
 
     @property
     def lengths(self) -> Lengths:
-        """
-        How long prompts and answers are.
-        """
         prompt, answer = self.prompt or _PROMPT, self.answer or _ANSWER
         if not self.spread:
             return Lengths(prompt=Fixed(prompt), answer=Fixed(answer))
@@ -100,9 +97,6 @@ def traffic_of(
     service: ServiceTimes,
     duration: float,
 ) -> ModelTraffic:
-    """
-    Make a model's traffic.
-    """
     if settings.users is not None:
         return _users(settings)
     if settings.shape not in SHAPES:
@@ -170,9 +164,8 @@ def _shaped(
             rate=rate, begin=first, end=end, lengths=lengths, spacing=spacing
         )
         until = "" if end is None else f" until minute {end / _MINUTE:g}"
-        return ModelTraffic(
-            one, f"{rate_text(rate)} from minute {first / _MINUTE:g} on{until}"
-        )
+        words = f"{rate_text(rate)} from minute {first / _MINUTE:g} on{until}"
+        return ModelTraffic(one, words)
     if settings.shape == "ramp":
         over = duration / 2 if lasting is None else lasting
         ramp = Ramp(

@@ -178,9 +178,6 @@ class QuestionOptions:
         return options
 
     def connect(self, endpoint: str, schema: Schema | None) -> LlmClient:
-        """
-        Make the client.
-        """
         if not endpoint:
             raise MisuseError("ENDPOINT is empty; name the endpoint")
         try:

@@ -151,9 +151,6 @@ class LoadOptions:
     endpoint_url: EndpointUrl = None
 
     def settings(self, endpoint: str, **own: Any) -> LoadSettings:  # noqa: ANN401 - LoadSettings' own
-        """
-        Read it.
-        """
         found = LoadSettings(
             endpoint=endpoint,
             component=self.component,
@@ -174,15 +171,19 @@ class LoadOptions:
             endpoint_url=self.endpoint_url,
             **own,
         )
-        if found.tokenizer is not None:
-            _try_tokenizer(found)
+        if found.tokenizer is None:
+            return found
+        from cdk_sagemaker_llm.load.tokens import writer_of  # noqa: PLC0415 - an extra
+
+        try:
+            write = writer_of(found)
+            Prompts((), found.prompt_words, found.seed, write).draw()
+        except ValueError as fault:
+            raise ValueError(f"--tokenizer {found.tokenizer}: {fault}") from fault
         return found
 
 
 def flag_of(setting: str) -> str:
-    """
-    Name the option of a setting.
-    """
     return _FLAGS.get(setting, f"--{setting.replace('_', '-')}")
 
 
@@ -203,16 +204,6 @@ def parameters_of(texts: Sequence[str]) -> Mapping[str, Any]:
     return found
 
 
-def _try_tokenizer(settings: LoadSettings) -> None:
-    from cdk_sagemaker_llm.load.tokens import writer_of  # noqa: PLC0415 - an extra
-
-    try:
-        write = writer_of(settings)
-        Prompts((), settings.prompt_words, settings.seed, write).draw()
-    except ValueError as fault:
-        raise ValueError(f"--tokenizer {settings.tokenizer}: {fault}") from fault
-
-
 @contextmanager
 def refusing_misuse(command: str) -> Iterator[None]:
     """
@@ -230,12 +221,19 @@ def refusing_misuse(command: str) -> Iterator[None]:
 
 def run_live(command: str, run: Callable[[Callable[[Progress], object]], _T]) -> _T:
     """
-    Run a load with its progress on the terminal; end the command if there is none.
+    Run a load, with its progress on the terminal if standard error is one.
     """
     from cdk_sagemaker_llm.cli.output.answers import in_our_words  # noqa: PLC0415 - rich
 
     try:
-        with live() as show:
+        console = Console(stderr=True)
+        recent: deque[Record] = deque()
+        with console.status("starting the load generator") as status:
+
+            def show(progress: Progress) -> None:
+                recent.extend(progress.recent)
+                status.update(line_of(progress, recent))
+
             return run(show)
     except LoadError as error:
         complain(command, in_our_words(str(error)))
@@ -248,22 +246,6 @@ def complain(command: str, message: str) -> None:
     """
     for line in message.splitlines():
         typer.echo(f"sagemaker-llm {command}: {line}", err=True)
-
-
-@contextmanager
-def live() -> Iterator[Callable[[Progress], None]]:
-    """
-    Give what shows progress on the terminal, if standard error is one.
-    """
-    console = Console(stderr=True)
-    recent: deque[Record] = deque()
-    with console.status("starting the load generator") as status:
-
-        def show(progress: Progress) -> None:
-            recent.extend(progress.recent)
-            status.update(line_of(progress, recent))
-
-        yield show
 
 
 def line_of(progress: Progress, recent: deque[Record]) -> str:

@@ -60,21 +60,20 @@ def grouped(command: Command) -> Command:
     in the command's help.
     """
     signature = inspect.signature(command, eval_str=True)
-    groups = {
-        name: group
-        for name, one in signature.parameters.items()
-        if is_dataclass(group := _class_of(one.annotation))
-    }
-    options = {
-        name: list(_options_of(group, signature.parameters[name].annotation))
-        for name, group in groups.items()
-    }
+    groups: dict[str, Any] = {}
+    options: dict[str, list[inspect.Parameter]] = {}
+    for name, one in signature.parameters.items():
+        is_titled = get_origin(one.annotation) is Annotated
+        group, *titles = get_args(one.annotation) if is_titled else [one.annotation]
+        if is_dataclass(group):
+            title = next((each for each in titles if isinstance(each, str)), None)
+            groups[name], options[name] = group, list(_options_of(group, title))
 
     @wraps(command)
     def run(**arguments: Any) -> None:  # noqa: ANN401 - whatever the options are
         for name, group in groups.items():
             own = {one.name: arguments.pop(one.name) for one in options[name]}
-            arguments[name] = group(**own)  # type: ignore[operator] # a data class
+            arguments[name] = group(**own)
         command(**arguments)
 
     parameters = [
@@ -87,20 +86,14 @@ def grouped(command: Command) -> Command:
     return run
 
 
-def _class_of(annotation: Any) -> Any:  # noqa: ANN401 - any annotation
-    is_titled = get_origin(annotation) is Annotated
-    return get_args(annotation)[0] if is_titled else annotation
-
-
-def _options_of(group: Any, annotation: Any) -> Iterator[inspect.Parameter]:  # noqa: ANN401 - any annotation
-    titles = [each for each in get_args(annotation)[1:] if isinstance(each, str)]
+def _options_of(group: Any, title: str | None) -> Iterator[inspect.Parameter]:  # noqa: ANN401 - any data class
     hints = get_type_hints(group, include_extras=True)
     for each in fields(group):
         hint = hints[each.name]
-        if titles:
+        if title is not None:
             kind, option = get_args(hint)
             option = copy.copy(option)
-            option.rich_help_panel = titles[0]
+            option.rich_help_panel = title
             hint = Annotated[kind, option]
         yield inspect.Parameter(
             each.name,
@@ -177,9 +170,6 @@ def named_numbers(
 
 
 def whole(flag: str, text: str, least: int = 0) -> int:
-    """
-    Read a whole number.
-    """
     try:
         found = int(text)
     except ValueError:
@@ -192,9 +182,6 @@ def whole(flag: str, text: str, least: int = 0) -> int:
 
 
 def positive(flag: str, text: str) -> float:
-    """
-    Read a number above zero.
-    """
     try:
         found = float(text)
     except ValueError:
@@ -253,38 +240,29 @@ class PriceOptions:
         Return prices per instance-hour in US dollars, by instance type; none where
         nobody asked.
         """
-        return read_prices(self.prices, self.region) if self.prices else {}
-
-
-def read_prices(source: str, region: str) -> Mapping[str, float]:
-    """
-    Return prices per instance-hour in US dollars, by instance type.
-
-    Args:
-        source: A JSON file such as ``{"ml.g5.xlarge": 1.41}``, or ``aws`` for the
-            AWS Price List, which needs boto3 and credentials.
-    """
-    return _from_aws(region) if source == _PRICE_LIST else _from_file(Path(source))
+        if not self.prices:
+            return {}
+        if self.prices == _PRICE_LIST:
+            return _from_aws(self.region)
+        return _from_file(Path(self.prices))
 
 
 def _from_file(path: Path) -> Mapping[str, float]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return {str(name): _price(name, price) for name, price in content.items()}
+        prices = {str(name): float(price) for name, price in content.items()}
+        for name, dollars in prices.items():
+            if not 0 <= dollars < math.inf:
+                raise ValueError(  # noqa: TRY301 - told as what is wrong with the file
+                    f"the price of {name} must be a number of dollars, 0 or more, got "
+                    f"{dollars}"
+                )
     except (OSError, ValueError, TypeError, AttributeError) as fault:
         raise PriceError(
             f'--prices must be a JSON file such as {{"ml.g5.xlarge": 1.41}}, or '
             f"{_PRICE_LIST}; {path}: {fault}"
         ) from fault
-
-
-def _price(name: str, price: Any) -> float:  # noqa: ANN401 - any JSON
-    dollars = float(price)
-    if not 0 <= dollars < math.inf:
-        raise ValueError(
-            f"the price of {name} must be a number of dollars, 0 or more, got {dollars}"
-        )
-    return dollars
+    return prices
 
 
 def _from_aws(region: str) -> Mapping[str, float]:
@@ -316,13 +294,11 @@ def _from_aws(region: str) -> Mapping[str, float]:
         products = [json.loads(text) for page in pages for text in page["PriceList"]]
     except (BotoCoreError, ClientError) as fault:
         raise PriceError(f"the AWS Price List gave no answer: {fault}") from fault
-    return dict(_hourly(products))
-
-
-def _hourly(products: list[dict[str, Any]]) -> Iterator[tuple[str, float]]:
-    for product in products:
-        name = product["product"]["attributes"].get("instanceName")
-        for offer in product["terms"].get("OnDemand", {}).values():
-            for dimension in offer["priceDimensions"].values():
-                if name and dimension["unit"] == "Hrs":
-                    yield name, float(dimension["pricePerUnit"]["USD"])
+    return {
+        name: float(dimension["pricePerUnit"]["USD"])
+        for product in products
+        if (name := product["product"]["attributes"].get("instanceName"))
+        for offer in product["terms"].get("OnDemand", {}).values()
+        for dimension in offer["priceDimensions"].values()
+        if dimension["unit"] == "Hrs"
+    }

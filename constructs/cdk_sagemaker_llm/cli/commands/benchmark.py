@@ -48,7 +48,6 @@ from cdk_sagemaker_llm.pages import check_ending
 
 _NAME = "benchmark"
 _USERS = "100, 150, 200, 250, 300, 350, 400, 450, 500"
-_TWO = 2
 # What is heeded where nothing is measured.
 _READ = {
     *("--from", "--compare", "--html", "--png", "--json", "--latency-objective"),
@@ -150,13 +149,6 @@ CompareWith: TypeAlias = Annotated[
 EXTRA = "load"
 
 
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command(_NAME)(benchmark)
-
-
 @grouped
 def benchmark(
     context: typer.Context,
@@ -198,7 +190,7 @@ def benchmark(
     with refusing_misuse(_NAME):
         saved = [_saved("--compare", path) for path in compare_with or ()]
         if endpoint is None and source is None:
-            _two(context, saved)
+            _compare_two(context, saved)
             return
         if len(saved) > 1:
             raise ValueError("--compare takes one file beside a benchmark")
@@ -281,12 +273,13 @@ def _print(
 def _draw(
     found: Benchmark, reading: Reading, *, html: Path | None, png: Path | None
 ) -> None:
+    # They load what draws, where it is asked for.
     if html is not None:
-        from cdk_sagemaker_llm.load.reports import page_of_benchmark  # noqa: PLC0415 - where it is asked for
+        from cdk_sagemaker_llm.load.reports import page_of_benchmark  # noqa: PLC0415
 
         html.write_text(page_of_benchmark(found, reading), encoding="utf-8")
     if png is not None:
-        from cdk_sagemaker_llm.load.reports import draw_benchmark  # noqa: PLC0415 - matplotlib
+        from cdk_sagemaker_llm.load.reports import draw_benchmark  # noqa: PLC0415
 
         draw_benchmark(found, png)
 
@@ -307,8 +300,8 @@ def _saver(path: Path | None) -> Callable[[Benchmark], object] | None:
     return lambda found: path.write_text(found.to_json(), encoding="utf-8")
 
 
-def _two(context: typer.Context, saved: Sequence[Benchmark]) -> None:
-    if len(saved) != _TWO:
+def _compare_two(context: typer.Context, saved: Sequence[Benchmark]) -> None:
+    if len(saved) != len(("before", "after")):
         raise ValueError(
             "name an endpoint to measure, give --from a saved benchmark to read, or "
             "give --compare twice to compare two files"
@@ -358,9 +351,6 @@ class Fitting:
         *,
         is_streamed: bool,
     ) -> Fitting:
-        """
-        Take what the command line says.
-        """
         if path is not None and not is_streamed:
             raise ValueError(
                 "--service-times needs answers that are streamed; leave out --no-stream"
@@ -401,9 +391,6 @@ class Fitting:
 def objective_of(
     latency: str | None, first_token: str | None, percentile: str | None
 ) -> Objective:
-    """
-    Read an objective.
-    """
     if percentile is not None and latency is None and first_token is None:
         raise ValueError(
             "--percentile is said of --latency-objective or --ttft-objective; "

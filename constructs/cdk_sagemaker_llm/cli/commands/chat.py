@@ -46,13 +46,6 @@ ENDINGS = ("/exit", "/quit")
 EXTRA = "cli,client"
 
 
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("chat")(chat)
-
-
 @grouped
 def chat(
     endpoint: asking.EndpointName,

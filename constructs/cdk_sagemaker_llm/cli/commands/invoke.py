@@ -7,8 +7,6 @@ from __future__ import annotations
 import json
 import time
 
-import typer
-
 from cdk_sagemaker_llm.cli.commands import _asking as asking
 from cdk_sagemaker_llm.cli.commands._options import grouped
 from cdk_sagemaker_llm.cli.output.answers import (
@@ -24,13 +22,6 @@ from cdk_sagemaker_llm.client.tokens import Generation
 
 # What is installed to have it.
 EXTRA = "cli,client"
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("invoke")(invoke)
 
 
 @grouped

@@ -92,13 +92,6 @@ JsonFile: TypeAlias = Annotated[
 EXTRA = "load"
 
 
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command(_NAME)(load_test)
-
-
 @grouped
 def load_test(
     typer_context: typer.Context,
@@ -185,12 +178,15 @@ def _announce(settings: LoadSettings) -> None:
     if settings.workers is None:
         return
     host, port = address_of(settings.bind)
-    is_near = _is_loopback(host)
-    address = f"{host if not _is_any(host) else 'THIS-MACHINE'}:{port}"
-    _say(
-        f"waiting for {_workers(settings.workers)} with: sagemaker-llm load-test "
-        f"--join {address}"
-    )
+    is_any = host == "0.0.0.0"  # noqa: S104 - what somebody else wrote
+    address = f"{'THIS-MACHINE' if is_any else host}:{port}"
+    count = settings.workers
+    workers = "1 worker; start it" if count == 1 else f"{count} workers; start them"
+    _say(f"waiting for {workers} with: sagemaker-llm load-test --join {address}")
+    try:
+        is_near = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_near = host == "localhost"
     if is_near:
         _say(f"on other machines after: ssh -N -L {port}:{host}:{port} THIS-MACHINE")
     else:
@@ -251,18 +247,3 @@ def _flag(context: typer.Context, name: str) -> str:
 
 def _say(text: str) -> None:
     typer.echo(f"sagemaker-llm load-test: {text}", err=True)
-
-
-def _workers(count: int) -> str:
-    return "1 worker; start it" if count == 1 else f"{count} workers; start them"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _is_any(host: str) -> bool:
-    return host == "0.0.0.0"  # noqa: S104 - what somebody else wrote

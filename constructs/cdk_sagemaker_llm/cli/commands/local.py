@@ -42,13 +42,7 @@ _POLL = 0.2  # Seconds between looks at the server while a command runs.
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # What is installed to have it.
 EXTRA = "local"
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("local", context_settings={"allow_extra_args": True})(local)
+CONTEXT_SETTINGS = {"allow_extra_args": True}
 
 
 def local(
@@ -232,9 +226,6 @@ class Around:
         self._before: dict[int, Callable[[int, FrameType | None], object] | int] = {}
 
     def __enter__(self) -> Self:
-        """
-        Take the signals that end this process.
-        """
         for number in _ENDINGS:
             handler = signal.getsignal(number)
             # A shell lets its background jobs ignore Ctrl-C, and nohup the end of the
@@ -245,9 +236,6 @@ class Around:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Give the signals back.
-        """
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from cdk_sagemaker_llm.cli.app.assembly import Assembly, read_app
+from cdk_sagemaker_llm.cli.app.assembly import read_app
 from cdk_sagemaker_llm.cli.app.roles import (
     Holder,
     Permission,
@@ -33,13 +33,6 @@ _NOT_OURS = "not of this library"
 _HASH = re.compile(r"[0-9A-F]{8}\Z")
 _NUMBER = re.compile(r"\d*\Z")
 _OPEN = re.compile(r"\$\{[^}]*\}")
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("permissions")(permissions)
 
 
 def permissions(
@@ -80,7 +73,8 @@ def permissions(
         found = read_app(path)
     except AssemblyError as fault:
         _end(str(fault))
-    unread = _unread(found)
+    absent = (f"the template of {name} is not in it" for name in found.unopened)
+    unread = [*found.faults, *absent]
     for reason in unread:
         _tell(reason)
     holders = holders_in(found.stacks)
@@ -98,10 +92,10 @@ def _document(path: Path, holders: Sequence[Holder], role: str, *, trust: bool) 
         names = ", ".join(holder.name or holder.place for holder in holders)
         _end(f"the app has no role {role!r}" + (f"; it has {names}" if names else ""))
     document = trusted(path, role) if trust else policy
-    open_ = left_open(document)
-    if open_:
-        _tell(f"put in what only deployment knows: {', '.join(open_)}")
-    return json.dumps(document, indent=2)
+    text = json.dumps(document, indent=2)
+    if placeholders := sorted(set(_OPEN.findall(text))):
+        _tell(f"put in what only deployment knows: {', '.join(placeholders)}")
+    return text
 
 
 def _tell(text: str) -> None:
@@ -120,7 +114,9 @@ def lines(holders: Sequence[Holder]) -> Iterator[str]:
     if not holders:
         yield "there is no role in it"
     for holder in holders:
-        yield _heading(holder)
+        name = f" named {holder.name}" if holder.name else ""
+        made = ", made elsewhere" if holder.is_given else ""
+        yield f"{holder.kind.lower()} {holder.place}{name}{made}"
         yield from (f"  taken by {each}" for each in holder.trusted)
         if holder.boundary:
             yield f"  bounded by {holder.boundary}"
@@ -149,17 +145,6 @@ def _statement_lines(allowed: Sequence[Permission]) -> Iterator[str]:
 def _alike(one: Permission) -> tuple[Any, ...]:
     condition = condition_text(one.condition)
     return (one.policy, one.sid, one.effect, one.resources, condition, one.reason)
-
-
-def _heading(holder: Holder) -> str:
-    name = f" named {holder.name}" if holder.name else ""
-    made = ", made elsewhere" if holder.is_given else ""
-    return f"{holder.kind.lower()} {holder.place}{name}{made}"
-
-
-def _unread(found: Assembly) -> list[str]:
-    absent = (f"the template of {name} is not in it" for name in found.unopened)
-    return [*found.faults, *absent]
 
 
 def _as_json(holders: Sequence[Holder]) -> str:
@@ -220,13 +205,6 @@ def trusted(path: Path, role: str) -> dict[str, Any]:
             found: dict[str, Any] = each["trust"]
             return found
     return trust_document("${AWS::AccountId}")
-
-
-def left_open(document: Mapping[str, Any]) -> list[str]:
-    """
-    Return the placeholders in a document, which only deployment knows.
-    """
-    return sorted(set(_OPEN.findall(json.dumps(document))))
 
 
 def _entries_of(path: Path) -> Iterator[Mapping[str, Any]]:

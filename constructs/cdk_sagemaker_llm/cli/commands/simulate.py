@@ -43,13 +43,6 @@ _HEEDED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("simulate")(simulate)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrafficOptions:
     """
@@ -136,9 +129,6 @@ class TrafficOptions:
     seed: Annotated[int, typer.Option(min=0, help="What chance follows.")] = 0
 
     def settings(self) -> TrafficSettings:
-        """
-        Read the settings of the traffic.
-        """
         return TrafficSettings(
             shape=self.traffic or "spike",
             rate=_rate("--rate", self.rate),
@@ -277,17 +267,11 @@ class FileOptions:
     ] = None
 
     def check(self) -> None:
-        """
-        Check that the files can be written.
-        """
         check_writable({"--png": self.png, "--html": self.html, "--csv": self.csv})
         if self.png is not None:
             check_ending(self.png)
 
     def write(self, runs: Sequence[Run], prices: Prices) -> None:
-        """
-        Write them.
-        """
         if self.png is not None:
             files.draw(runs, self.png)
         if self.html is not None:
@@ -323,7 +307,11 @@ def simulate(
     Exits with 2 on misuse.
     """
     try:
-        _check_numpy()
+        if importlib.util.find_spec("numpy") is None:
+            raise ValueError(  # noqa: TRY301 - told as every misuse is
+                "chance and curves need NumPy; install it with: "
+                "pip install 'cdk-sagemaker-llm[cli,simulate]'"
+            )
         traffic.check()
         output.check()
         run_settings = RunSettings(
@@ -352,11 +340,7 @@ def simulate(
         raise typer.Exit(MISUSE) from fault
     if as_json:
         typer.echo(json.dumps(files.facts_of(runs, prices), indent=2))
-    else:
-        _show(runs, prices)
-
-
-def _show(runs: Sequence[Run], prices: Prices) -> None:
+        return
     from cdk_sagemaker_llm.cli.output import terminal  # noqa: PLC0415 - rich
 
     if len(runs) == 1:
@@ -379,14 +363,6 @@ def _faults(
         elif flag in flags and shape not in shapes:
             known = ", ".join(shapes)
             yield f"{flag} has no effect on --traffic {shape}; it shapes {known}"
-
-
-def _check_numpy() -> None:
-    if importlib.util.find_spec("numpy") is None:
-        raise ValueError(
-            "chance and curves need NumPy; install it with: "
-            "pip install 'cdk-sagemaker-llm[cli,simulate]'"
-        )
 
 
 def _prices(costs: PriceOptions) -> Prices:

@@ -8,8 +8,6 @@ import json
 from collections.abc import Generator
 from contextlib import closing
 
-import typer
-
 from cdk_sagemaker_llm.cli.commands import _asking as asking
 from cdk_sagemaker_llm.cli.commands._options import grouped
 from cdk_sagemaker_llm.cli.output.answers import (
@@ -26,13 +24,6 @@ from cdk_sagemaker_llm.client.tokens import Token
 
 # What is installed to have it.
 EXTRA = "cli,client"
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("stream")(stream)
 
 
 @grouped

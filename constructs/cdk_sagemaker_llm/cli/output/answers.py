@@ -18,7 +18,6 @@ from cdk_sagemaker_llm.client.tokens import (
     FinishReason,
     Generation,
     Token,
-    ToolCall,
     gather,
 )
 
@@ -51,9 +50,6 @@ class Answering:
         self._began = time.monotonic()
 
     def add(self, token: Token) -> None:
-        """
-        Add a token that has just come.
-        """
         self.tokens.append(token)
         self.seconds = time.monotonic() - self._began
         if self.first is None:
@@ -61,9 +57,6 @@ class Answering:
 
     @property
     def answer(self) -> Generation:
-        """
-        What has come by now.
-        """
         return gather(self.tokens)
 
 
@@ -96,9 +89,6 @@ class Paper:
             self._write(text, "dim")
 
     def text(self, text: str, style: str = "") -> None:
-        """
-        Write a part of the answer.
-        """
         if text and self._thinks:
             self._thinks = False
             self.end()
@@ -152,9 +142,6 @@ def put(text: str) -> None:
 
 
 def put_line(text: str) -> None:
-    """
-    Write a line to standard output.
-    """
     put(f"{text}\n")
 
 
@@ -233,7 +220,10 @@ def answer_facts(
         "finish_reason": answer.finish_reason,
         "confidence": answer.confidence,
         "reasoning": answer.reasoning,
-        "tool_calls": [_call(call) for call in answer.tool_calls],
+        "tool_calls": [
+            {"id": call.id, "name": call.name, "arguments": call.arguments}
+            for call in answer.tool_calls
+        ],
         "prompt_tokens": usage.prompt_tokens if usage else None,
         "completion_tokens": count or None,
         "seconds": round(seconds, 6),
@@ -302,7 +292,3 @@ def _ended(reason: FinishReason | None) -> str:
 
 def _rate(count: int, seconds: float) -> float:
     return count / max(seconds, 1e-6)
-
-
-def _call(call: ToolCall) -> dict[str, str]:
-    return {"id": call.id, "name": call.name, "arguments": call.arguments}

@@ -254,13 +254,16 @@ def _draw_one(
 
 
 def page_of(runs: Sequence[Run], prices: Prices) -> str:
-    """
-    Write the page.
-    """
-    is_one = len(runs) == 1
-    compared = "" if is_one else "".join(_compared(runs, prices))
-    body = compared + "".join(_run_page(run, prices, not is_one) for run in runs)
-    return page("What scaling will do", body)
+    parts = [] if len(runs) == 1 else list(_compared(runs, prices))
+    for run in runs:
+        name = "" if len(runs) == 1 else f"{run.name}: "
+        parts.append("<section>\n")
+        parts += [_variant_page(name, result, prices) for result in run.results]
+        if run.left_out:
+            words = f"{name}what is not simulated" if name else "Not simulated"
+            parts.append(f"<h2>{escape(words)}</h2>\n{bullets(run.left_out)}")
+        parts.append("</section>\n")
+    return page("What scaling will do", "".join(parts))
 
 
 def _compared(runs: Sequence[Run], prices: Prices) -> Iterator[str]:
@@ -270,15 +273,6 @@ def _compared(runs: Sequence[Run], prices: Prices) -> Iterator[str]:
         label = f"{one.endpoint}: {', '.join(filter(None, one.models))} side by side"
         yield f"<h2>{escape(one.endpoint)}</h2>\n"
         yield table(label, ("in all", *names), rows)
-
-
-def _run_page(run: Run, prices: Prices, is_named: bool) -> str:  # noqa: FBT001 - of several
-    name = f"{run.name}: " if is_named else ""
-    parts = [_variant_page(name, result, prices) for result in run.results]
-    if run.left_out:
-        words = f"{name}what is not simulated" if is_named else "Not simulated"
-        parts.append(f"<h2>{escape(words)}</h2>\n{bullets(run.left_out)}")
-    return f"<section>\n{''.join(parts)}</section>\n"
 
 
 def _variant_page(run: str, result: VariantResult, prices: Prices) -> str:

@@ -145,20 +145,16 @@ def memory_bar(plan: Plan, *, cells: int = _BAR_CELLS) -> Text:
 
 def _row(choice: Choice) -> list[str]:
     plan = choice.plan
+    promised, best = plan.concurrent_sequences, plan.best.sequences
     return [
         plan.instance_type.name,
         str(plan.tensor_parallel_degree),
         str(plan.replicas),
         str(choice.instances),
         str(choice.accelerators),
-        _sequences(plan),
+        str(promised) if promised == best else f"{promised}-{best}",
         "" if choice.cost is None else f"{choice.cost:.2f}",
     ]
-
-
-def _sequences(plan: Plan) -> str:
-    promised, best = plan.concurrent_sequences, plan.best.sequences
-    return str(promised) if promised == best else f"{promised}-{best}"
 
 
 def _counted(choice: Choice) -> str:
@@ -319,6 +315,7 @@ def app_facts(variants: Sequence[VariantPlan]) -> dict[str, Any]:
 def _variant_facts(variant: VariantPlan) -> dict[str, Any]:
     packing = variant.fleet and variant.fleet.pack()
     fewest = packing and _fewest(variant, packing)
+    others = [_variant_facts(other) for other in variant.fallbacks]
     return {
         "endpoint": variant.endpoint,
         "variant": variant.variant,
@@ -333,13 +330,8 @@ def _variant_facts(variant: VariantPlan) -> dict[str, Any]:
         "reasons": packing and packing.reasons,
         "fewest_instances": fewest and len(fewest.instances),
         "quota": variant.quota,
-        **_fallback_facts(variant),
+        **({"fallbacks": others} if others else {}),
     }
-
-
-def _fallback_facts(variant: VariantPlan) -> dict[str, Any]:
-    others = [_variant_facts(other) for other in variant.fallbacks]
-    return {"fallbacks": others} if others else {}
 
 
 def _lines(variant: VariantPlan) -> Iterator[str]:

@@ -243,15 +243,6 @@ def _percentiles(series: Series) -> dict[str, float | None]:
     }
 
 
-def shown_figure(name: str, value: float | None) -> str:
-    """
-    Write a number of ``figures_of``: seconds with their hundredths, the rest whole.
-    """
-    if value is None:
-        return "none"
-    return f"{value:,.2f}" if name.endswith(", s") else f"{value:,.0f}"
-
-
 def is_estimated(result: VariantResult, model: str) -> bool:
     """
     Whether nobody has measured what a model takes for requests.
@@ -364,7 +355,9 @@ def figures(
     they are the model's alone.
     """
     for name, value in figures_of(result, model).items():
-        yield name, shown_figure(name, value)
+        # Seconds with their hundredths, the rest whole.
+        form = ",.2f" if name.endswith(", s") else ",.0f"
+        yield name, "none" if value is None else format(value, form)
     if not shares(result.outcome.workloads):
         yield from costs(result, prices)
 

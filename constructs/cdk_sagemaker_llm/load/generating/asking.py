@@ -209,9 +209,6 @@ class _Answer:
         self.gaps: list[float] = []
 
     def stream(self, tokens: Iterator[Token]) -> None:
-        """
-        Read it token by token.
-        """
         last = 0.0
         for token in tokens:
             if token.is_counted:
@@ -227,9 +224,6 @@ class _Answer:
                 self._tokens = token.usage.completion_tokens or self._tokens
 
     def whole(self, answer: Generation) -> None:
-        """
-        Read it at once.
-        """
         self._tokens = answer.completion_tokens
         self._prompt_tokens = answer.usage.prompt_tokens if answer.usage else None
 
@@ -248,9 +242,6 @@ class _Answer:
 
 
 def _failure_of(error: Exception) -> str:
-    """
-    Name the kind of a failure.
-    """
     name = type(error).__name__
     if isinstance(error, ModelError) and error.status is not None:
         return f"{name} {error.status}"

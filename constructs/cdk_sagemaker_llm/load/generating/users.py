@@ -26,16 +26,10 @@ class Looping(User):
     asking: ClassVar[Asking]
 
     def wait_time(self) -> float:
-        """
-        Think.
-        """
         return self.asking.settings.think_time
 
     @task
     def ask(self) -> None:
-        """
-        Ask.
-        """
         self.asking.ask()
 
 
@@ -63,9 +57,6 @@ class Arriving(User):
 
     @task
     def arrive(self) -> None:
-        """
-        Have one arrive.
-        """
         self._under_way.spawn(self.asking.ask, self._due)
 
     def on_stop(self) -> None:
@@ -106,9 +97,6 @@ def furnish(environment: Environment, asking: Asking) -> None:
 
 
 def kind_of(settings: LoadSettings) -> type[User]:
-    """
-    Return which users there are.
-    """
     return Looping if settings.arrival_rate is None else Arriving
 
 
