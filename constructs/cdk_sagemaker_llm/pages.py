@@ -125,12 +125,24 @@ def table(label: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> st
 
         rows: Its cells.
     """
-    kinds = [_kind(place, rows) for place in range(len(names))]
+    kinds = [
+        ' class="text"'
+        if place == 0 or any(len(row[place]) > _LONG for row in rows)
+        else ""
+        for place in range(len(names))
+    ]
     head = "".join(
         f'<th scope="col"{kind}>{escape(name)}</th>'
         for kind, name in zip(kinds, names, strict=True)
     )
-    lines = "".join(f"<tr>{_cells(kinds, row)}</tr>\n" for row in rows)
+    cells = (
+        "".join(
+            f"<td{kind}>{escape(cell)}</td>"
+            for kind, cell in zip(kinds, row, strict=True)
+        )
+        for row in rows
+    )
+    lines = "".join(f"<tr>{each}</tr>\n" for each in cells)
     return (
         '<div class="wide" tabindex="0" role="region" '
         f'aria-label="{escape(label)}">\n<table>\n'
@@ -156,17 +168,6 @@ def check_ending(path: Path) -> None:
         )
 
 
-def _kind(place: int, rows: Sequence[Sequence[str]]) -> str:
-    is_text = place == 0 or any(len(row[place]) > _LONG for row in rows)
-    return ' class="text"' if is_text else ""
-
-
-def _cells(kinds: Sequence[str], row: Sequence[str]) -> str:
-    return "".join(
-        f"<td{kind}>{escape(cell)}</td>" for kind, cell in zip(kinds, row, strict=True)
-    )
-
-
 def chart(panel: Panel) -> str:
     """
     Draw curves, and say in words what cannot be seen.
@@ -182,13 +183,23 @@ def chart(panel: Panel) -> str:
         _curve(panel, values, top, look)
         for (_, values), look in zip(panel.curves, cycle(_LOOKS), strict=False)
     )
+    ys = "".join(f"<span>{y:.10g}</span>" for y in marks(top, step))
+    across = "".join(f"M0 {_y(y, top):.1f}H{_WIDTH}" for y in marks(top, step))
+    x_step = span_of if panel.clock else step_of
+    x_marks = marks(panel.last, x_step(panel.last, _MOST_X))
+    down = "".join(f"M{_WIDTH * x / panel.last:.1f} 0V{_HEIGHT}" for x in x_marks)
+    xs = "".join(
+        f'<span style="left:{100 * x / panel.last:.2f}%">{panel.write(x)}</span>'
+        for x in x_marks
+    )
     return (
         f'<figure class="chart">\n<figcaption><span>{escape(panel.unit)}</span>'
         f'{_legend(panel.curves)}</figcaption>\n<div class="plot">\n'
-        f"{_ys(top, step)}"
+        f'<div class="ys" aria-hidden="true">{ys}</div>\n'
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none" role="img" '
         f'aria-label="{escape(panel.unit)}: {escape(summary)}">\n'
-        f"{_grid(panel, top, step)}{drawn}</svg>\n{_xs(panel)}"
+        f'<path class="grid" d="{across}{down}"/>\n{drawn}</svg>\n'
+        f'<div class="xs" aria-hidden="true">{xs}</div>\n'
         f'<div class="x-unit">{escape(panel.x_unit)}</div>\n</div>\n</figure>\n'
     )
 
@@ -320,27 +331,6 @@ def _legend(curves: Sequence[Curve]) -> str:
     )
 
 
-def _ys(top: float, step: float) -> str:
-    labels = "".join(f"<span>{y:.10g}</span>" for y in marks(top, step))
-    return f'<div class="ys" aria-hidden="true">{labels}</div>\n'
-
-
-def _grid(panel: Panel, top: float, step: float) -> str:
-    across = "".join(f"M0 {_y(y, top):.1f}H{_WIDTH}" for y in marks(top, step))
-    down = "".join(
-        f"M{_WIDTH * x / panel.last:.1f} 0V{_HEIGHT}" for x in _x_marks(panel)
-    )
-    return f'<path class="grid" d="{across}{down}"/>\n'
-
-
-def _xs(panel: Panel) -> str:
-    labels = "".join(
-        f'<span style="left:{100 * x / panel.last:.2f}%">{panel.write(x)}</span>'
-        for x in _x_marks(panel)
-    )
-    return f'<div class="xs" aria-hidden="true">{labels}</div>\n'
-
-
 def _most_of(values: Sequence[float | None]) -> str:
     numbers = [value for value in values if value is not None]
     return _written(max(numbers)) if numbers else ""
@@ -362,8 +352,3 @@ def _points(
 
 def _y(value: float, top: float) -> float:
     return _HEIGHT - _HEIGHT * value / top
-
-
-def _x_marks(panel: Panel) -> list[float]:
-    step = span_of if panel.clock else step_of
-    return marks(panel.last, step(panel.last, _MOST_X))

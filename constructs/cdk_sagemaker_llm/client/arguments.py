@@ -18,9 +18,6 @@ _LONGEST = 60
 def refuse(name: str, rule: str, value: object, way_out: str = "") -> NoReturn:
     """
     Say what is wrong with an argument, and what to write in its place.
-
-    Raises:
-        ValueError: Whatever is wrong, be it the kind or the value.
     """
     got = repr(value)
     got = got[:_LONGEST] + ("..." if len(got) > _LONGEST else "")

@@ -72,11 +72,6 @@ _ALSO = {
 class Reader:
     """
     Reads one answer.
-
-    Args:
-        wire_format: The container's family. If omitted, the format is recognised.
-
-        max_bytes: How much may be kept.
     """
 
     def __init__(self, wire_format: WireFormat | str | None, max_bytes: int) -> None:
@@ -125,8 +120,6 @@ class Reader:
         Read all tokens and put them together.
 
         Args:
-            chunks: The answer.
-
             is_document: Whether it is no stream. Then a text alone is no token.
         """
         self._each = _TOKEN_SIZE

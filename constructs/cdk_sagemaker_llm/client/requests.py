@@ -55,19 +55,16 @@ def prompt_body(
     Write the request that continues a prompt.
 
     Args:
-        schema: How the container wants it.
-
-        prompt: The text to continue.
-
-        options: What may be said of the answer.
-
-        stream: Whether it comes token by token.
-
         begun: What the model has written already. If omitted, nothing.
     """
     check_text("prompt", prompt)
     if schema is Schema.CHAT:
-        return _prompt_as_chat(prompt, options, stream=stream, begun=begun)
+        messages: list[Message] = [{"role": "user", "content": prompt}]
+        kept: Any = dict(held(options, Options))
+        if begun:
+            messages.append({"role": "assistant", "content": begun})
+            kept["parameters"] = {**_GO_ON, **kept.get("parameters", {})}
+        return chat_body(messages, kept, stream=stream)
     prompt += begun
     options = held(options, Options)
     if schema is Schema.OPENAI:
@@ -194,11 +191,6 @@ def rerank_body(
 def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
     """
     Return the options that say something.
-
-    Raises:
-        TypeError: If one is unknown.
-
-        ValueError: If one is of another kind, or a number that JSON does not have.
     """
     names = known.__annotations__.keys() | Options.__annotations__.keys()
     unknown = sorted(options.keys() - names)
@@ -219,9 +211,6 @@ def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
 def schema_wanted(refusal: str) -> Schema | None:
     """
     Return the form that a container asks for; ``None`` if it does not say so.
-
-    Args:
-        refusal: What it said to another form.
     """
     if _WANTS_PROMPTS.search(refusal):
         return Schema.OPENAI
@@ -249,17 +238,6 @@ class Schema(StrEnum):
 
 FIRST = Schema.LMI
 """The form to begin with: what refuses it says so, and has done nothing yet."""
-
-
-def _prompt_as_chat(
-    prompt: str, options: Options, *, stream: bool, begun: str
-) -> bytes:
-    messages: list[Message] = [{"role": "user", "content": prompt}]
-    kept: Any = dict(held(options, Options))
-    if begun:
-        messages.append({"role": "assistant", "content": begun})
-        kept["parameters"] = {**_GO_ON, **kept.get("parameters", {})}
-    return chat_body(messages, kept, stream=stream)
 
 
 def _openai(options: Options, *, stream: bool) -> dict[str, Any]:

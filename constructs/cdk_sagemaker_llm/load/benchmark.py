@@ -415,8 +415,23 @@ def compare(before: Benchmark, after: Benchmark) -> str:
     Write how two benchmarks differ, where both have the same number of users.
     """
     table = table_of(_COMPARED, [one.cells() for one in differences(before, after)])
-    sentences = [*_sources(before, after), *_asked_otherwise(*_pairs(before, after)[0])]
-    sentences += _alone(before, after)
+    sentences = [
+        f"- {name}: {one.endpoint}, {one.began}."
+        for name, one in (("Before", before), ("After", after))
+    ]
+    was, now = (row.facts["settings"] for row in _pairs(before, after)[0])
+    sentences += [
+        f"- Asked otherwise: {name.replace('_', ' ')} was {was.get(name)}, and is "
+        f"{value}."
+        for name, value in now.items()
+        if name not in _ELSEWHERE | _OTHERWISE and was.get(name) != value
+    ]
+    old, new = ({row.users for row in one.rows} for one in (before, after))
+    sentences += [
+        f"- Only {name}: {', '.join(map(str, sorted(users)))} users."
+        for name, users in (("before", old - new), ("after", new - old))
+        if users
+    ]
     return "\n".join(sentences) + f"\n\n{table}"
 
 
@@ -426,29 +441,6 @@ def _pairs(before: Benchmark, after: Benchmark) -> list[tuple[Row, Row]]:
     if not pairs:
         raise ValueError("the benchmarks have no number of users in common")
     return pairs
-
-
-def _sources(before: Benchmark, after: Benchmark) -> Iterator[str]:
-    for name, one in (("Before", before), ("After", after)):
-        yield f"- {name}: {one.endpoint}, {one.began}."
-
-
-def _asked_otherwise(old: Row, new: Row) -> Iterator[str]:
-    was, now = old.facts["settings"], new.facts["settings"]
-    for name in now:
-        if name in _ELSEWHERE | _OTHERWISE or was.get(name) == now[name]:
-            continue
-        yield (
-            f"- Asked otherwise: {name.replace('_', ' ')} was {was.get(name)}, "
-            f"and is {now[name]}."
-        )
-
-
-def _alone(before: Benchmark, after: Benchmark) -> Iterator[str]:
-    old, new = ({row.users for row in one.rows} for one in (before, after))
-    for name, users in (("before", old - new), ("after", new - old)):
-        if users:
-            yield f"- Only {name}: {', '.join(map(str, sorted(users)))} users."
 
 
 def _compared(old: Row, new: Row) -> Iterator[Difference]:

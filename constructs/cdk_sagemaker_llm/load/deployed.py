@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.catalog.instances import (
+    find_instance_type,
+    instance_type_names,
+)
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
 NOT_DESCRIBED = "unknown"
@@ -65,69 +68,46 @@ def _description(
     settings: LoadSettings,
     unknown: Deployed,
 ) -> Deployed:
-    name, component = settings.variant, None
+    name, specification = settings.variant, None
     if settings.component is not None:
         component = sagemaker.describe_inference_component(
             InferenceComponentName=settings.component
         )
         name = component.get("VariantName")
+        specification = component.get("Specification", {})
     endpoint = sagemaker.describe_endpoint(EndpointName=settings.endpoint)
     variant = _named(endpoint["ProductionVariants"], name)
-    configured = sagemaker.describe_endpoint_config(
+    config = sagemaker.describe_endpoint_config(
         EndpointConfigName=endpoint["EndpointConfigName"]
     )
-    kind = _named(configured["ProductionVariants"], variant["VariantName"]).get(
-        "InstanceType", NOT_DESCRIBED
-    )
-    specification = component.get("Specification", {}) if component else {}
+    configured = _named(config["ProductionVariants"], variant["VariantName"])
+    kind = configured.get("InstanceType", NOT_DESCRIBED)
+    specification = configured if specification is None else specification
     model = specification.get("ModelName")
-    if component is None:
-        model = _named(configured["ProductionVariants"], variant["VariantName"]).get(
-            "ModelName"
-        )
-    container: Mapping[str, Any] = specification.get("Container", {})
+    container = specification.get("Container", {})
     if model is not None:
         described = sagemaker.describe_model(ModelName=model)
         container = described.get("PrimaryContainer", {})
-    engine, version = _engine(container)
+    deployed_image = container.get("DeployedImage", {}).get("SpecifiedImage", "")
+    image = container.get("Image") or deployed_image
+    engine, _, tag = image.rpartition("/")[2].partition(":")
+    needs = specification.get("ComputeResourceRequirements", {})
+    count = needs.get("NumberOfAcceleratorDevicesRequired")
+    if not count and kind in instance_type_names():
+        count = find_instance_type(kind).accelerators
+    variables = container.get("Environment", {})
+    known = next((variables[key] for key in _MODEL if variables.get(key)), None)
     return Deployed(
         instance_type=kind,
-        accelerators=_accelerators(
-            specification.get("ComputeResourceRequirements", {}), kind
-        ),
-        model=_model(container) or model or unknown.model,
-        engine=engine,
-        engine_version=version,
+        accelerators=max(int(count or 1), 1),
+        model=known or model or unknown.model,
+        engine=engine or NOT_DESCRIBED,
+        engine_version=tag or NOT_DESCRIBED,
     )
 
 
 def _named(variants: list[Any], name: str | None) -> Any:  # noqa: ANN401 - as boto3 has it
     return next((one for one in variants if one["VariantName"] == name), variants[0])
-
-
-def _engine(container: Mapping[str, Any]) -> tuple[str, str]:
-    image = container.get("Image") or container.get("DeployedImage", {}).get(
-        "SpecifiedImage"
-    )
-    if not image:
-        return NOT_DESCRIBED, NOT_DESCRIBED
-    repository, _, tag = image.rpartition("/")[2].partition(":")
-    return repository, tag or NOT_DESCRIBED
-
-
-def _accelerators(needs: Mapping[str, Any], instance_type: str) -> int:
-    count = needs.get("NumberOfAcceleratorDevicesRequired")
-    if count:
-        return max(int(count), 1)
-    try:
-        return find_instance_type(instance_type).accelerators or 1
-    except ValueError:
-        return 1
-
-
-def _model(container: Mapping[str, Any]) -> str | None:
-    variables = container.get("Environment", {})
-    return next((variables[name] for name in _MODEL if variables.get(name)), None)
 
 
 class Counting:
@@ -148,7 +128,12 @@ class Counting:
         """
         if self._first is not None:
             count, self._untold = self._count()
-            self._untold = self._untold or _changed(self._first, count)
+            if not self._untold and count != self._first:
+                self._untold = (
+                    f"the copies changed from {self._first} to {count} while it was "
+                    "measured; hold their number, with a minimum that is the maximum, "
+                    "and measure again"
+                )
         if self._untold:
             self._first = None
         return {"copies": self._first, "copies_untold": self._untold}
@@ -186,34 +171,23 @@ def copies_of(settings: LoadSettings) -> int:
             found = client.describe_inference_component(
                 InferenceComponentName=settings.component
             )
-            return _at_least_one(found.get("RuntimeConfig", {}).get("CurrentCopyCount"))
-        found = client.describe_endpoint(EndpointName=settings.endpoint)
-        return _at_least_one(_instances(found, settings.variant))
+            count = found.get("RuntimeConfig", {}).get("CurrentCopyCount")
+        else:
+            found = client.describe_endpoint(EndpointName=settings.endpoint)
+            count = _instances(found, settings.variant)
     except ClientError as error:
         raise _unknown(error.response["Error"]["Code"]) from error
     except BotoCoreError as error:
         raise _unknown(type(error).__name__) from error
-
-
-def _changed(before: int, after: int | None) -> str:
-    if before == after:
-        return ""
-    return (
-        f"the copies changed from {before} to {after} while it was measured; hold "
-        "their number, with a minimum that is the maximum, and measure again"
-    )
+    if not count:
+        raise _unknown("none is named")
+    return int(count)
 
 
 def _unknown(why: str) -> LookupError:
     return LookupError(
         f"how many copies served could not be read ({why}); say it with --copies"
     )
-
-
-def _at_least_one(count: int | None) -> int:
-    if not count:
-        raise _unknown("none is named")
-    return count
 
 
 def _instances(endpoint: Mapping[str, Any], variant: str | None) -> int | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from cdk_sagemaker_llm.load.measured import Measured, Record
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 
+_SHARES = (0.5, 0.9, 0.95, 0.99, 1.0)
 _Z = 1.96
 _PARTS = 10
 # Student's t for the mean of ten parts.
@@ -47,39 +48,23 @@ class Distribution:
         Take the exact percentiles of all samples; ``None`` if there are none.
         """
         found = sorted(seconds)
-        if not found:
-            return None
-
-        def at(share: float) -> float:
-            return found[max(0, math.ceil(share * len(found)) - 1)]
-
-        return cls(
-            count=len(found),
-            p50=at(0.5),
-            p90=at(0.9),
-            p95=at(0.95),
-            p99=at(0.99),
-            longest=found[-1],
-        )
+        ranks = (math.ceil(share * len(found)) - 1 for share in _SHARES)
+        return cls._at(len(found), (found[max(0, rank)] for rank in ranks))
 
     @classmethod
     def of_histogram(cls, histogram: Histogram) -> Distribution | None:
         """
         Take the percentiles of a histogram, right within half a per cent.
         """
-        p50, p90, p95, p99, longest = (
-            histogram.at(share) for share in (0.5, 0.9, 0.95, 0.99, 1.0)
-        )
-        if None in {p50, p90, p95, p99, longest}:
+        found = (histogram.at(share) or 0.0 for share in _SHARES)
+        return cls._at(histogram.count, found)
+
+    @classmethod
+    def _at(cls, count: int, percentiles: Iterator[float]) -> Distribution | None:
+        if not count:
             return None
-        return cls(
-            count=histogram.count,
-            p50=p50 or 0.0,
-            p90=p90 or 0.0,
-            p95=p95 or 0.0,
-            p99=p99 or 0.0,
-            longest=longest or 0.0,
-        )
+        p50, p90, p95, p99, longest = percentiles
+        return cls(count=count, p50=p50, p90=p90, p95=p95, p99=p99, longest=longest)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -199,22 +184,19 @@ def seconds_of(records: Sequence[Record], begin: float, end: float) -> Iterator[
             begun += 1
         while ended < len(ends) and ends[ended] <= second:
             ended += 1
-        yield _second(second, by_second.get(second, []), begun - ended)
-
-
-def _second(second: int, ended: Sequence[Record], in_flight: int) -> Second:
-    good = [one for one in ended if one.is_success]
-    latencies = [one.latency for one in good]
-    firsts = [one.first_token for one in good if one.first_token is not None]
-    return Second(
-        second=second,
-        requests=len(good),
-        failures=sum(1 for one in ended if one.is_finished and one.failure),
-        tokens=sum(one.tokens for one in good),
-        latency=statistics.median(latencies) if latencies else None,
-        first_token=statistics.median(firsts) if firsts else None,
-        in_flight=in_flight,
-    )
+        its = by_second.get(second, [])
+        good = [one for one in its if one.is_success]
+        latencies = [one.latency for one in good]
+        firsts = [one.first_token for one in good if one.first_token is not None]
+        yield Second(
+            second=second,
+            requests=len(good),
+            failures=sum(1 for one in its if one.is_finished and one.failure),
+            tokens=sum(one.tokens for one in good),
+            latency=statistics.median(latencies) if latencies else None,
+            first_token=statistics.median(firsts) if firsts else None,
+            in_flight=begun - ended,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -323,16 +323,12 @@ def _held(row: Row, name: str, most: float, percentile: str) -> tuple[bool, str]
         return False, failed if begun else "no request ended"
     nearest = min(enough)
     seconds = _percentiles(row, name)[nearest]
-    summary = f"{_NAMES[name]} {_percent_name(nearest)} {seconds:.2f} s"
+    names = {each: one for one, each in PERCENTS.items()}
+    measured = names.get(nearest, f"p{nearest}")
+    summary = f"{_NAMES[name]} {measured} {seconds:.2f} s"
     if nearest != percent:
         summary += f", as {failed}"
     return seconds <= most, summary
-
-
-def _percent_name(percent: int) -> str:
-    return next(
-        (one for one, each in PERCENTS.items() if each == percent), f"p{percent}"
-    )
 
 
 def _percentiles(row: Row, name: str) -> Mapping[int, float]:

@@ -54,15 +54,11 @@ def invoke(
                 answer = client.generate(text, **options)
         seconds = time.monotonic() - began
         if as_json:
-            _print_json(answer, seconds)
+            facts = answer_facts(answer, seconds)
+            facts["tokens"] = [token_facts(token) for token in answer.tokens]
+            put_line(json.dumps(facts))
         else:
             _print(answer, seconds, details=question.details)
-
-
-def _print_json(answer: Generation, seconds: float) -> None:
-    facts = answer_facts(answer, seconds)
-    facts["tokens"] = [token_facts(token) for token in answer.tokens]
-    put_line(json.dumps(facts))
 
 
 def _print(answer: Generation, seconds: float, *, details: bool) -> None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Annotated, NoReturn, Self
+from typing import Annotated, Self
 
 import typer
 
@@ -130,28 +130,18 @@ def local(
 
 
 def _serve(aws: EmbeddedAws) -> int:
+    # SIGINT is left as it was inherited: a shell lets its background jobs ignore it,
+    # so that Ctrl-C is for the foreground alone. SIGTERM is how those are stopped.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with _on_sigterm(_interrupt), aws:
+        with aws:
             _introduce(aws)
             aws.wait()
     except KeyboardInterrupt:
         typer.echo("\nStopped.")
-    return 0
-
-
-@contextmanager
-def _on_sigterm(act: Callable[[], object]) -> Iterator[None]:
-    # SIGINT is left as it was inherited: a shell lets its background jobs ignore it,
-    # so that Ctrl-C is for the foreground alone. SIGTERM is how those are stopped.
-    before = signal.signal(signal.SIGTERM, lambda *_: act())
-    try:
-        yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt() -> NoReturn:
-    raise KeyboardInterrupt
+    return 0
 
 
 def _introduce(aws: EmbeddedAws) -> None:

@@ -122,27 +122,22 @@ def lines(holders: Sequence[Holder]) -> Iterator[str]:
             yield f"  bounded by {holder.boundary}"
         for arn in holder.managed_policies:
             yield f"  has the policy {arn}, whose contents are not in the app"
-        yield from _statement_lines(holder.allowed)
+        for alike in (list(group) for _, group in groupby(holder.allowed, _but_action)):
+            one, actions = alike[0], ", ".join(each.action for each in alike)
+            sid = f" ({one.sid})" if one.sid else ""
+            yield f"  {one.effect.lower()} {actions}{sid}"
+            yield from (f"    on {resource}" for resource in one.resources)
+            if condition := condition_text(one.condition):
+                yield f"    if {condition}"
+            if one.reason is None:
+                yield f"    {_NOT_OURS}: {one.policy}"
+            else:
+                yield f"    why: {one.reason.why}"
+                yield f"    without: {one.reason.without}"
+                yield f"    source: {one.reason.source}"
 
 
-def _statement_lines(allowed: Sequence[Permission]) -> Iterator[str]:
-    for one, group in groupby(allowed, key=_alike):
-        policy, sid, effect, resources, condition, reason = one
-        actions = ", ".join(each.action for each in group)
-        name = f" ({sid})" if sid else ""
-        yield f"  {effect.lower()} {actions}{name}"
-        yield from (f"    on {resource}" for resource in resources)
-        if condition:
-            yield f"    if {condition}"
-        if reason is None:
-            yield f"    {_NOT_OURS}: {policy}"
-        else:
-            yield f"    why: {reason.why}"
-            yield f"    without: {reason.without}"
-            yield f"    source: {reason.source}"
-
-
-def _alike(one: Permission) -> tuple[Any, ...]:
+def _but_action(one: Permission) -> tuple[Any, ...]:
     condition = condition_text(one.condition)
     return (one.policy, one.sid, one.effect, one.resources, condition, one.reason)
 
@@ -152,6 +147,20 @@ def _as_json(holders: Sequence[Holder]) -> str:
 
 
 def _as_dict(holder: Holder) -> dict[str, Any]:
+    actions = [
+        {
+            "policy": one.policy,
+            "sid": one.sid or None,
+            "effect": one.effect,
+            "action": one.action,
+            "resources": list(one.resources),
+            "condition": dict(one.condition) or None,
+            "why": one.reason.why if one.reason else None,
+            "without": one.reason.without if one.reason else None,
+            "source": one.reason.source if one.reason else None,
+        }
+        for one in holder.allowed
+    ]
     return {
         "role": holder.place,
         "kind": holder.kind,
@@ -160,22 +169,7 @@ def _as_dict(holder: Holder) -> dict[str, Any]:
         "trusted": list(holder.trusted),
         "permissions_boundary": holder.boundary or None,
         "managed_policies": list(holder.managed_policies),
-        "allowed": [_action_dict(each) for each in holder.allowed],
-    }
-
-
-def _action_dict(one: Permission) -> dict[str, Any]:
-    reason = one.reason
-    return {
-        "policy": one.policy,
-        "sid": one.sid or None,
-        "effect": one.effect,
-        "action": one.action,
-        "resources": list(one.resources),
-        "condition": dict(one.condition) or None,
-        "why": reason.why if reason else None,
-        "without": reason.without if reason else None,
-        "source": reason.source if reason else None,
+        "allowed": actions,
     }
 
 

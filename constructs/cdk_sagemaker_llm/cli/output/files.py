@@ -20,7 +20,6 @@ from cdk_sagemaker_llm.cli.output.runs import (
     Prices,
     Run,
     all_costs,
-    cells,
     cost_of,
     costs,
     events_of,
@@ -298,11 +297,10 @@ def _variant_page(run: str, result: VariantResult, prices: Prices) -> str:
 
 def _model_page(name: str, result: VariantResult, model: str, prices: Prices) -> str:
     charts = "".join(_chart(*panel) for panel in panels_of(result, model))
-    rows = [cells(row) for row in rows_of(result, model)]
     return (
         f"<h3>{escape(f'{model}: {result.traffic[model]}')}</h3>\n{charts}"
         f"{table(f'{name}: in all', _IN_ALL, list(figures(result, model, prices)))}"
-        f"{table(f'{name}: by time', HEADS, rows)}"
+        f"{table(f'{name}: by time', HEADS, rows_of(result, model))}"
     )
 
 

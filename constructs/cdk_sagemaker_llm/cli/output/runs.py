@@ -39,36 +39,6 @@ class Run:
     left_out: Sequence[str] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
-    """
-    Some minutes of one model; what has no number there is ``None``.
-
-    Args:
-        copies: Copies that serve at the end.
-
-        desired: Copies that are asked for at the end.
-
-        instances: Instances that run at the end.
-
-        waiting: The longest line.
-
-        p50: The highest median of a minute, in seconds.
-
-        p95: The highest 95 % of a minute, in seconds.
-    """
-
-    begin: float
-    rate: float
-    copies: float
-    desired: float
-    instances: float
-    waiting: float
-    p50: float | None
-    p95: float | None
-    refused: float
-
-
 HEADS = (
     "time",
     "requests/min",
@@ -80,23 +50,6 @@ HEADS = (
     "p95 s",
     "lost",
 )
-
-
-def cells(row: Row) -> tuple[str, ...]:
-    """
-    Write a row under ``HEADS``; what is not there, and no loss, is left empty.
-    """
-    return (
-        moment(row.begin),
-        f"{row.rate:.1f}",
-        f"{row.copies:.0f}",
-        f"{row.desired:.0f}",
-        f"{row.instances:.0f}",
-        f"{row.waiting:.0f}",
-        "" if row.p50 is None else f"{row.p50:.1f}",
-        "" if row.p95 is None else f"{row.p95:.1f}",
-        f"{row.refused:.0f}" if row.refused else "",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +65,38 @@ class Event:
     why: str
 
 
-def rows_of(result: VariantResult, model: str, most: int = _MOST_ROWS) -> list[Row]:
+def rows_of(result: VariantResult, model: str) -> list[tuple[str, ...]]:
     """
-    Return a model's minutes, put together so that there are not too many.
+    Write a model's minutes under ``HEADS``, put together so that rows are not too many.
+
+    Copies and instances are those at the end of a row; the line and the latencies are
+    the worst of its minutes. What is not there, and no loss, is left empty.
     """
     series = result.outcome.workloads[model]
     minutes = len(series.arrived)
-    step = next((s for s in _STEPS if minutes <= s * most), _STEPS[-1])
+    step = next((s for s in _STEPS if minutes <= s * _MOST_ROWS), _STEPS[-1])
     instances = instances_of(result)
-    return [
-        _row(series, instances, begin, min(begin + step, minutes))
-        for begin in range(0, minutes, step)
-    ]
+    rows: list[tuple[str, ...]] = []
+    for begin in range(0, minutes, step):
+        end = min(begin + step, minutes)
+        part = slice(begin, end)
+        p50 = _highest(series.latency_p50[part])
+        p95 = _highest(series.latency_p95[part])
+        refused = sum(lost(series)[part])
+        rows.append(
+            (
+                moment(begin * _MINUTE),
+                f"{sum(series.arrived[part]) / (end - begin):.1f}",
+                f"{series.copies[end - 1]:.0f}",
+                f"{series.desired[end - 1]:.0f}",
+                f"{instances[end - 1] if instances else 0.0:.0f}",
+                f"{max(series.waiting[part]):.0f}",
+                "" if p50 is None else f"{p50:.1f}",
+                "" if p95 is None else f"{p95:.1f}",
+                f"{refused:.0f}" if refused else "",
+            )
+        )
+    return rows
 
 
 def instances_of(result: VariantResult) -> list[float]:
@@ -262,21 +235,6 @@ def cost_of(result: VariantResult, prices: Prices) -> float | None:
     if any(kind not in prices for kind in hours):
         return None
     return sum(spent * prices[kind] for kind, spent in hours.items())
-
-
-def _row(series: Series, instances: Sequence[float], begin: int, end: int) -> Row:
-    part = slice(begin, end)
-    return Row(
-        begin=begin * _MINUTE,
-        rate=sum(series.arrived[part]) / (end - begin),
-        copies=series.copies[end - 1],
-        desired=series.desired[end - 1],
-        instances=instances[end - 1] if instances else 0.0,
-        waiting=max(series.waiting[part]),
-        p50=_highest(series.latency_p50[part]),
-        p95=_highest(series.latency_p95[part]),
-        refused=sum(lost(series)[part]),
-    )
 
 
 def _highest(numbers: Sequence[float | None]) -> float | None:

@@ -20,7 +20,6 @@ from cdk_sagemaker_llm.cli.output.runs import (
     Prices,
     Run,
     all_costs,
-    cells,
     costs,
     events_of,
     figures,
@@ -93,7 +92,7 @@ def _show_variant(console: Console, result: VariantResult, prices: Prices) -> No
         for name in HEADS:
             table.add_column(name, justify="right")
         for row in rows_of(result, model):
-            table.add_row(*cells(row))
+            table.add_row(*row)
         console.print(table)
         _curves(console, result, model)
         console.print(_totals(figures(result, model, prices)))

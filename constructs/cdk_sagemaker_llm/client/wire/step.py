@@ -46,19 +46,11 @@ class Step:
     Args:
         tokens: The tokens in it, the last with the finish reason if it has one.
 
-        ends: Whether the answer ends with it.
-
         texts: The whole text of each answer, if it is a document.
 
         pieces: Whether the tokens are mere pieces of text.
 
-        usage: What was counted.
-
         calls: Parts of tool calls: the answer's index, and the part as it came.
-
-        embeddings: Vectors, if it holds those.
-
-        ranking: Ranked texts, if it holds those.
     """
 
     tokens: list[Token]
@@ -149,11 +141,6 @@ def shared(written: list[str], text: str) -> list[str]:
     A character may be made of several tokens, whose own texts are no text then, or
     nothing: the first of them has it all. Of tokens that are left out of the text, as
     the stop sequence is, none has any. What fits nowhere is all the first one's.
-
-    Args:
-        written: The tokens' own texts.
-
-        text: What they make up.
     """
     if "".join(written) == text:
         return written
