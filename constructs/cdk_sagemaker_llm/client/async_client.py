@@ -44,21 +44,6 @@ class AsyncLlmClient(BaseClient):
         Make the client of a connection that ``store_connection()`` has stored.
 
         ``async with await AsyncLlmClient.from_ssm("/llm/chat") as client: ...``
-
-        Args:
-            parameter_name: The parameter's name.
-
-            region: The parameter's region; the endpoint's is in the connection.
-                If omitted, the session's.
-
-            ssm_endpoint_url: The address of Systems Manager. If omitted, AWS's.
-
-            options: What else ``BaseClient`` takes.
-
-        Raises:
-            LlmError: If the parameter cannot be read.
-
-            ValueError: If it holds no connection.
         """
         read = await asyncio.to_thread(
             stored,

@@ -355,15 +355,6 @@ def _estimate(facts: Mapping[str, float] | None) -> Estimate | None:
 class Difference:
     """
     A figure, measured twice with the same number of users.
-
-    Args:
-        users: How many there were.
-
-        figure: Which figure.
-
-        before: What it was.
-
-        after: What it is.
     """
 
     users: int

@@ -113,9 +113,6 @@ def _named(variants: list[Any], name: str | None) -> Any:  # noqa: ANN401 - as b
 class Counting:
     """
     How many served while something was measured.
-
-    Args:
-        settings: Whom to count.
     """
 
     def __init__(self, settings: LoadSettings) -> None:

@@ -75,16 +75,10 @@ class Second:
     Args:
         second: Which, from the beginning of what is measured.
 
-        requests: How many requests ended well.
-
-        failures: How many failed.
-
         tokens: How many tokens the answers had that ended.
 
         latency: The median latency of those that ended well, in seconds.
             ``None`` if none did.
-
-        first_token: The median time to their first token.
 
         in_flight: How many requests were under way when it began.
     """

@@ -49,7 +49,7 @@ class Prompts:
     Prompts without end.
 
     Args:
-        given: Those to choose from. If there are none, words are put together at
+        texts: Those to choose from. If there are none, words are put together at
             random, so that a cache of beginnings does not help.
 
         words: How many words those have, as ``lengths_of`` reads it.

@@ -196,8 +196,6 @@ class Judged:
     A row, and whether it is within an objective.
 
     Args:
-        users: How many asked.
-
         is_within: Whether it was met.
 
         summary: What was measured, in words.

@@ -64,8 +64,6 @@ class TokenWriter:
     Puts prompts together that have exactly so many tokens.
 
     Args:
-        tokenizer: What counts them.
-
         has_specials: Whether the tokens count that the tokenizer adds to a text, as
             that of its beginning. A chat has others, which its template adds.
     """

@@ -193,7 +193,7 @@ def positive(flag: str, text: str) -> float:
 
 def check_writable(files: Mapping[str, Path | None]) -> None:
     """
-    Check that files can be written.
+    Check that files can be written, and that a picture's ending names a format.
     """
     faults = [
         f"{flag} {path} cannot be written: {why}"
@@ -202,6 +202,10 @@ def check_writable(files: Mapping[str, Path | None]) -> None:
     ]
     if faults:
         raise ValueError("\n".join(faults))
+    if picture := files.get("--png"):
+        from cdk_sagemaker_llm.pages import check_ending  # noqa: PLC0415 - where it is drawn
+
+        check_ending(picture)
 
 
 def _unwritable(path: Path) -> str:

@@ -44,7 +44,6 @@ from cdk_sagemaker_llm.load.reading import Objective, Reading, reading_of
 from cdk_sagemaker_llm.load.running import Progress
 from cdk_sagemaker_llm.load.scaling_target import HeadRoom
 from cdk_sagemaker_llm.load.settings import LoadSettings
-from cdk_sagemaker_llm.pages import check_ending
 
 _NAME = "benchmark"
 _USERS = "100, 150, 200, 250, 300, 350, 400, 450, 500"
@@ -207,8 +206,6 @@ def benchmark(
         fitting = Fitting.of(
             service_times, copies, max_sequences, probe, is_streamed=load.stream
         )
-        if png is not None:
-            check_ending(png)
         if source is not None:
             _check_only(context, _READ, "--from")
             found = _saved("--from", source)

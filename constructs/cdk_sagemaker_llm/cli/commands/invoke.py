@@ -12,13 +12,9 @@ from cdk_sagemaker_llm.cli.commands._options import grouped
 from cdk_sagemaker_llm.cli.output.answers import (
     Paper,
     answer_facts,
-    calls,
-    note,
     put_line,
-    summary,
     token_facts,
 )
-from cdk_sagemaker_llm.client.tokens import Generation
 
 # What is installed to have it.
 EXTRA = "cli,client"
@@ -58,15 +54,7 @@ def invoke(
             facts["tokens"] = [token_facts(token) for token in answer.tokens]
             put_line(json.dumps(facts))
         else:
-            _print(answer, seconds, details=question.details)
-
-
-def _print(answer: Generation, seconds: float, *, details: bool) -> None:
-    paper = Paper(shaded=details)
-    paper.whole(answer)
-    paper.end()
-    for line in calls(answer):
-        note(line)
-    if details:
-        note(summary(answer, seconds))
-        paper.explain()
+            paper = Paper(shaded=question.details)
+            paper.whole(answer)
+            paper.end()
+            paper.remark(answer, seconds)

@@ -29,7 +29,6 @@ from cdk_sagemaker_llm.cli.commands._options import (
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.running import LoadError, join_load, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
-from cdk_sagemaker_llm.pages import check_ending
 
 _NAME = "load-test"
 _OF_JOINING = {"join", "join_within", "processes"}
@@ -128,8 +127,6 @@ def load_test(
         check_writable(
             {"--csv": csv, "--html": html, "--png": png, "--json-file": json_file}
         )
-        if png is not None:
-            check_ending(png)
         settings = load.settings(
             endpoint or "",
             users=users,

@@ -28,7 +28,6 @@ from cdk_sagemaker_llm.cli.commands._options import (
 from cdk_sagemaker_llm.cli.commands._runs import ComparingOptions, ServingOptions
 from cdk_sagemaker_llm.cli.output import files
 from cdk_sagemaker_llm.cli.output.runs import Prices, Run
-from cdk_sagemaker_llm.pages import check_ending
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 
 MISUSE = 2
@@ -266,11 +265,6 @@ class FileOptions:
         Path | None, typer.Option(help="Write a line for each minute to a file.")
     ] = None
 
-    def check(self) -> None:
-        check_writable({"--png": self.png, "--html": self.html, "--csv": self.csv})
-        if self.png is not None:
-            check_ending(self.png)
-
     def write(self, runs: Sequence[Run], prices: Prices) -> None:
         if self.png is not None:
             files.draw(runs, self.png)
@@ -313,7 +307,9 @@ def simulate(
                 "pip install 'cdk-sagemaker-llm[cli,simulate]'"
             )
         traffic.check()
-        output.check()
+        check_writable(
+            {"--png": output.png, "--html": output.html, "--csv": output.csv}
+        )
         run_settings = RunSettings(
             traffic=traffic.settings(),
             duration=seconds("--duration", traffic.duration),

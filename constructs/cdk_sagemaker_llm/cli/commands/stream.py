@@ -14,10 +14,7 @@ from cdk_sagemaker_llm.cli.output.answers import (
     Answering,
     Paper,
     answer_facts,
-    calls,
-    note,
     put_line,
-    summary,
     token_facts,
 )
 from cdk_sagemaker_llm.client.tokens import Token
@@ -80,8 +77,4 @@ def _print(tokens: Generator[Token], *, details: bool) -> None:
                 paper.token(token)
     finally:
         paper.end()
-    for line in calls(answering.answer):
-        note(line)
-    if details:
-        note(summary(answering.answer, answering.seconds, answering.first))
-        paper.explain()
+    paper.remark(answering.answer, answering.seconds, answering.first)

@@ -114,12 +114,18 @@ class Paper:
             self._write("\n", "")
         self._thinks = False
 
-    def explain(self) -> None:
+    def remark(
+        self, answer: Generation, seconds: float, first: float | None = None
+    ) -> None:
         """
-        Say what the shades mean, where there are any.
+        Say beside an answer what it calls; where it is shaded, how it went too.
         """
-        if self._shaded and self._console.is_terminal:
-            note(legend())
+        for line in calls(answer):
+            note(line)
+        if self._shaded:
+            note(summary(answer, seconds, first))
+            if self._console.is_terminal:
+                note(legend())
 
     def _shade(self, token: Token) -> str:
         return shade_of(token.log_prob) if self._shaded else ""

@@ -37,11 +37,6 @@ _REMEDY = "name a region with --region or AWS_DEFAULT_REGION, or choose an AWS_P
 class Asking:
     """
     One process's requests.
-
-    Args:
-        settings: Who asks what.
-
-        number: Which process it is.
     """
 
     def __init__(self, settings: LoadSettings, number: int) -> None:
