@@ -77,20 +77,6 @@ PromptFile = Annotated[
 AsChat = Annotated[
     bool, typer.Option("--chat", help="Send the prompt as the message of a chat.")
 ]
-MaxNewTokens = Annotated[
-    int | None,
-    typer.Option(help="Tokens to write at most; if omitted, the container decides."),
-]
-Temperature = Annotated[
-    float | None,
-    typer.Option(
-        help="How freely tokens are chosen, 0 not at all; if omitted, the container "
-        "decides."
-    ),
-]
-Stop = Annotated[
-    list[str] | None, typer.Option(help="A text to stop at; may be given again.")
-]
 Parameter = Annotated[
     list[str] | None,
     typer.Option(
@@ -104,31 +90,6 @@ TheSchema = Annotated[
     typer.Option(
         help="How the container wants a prompt. If omitted, it is asked with "
         "inputs, and as it says if it refuses them. Chats are the same."
-    ),
-]
-TheFormat = Annotated[
-    WireFormat | None,
-    typer.Option("--format", help="How it answers; if omitted, that is recognised."),
-]
-Profile = Annotated[
-    str | None,
-    typer.Option(
-        help="The profile of the AWS settings; if omitted, AWS_PROFILE or the default."
-    ),
-]
-WaitSeconds = Annotated[
-    float,
-    typer.Option("--wait", help="Seconds to wait for a copy that wakes up from zero."),
-]
-TimeoutSeconds = Annotated[
-    float, typer.Option("--timeout", help="Seconds of silence to bear with.")
-]
-Details = Annotated[
-    bool,
-    typer.Option(
-        "--details",
-        help="Shade tokens by probability, and say why the answer ended, how sure the "
-        "model was, and tokens a second.",
     ),
 ]
 AsJson = Annotated[
@@ -147,17 +108,55 @@ class QuestionOptions:
 
     component: Component = None
     variant: Variant = None
-    max_new_tokens: MaxNewTokens = None
-    temperature: Temperature = None
-    stop: Stop = None
+    max_new_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="Tokens to write at most; if omitted, the container decides."
+        ),
+    ] = None
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            help="How freely tokens are chosen, 0 not at all; if omitted, the "
+            "container decides."
+        ),
+    ] = None
+    stop: Annotated[
+        list[str] | None, typer.Option(help="A text to stop at; may be given again.")
+    ] = None
     parameter: Parameter = None
-    wire_format: TheFormat = None
+    wire_format: Annotated[
+        WireFormat | None,
+        typer.Option(
+            "--format", help="How it answers; if omitted, that is recognised."
+        ),
+    ] = None
     region: Region = None
-    profile: Profile = None
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="The profile of the AWS settings; if omitted, AWS_PROFILE or the "
+            "default."
+        ),
+    ] = None
     endpoint_url: EndpointUrl = None
-    wait: WaitSeconds = 600.0
-    timeout: TimeoutSeconds = 120.0
-    details: Details = False
+    wait: Annotated[
+        float,
+        typer.Option(
+            "--wait", help="Seconds to wait for a copy that wakes up from zero."
+        ),
+    ] = 600.0
+    timeout: Annotated[
+        float, typer.Option("--timeout", help="Seconds of silence to bear with.")
+    ] = 120.0
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details",
+            help="Shade tokens by probability, and say why the answer ended, how sure "
+            "the model was, and tokens a second.",
+        ),
+    ] = False
 
     def options(self) -> Options:
         """

@@ -28,35 +28,10 @@ from cdk_sagemaker_llm.load.prompts import Prompts, read_prompts
 from cdk_sagemaker_llm.load.running import LoadError, Progress
 from cdk_sagemaker_llm.load.settings import LoadSettings, SettingsError
 
-SpawnRate: TypeAlias = Annotated[
-    float | None,
-    typer.Option(help="How many users begin a second. If omitted, all within 5 s."),
-]
 RunTime: TypeAlias = Annotated[
     str,
     typer.Option(
         help="For how long it is measured, once all users have begun: 90s, 15m."
-    ),
-]
-Drain: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        help="For how long answers that are under way at the end are waited for."
-    ),
-]
-Processes: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="How many processes share the work. If omitted, one for each 100 users, "
-        "but no more than there are cores."
-    ),
-]
-PromptFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        help="A file of prompts, a line each, or .jsonl with a string or "
-        '{"prompt": ...} on each line; one is chosen at random each time. '
-        "If omitted, words are put together."
     ),
 ]
 PromptWords: TypeAlias = Annotated[
@@ -65,16 +40,6 @@ PromptWords: TypeAlias = Annotated[
         help="Without --prompts: how many words to put together, each about a token: "
         "1000, 100-500, or normal:1000,200 (mean and deviation)."
     ),
-]
-Tokenizer: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        help="The model's tokenizer.json, or a folder with it: --prompt-words then "
-        "counts its tokens, exactly. If omitted, a word is about a token."
-    ),
-]
-MaxNewTokens: TypeAlias = Annotated[
-    int, typer.Option(help="How many tokens an answer has at most.")
 ]
 Parameter: TypeAlias = Annotated[
     list[str] | None,
@@ -87,20 +52,6 @@ Parameter: TypeAlias = Annotated[
 Chat: TypeAlias = Annotated[
     bool, typer.Option("--chat", help="Send the prompts as chats.")
 ]
-Stream: TypeAlias = Annotated[
-    bool, typer.Option(help="Have answers come token by token, or whole.")
-]
-Schema: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="How the container wants a prompt: lmi, tgi, openai or chat. If omitted, "
-        "what it says to a first request counts."
-    ),
-]
-Timeout: TypeAlias = Annotated[
-    str, typer.Option(help="After how long a request has failed.")
-]
-Seed: TypeAlias = Annotated[int, typer.Option(help="Where chance starts from.")]
 HtmlFile: TypeAlias = Annotated[
     Path | None, typer.Option("--html", help="Write a report with charts here.")
 ]
@@ -135,18 +86,57 @@ class LoadOptions:
 
     component: Component = None
     variant: Variant = None
-    spawn_rate: SpawnRate = None
-    drain: Drain = "60s"
-    processes: Processes = None
-    prompts: PromptFile = None
-    tokenizer: Tokenizer = None
-    max_new_tokens: MaxNewTokens = 50
+    spawn_rate: Annotated[
+        float | None,
+        typer.Option(help="How many users begin a second. If omitted, all within 5 s."),
+    ] = None
+    drain: Annotated[
+        str,
+        typer.Option(
+            help="For how long answers that are under way at the end are waited for."
+        ),
+    ] = "60s"
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            help="How many processes share the work. If omitted, one for each 100 "
+            "users, but no more than there are cores."
+        ),
+    ] = None
+    prompts: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of prompts, a line each, or .jsonl with a string or "
+            '{"prompt": ...} on each line; one is chosen at random each time. '
+            "If omitted, words are put together."
+        ),
+    ] = None
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(
+            help="The model's tokenizer.json, or a folder with it: --prompt-words then "
+            "counts its tokens, exactly. If omitted, a word is about a token."
+        ),
+    ] = None
+    max_new_tokens: Annotated[
+        int, typer.Option(help="How many tokens an answer has at most.")
+    ] = 50
     parameter: Parameter = None
     chat: Chat = False
-    stream: Stream = True
-    schema: Schema = None
-    timeout: Timeout = "120s"
-    seed: Seed = 0
+    stream: Annotated[
+        bool, typer.Option(help="Have answers come token by token, or whole.")
+    ] = True
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            help="How the container wants a prompt: lmi, tgi, openai or chat. If "
+            "omitted, what it says to a first request counts."
+        ),
+    ] = None
+    timeout: Annotated[
+        str, typer.Option(help="After how long a request has failed.")
+    ] = "120s"
+    seed: Annotated[int, typer.Option(help="Where chance starts from.")] = 0
     region: Region = None
     endpoint_url: EndpointUrl = None
 

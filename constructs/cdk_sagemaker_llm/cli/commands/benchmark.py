@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import typer
 
@@ -58,92 +58,8 @@ _UNKNOWN_COPIES = (
     "- not sure: copies: SageMaker was not asked how many serve, or did not say; one "
     "is taken: give --copies"
 )
-ServiceTimes: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        help="Compute what one copy takes for requests and write it here, for "
-        "sagemaker-llm simulate. If omitted, it is not.",
-        rich_help_panel=_PANEL,
-    ),
-]
-MaxSequences: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="How many sequences a copy writes at once, at most, such as vLLM's "
-        "max_num_seqs. If omitted, it is told from where requests wait in line.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Alone: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--probe",
-        help="For how long one user asks alone before the sweep, with short prompts "
-        "and again with whole ones; 0s leaves it out.",
-        rich_help_panel=_PANEL,
-    ),
-]
 _MILLISECONDS = re.compile(r"(\d+(?:\.\d+)?)\s*ms")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
-LatencyObjective: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="The longest an answer may take, 5s: says how many of the users tried "
-        "are within it. If omitted, none is asked for."
-    ),
-]
-FirstTokenObjective: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--ttft-objective",
-        help="The longest its first token may take, 800ms or 1.5s; likewise. If "
-        "omitted, none is asked for.",
-    ),
-]
-Percentile: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="Of how many requests the objectives are asked: p50, p90, p95, p99, or "
-        "longest for all. If omitted, p95."
-    ),
-]
-Copies: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="How many copies serve, or instances where there are no components. If "
-        "omitted, SageMaker is asked.",
-        min=1,
-    ),
-]
-Growth: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        help="How much the load may grow a minute, which the suggested scaling target "
-        "leaves room for."
-    ),
-]
-ScaleOutTime: TypeAlias = Annotated[
-    str, typer.Option(help="How long scaling takes until another copy serves.")
-]
-SaveFile: TypeAlias = Annotated[
-    Path | None, typer.Option("--save", help="Write it as JSON here, anew each row.")
-]
-FromFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--from",
-        help="Read a saved benchmark, and measure nothing. If omitted, it is measured.",
-    ),
-]
-CompareWith: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--compare",
-        help="A saved benchmark to compare with; given twice and without an endpoint, "
-        "the two are compared.",
-    ),
-]
 # What is installed to have it.
 EXTRA = "load"
 
@@ -162,20 +78,94 @@ def benchmark(
     run_time: RunTime = "90s",
     prompt_words: PromptWords = "1000",
     load: LoadOptions,
-    latency_objective: LatencyObjective = None,
-    first_token_objective: FirstTokenObjective = None,
-    percentile: Percentile = None,
-    copies: Copies = None,
-    growth: Growth = "5%",
-    scale_out_time: ScaleOutTime = "10m",
-    save: SaveFile = None,
-    source: FromFile = None,
-    compare_with: CompareWith = None,
+    latency_objective: Annotated[
+        str | None,
+        typer.Option(
+            help="The longest an answer may take, 5s: says how many of the users tried "
+            "are within it. If omitted, none is asked for."
+        ),
+    ] = None,
+    first_token_objective: Annotated[
+        str | None,
+        typer.Option(
+            "--ttft-objective",
+            help="The longest its first token may take, 800ms or 1.5s; likewise. If "
+            "omitted, none is asked for.",
+        ),
+    ] = None,
+    percentile: Annotated[
+        str | None,
+        typer.Option(
+            help="Of how many requests the objectives are asked: p50, p90, p95, p99, "
+            "or longest for all. If omitted, p95."
+        ),
+    ] = None,
+    copies: Annotated[
+        int | None,
+        typer.Option(
+            help="How many copies serve, or instances where there are no components. "
+            "If omitted, SageMaker is asked.",
+            min=1,
+        ),
+    ] = None,
+    growth: Annotated[
+        str,
+        typer.Option(
+            help="How much the load may grow a minute, which the suggested scaling "
+            "target leaves room for."
+        ),
+    ] = "5%",
+    scale_out_time: Annotated[
+        str, typer.Option(help="How long scaling takes until another copy serves.")
+    ] = "10m",
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", help="Write it as JSON here, anew each row."),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="Read a saved benchmark, and measure nothing. If omitted, it is "
+            "measured.",
+        ),
+    ] = None,
+    compare_with: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--compare",
+            help="A saved benchmark to compare with; given twice and without an "
+            "endpoint, the two are compared.",
+        ),
+    ] = None,
     html: HtmlFile = None,
     png: PngFile = None,
-    service_times: ServiceTimes = None,
-    max_sequences: MaxSequences = None,
-    probe: Alone = "30s",
+    service_times: Annotated[
+        Path | None,
+        typer.Option(
+            help="Compute what one copy takes for requests and write it here, for "
+            "sagemaker-llm simulate. If omitted, it is not.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    max_sequences: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many sequences a copy writes at once, at most, such as vLLM's "
+            "max_num_seqs. If omitted, it is told from where requests wait in line.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    probe: Annotated[
+        str,
+        typer.Option(
+            "--probe",
+            help="For how long one user asks alone before the sweep, with short "
+            "prompts and again with whole ones; 0s leaves it out.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "30s",
     as_json: AsJson = False,
 ) -> None:
     """

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import typer
 
@@ -32,61 +32,6 @@ from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
 
 _NAME = "load-test"
 _OF_JOINING = {"join", "join_within", "processes"}
-EndpointOrJoin: TypeAlias = Annotated[
-    str | None, typer.Argument(help="The endpoint's name; omitted with --join.")
-]
-Users: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="How many users ask, each again when its answer has come (closed loop). "
-        "If omitted, 10."
-    ),
-]
-ArrivalRate: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        help="Instead of --users: how many requests arrive a second, at random, "
-        "whether or not those before have been answered (open loop). If omitted, "
-        "users ask."
-    ),
-]
-ThinkTime: TypeAlias = Annotated[
-    str, typer.Option(help="How long a user waits between an answer and a request.")
-]
-ExpectWorkers: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="How many processes of other machines, each started with --join, do the "
-        "work. If omitted, processes of this machine do."
-    ),
-]
-Bind: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        metavar="HOST[:PORT]",
-        help="With --expect-workers, the address of this machine where they join; the "
-        "port is 5557 if omitted. What goes over it is not encrypted, and whoever "
-        "reaches it can join.",
-    ),
-]
-JoinWithin: TypeAlias = Annotated[
-    str, typer.Option(help="For how long workers, or with --join the leader, may take.")
-]
-Join: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOST[:PORT]",
-        help="Instead of an endpoint: work for the load test that another machine "
-        "leads there with --expect-workers, which says all else but --processes. If "
-        "omitted, this machine loads or leads.",
-    ),
-]
-CsvFile: TypeAlias = Annotated[
-    Path | None, typer.Option("--csv", help="Write a row for each request here.")
-]
-JsonFile: TypeAlias = Annotated[
-    Path | None, typer.Option("--json-file", help="Write the figures as JSON here.")
-]
 # What is installed to have it.
 EXTRA = "load"
 
@@ -94,22 +39,68 @@ EXTRA = "load"
 @grouped
 def load_test(
     typer_context: typer.Context,
-    endpoint: EndpointOrJoin = None,
+    endpoint: Annotated[
+        str | None, typer.Argument(help="The endpoint's name; omitted with --join.")
+    ] = None,
     *,
-    users: Users = None,
-    arrival_rate: ArrivalRate = None,
+    users: Annotated[
+        int | None,
+        typer.Option(
+            help="How many users ask, each again when its answer has come (closed "
+            "loop). If omitted, 10."
+        ),
+    ] = None,
+    arrival_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="Instead of --users: how many requests arrive a second, at random, "
+            "whether or not those before have been answered (open loop). If omitted, "
+            "users ask."
+        ),
+    ] = None,
     run_time: RunTime = "60s",
-    think_time: ThinkTime = "0s",
-    expect_workers: ExpectWorkers = None,
-    bind: Bind = "127.0.0.1",
-    join_within: JoinWithin = "5m",
-    join: Join = None,
+    think_time: Annotated[
+        str, typer.Option(help="How long a user waits between an answer and a request.")
+    ] = "0s",
+    expect_workers: Annotated[
+        int | None,
+        typer.Option(
+            help="How many processes of other machines, each started with --join, do "
+            "the work. If omitted, processes of this machine do."
+        ),
+    ] = None,
+    bind: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST[:PORT]",
+            help="With --expect-workers, the address of this machine where they join; "
+            "the port is 5557 if omitted. What goes over it is not encrypted, and "
+            "whoever reaches it can join.",
+        ),
+    ] = "127.0.0.1",
+    join_within: Annotated[
+        str,
+        typer.Option(help="For how long workers, or with --join the leader, may take."),
+    ] = "5m",
+    join: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST[:PORT]",
+            help="Instead of an endpoint: work for the load test that another machine "
+            "leads there with --expect-workers, which says all else but --processes. "
+            "If omitted, this machine loads or leads.",
+        ),
+    ] = None,
     prompt_words: PromptWords = "100",
     load: LoadOptions,
-    csv: CsvFile = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Write a row for each request here.")
+    ] = None,
     html: HtmlFile = None,
     png: PngFile = None,
-    json_file: JsonFile = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json-file", help="Write the figures as JSON here.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """
