@@ -107,9 +107,6 @@ def page(title: str, body: str) -> str:
 
 
 def bullets(sentences: Iterable[str]) -> str:
-    """
-    Write a list.
-    """
     items = "".join(f"<li>{escape(each)}</li>\n" for each in sentences)
     return f"<ul>\n{items}</ul>\n"
 
@@ -253,15 +250,9 @@ class Panel:
 
     @property
     def last(self) -> float:
-        """
-        Where it ends.
-        """
         return max([*self.xs, 1.0]) if self.end is None else self.end
 
     def write(self, x: float) -> str:
-        """
-        Write where a value stands.
-        """
         return f"{x:g}" if self.clock is None else self.clock(x)
 
 

@@ -26,9 +26,6 @@ def refuse(name: str, rule: str, value: object, way_out: str = "") -> NoReturn:
 
 
 def check_text(name: str, value: object, way_out: str = "") -> None:
-    """
-    Check that an argument is a text.
-    """
     if not isinstance(value, str):
         refuse(name, "a text", value, way_out)
 
@@ -73,9 +70,6 @@ def check_seconds(name: str, value: object) -> None:
 
 
 def check_mapping(name: str, value: object, way_out: str = "") -> None:
-    """
-    Check that an argument is a dictionary.
-    """
     if not isinstance(value, Mapping):
         refuse(name, "a dictionary", value, way_out)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from cdk_sagemaker_llm.client import framing
@@ -453,14 +453,12 @@ def _reader(wire_format: WireFormat | str | None, max_bytes: int) -> Reader:
     return Reader(wire_format, max_bytes)
 
 
+@dataclass(slots=True)
 class _Call:
     """
     One call on its way.
     """
 
-    __slots__ = ("arguments", "id", "name")
-
-    def __init__(self) -> None:
-        self.id = ""
-        self.name = ""
-        self.arguments: list[str] = []
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)

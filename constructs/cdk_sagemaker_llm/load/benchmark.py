@@ -364,15 +364,9 @@ class Difference:
 
     @property
     def differs(self) -> bool:
-        """
-        Whether chance does not explain it.
-        """
         return self.after.differs_from(self.before)
 
     def cells(self) -> tuple[str, ...]:
-        """
-        Write it as a row of the table.
-        """
         before, after = self.before.value, self.after.value
         return (
             str(self.users),
@@ -384,9 +378,6 @@ class Difference:
         )
 
     def to_facts(self) -> dict[str, Any]:
-        """
-        Return it as JSON has it.
-        """
         return {**asdict(self), "differs": self.differs}
 
     def _with_bounds(self, one: Estimate) -> str:

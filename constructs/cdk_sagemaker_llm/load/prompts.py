@@ -72,9 +72,6 @@ class Prompts:
         self._chance = random.Random(seed)  # noqa: S311 - no secret
 
     def draw(self) -> str:
-        """
-        Return the next one.
-        """
         if self._given:
             return self._chance.choice(self._given)
         return self._write(self._chance, self._length(self._chance))

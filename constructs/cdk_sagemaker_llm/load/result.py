@@ -222,9 +222,6 @@ class LoadResult:
 
 
 def table_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """
-    Write a table.
-    """
     lines = [heads, ["---"] * len(heads), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

@@ -121,7 +121,11 @@ class LoadSettings:
     endpoint_url: str | None = None
 
     def __post_init__(self) -> None:
-        faults = [*self._faults(), *self._length_faults()]
+        faults = list(self._faults())
+        try:
+            lengths_of(self.prompt_words)
+        except SettingsError as error:
+            faults += error.faults
         if faults:
             raise SettingsError(faults)
 
@@ -212,13 +216,6 @@ class LoadSettings:
             address_of(self.bind)
         except ValueError as error:
             yield Fault("{} {}", ("bind",), (error,))
-
-    def _length_faults(self) -> tuple[Fault, ...]:
-        try:
-            lengths_of(self.prompt_words)
-        except SettingsError as error:
-            return error.faults
-        return ()
 
 
 def address_of(text: str) -> tuple[str, int]:

@@ -72,7 +72,10 @@ class TokenWriter:
         self._tokenizer = tokenizer
         self._has_specials = has_specials
         self._specials = self._count("")
-        self._space, self._pieces = self._pieces_of_one_token()
+        self._space, self._pieces = " ", self._that_add_one(" ", iter(EVERYDAY))
+        if len(self._pieces) < _ENOUGH:
+            found = self._that_add_one("", self._vocabulary())
+            self._space, self._pieces = "", found or list(EVERYDAY)
 
     def write(self, chance: random.Random, length: int) -> str:
         """
@@ -99,12 +102,6 @@ class TokenWriter:
         except Exception as fault:  # it raises nothing more particular
             raise ValueError(f"the tokenizer reads no English: {fault}") from fault
         return len(found.ids)
-
-    def _pieces_of_one_token(self) -> tuple[str, list[str]]:
-        everyday = self._that_add_one(" ", iter(EVERYDAY))
-        if len(everyday) >= _ENOUGH:
-            return " ", everyday
-        return "", self._that_add_one("", self._vocabulary()) or list(EVERYDAY)
 
     def _that_add_one(self, space: str, pieces: Iterator[str]) -> list[str]:
         begun = space.join(EVERYDAY[:2])

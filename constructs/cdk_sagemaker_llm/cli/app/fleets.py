@@ -141,7 +141,13 @@ def _variant(app: App, endpoint: Resource, variant: Variant) -> VariantPlan:
     for choice in variant.choices:
         kind = choice.instance_type
         model = None if choice.model is None else _name_of(app, choice.model)
-        beside = [] if model else app.components_on(endpoint, variant)
+        components = {}
+        for one in [] if model else app.components_on(endpoint, variant):
+            # An adapter is loaded into the copies of its base and reserves nothing.
+            if not one.is_adapter:
+                is_beside = one.resource.stack is endpoint.stack
+                name = one.resource.name if is_beside else one.key
+                components[name] = one.needs_on(kind)
         plans.append(
             VariantPlan(
                 endpoint=endpoint.key,
@@ -150,14 +156,7 @@ def _variant(app: App, endpoint: Resource, variant: Variant) -> VariantPlan:
                 instances=instances,
                 most_instances=most,
                 filled_by=model,
-                components={
-                    one.resource.name
-                    if one.resource.stack is endpoint.stack
-                    else one.key: one.needs_on(kind)
-                    for one in beside
-                    # An adapter is loaded into its base's copies and reserves nothing.
-                    if not one.is_adapter
-                },
+                components=components,
             )
         )
     first, *others = plans

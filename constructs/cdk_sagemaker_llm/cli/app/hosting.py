@@ -113,10 +113,6 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class EndpointConfig:
-    """
-    The configuration of an endpoint.
-    """
-
     resource: Resource
 
     @property

@@ -202,7 +202,7 @@ def _workload(
         schedules=scaling.schedules if scaling else (),
         suspended=scaling.suspended if scaling else (),
         start_seconds=start,
-        image=model.image,
+        image=model.served.image,
         memory_share=service.memory_share,
         timeout=settings.traffic.timeout if model.at_once is None else _QUEUED_TIMEOUT,
         at_once=model.at_once,

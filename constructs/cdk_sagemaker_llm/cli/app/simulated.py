@@ -73,13 +73,6 @@ class HostedModel:
             needs = next(iter(needs.values()))
         return None if needs is None else needs.accelerators
 
-    @property
-    def image(self) -> str:
-        """
-        What is pulled once for each instance.
-        """
-        return self.served.image
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HostedVariant:

@@ -52,9 +52,6 @@ def is_assembly(path: Path) -> bool:
 
 
 def is_template(path: Path) -> bool:
-    """
-    Whether a file is a template in JSON.
-    """
     if path.suffix not in {".json", ".template"}:
         return False
     try:

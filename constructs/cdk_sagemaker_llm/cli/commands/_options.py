@@ -218,12 +218,6 @@ def _unwritable(path: Path) -> str:
     return "" if os.access(path.parent, os.W_OK) else "permission denied"
 
 
-class PriceError(ValueError):
-    """
-    Prices cannot be read.
-    """
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PriceOptions:
     """
@@ -262,7 +256,7 @@ def _from_file(path: Path) -> Mapping[str, float]:
                     f"{dollars}"
                 )
     except (OSError, ValueError, TypeError, AttributeError) as fault:
-        raise PriceError(
+        raise ValueError(
             f'--prices must be a JSON file such as {{"ml.g5.xlarge": 1.41}}, or '
             f"{_PRICE_LIST}; {path}: {fault}"
         ) from fault
@@ -277,7 +271,7 @@ def _from_aws(region: str) -> Mapping[str, float]:
             ClientError,
         )
     except ImportError as fault:
-        raise PriceError(
+        raise ValueError(
             "--prices aws needs boto3; install it with: "
             "pip install 'cdk-sagemaker-llm[client]'"
         ) from fault
@@ -297,7 +291,7 @@ def _from_aws(region: str) -> Mapping[str, float]:
         )
         products = [json.loads(text) for page in pages for text in page["PriceList"]]
     except (BotoCoreError, ClientError) as fault:
-        raise PriceError(f"the AWS Price List gave no answer: {fault}") from fault
+        raise ValueError(f"the AWS Price List gave no answer: {fault}") from fault
     return {
         name: float(dimension["pricePerUnit"]["USD"])
         for product in products

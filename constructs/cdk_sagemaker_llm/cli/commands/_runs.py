@@ -138,9 +138,6 @@ class ComparingOptions:
     ] = None
 
     def subject(self, app: Path, endpoint: str | None) -> Subject:
-        """
-        Return what is played out, and what is set beside it.
-        """
         settings, others = self.setting or (), self.compare_with or ()
         return Subject(app, endpoint, settings, self.compare, others)
 

@@ -146,7 +146,11 @@ def _serve(aws: EmbeddedAws) -> int:
 
 def _introduce(aws: EmbeddedAws) -> None:
     typer.echo(f"The embedded AWS answers at {aws.url}")
-    typer.echo(_NOTICE + _pace(aws.speed))
+    pace = _AT_ONCE
+    if aws.speed is not None:
+        ahead = "runs ahead of it" if aws.speed > 1 else "keeps up with it at most"
+        pace = _IN_TIME.format(speed=aws.speed, ahead=ahead)
+    typer.echo(_NOTICE + pace)
     for name, url in aws.forward.items():
         typer.echo(f"Requests to {name} are answered by {url}")
     typer.echo("Point the AWS tools at it:")
@@ -160,13 +164,6 @@ def _faults(written: list[str]) -> list[Fault]:
         return [Fault.parse(one) for one in written]
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--fault") from error
-
-
-def _pace(speed: float | None) -> str:
-    if speed is None:
-        return _AT_ONCE
-    ahead = "runs ahead of it" if speed > 1 else "keeps up with it at most"
-    return _IN_TIME.format(speed=speed, ahead=ahead)
 
 
 def _around(aws: EmbeddedAws, command: list[str]) -> int:

@@ -191,9 +191,6 @@ def needed(path: Path, holders: Sequence[Holder], role: str) -> dict[str, Any] |
 
 
 def trusted(path: Path, role: str) -> dict[str, Any]:
-    """
-    Return whom a role must trust.
-    """
     for each in _entries_of(path):
         if _is(each.get("role"), role) and isinstance(each.get("trust"), dict):
             found: dict[str, Any] = each["trust"]

@@ -14,10 +14,9 @@ import typer
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import accelerated_type_names
-from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError, is_assembly
+from cdk_sagemaker_llm.cli.app.template_shapes import is_assembly
 from cdk_sagemaker_llm.cli.commands._options import (
     AsJson,
-    PriceError,
     PriceOptions,
     grouped,
     is_given,
@@ -133,7 +132,7 @@ def plan(
         rows = fitting if instance is None else choices
         if plot is not None:
             draw_memory([choice.plan for choice in rows], plot)
-    except (ValueError, AssemblyError, PriceError, OSError) as fault:
+    except (ValueError, OSError) as fault:
         for line in str(fault).splitlines():
             typer.echo(f"sagemaker-llm plan: {line}", err=True)
         raise typer.Exit(MISUSE) from fault

@@ -14,10 +14,8 @@ from typing import Annotated
 import typer
 
 from cdk_sagemaker_llm.cli.app.playing import RunSettings
-from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
 from cdk_sagemaker_llm.cli.app.traffic import SHAPES, TrafficSettings, whole_minute
 from cdk_sagemaker_llm.cli.commands._options import (
-    PriceError,
     PriceOptions,
     check_writable,
     grouped,
@@ -330,7 +328,7 @@ def simulate(
         subject = comparing.subject(app, endpoint)
         runs = [subject.run(run_settings), *subject.others(run_settings)]
         output.write(runs, prices)
-    except (ValueError, AssemblyError, PriceError, OSError) as fault:
+    except (ValueError, OSError) as fault:
         for line in str(fault).splitlines():
             typer.echo(f"sagemaker-llm simulate: {line}", err=True)
         raise typer.Exit(MISUSE) from fault

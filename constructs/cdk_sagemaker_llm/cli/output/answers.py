@@ -241,9 +241,6 @@ def answer_facts(
 
 
 def token_facts(token: Token) -> dict[str, Any]:
-    """
-    Return a token for machines.
-    """
     log_prob = token.log_prob
     return {
         "text": token.text,

@@ -229,9 +229,6 @@ def memory_figure(plans: Sequence[Plan]) -> Figure:
 
 
 def facts_of(choice: Choice) -> Mapping[str, Any]:
-    """
-    Return a choice for JSON.
-    """
     one = choice.plan
     return {
         "instance_type": one.instance_type.name,
@@ -301,9 +298,6 @@ def show_app(variants: Sequence[VariantPlan]) -> None:
 
 
 def app_facts(variants: Sequence[VariantPlan]) -> dict[str, Any]:
-    """
-    Return the same for JSON.
-    """
     from cdk_sagemaker_llm.cli.app.fleets import quotas  # noqa: PLC0415 - as above
 
     return {

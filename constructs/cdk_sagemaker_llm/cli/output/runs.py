@@ -176,9 +176,6 @@ def _together(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def sections_of(result: VariantResult) -> list[Section]:
-    """
-    Return the report of a run.
-    """
     return report(result.scenario, result.outcome, result.notes)
 
 

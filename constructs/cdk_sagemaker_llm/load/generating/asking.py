@@ -106,7 +106,9 @@ class Asking:
                 answer = _Answer(None)
             self._read(prompt, answer)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
-            failure = _failure_of(error)
+            failure = type(error).__name__
+            if isinstance(error, ModelError) and error.status is not None:
+                failure = f"{failure} {error.status}"
             self._kept.messages.setdefault(failure, str(error))
             self._kept.records.append(answer.ended(failure))
         except BaseException:
@@ -223,9 +225,6 @@ class _Answer:
         self._prompt_tokens = answer.usage.prompt_tokens if answer.usage else None
 
     def ended(self, failure: str) -> Record:
-        """
-        Say what came of it.
-        """
         return Record(
             start=self._start,
             latency=time.perf_counter() - self._began,
@@ -234,13 +233,6 @@ class _Answer:
             prompt_tokens=self._prompt_tokens,
             failure=failure,
         )
-
-
-def _failure_of(error: Exception) -> str:
-    name = type(error).__name__
-    if isinstance(error, ModelError) and error.status is not None:
-        return f"{name} {error.status}"
-    return name
 
 
 def _at_fault(error: BaseException) -> HopelessError:

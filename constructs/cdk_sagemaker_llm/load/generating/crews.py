@@ -26,7 +26,7 @@ from locust.event import Events
 from locust.rpc.protocol import Message
 
 from cdk_sagemaker_llm.load.generating.asking import Asking, HopelessError
-from cdk_sagemaker_llm.load.generating.users import environment_of, kind_of
+from cdk_sagemaker_llm.load.generating.users import furnish, kind_of
 from cdk_sagemaker_llm.load.generating.working import (
     HELLO,
     HOPELESS,
@@ -62,7 +62,10 @@ class Alone:
         self.is_ready.set()
         self._settings = settings
         self._asking = Asking(settings, 1)
-        self._environment = environment_of(self._asking)
+        self._environment = Environment(
+            user_classes=[kind_of(settings)], events=Events()
+        )
+        furnish(self._environment, self._asking)
         self._environment.events.spawning_complete.add_listener(
             lambda **_: self.is_complete.set()
         )

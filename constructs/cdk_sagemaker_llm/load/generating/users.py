@@ -12,7 +12,6 @@ import gevent
 from gevent.pool import Pool
 from locust import User, task
 from locust.env import Environment
-from locust.event import Events
 
 from cdk_sagemaker_llm.load.generating.asking import EVERY, MOST_IN_FLIGHT, Asking
 from cdk_sagemaker_llm.load.settings import LoadSettings
@@ -65,23 +64,6 @@ class Arriving(User):
         """
         self._under_way.join(timeout=self.asking.settings.drain)
         self._under_way.kill()
-
-
-def environment_of(asking: Asking) -> Environment:
-    """
-    Make Locust's environment of a process that does all of the work.
-    """
-    kind = kind_of(asking.settings)
-    environment = Environment(user_classes=[kind], events=Events())
-    furnish(environment, asking)
-    return environment
-
-
-def bare_environment() -> Environment:
-    """
-    Make the environment of a process that takes orders, for users of either kind.
-    """
-    return Environment(user_classes=[Looping, Arriving], events=Events())
 
 
 def furnish(environment: Environment, asking: Asking) -> None:

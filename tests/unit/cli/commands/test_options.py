@@ -13,7 +13,6 @@ import boto3
 import pytest
 
 from cdk_sagemaker_llm.cli.commands._options import (
-    PriceError,
     PriceOptions,
     moment,
     named_numbers,
@@ -215,7 +214,7 @@ def test_fails_if_a_file_holds_no_prices(tmp_path: Path, content: str) -> None:
     file = tmp_path / "prices.json"
     file.write_text(content)
 
-    with pytest.raises(PriceError) as raised:
+    with pytest.raises(ValueError, match="--prices must be") as raised:
         PriceOptions(prices=str(file), region="us-east-1").read()
 
     assert str(raised.value).startswith(
@@ -240,7 +239,7 @@ def test_fails_for_what_is_no_price(tmp_path: Path, price: str, got: str) -> Non
     file = tmp_path / "prices.json"
     file.write_text(f'{{"ml.g5.xlarge": {price}}}')
 
-    with pytest.raises(PriceError) as caught:
+    with pytest.raises(ValueError, match="--prices must be") as caught:
         PriceOptions(prices=str(file), region="eu-west-1").read()
 
     assert str(caught.value).endswith(
