@@ -296,7 +296,11 @@ def error_of(failure: Failure) -> LlmError:
     Make the exception for what a container said.
     """
     words = failure.message
-    message = _summary(failure)
+    status = f" with status {failure.status}" if failure.status else ""
+    said = words or failure.kind
+    excerpt = said[:_EXCERPT] + ("..." if len(said) > _EXCERPT else "")
+    ending = f": {excerpt}" if excerpt else " and said nothing"
+    message = f"the container failed{status}{ending}"
     too_long = _numbers_of(failure)
     if too_long is not None:
         limit, requested = too_long
@@ -372,15 +376,6 @@ def _from_transport(error: Exception) -> LlmError:
     # What botocore refuses by itself: no credentials, no region, a wrong name.
     remedy = _REMEDIES.get(type(error).__name__, _REMEDY)
     return RefusedError(message, remedy=remedy)
-
-
-def _summary(failure: Failure) -> str:
-    status = f" with status {failure.status}" if failure.status else ""
-    words = failure.message or failure.kind
-    excerpt = words[:_EXCERPT] + ("..." if len(words) > _EXCERPT else "")
-    return f"the container failed{status}" + (
-        f": {excerpt}" if excerpt else " and said nothing"
-    )
 
 
 def _numbers_of(failure: Failure) -> tuple[int | None, int | None] | None:

@@ -81,7 +81,9 @@ def permissions(
     if role is not None:
         typer.echo(_document(path, holders, role, trust=trust))
     else:
-        typer.echo(_as_json(holders) if as_json else "\n".join(lines(holders)))
+        roles = {"roles": [_as_dict(holder) for holder in holders]}
+        text = json.dumps(roles, indent=2) if as_json else "\n".join(lines(holders))
+        typer.echo(text)
     if unread:
         raise typer.Exit(MISUSE)
 
@@ -140,10 +142,6 @@ def lines(holders: Sequence[Holder]) -> Iterator[str]:
 def _but_action(one: Permission) -> tuple[Any, ...]:
     condition = condition_text(one.condition)
     return (one.policy, one.sid, one.effect, one.resources, condition, one.reason)
-
-
-def _as_json(holders: Sequence[Holder]) -> str:
-    return json.dumps({"roles": [_as_dict(holder) for holder in holders]}, indent=2)
 
 
 def _as_dict(holder: Holder) -> dict[str, Any]:

@@ -35,7 +35,6 @@ from cdk_sagemaker_llm.cli.output.runs import (
     start_of,
 )
 from cdk_sagemaker_llm.pages import Curve, Panel, bullets, chart, page, table
-from cdk_sagemaker_llm.simulation.outcome import Series
 from cdk_sagemaker_llm.simulation.report.sentences import moment
 
 if TYPE_CHECKING:
@@ -57,6 +56,7 @@ _COLUMNS = (
 _HOUR = 60
 _DAY = 24 * _HOUR
 _IN_ALL = ("in all", "value")
+_LOG = ("time", "what", "from", "to", "why")
 _SINCE = "hours and minutes since the start"
 _STYLES = ("-", "--", ":", "-.")
 # What is drawn in seconds, and well within the pixels that a format can have.
@@ -108,7 +108,8 @@ def _variant_facts(result: VariantResult, prices: Prices) -> dict[str, Any]:
                 "traffic": result.traffic[name],
                 "is_estimate": is_estimated(result, name),
                 "figures": figures_of(result, name),
-                "minutes": _minutes(series),
+                # What is not by the minute is among the figures.
+                "minutes": asdict(replace(series, latencies=None), dict_factory=_known),
                 "activities": [
                     {**asdict(one), "time": one.time - begin}
                     for one in outcome.activities.get(name, ())
@@ -125,11 +126,6 @@ def _variant_facts(result: VariantResult, prices: Prices) -> dict[str, Any]:
             for section in sections_of(result)
         ],
     }
-
-
-def _minutes(series: Series) -> dict[str, Any]:
-    # What is not by the minute is among the figures.
-    return asdict(replace(series, latencies=None), dict_factory=_known)
 
 
 def _known(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -289,14 +285,22 @@ def _variant_page(run: str, result: VariantResult, prices: Prices) -> str:
         parts.append(_model_page(f"{name}, {model}", result, model, prices))
     if shares(result.outcome.workloads):
         parts.append(f"<h3>{ALL_MODELS}</h3>\n")
-        rows = list(costs(result, prices))
-        parts.append(table(f"{name}, {ALL_MODELS}: in all", _IN_ALL, rows))
-    parts.append(_log(name, result))
+        spent = list(costs(result, prices))
+        parts.append(table(f"{name}, {ALL_MODELS}: in all", _IN_ALL, spent))
+    rows = [
+        (moment(one.time), one.what, str(one.before), str(one.after), one.why)
+        for one in events_of(result)
+    ]
+    parts.append(f"<h3>Log</h3>\n{table(f'{name}: log', _LOG, rows)}")
     return "".join(parts)
 
 
 def _model_page(name: str, result: VariantResult, model: str, prices: Prices) -> str:
-    charts = "".join(_chart(*panel) for panel in panels_of(result, model))
+    charts = ""
+    for unit, curves in panels_of(result, model):
+        minutes = len(curves[0][1])
+        xs = [60.0 * minute for minute in range(minutes)]
+        charts += chart(Panel(unit, curves, xs, _SINCE, 60.0 * minutes, _clock))
     return (
         f"<h3>{escape(f'{model}: {result.traffic[model]}')}</h3>\n{charts}"
         f"{table(f'{name}: in all', _IN_ALL, list(figures(result, model, prices)))}"
@@ -304,22 +308,7 @@ def _model_page(name: str, result: VariantResult, model: str, prices: Prices) ->
     )
 
 
-def _chart(unit: str, curves: Sequence[Curve]) -> str:
-    minutes = len(curves[0][1])
-    xs = [60.0 * minute for minute in range(minutes)]
-    return chart(Panel(unit, curves, xs, _SINCE, 60.0 * minutes, _clock))
-
-
 def _clock(seconds: float) -> str:
     days, minutes = divmod(round(seconds / 60), _DAY)
     clock = f"{minutes // _HOUR}:{minutes % _HOUR:02}"
     return f"day {days + 1}, {clock}" if days else clock
-
-
-def _log(name: str, result: VariantResult) -> str:
-    rows = [
-        (moment(one.time), one.what, str(one.before), str(one.after), one.why)
-        for one in events_of(result)
-    ]
-    heads = ("time", "what", "from", "to", "why")
-    return f"<h3>Log</h3>\n{table(f'{name}: log', heads, rows)}"

@@ -94,8 +94,14 @@ def show_plan(choice: Choice) -> None:
     console.print(choice.plan.explain(), markup=False, highlight=False)
     console.print()
     console.print(memory_bar(choice.plan))
-    if choice.plan.fits:
-        console.print(_counted(choice), highlight=False)
+    if not choice.plan.fits:
+        return
+    cost = "" if choice.cost is None else f", {choice.cost:.2f} $/h"
+    devices = "" if choice.plan.is_on_host else f", {choice.accelerators} accelerators"
+    console.print(
+        f"{choice.copies} copies: {choice.instances} instances{devices}{cost}",
+        highlight=False,
+    )
 
 
 def show_ranking(choices: Sequence[Choice]) -> None:
@@ -155,12 +161,6 @@ def _row(choice: Choice) -> list[str]:
         str(promised) if promised == best else f"{promised}-{best}",
         "" if choice.cost is None else f"{choice.cost:.2f}",
     ]
-
-
-def _counted(choice: Choice) -> str:
-    cost = "" if choice.cost is None else f", {choice.cost:.2f} $/h"
-    devices = "" if choice.plan.is_on_host else f", {choice.accelerators} accelerators"
-    return f"{choice.copies} copies: {choice.instances} instances{devices}{cost}"
 
 
 def _legend() -> str:

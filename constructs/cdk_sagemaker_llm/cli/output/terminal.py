@@ -15,7 +15,6 @@ from cdk_sagemaker_llm.cli.output.runs import (
     ALL_MODELS,
     HEADS,
     NOT_SCALED,
-    Comparison,
     Event,
     Prices,
     Run,
@@ -63,7 +62,14 @@ def show_compared(runs: Sequence[Run], prices: Prices) -> None:
     console = plain_console()
     for one in side_by_side(runs, prices):
         console.print(one.endpoint, style="bold", highlight=False)
-        console.print(_compared(one, runs))
+        table = Table(box=None, pad_edge=False)
+        table.add_column("")
+        for run in runs:
+            table.add_column(run.name, justify="right")
+        table.add_row("", *one.models, style="bold")
+        for row in one.rows:
+            table.add_row(*row)
+        console.print(table)
         console.print()
     for run in runs:
         for result in run.results:
@@ -147,17 +153,6 @@ def _totals(numbers: Iterable[tuple[str, str]]) -> Table:
     table.add_column("value", justify="right")
     for name, value in numbers:
         table.add_row(name, value)
-    return table
-
-
-def _compared(one: Comparison, runs: Sequence[Run]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    for run in runs:
-        table.add_column(run.name, justify="right")
-    table.add_row("", *one.models, style="bold")
-    for row in one.rows:
-        table.add_row(*row)
     return table
 
 

@@ -14,7 +14,7 @@ from typing import TypeGuard
 
 from cdk_sagemaker_llm.client.errors import UnreadableAnswerError
 from cdk_sagemaker_llm.client.tokens import Embeddings, Ranked, Usage
-from cdk_sagemaker_llm.client.wire.step import Record, Step, as_count, counted
+from cdk_sagemaker_llm.client.wire.step import Record, Step, as_count, usage_of
 
 _Vector = tuple[float, ...]
 
@@ -38,7 +38,7 @@ def _listed(record: dict[str, Record]) -> Embeddings | None:
     _check_pooled(one["embedding"] for one in data)
     ordered = sorted(data, key=lambda one: as_count(one.get("index")) or 0)
     vectors = [_vector(one["embedding"]) for one in ordered]
-    return _made(vectors, _usage(record))
+    return _made(vectors, usage_of(record))
 
 
 def _bare(record: Record) -> Embeddings | None:
@@ -99,7 +99,7 @@ def _are_numbers(value: Record) -> TypeGuard[list[float]]:
 
 def _ranking(record: Record) -> Step | None:
     if isinstance(record, dict):
-        usage = _usage(record)
+        usage = usage_of(record)
         found = _ranked(record.get("results"), "relevance_score")
     else:
         found, usage = _ranked(record, "score"), None
@@ -129,9 +129,3 @@ def _scored(row: Record, score: str) -> Ranked | None:
         return Ranked(index, float(value))
     except OverflowError:
         return None
-
-
-def _usage(record: dict[str, Record]) -> Usage | None:
-    usage = record.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    return counted(usage.get("prompt_tokens"), usage.get("completion_tokens"))

@@ -122,6 +122,15 @@ def counted(prompt: Record, completion: Record) -> Usage | None:
     return None if usage == Usage() else usage
 
 
+def usage_of(record: dict[str, Record]) -> Usage | None:
+    """
+    Return what OpenAI's field of that name counts; ``None`` if it counts nothing.
+    """
+    usage = record.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    return counted(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+
+
 def as_count(value: Record) -> int | None:
     """
     Return a whole number; ``None`` for any other kind of value.

@@ -126,20 +126,16 @@ class Asking:
         self._read(self._prompts.draw(), _Answer(None))
 
     def _read(self, prompt: str, answer: _Answer) -> None:
-        if self.settings.is_streamed:
-            answer.stream(self._stream(prompt))
-        else:
-            answer.whole(self._whole(prompt))
-
-    def _stream(self, prompt: str) -> Iterator[Token]:
-        if self.settings.is_chat:
-            return self._client.stream_chat(prompt, **self._options)
-        return self._client.stream(prompt, **self._options)
-
-    def _whole(self, prompt: str) -> Generation:
-        if self.settings.is_chat:
-            return self._client.chat(prompt, **self._options)
-        return self._client.generate(prompt, **self._options)
+        client, options = self._client, self._options
+        match self.settings.is_streamed, self.settings.is_chat:
+            case True, True:
+                answer.stream(client.stream_chat(prompt, **options))
+            case True, False:
+                answer.stream(client.stream(prompt, **options))
+            case False, True:
+                answer.whole(client.chat(prompt, **options))
+            case _:
+                answer.whole(client.generate(prompt, **options))
 
     def _note_cpu(self) -> None:
         if self._begun is not None and not self._is_over:
