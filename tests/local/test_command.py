@@ -19,7 +19,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from cdk_sagemaker_llm.cli.commands.local import register
+from cdk_sagemaker_llm.cli.commands import add_command
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, embedded
 
 COMMAND = Path(sys.executable).parent / "sagemaker-llm"
@@ -281,7 +281,7 @@ def test_a_server_that_dies_ends_the_command(
     """
     monkeypatch.setattr(embedded, "_SERVER", "tests.local.dying_server")
     app = typer.Typer()
-    register(app)
+    add_command(app, "local")
     forever = "import time; time.sleep(60)"
 
     done = CliRunner().invoke(app, ["--port", "0", "--", sys.executable, "-c", forever])

@@ -16,7 +16,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from typer.testing import CliRunner
 
-from cdk_sagemaker_llm.cli.commands.local import register
+from cdk_sagemaker_llm.cli.commands import add_command
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
 from tests.local.conftest import ACCOUNT, REGION
 from tests.local.hosting_requests import unique
@@ -358,7 +358,7 @@ def test_the_command_takes_callables() -> None:
     And shows why one is refused.
     """
     app = typer.Typer()
-    register(app)
+    add_command(app, "local")
     arguments = ["--port", "0", "--custom-resource", "Custom::Wrong"]
 
     shown = CliRunner().invoke(app, [*arguments, "--", "true"])

@@ -18,7 +18,7 @@ from botocore.config import Config
 from typer.testing import CliRunner
 from werkzeug.datastructures import Headers
 
-from cdk_sagemaker_llm.cli.commands.local import register
+from cdk_sagemaker_llm.cli.commands import add_command
 from cdk_sagemaker_llm.client import (
     ConnectionCutError,
     FinishReason,
@@ -547,7 +547,7 @@ class TestSettings:
         """
         monkeypatch.setenv("COLUMNS", "300")
         app = typer.Typer()
-        register(app)
+        add_command(app, "local")
         arguments = [part for one in written for part in ("--forward", one)]
 
         done = CliRunner().invoke(app, [*arguments, "--port", "0", "--", "true"])

@@ -21,7 +21,7 @@ from tokenizers.pre_tokenizers import Whitespace
 
 from benchmarks.load import measure
 from cdk_sagemaker_llm.load import LoadError, LoadSettings, run_load
-from cdk_sagemaker_llm.load.benchmark import Counting, copies_of
+from cdk_sagemaker_llm.load.deployed import Counting, copies_of
 from cdk_sagemaker_llm.load.prompts import EVERYDAY
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.conftest import ROOT

@@ -18,7 +18,7 @@ PURE = [
     "fit",
     "load.running",
     "models",
-    "pages.chart",
+    "pages",
     "serving",
     "simulation.running",
 ]

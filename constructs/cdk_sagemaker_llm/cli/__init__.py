@@ -7,7 +7,6 @@ the rooms below.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import pkgutil
 import re
@@ -23,12 +22,14 @@ def main() -> None:
     """
     Run the subcommand that the arguments name.
     """
-    modules = _modules()
-    names = [name for name in sys.argv[1:2] if name in modules]
+    # Each module is a subcommand, but for what they share.
+    found = [name for _, name, _ in pkgutil.iter_modules(commands.__path__)]
+    modules = [name for name in found if not name.startswith("_")]
+    names = [name for name in modules if name.replace("_", "-") in sys.argv[1:2]]
     try:
         import typer  # noqa: PLC0415 - an extra: its absence is a message
     except ImportError:
-        extra = _extra(modules[names[0]]) if names else "cli"
+        extra = _extra(names[0]) if names else "cli"
         sys.exit(
             "sagemaker-llm needs typer; install it with: "
             f"pip install 'cdk-sagemaker-llm[{extra}]'"
@@ -43,33 +44,21 @@ def main() -> None:
     app.callback()(_root)
     # A subcommand is imported when it is asked for, or when help lists them all.
     for name in names or modules:
-        importlib.import_module(modules[name]).register(app)
+        commands.add_command(app, name)
     for command in app.registered_commands:
-        command.help = _flowing(inspect.getdoc(command.callback) or "")
+        # Where the source breaks a line, a narrow terminal would break it once more.
+        parts = (inspect.getdoc(command.callback) or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(part.split()) for part in parts)
     app()
-
-
-def _modules() -> dict[str, str]:
-    # Each module is a subcommand, but for what they share.
-    return {
-        name.replace("_", "-"): f"{commands.__name__}.{name}"
-        for _, name, _ in pkgutil.iter_modules(commands.__path__)
-        if not name.startswith("_")
-    }
 
 
 def _extra(module: str) -> str:
     # Its text, since it cannot be imported.
     from importlib.resources import files  # noqa: PLC0415 - seldom needed
 
-    file = files(commands).joinpath(f"{module.rpartition('.')[2]}.py")
+    file = files(commands).joinpath(f"{module}.py")
     found = _EXTRA.search(file.read_text(encoding="utf-8"))
     return found[1] if found else "cli"
-
-
-def _flowing(text: str) -> str:
-    # Where the source breaks a line, a narrow terminal would break it once more.
-    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
 def _root() -> None:

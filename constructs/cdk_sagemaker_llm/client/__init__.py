@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         Message,
         Options,
         Schema,
-        Timeouts,
     )
     from cdk_sagemaker_llm.client.stored import ClientOptions
     from cdk_sagemaker_llm.client.tokens import (
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
         confidence,
         gather,
     )
+    from cdk_sagemaker_llm.client.transport import Timeouts
     from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 __all__ = [
@@ -116,7 +116,7 @@ _HOMES = {
     "RefusedError": _ERRORS,
     "Schema": _REQUESTS,
     "ThrottledError": _ERRORS,
-    "Timeouts": "client.requests",
+    "Timeouts": "client.transport",
     "Token": _TOKENS,
     "ToolCall": _TOKENS,
     "UnavailableError": _ERRORS,

@@ -18,9 +18,6 @@ _LONGEST = 60
 def refuse(name: str, rule: str, value: object, way_out: str = "") -> NoReturn:
     """
     Say what is wrong with an argument, and what to write in its place.
-
-    Raises:
-        ValueError: Whatever is wrong, be it the kind or the value.
     """
     got = repr(value)
     got = got[:_LONGEST] + ("..." if len(got) > _LONGEST else "")
@@ -29,9 +26,6 @@ def refuse(name: str, rule: str, value: object, way_out: str = "") -> NoReturn:
 
 
 def check_text(name: str, value: object, way_out: str = "") -> None:
-    """
-    Check that an argument is a text.
-    """
     if not isinstance(value, str):
         refuse(name, "a text", value, way_out)
 
@@ -76,9 +70,6 @@ def check_seconds(name: str, value: object) -> None:
 
 
 def check_mapping(name: str, value: object, way_out: str = "") -> None:
-    """
-    Check that an argument is a dictionary.
-    """
     if not isinstance(value, Mapping):
         refuse(name, "a dictionary", value, way_out)
 

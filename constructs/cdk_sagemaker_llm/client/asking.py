@@ -36,7 +36,6 @@ from cdk_sagemaker_llm.client.requests import (
     rerank_body,
     schema_wanted,
 )
-from cdk_sagemaker_llm.client.settings import Settings
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
     FinishReason,
@@ -45,7 +44,7 @@ from cdk_sagemaker_llm.client.tokens import (
     Token,
     Usage,
 )
-from cdk_sagemaker_llm.client.transport import Transport
+from cdk_sagemaker_llm.client.transport import Settings, Transport
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 if TYPE_CHECKING:
@@ -58,19 +57,7 @@ _RANKS_NOT = "deploy a reranker, or use embed() or generate()"
 
 class Asker:
     """
-    Asks one endpoint.
-
-    Args:
-        arguments: What every request names.
-
-        settings: How to reach it.
-
-        session: The boto3 session. If omitted, boto3's default one.
-
-        schema: How it wants a prompt. If omitted, it is asked with ``inputs``, and
-            as its refusal says from then on.
-
-        wire_format: How it answers. If omitted, that is recognised.
+    Asks one endpoint what ``LlmClient`` is asked, and learns how it wants a prompt.
     """
 
     def __init__(
@@ -90,28 +77,15 @@ class Asker:
 
     @property
     def max_connections(self) -> int:
-        """
-        How many connections may be open at a time.
-        """
         return self._settings.max_connections
 
     def call(self) -> Call:
-        """
-        Start waiting.
-        """
         return Call(self._settings.timeouts.total)
 
     def close(self) -> None:
-        """
-        Close the connections that nobody uses.
-        """
         self._transport.close()
 
     def generate(self, prompt: str, options: Options, call: Call) -> Generation:
-        """
-        Continue a prompt.
-        """
-
         def ask(schema: Schema) -> Generation:
             return self._whole(prompt_body(schema, prompt, options, stream=False), call)
 
@@ -121,10 +95,6 @@ class Asker:
         return _ended(found, options)
 
     def stream(self, prompt: str, options: Options, call: Call) -> Generator[Token]:
-        """
-        Continue a prompt, token by token.
-        """
-
         def ask(schema: Schema) -> Generator[Token]:
             return self._tokens(prompt_body(schema, prompt, options, stream=True), call)
 
@@ -141,17 +111,11 @@ class Asker:
     def chat(
         self, messages: str | Sequence[Message], options: ChatOptions, call: Call
     ) -> Generation:
-        """
-        Answer a chat.
-        """
         return self._whole(chat_body(messages, options, stream=False), call)
 
     def stream_chat(
         self, messages: str | Sequence[Message], options: ChatOptions, call: Call
     ) -> Generator[Token]:
-        """
-        Answer a chat, token by token.
-        """
         return self._tokens(chat_body(messages, options, stream=True), call)
 
     def embed(
@@ -160,9 +124,6 @@ class Asker:
         parameters: Mapping[str, Any] | None,
         call: Call,
     ) -> Embeddings:
-        """
-        Turn texts into vectors.
-        """
         texts = _texts([inputs] if isinstance(inputs, str) else inputs, "inputs")
         extra = {} if parameters is None else parameters
 
@@ -189,9 +150,6 @@ class Asker:
         top_n: int | None,
         parameters: Mapping[str, Any] | None,
     ) -> list[Ranked]:
-        """
-        Rank texts for a query.
-        """
         if top_n is not None:
             check_whole("top_n", top_n, 1)
         listed_texts = _texts(texts, "texts")
@@ -274,10 +232,7 @@ class Asker:
 
     def _learn(self, known: Schema | None, refusal: ModelError) -> Schema:
         """
-        Keep the form that a container asks for.
-
-        Raises:
-            ModelError: If it was known, or the refusal is of something else.
+        Keep the form that a container asks for, if the refusal is of that.
         """
         form = schema_wanted(refusal.model_message)
         if known is not None or form is None or refusal.text:
@@ -306,14 +261,6 @@ def chain(
 ) -> Generation:
     """
     Ask again with the text so far, while an answer ends for its length.
-
-    Args:
-        ask: What continues the text so far.
-
-        max_requests: How often to ask at most.
-
-        max_total_tokens: After how many tokens to ask no more.
-            If omitted, any number.
     """
     parts: list[Generation] = []
     text = ""
@@ -343,10 +290,16 @@ def _texts(values: Sequence[str], name: str) -> Sequence[object]:
 
 
 def _joined(parts: Sequence[Generation], text: str) -> Generation:
-    last = parts[-1]
+    *before, last = parts
+    # Only the last of them ends the answer.
+    inner = [
+        replace(token, finish_reason=None, usage=None)
+        for part in before
+        for token in part.tokens
+    ]
     return Generation(
         text=text,
-        tokens=tuple(_inner(parts)),
+        tokens=(*inner, *last.tokens),
         finish_reason=last.finish_reason,
         reasoning=_reasoning(parts),
         tool_calls=last.tool_calls,
@@ -360,16 +313,6 @@ def _joined(parts: Sequence[Generation], text: str) -> Generation:
 
 def _reasoning(parts: Iterable[Generation]) -> str:
     return "".join(part.reasoning for part in parts)
-
-
-def _inner(parts: Sequence[Generation]) -> Iterable[Token]:
-    """
-    Walk through the tokens of all parts; only the last of them ends the answer.
-    """
-    for part in parts[:-1]:
-        for token in part.tokens:
-            yield replace(token, finish_reason=None, usage=None)
-    yield from parts[-1].tokens
 
 
 def _ended(answer: Generation, options: Options) -> Generation:

@@ -26,8 +26,9 @@ class AsyncLlmClient(BaseClient):
 
     ``async with AsyncLlmClient("endpoint") as client: await client.generate("Who?")``
 
-    Every method is that of ``LlmClient``. A task that is cancelled ends its request
-    and frees its connection at once. ``BaseClient`` says what it takes.
+    Every method is that of ``LlmClient``, with the same arguments and errors. A task
+    that is cancelled ends its request and frees its connection at once. ``BaseClient``
+    says what it takes.
     """
 
     @classmethod
@@ -43,21 +44,6 @@ class AsyncLlmClient(BaseClient):
         Make the client of a connection that ``store_connection()`` has stored.
 
         ``async with await AsyncLlmClient.from_ssm("/llm/chat") as client: ...``
-
-        Args:
-            parameter_name: The parameter's name.
-
-            region: The parameter's region; the endpoint's is in the connection.
-                If omitted, the session's.
-
-            ssm_endpoint_url: The address of Systems Manager. If omitted, AWS's.
-
-            options: What else ``BaseClient`` takes.
-
-        Raises:
-            LlmError: If the parameter cannot be read.
-
-            ValueError: If it holds no connection.
         """
         read = await asyncio.to_thread(
             stored,
@@ -74,9 +60,6 @@ class AsyncLlmClient(BaseClient):
         return ThreadPoolExecutor(self._asker.max_connections, "llm-client")
 
     async def __aenter__(self) -> Self:
-        """
-        Use it for a while.
-        """
         return self
 
     async def __aexit__(
@@ -85,9 +68,6 @@ class AsyncLlmClient(BaseClient):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """
-        Close its connections.
-        """
         self.close()
 
     def close(self) -> None:
@@ -104,14 +84,6 @@ class AsyncLlmClient(BaseClient):
     async def generate(self, prompt: str, **options: Unpack[Options]) -> Generation:
         """
         Continue a prompt.
-
-        Args:
-            prompt: The text to continue.
-
-            options: What ``Options`` lists.
-
-        Raises:
-            LlmError: If there is no answer, or not the whole of it.
         """
         return await self._wait(
             lambda call: self._asker.generate(prompt, options, call)
@@ -120,14 +92,6 @@ class AsyncLlmClient(BaseClient):
     def stream(self, prompt: str, **options: Unpack[Options]) -> AsyncGenerator[Token]:
         """
         Continue a prompt, token by token; the last token says why it ended.
-
-        Args:
-            prompt: The text to continue.
-
-            options: What ``Options`` lists.
-
-        Raises:
-            LlmError: If the answer breaks off; what came is in its ``text``.
         """
         return self._walk(lambda call: self._asker.stream(prompt, options, call))
 
@@ -136,14 +100,6 @@ class AsyncLlmClient(BaseClient):
     ) -> Generation:
         """
         Answer a chat.
-
-        Args:
-            messages: The messages so far, or the user's only one.
-
-            options: What ``ChatOptions`` lists.
-
-        Raises:
-            LlmError: If there is no answer, or not the whole of it.
         """
         return await self._wait(lambda call: self._asker.chat(messages, options, call))
 
@@ -152,14 +108,6 @@ class AsyncLlmClient(BaseClient):
     ) -> AsyncGenerator[Token]:
         """
         Answer a chat, token by token; the last token has the tool calls.
-
-        Args:
-            messages: The messages so far, or the user's only one.
-
-            options: What ``ChatOptions`` lists.
-
-        Raises:
-            LlmError: If the answer breaks off; what came is in its ``text``.
         """
         return self._walk(lambda call: self._asker.stream_chat(messages, options, call))
 
@@ -171,15 +119,6 @@ class AsyncLlmClient(BaseClient):
     ) -> Embeddings:
         """
         Turn texts into vectors.
-
-        Args:
-            inputs: One text, or several.
-
-            parameters: Anything else, in the container's own words.
-                If omitted, nothing.
-
-        Raises:
-            LlmError: If there is no answer, or one of another kind.
         """
         return await self._wait(
             lambda call: self._asker.embed(inputs, parameters, call)
@@ -195,19 +134,6 @@ class AsyncLlmClient(BaseClient):
     ) -> list[Ranked]:
         """
         Rank texts for a query, the best first.
-
-        Args:
-            query: What the texts are to answer.
-
-            texts: The texts.
-
-            top_n: How many of them to tell of. If omitted, all.
-
-            parameters: Anything else, in the container's own words, such as
-                ``raw_scores``. If omitted, nothing.
-
-        Raises:
-            LlmError: If there is no answer, or one of another kind.
         """
         return await self._wait(
             lambda call: self._asker.rerank(
@@ -225,20 +151,6 @@ class AsyncLlmClient(BaseClient):
     ) -> Generation:
         """
         Continue a prompt until the model comes to its end, however many requests.
-
-        Args:
-            prompt: The text to continue.
-
-            max_requests: How many requests to send at most.
-
-            max_total_tokens: After how many tokens to send no more.
-                If omitted, any number.
-
-            options: What ``Options`` lists; the tokens are of each request.
-
-        Raises:
-            LlmError: If one of the requests fails; ``text`` has what all of them
-                brought.
         """
         return await self._wait(
             lambda call: self._asker.continue_to_end(

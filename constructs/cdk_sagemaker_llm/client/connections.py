@@ -38,9 +38,6 @@ class Call:
         self._timer: threading.Timer | None = None
 
     def __enter__(self) -> Self:
-        """
-        Start the clock.
-        """
         if self.seconds is not None:
             self._timer = threading.Timer(self.seconds, self._expire)
             self._timer.daemon = True
@@ -53,9 +50,6 @@ class Call:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """
-        Let go of the connection.
-        """
         if self._timer is not None:
             self._timer.cancel()
         with _LOCK:
@@ -63,9 +57,6 @@ class Call:
 
     @property
     def is_given_up(self) -> bool:
-        """
-        Whether nobody waits for it any more.
-        """
         return self._given_up.is_set()
 
     def give_up(self) -> None:

@@ -1,10 +1,85 @@
 """
 What goes wrong with an answer: one family, which keeps what had come by then.
+
+What boto3 raises, or a container answers, becomes the one that says what to do. How
+each engine says that prompt and answer do not fit the model's context stands here too.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from cdk_sagemaker_llm.client.requests import Schema, schema_wanted
 from cdk_sagemaker_llm.client.tokens import ToolCall
+from cdk_sagemaker_llm.client.wire.failures import Failure, read_failure
+
+_THROTTLED = frozenset(
+    {"ThrottlingException", "Throttling", "TooManyRequestsException", "SlowDown"}
+)
+_TOO_MANY, _TOO_LARGE, _FAILED = 429, 413, 500
+# SageMaker's words, in lower case.
+_NO_CAPACITY = ("has no capacity to process", "no instances to process")
+_COMPONENT_MISSING = "component name header is required"
+_COMPONENT_UNWANTED = "component name header is not allowed"
+_REMEDY = "correct the AWS configuration or the arguments"
+# By the names of botocore's exceptions.
+_REMEDIES = {
+    "NoRegionError": "name it with region=, or set AWS_DEFAULT_REGION",
+    "InvalidRegionError": "name a region such as us-east-1 with region=",
+    "NoCredentialsError": (
+        "choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID and "
+        "AWS_SECRET_ACCESS_KEY; `aws sts get-caller-identity` shows who you are"
+    ),
+    "ProfileNotFound": "choose one that `aws configure list-profiles` shows",
+}
+_REACHABLE = "check the network, the region and the endpoint URL"
+_PROXIES = (
+    "check HTTP_PROXY and HTTPS_PROXY, and name in NO_PROXY what is reached directly"
+)
+_CERTIFICATES = "have it trust the server's certificate: AWS_CA_BUNDLE names a file"
+_TOO_LATE = "ModelInvocationTimeExceeded"
+
+_EXCERPT = 500
+_STATUS_REMEDIES = {
+    Schema.OPENAI: "it takes OpenAI's requests: LlmClient(..., schema='openai'), or "
+    "chat()",
+    Schema.CHAT: "it takes chats alone: LlmClient(..., schema='chat'), or chat()",
+}
+# What TEI's router says to a body without what its model is asked with.
+_MISSING = {
+    "missing field `inputs`": "it is asked with texts alone: use embed() for a model "
+    "that makes vectors",
+    "missing field `query`": "it ranks texts: use rerank()",
+}
+
+# The words of SageMaker for a container that did not answer in time.
+_TOO_SLOW = "timed out while waiting for a response from container"
+
+# In the engines' words: LIMIT fits, ASKED was asked for, and MORE on top of it.
+_SAYINGS = (
+    # vLLM from 0.11 on: prompt and answer apart, and their sum.
+    "maximum context length is LIMIT tokens.*for a total of (?:at least )?ASKED",
+    # vLLM before, SGLang's other form, OpenAI: the sum, or the prompt alone.
+    "maximum context length is LIMIT tokens.*?VERB(?: about| at least)? ASKED",
+    "maximum context length of LIMIT tokens(?:.*?a total of ASKED)?",
+    "maximum context length is LIMIT tokens",
+    # SGLang.
+    r"input \(ASKED tokens\) is longer than .{,20}context length \(LIMIT tokens\)",
+    # TGI: the sum of both, and the prompt alone; TEI says it as the latter.
+    r"must be <= LIMIT\. Given: ASKED `inputs` tokens(?: and MORE `max_new_tokens`)?",
+    r"`inputs` must have less than LIMIT tokens\. Given: ASKED",
+    # llama.cpp.
+    r"request \(ASKED tokens\) exceeds the available context size \(LIMIT tokens\)",
+    "exceeds? the (?:available )?context size",
+    # LMI's rolling batch: on vLLM, and on TensorRT-LLM.
+    r"prompt \(ASKED tokens\) is too long and exceeds (?:the )?limit of LIMIT",
+    r"prompt length \(ASKED\) exceeds maximum input length \(LIMIT\)",
+    "longer than the maximum model length of LIMIT",
+)
+_NUMBERS = {"LIMIT": "limit", "ASKED": "asked", "MORE": "more"}
 
 
 class LlmError(Exception):
@@ -34,9 +109,6 @@ class LlmError(Exception):
         self.tool_calls: tuple[ToolCall, ...] = ()
 
     def __str__(self) -> str:
-        """
-        Return the message: what happened, and what to do.
-        """
         return f"{self.message}; {self.remedy}" if self.remedy else self.message
 
 
@@ -187,3 +259,184 @@ class AnswerTooLargeError(LlmError):
     """
 
     remedy = "ask for fewer tokens, or allow more with max_bytes="
+
+
+def from_boto(error: Exception) -> LlmError:
+    """
+    Make the exception of this family for one of boto3, botocore or urllib3.
+    """
+    from botocore.eventstream import ParserError  # noqa: PLC0415 - only now needed
+    from botocore.exceptions import ClientError  # noqa: PLC0415 - as above
+    from botocore.parsers import ResponseParserError  # noqa: PLC0415 - as above
+
+    if isinstance(error, LlmError):
+        return error
+    if isinstance(error, ClientError):
+        return _from_service(error.response)
+    if isinstance(error, (ParserError, ResponseParserError)):
+        message = f"what came is no answer of SageMaker: {error}"
+        return UnreadableAnswerError(message)
+    return _from_transport(error)
+
+
+def is_unsent(error: BaseException | None) -> bool:
+    """
+    Tell whether a request that ended so can have reached nobody.
+    """
+    from botocore.exceptions import (  # noqa: PLC0415 - only now needed
+        ConnectTimeoutError,
+        EndpointConnectionError,
+    )
+
+    return isinstance(error, (ConnectTimeoutError, EndpointConnectionError))
+
+
+def error_of(failure: Failure) -> LlmError:
+    """
+    Make the exception for what a container said.
+    """
+    words = failure.message
+    status = f" with status {failure.status}" if failure.status else ""
+    said = words or failure.kind
+    excerpt = said[:_EXCERPT] + ("..." if len(said) > _EXCERPT else "")
+    ending = f": {excerpt}" if excerpt else " and said nothing"
+    message = f"the container failed{status}{ending}"
+    too_long = _numbers_of(failure)
+    if too_long is not None:
+        limit, requested = too_long
+        return ContextTooLongError(
+            message,
+            status=failure.status,
+            model_message=words,
+            limit=limit,
+            requested=requested,
+        )
+    if failure.status == _TOO_MANY:
+        return ThrottledError(message)
+    if _TOO_SLOW in words:
+        return AnswerTimeoutError(message)
+    return ModelError(
+        message, status=failure.status, model_message=words, remedy=_remedy(failure)
+    )
+
+
+def _from_service(response: Mapping[str, Any]) -> LlmError:
+    details = response.get("Error", {})
+    code, message = str(details.get("Code", "")), str(details.get("Message", ""))
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0
+    if code == "ModelError":
+        said = response.get("OriginalMessage") or message
+        failure = read_failure(str(said))
+        given = response.get("OriginalStatusCode") or failure.status
+        return error_of(replace(failure, status=given))
+    if code == "ModelStreamError":
+        is_late = _TOO_LATE in (response.get("ErrorCode"), details.get("ErrorCode"))
+        return (
+            AnswerTimeoutError(f"the model took too long: {message}")
+            if is_late
+            else ConnectionCutError(f"the container's stream broke: {message}")
+        )
+    if code == "ModelNotReadyException":
+        return NoCapacityError(f"the model is not ready yet: {message}")
+    if code in _THROTTLED or status == _TOO_MANY:
+        return ThrottledError(f"SageMaker throttles: {message}")
+    if status >= _FAILED or code in {"InternalStreamFailure", "InternalFailure"}:
+        return UnavailableError(f"SageMaker fails ({code}): {message}")
+    return _refused(code, message, status)
+
+
+def _from_transport(error: Exception) -> LlmError:
+    from botocore import exceptions as boto  # noqa: PLC0415 - only now needed
+    from urllib3 import exceptions as urllib  # noqa: PLC0415 - as above
+
+    message = f"{type(error).__name__}: {error}"
+    late = (boto.ReadTimeoutError, urllib.ReadTimeoutError, TimeoutError)
+    if isinstance(error, late):
+        return AnswerTimeoutError(f"nothing came for too long: {error}")
+    if isinstance(error, boto.ConnectTimeoutError):
+        return AnswerTimeoutError(
+            f"no connection: {error}", remedy="check the network and the endpoint URL"
+        )
+    for kind, remedy in (
+        (boto.EndpointConnectionError, _REACHABLE),
+        (boto.ProxyConnectionError, _PROXIES),
+        (boto.SSLError, _CERTIFICATES),
+    ):
+        if isinstance(error, kind):
+            return ConnectionCutError(str(error), remedy=remedy)
+    cut = (
+        boto.HTTPClientError,
+        boto.IncompleteReadError,
+        boto.ResponseStreamingError,
+        urllib.HTTPError,
+        OSError,
+    )
+    if isinstance(error, cut):
+        return ConnectionCutError(f"the connection broke: {message}")
+    # What botocore refuses by itself: no credentials, no region, a wrong name.
+    remedy = _REMEDIES.get(type(error).__name__, _REMEDY)
+    return RefusedError(message, remedy=remedy)
+
+
+def _numbers_of(failure: Failure) -> tuple[int | None, int | None] | None:
+    """
+    Return how many tokens fit and how many were requested; ``None`` if they do fit.
+    """
+    if failure.kind == "exceed_context_size_error":
+        return failure.limit, failure.requested
+    for pattern in _PATTERNS:
+        found = pattern.search(failure.message)
+        if found:
+            numbers = {
+                name: int(digits)
+                for name, digits in found.groupdict().items()
+                if digits
+            }
+            requested = numbers.get("asked")
+            if requested is not None:
+                requested += numbers.get("more", 0)
+            return numbers.get("limit"), requested
+    return None
+
+
+def _remedy(failure: Failure) -> str:
+    form = schema_wanted(failure.message)
+    if form is not None:
+        return _STATUS_REMEDIES[form]
+    for words, remedy in _MISSING.items():
+        if words in failure.message:
+            return remedy
+    if failure.status == 503:  # noqa: PLR2004 - HTTP's number
+        return "its queue is full or its engine is down: scale out, or read its log"
+    if failure.status is not None and failure.status < 500:  # noqa: PLR2004 - HTTP's line
+        return "correct the request as the container says"
+    return ""
+
+
+def _refused(code: str, message: str, status: int) -> LlmError:
+    words = message.lower()
+    if any(sign in words for sign in _NO_CAPACITY):
+        return NoCapacityError(message.rstrip("."))
+    if _COMPONENT_MISSING in words:
+        return ComponentNameError(
+            "the endpoint has inference components, and none is named"
+        )
+    if _COMPONENT_UNWANTED in words:
+        unwanted = ComponentNameError("the endpoint has no inference components")
+        unwanted.remedy = "leave the component's name out: LlmClient(endpoint)"
+        return unwanted
+    if words.startswith("inference component ") and "not found" in words:
+        return ComponentNameError(message.rstrip("."))
+    remedy = "shorten the prompt" if status == _TOO_LARGE else ""
+    text = f"SageMaker refuses the request ({code}): {message.rstrip('.')}"
+    return RefusedError(text, code=code, remedy=remedy)
+
+
+def _compiled(saying: str) -> re.Pattern[str]:
+    saying = saying.replace("VERB", "(?:requested|has|contains|resulted in)")
+    for word, name in _NUMBERS.items():
+        saying = saying.replace(word, rf"(?P<{name}>\d+)")
+    return re.compile(saying, re.IGNORECASE | re.DOTALL)
+
+
+_PATTERNS = tuple(map(_compiled, _SAYINGS))

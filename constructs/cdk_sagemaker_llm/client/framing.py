@@ -70,9 +70,6 @@ _WHOLE_ESCAPES = re.compile(r"(?:[^\\]++|\\[^u]|\\u[0-9a-fA-F]{4})*+", re.DOTALL
 class Framing:
     """
     Cuts what arrives into records.
-
-    Args:
-        max_bytes: How much of a record may be kept until its end.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -101,10 +98,6 @@ class Framing:
     def end(self) -> Iterator[Record]:
         """
         Walk through what is left at the end.
-
-        Raises:
-            ConnectionCutError: If a record is not at its end.
-            UnreadableAnswerError: If what is left is no record.
         """
         last = b"".join(self._line).strip()
         if last and not self._record and any(p.startswith(last) for p in _PREFIXES):
@@ -340,6 +333,6 @@ def _plain(escaped: str) -> str:
 
 def _loads(text: str) -> Record:
     try:
-        return json.JSONDecoder(strict=False).decode(text)
+        return _decode(text)
     except (ValueError, RecursionError):
         return None

@@ -16,9 +16,7 @@ from cdk_sagemaker_llm.client.requests import (
     Message,
     Options,
     Schema,
-    Timeouts,
 )
-from cdk_sagemaker_llm.client.settings import Settings
 from cdk_sagemaker_llm.client.stored import ClientOptions, reached, stored
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
@@ -27,6 +25,7 @@ from cdk_sagemaker_llm.client.tokens import (
     Token,
     confidence,
 )
+from cdk_sagemaker_llm.client.transport import Settings, Timeouts
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 if TYPE_CHECKING:
@@ -105,7 +104,12 @@ class BaseClient:
         session: boto3.Session | None = None,
         config: Config | None = None,
     ) -> None:
-        _check_names(endpoint, component, variant, custom_attributes)
+        check_name("endpoint", endpoint, "name the endpoint: LlmClient('my-endpoint')")
+        for name, value in (("component", component), ("variant", variant)):
+            if value is not None:
+                check_name(name, value, "leave it out where there is none")
+        if custom_attributes is not None:
+            check_text("custom_attributes", custom_attributes)
         named = {
             "EndpointName": endpoint,
             "InferenceComponentName": component,
@@ -154,21 +158,6 @@ class BaseClient:
         return confidence(tokens)
 
 
-def _check_names(
-    endpoint: str,
-    component: str | None,
-    variant: str | None,
-    custom_attributes: str | None,
-) -> None:
-    check_name("endpoint", endpoint, "name the endpoint: LlmClient('my-endpoint')")
-    beside = {"component": component, "variant": variant}
-    for name, value in beside.items():
-        if value is not None:
-            check_name(name, value, "leave it out where there is none")
-    if custom_attributes is not None:
-        check_text("custom_attributes", custom_attributes)
-
-
 class LlmClient(BaseClient):
     """
     Asks a language model on a SageMaker endpoint.
@@ -213,9 +202,6 @@ class LlmClient(BaseClient):
         return cls.from_connection(read, **options)
 
     def __enter__(self) -> Self:
-        """
-        Use it for a while.
-        """
         return self
 
     def __exit__(
@@ -224,9 +210,6 @@ class LlmClient(BaseClient):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """
-        Close its connections.
-        """
         self.close()
 
     def close(self) -> None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Generator, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from cdk_sagemaker_llm.client import framing
 from cdk_sagemaker_llm.client.arguments import as_bytes, check_whole, choice, refuse
@@ -17,9 +18,9 @@ from cdk_sagemaker_llm.client.errors import (
     ConnectionCutError,
     LlmError,
     UnreadableAnswerError,
+    error_of,
 )
 from cdk_sagemaker_llm.client.framing import STREAM_END, Framing
-from cdk_sagemaker_llm.client.refusals import error_of
 from cdk_sagemaker_llm.client.tokens import (
     Embeddings,
     Generation,
@@ -29,8 +30,8 @@ from cdk_sagemaker_llm.client.tokens import (
     Usage,
     gather,
 )
+from cdk_sagemaker_llm.client.wire import embeddings, generated_text, openai
 from cdk_sagemaker_llm.client.wire.failures import Failure, failed_midway, failure_in
-from cdk_sagemaker_llm.client.wire.recognising import quick_reader, readers, recognise
 from cdk_sagemaker_llm.client.wire.step import (
     Record,
     Step,
@@ -42,32 +43,41 @@ from cdk_sagemaker_llm.client.wire.step import (
 MAX_BYTES = 33_554_432
 """How much of an answer is kept if nothing else is said: 32 MiB."""
 
-# Some engines end a stream so whose prompt is too long.
 # What is said of an answer of vectors, and the way out.
 NO_TEXT = "the answer is embeddings, no text"
 READ_VECTORS = "read them with read_embeddings() or embed()"
+# Some engines end a stream so whose prompt is too long.
 _UNSAID = "nothing of it came: ask without streaming, or read the log, for the reason"
 # What a token takes beside its text, where all of them are kept.
 _TOKEN_SIZE = 64
-
-# What a part takes beside its text.
+# What a part of a tool call takes beside its text.
 _PART_SIZE = 64
+
+_Read: TypeAlias = Callable[[Record], Step | None]
+_READERS: Mapping[WireFormat, _Read] = {
+    WireFormat.OPENAI: openai.read,
+    WireFormat.LMI: generated_text.read,
+    WireFormat.TGI: generated_text.read,
+    WireFormat.LLAMA_CPP: generated_text.read_llama_cpp,
+    WireFormat.EMBEDDINGS: embeddings.read,
+}
+# LMI also writes OpenAI's chats, and TGI too: what is given is the container's family.
+_ALSO = {
+    WireFormat.LMI: (WireFormat.OPENAI, WireFormat.EMBEDDINGS),
+    WireFormat.TGI: (WireFormat.OPENAI,),
+    WireFormat.LLAMA_CPP: (WireFormat.OPENAI, WireFormat.EMBEDDINGS),
+}
 
 
 class Reader:
     """
     Reads one answer.
-
-    Args:
-        wire_format: The container's family. If omitted, the format is recognised.
-
-        max_bytes: How much may be kept.
     """
 
     def __init__(self, wire_format: WireFormat | str | None, max_bytes: int) -> None:
         fixed = None if wire_format is None else WireFormat(wire_format)
-        self._readers = readers(fixed)
-        self._quick = quick_reader(self._readers)
+        self._readers = _readers(fixed)
+        self._quick = _quick_reader(self._readers)
         self._max_bytes = max_bytes
         self._framing = Framing(max_bytes)
         self._text = io.StringIO()
@@ -94,10 +104,7 @@ class Reader:
         try:
             yield from self._read(chunks)
             if self._embeddings is not None:
-                raise UnreadableAnswerError(
-                    NO_TEXT,
-                    remedy=READ_VECTORS,
-                )
+                raise UnreadableAnswerError(NO_TEXT, remedy=READ_VECTORS)
             if self._ranking is not None:
                 raise UnreadableAnswerError(
                     "the answer is a ranking, no text", remedy="read it with rerank()"
@@ -113,8 +120,6 @@ class Reader:
         Read all tokens and put them together.
 
         Args:
-            chunks: The answer.
-
             is_document: Whether it is no stream. Then a text alone is no token.
         """
         self._each = _TOKEN_SIZE
@@ -162,7 +167,13 @@ class Reader:
 
     def _end(self) -> Iterator[Token]:
         if not self._done:
-            yield from self._read_rest()
+            try:
+                for record in self._framing.end():
+                    yield from self._take(record)
+            except ConnectionCutError:
+                # After the finish reason nothing is missing but, say, a count.
+                if not self._ended:
+                    raise
         yield from self._last()
         if not self._is_whole:
             remedy = "" if self._text.tell() or self._reasoning.tell() else _UNSAID
@@ -176,15 +187,6 @@ class Reader:
             yield Token("", usage=self._usage)
         self._usage = None
 
-    def _read_rest(self) -> Iterator[Token]:
-        try:
-            for record in self._framing.end():
-                yield from self._take(record)
-        except ConnectionCutError:
-            # After the finish reason nothing is missing but, say, a count.
-            if not self._ended:
-                raise
-
     @property
     def _is_whole(self) -> bool:
         return self._done or self._ended
@@ -197,7 +199,8 @@ class Reader:
             yield from self._last()
             return
         self._refuse_failures(record)
-        step = recognise(record, self._readers)
+        steps = (read(record) for read in self._readers)
+        step = next((one for one in steps if one is not None), None)
         if step is None:
             excerpt = repr(record)[:120]
             raise UnreadableAnswerError(f"no known format has such a record: {excerpt}")
@@ -412,6 +415,37 @@ def _are_texts(tokens: tuple[Token, ...]) -> bool:
     )
 
 
+def _readers(wire_format: WireFormat | None) -> tuple[_Read, ...]:
+    """
+    Return what may read a record, the likeliest first; any if no family is named.
+    """
+    if wire_format is None:
+        return tuple(dict.fromkeys(_READERS.values()))
+    names = (wire_format, *_ALSO.get(wire_format, ()))
+    return tuple(dict.fromkeys(_READERS[name] for name in names))
+
+
+def _quick_reader(
+    candidates: tuple[_Read, ...],
+) -> Callable[[Record], Token | None]:
+    """
+    Return what reads the usual record of a stream, and nothing else.
+    """
+    lines = generated_text.quick if generated_text.read in candidates else _nothing
+    chunks = openai.quick if openai.read in candidates else _nothing
+
+    def read(record: Record) -> Token | None:
+        if record.__class__ is not dict:
+            return None
+        return lines(record) if "token" in record else chunks(record)
+
+    return read
+
+
+def _nothing(_: Record) -> None:
+    return None
+
+
 def _reader(wire_format: WireFormat | str | None, max_bytes: int) -> Reader:
     check_whole("max_bytes", max_bytes, 1)
     if wire_format is not None:
@@ -419,14 +453,12 @@ def _reader(wire_format: WireFormat | str | None, max_bytes: int) -> Reader:
     return Reader(wire_format, max_bytes)
 
 
+@dataclass(slots=True)
 class _Call:
     """
     One call on its way.
     """
 
-    __slots__ = ("arguments", "id", "name")
-
-    def __init__(self) -> None:
-        self.id = ""
-        self.name = ""
-        self.arguments: list[str] = []
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)

@@ -1,6 +1,6 @@
 """
-Requests, as each family of containers reads them: their bodies, what a refusal tells of
-the form that is wanted, and how long a client waits.
+Requests, as each family of containers reads them: their bodies, and what a refusal
+tells of the form that is wanted.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, TypeAlias, TypedDict, TypeVar
 
@@ -23,8 +22,6 @@ from cdk_sagemaker_llm.client.arguments import (
 
 Message: TypeAlias = Mapping[str, Any]
 """One message of a chat, as ``{"role": "user", "content": "Hello"}``."""
-
-"""The form to begin with: what refuses it says so, and has done nothing yet."""
 
 # vLLM to a body that has ``inputs``, from 0.29 on and before; and the embedded AWS of
 # a server that a model is forwarded to.
@@ -58,19 +55,16 @@ def prompt_body(
     Write the request that continues a prompt.
 
     Args:
-        schema: How the container wants it.
-
-        prompt: The text to continue.
-
-        options: What may be said of the answer.
-
-        stream: Whether it comes token by token.
-
         begun: What the model has written already. If omitted, nothing.
     """
     check_text("prompt", prompt)
     if schema is Schema.CHAT:
-        return _prompt_as_chat(prompt, options, stream=stream, begun=begun)
+        messages: list[Message] = [{"role": "user", "content": prompt}]
+        kept: Any = dict(held(options, Options))
+        if begun:
+            messages.append({"role": "assistant", "content": begun})
+            kept["parameters"] = {**_GO_ON, **kept.get("parameters", {})}
+        return chat_body(messages, kept, stream=stream)
     prompt += begun
     options = held(options, Options)
     if schema is Schema.OPENAI:
@@ -197,11 +191,6 @@ def rerank_body(
 def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
     """
     Return the options that say something.
-
-    Raises:
-        TypeError: If one is unknown.
-
-        ValueError: If one is of another kind, or a number that JSON does not have.
     """
     names = known.__annotations__.keys() | Options.__annotations__.keys()
     unknown = sorted(options.keys() - names)
@@ -222,9 +211,6 @@ def held(options: _AnyOptions, known: type[_AnyOptions]) -> _AnyOptions:
 def schema_wanted(refusal: str) -> Schema | None:
     """
     Return the form that a container asks for; ``None`` if it does not say so.
-
-    Args:
-        refusal: What it said to another form.
     """
     if _WANTS_PROMPTS.search(refusal):
         return Schema.OPENAI
@@ -251,51 +237,7 @@ class Schema(StrEnum):
 
 
 FIRST = Schema.LMI
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Timeouts:
-    """
-    How many seconds may pass.
-
-    ``Timeouts(read=30)`` gives up a model that is silent for half a minute.
-
-    Args:
-        connect: Until there is a connection.
-
-        read: Until the first part of an answer, and from one part to the next. Blank
-            lines and keep-alives are no parts. SageMaker itself ends what is no stream
-            after 60 seconds.
-
-        total: From the call to its end, with everything that is waited for and tried
-            again. If omitted, only the others count.
-    """
-
-    connect: float = 10.0
-    read: float = 120.0
-    total: float | None = None
-
-    def __post_init__(self) -> None:
-        """
-        Check that each time-out is a length of time above 0.
-        """
-        for field in fields(self):
-            seconds = getattr(self, field.name)
-            if seconds is None and field.name == "total":
-                continue
-            if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e9:  # noqa: PLR2004 - thirty years
-                raise ValueError(f"{field.name} must be more than 0 s, got {seconds!r}")
-
-
-def _prompt_as_chat(
-    prompt: str, options: Options, *, stream: bool, begun: str
-) -> bytes:
-    messages: list[Message] = [{"role": "user", "content": prompt}]
-    kept: Any = dict(held(options, Options))
-    if begun:
-        messages.append({"role": "assistant", "content": begun})
-        kept["parameters"] = {**_GO_ON, **kept.get("parameters", {})}
-    return chat_body(messages, kept, stream=stream)
+"""The form to begin with: what refuses it says so, and has done nothing yet."""
 
 
 def _openai(options: Options, *, stream: bool) -> dict[str, Any]:

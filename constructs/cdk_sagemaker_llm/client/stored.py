@@ -9,10 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypedDict
 
 from cdk_sagemaker_llm.client.arguments import check_name, check_text
-from cdk_sagemaker_llm.client.errors import RefusedError
-from cdk_sagemaker_llm.client.refusals import from_boto
-from cdk_sagemaker_llm.client.requests import Schema, Timeouts
-from cdk_sagemaker_llm.client.transport import make_client
+from cdk_sagemaker_llm.client.errors import RefusedError, from_boto
+from cdk_sagemaker_llm.client.requests import Schema
+from cdk_sagemaker_llm.client.transport import Timeouts, make_client
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 if TYPE_CHECKING:
@@ -67,9 +66,6 @@ _NAMES = {
 def reached(connection: str, options: ClientOptions) -> Reached:
     """
     Read a connection, and add what its user says beside it.
-
-    Raises:
-        ValueError: If it is none.
     """
     check_text("connection", connection, _WRITTEN)
     try:
@@ -98,9 +94,6 @@ def stored(
 ) -> str:
     """
     Return the value of an SSM parameter.
-
-    Raises:
-        LlmError: If it cannot be read.
     """
     check_name("parameter_name", parameter_name, "name what store_connection() made")
     ssm = make_client(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -251,7 +251,8 @@ def gather(
     first, *others = answers
     if not others:
         return first
-    return _with_alternatives(first, tuple(others))
+    usage = first.usage or next((one.usage for one in others if one.usage), None)
+    return replace(first, usage=usage, alternatives=tuple(others))
 
 
 def _one(tokens: list[Token], text: str | None, *, pieces: bool) -> Generation:
@@ -266,17 +267,4 @@ def _one(tokens: list[Token], text: str | None, *, pieces: bool) -> Generation:
         reasoning="".join(token.reasoning for token in tokens),
         tool_calls=calls,
         usage=usages[-1] if usages else None,
-    )
-
-
-def _with_alternatives(first: Generation, others: tuple[Generation, ...]) -> Generation:
-    usage = first.usage or next((one.usage for one in others if one.usage), None)
-    return Generation(
-        text=first.text,
-        tokens=first.tokens,
-        finish_reason=first.finish_reason,
-        reasoning=first.reasoning,
-        tool_calls=first.tool_calls,
-        usage=usage,
-        alternatives=others,
     )

@@ -1,5 +1,5 @@
 """
-Bytes to an endpoint and back: waiting, trying again, giving up.
+Bytes to an endpoint and back, and how patiently: waiting, trying again, giving up.
 """
 
 from __future__ import annotations
@@ -9,9 +9,16 @@ import random
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cdk_sagemaker_llm.client.arguments import check_name, check_text, refuse
+from cdk_sagemaker_llm.client.arguments import (
+    check_name,
+    check_seconds,
+    check_text,
+    check_whole,
+    refuse,
+)
 from cdk_sagemaker_llm.client.connections import Call, make_known, under_way
 from cdk_sagemaker_llm.client.errors import (
     AnswerTimeoutError,
@@ -20,9 +27,10 @@ from cdk_sagemaker_llm.client.errors import (
     LlmError,
     NoCapacityError,
     ThrottledError,
+    from_boto,
+    is_unsent,
 )
-from cdk_sagemaker_llm.client.refusals import from_boto, is_unsent
-from cdk_sagemaker_llm.client.settings import Settings
+from cdk_sagemaker_llm.client.reader import MAX_BYTES
 
 if TYPE_CHECKING:
     import boto3
@@ -37,16 +45,67 @@ _SAY_AGAIN = 60.0
 _ADDRESS = "such as https://HOST"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timeouts:
+    """
+    How many seconds may pass.
+
+    ``Timeouts(read=30)`` gives up a model that is silent for half a minute.
+
+    Args:
+        connect: Until there is a connection.
+
+        read: Until the first part of an answer, and from one part to the next. Blank
+            lines and keep-alives are no parts. SageMaker itself ends what is no stream
+            after 60 seconds.
+
+        total: From the call to its end, with everything that is waited for and tried
+            again. If omitted, only the others count.
+    """
+
+    connect: float = 10.0
+    read: float = 120.0
+    total: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, seconds in asdict(self).items():
+            if seconds is None and name == "total":
+                continue
+            if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e9:  # noqa: PLR2004 - thirty years
+                raise ValueError(f"{name} must be more than 0 s, got {seconds!r}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """
+    How a client reaches its endpoint, and how patiently, as ``BaseClient`` says.
+    """
+
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    retries: int = 3
+    wait_for_capacity: float = 600.0
+    on_wait: Callable[[str], None] | None = None
+    max_bytes: int = MAX_BYTES
+    max_connections: int = 50
+    region: str | None = None
+    endpoint_url: str | None = None
+    config: Config | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.timeouts, Timeouts):
+            way_out = "write Timeouts(read=30)"
+            refuse("timeouts", "Timeouts", self.timeouts, way_out)
+        check_whole("retries", self.retries, 0)
+        check_seconds("wait_for_capacity", self.wait_for_capacity)
+        check_whole("max_bytes", self.max_bytes, 1)
+        check_whole("max_connections", self.max_connections, 1)
+        if self.on_wait is not None and not callable(self.on_wait):
+            refuse("on_wait", "a function of a text", self.on_wait)
+
+
 class Transport:
     """
     Sends requests to one endpoint.
-
-    Args:
-        arguments: What every request names: the endpoint, the component.
-
-        settings: How to reach it, and how patiently.
-
-        session: The boto3 session. If omitted, boto3's default one.
     """
 
     def __init__(
@@ -62,17 +121,7 @@ class Transport:
 
     def chunks(self, body: bytes, call: Call, *, stream: bool) -> Generator[bytes]:
         """
-        Send a request and walk through the bytes of its answer.
-
-        Args:
-            body: The request.
-
-            call: Whoever waits for it.
-
-            stream: Whether the bytes are to come as they are written.
-
-        Raises:
-            LlmError: If there is no answer, or not the whole of it.
+        Send a request and walk through the bytes of its answer, as whoever calls waits.
         """
         read = self._streamed if stream else self._whole
         response = self._patiently(body, call, stream=stream)
@@ -83,9 +132,6 @@ class Transport:
             raise self._told(error, call) from error
 
     def close(self) -> None:
-        """
-        Close the connections that nobody uses.
-        """
         self._runtime.close()
 
     def _streamed(self, response: Mapping[str, Any]) -> Iterator[bytes]:
@@ -133,7 +179,8 @@ class Transport:
                 )
                 if not is_harmless or tries > self._settings.retries:
                     raise
-                call.wait(_pause(tries))
+                longest = min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
+                call.wait(random.uniform(longest / 2, longest))  # noqa: S311 - no secret
 
     def _send(self, body: bytes, call: Call, *, stream: bool) -> Mapping[str, Any]:
         runtime = self._runtime
@@ -188,23 +235,15 @@ class _Wait:
             raise error
         if waited - self._said >= _SAY_AGAIN:
             self._said = waited
-            self._say(waited, left)
+            message = (
+                f"no copy of the model is there yet: waiting for one since "
+                f"{waited:.0f} s, for {left:.0f} s at most"
+            )
+            _LOGGER.warning("%s", message)
+            if self._settings.on_wait is not None:
+                self._settings.on_wait(message)
         call.wait(min(self._look * random.uniform(0.8, 1.0), left))  # noqa: S311 - no secret
         self._look = min(self._look * 1.5, _LONGEST_LOOK)
-
-    def _say(self, waited: float, left: float) -> None:
-        message = (
-            f"no copy of the model is there yet: waiting for one since {waited:.0f} s, "
-            f"for {left:.0f} s at most"
-        )
-        _LOGGER.warning("%s", message)
-        if self._settings.on_wait is not None:
-            self._settings.on_wait(message)
-
-
-def _pause(tries: int) -> float:
-    longest = min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE)
-    return random.uniform(longest / 2, longest)  # noqa: S311 - no secret
 
 
 def make_client(
@@ -216,14 +255,7 @@ def make_client(
     config: Config | None,
 ) -> Any:  # noqa: ANN401 - boto3's clients have no class
     """
-    Make boto3's client of a service.
-
-    Raises:
-        ModuleNotFoundError: If boto3 is not installed.
-
-        RefusedError: If boto3 refuses what it was given, or knows no region.
-
-        ValueError: If the address is none.
+    Make boto3's client of a service, or say what is wrong with what it is made with.
     """
     boto3, _ = _extras()
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - an extra, and slow

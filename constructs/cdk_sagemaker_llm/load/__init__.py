@@ -11,22 +11,18 @@ from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, run_benchmark
-    from cdk_sagemaker_llm.load.faults import SettingsError
-    from cdk_sagemaker_llm.load.figures import Distribution, Figures
+    from cdk_sagemaker_llm.load.figures import Distribution, Estimate, Figures
     from cdk_sagemaker_llm.load.fitting import Fitted, fit_service_times
-    from cdk_sagemaker_llm.load.joining import join_load
-    from cdk_sagemaker_llm.load.knee import Knee, Objective
     from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured, Record
-    from cdk_sagemaker_llm.load.reading import Reading, reading_of
+    from cdk_sagemaker_llm.load.reading import Knee, Objective, Reading, reading_of
     from cdk_sagemaker_llm.load.result import LoadResult
-    from cdk_sagemaker_llm.load.running import LoadError, Progress, run_load
+    from cdk_sagemaker_llm.load.running import LoadError, Progress, join_load, run_load
     from cdk_sagemaker_llm.load.scaling_target import (
         HeadRoom,
         Saturation,
         ScalingTarget,
     )
-    from cdk_sagemaker_llm.load.settings import LoadSettings
-    from cdk_sagemaker_llm.load.uncertainty import Estimate
+    from cdk_sagemaker_llm.load.settings import LoadSettings, SettingsError
 
 __all__ = [
     "Benchmark",
@@ -60,25 +56,25 @@ __all__ = [
 _HOMES = {
     "Benchmark": "load.benchmark",
     "Distribution": "load.figures",
-    "Estimate": "load.uncertainty",
+    "Estimate": "load.figures",
     "Figures": "load.figures",
     "Fitted": "load.fitting",
     "GeneratorDelay": "load.measured",
     "HeadRoom": "load.scaling_target",
-    "Knee": "load.knee",
+    "Knee": "load.reading",
     "LoadError": "load.running",
     "LoadResult": "load.result",
     "LoadSettings": "load.settings",
     "Measured": "load.measured",
-    "Objective": "load.knee",
+    "Objective": "load.reading",
     "Progress": "load.running",
     "Reading": "load.reading",
     "Record": "load.measured",
     "Row": "load.benchmark",
-    "join_load": "load.joining",
+    "join_load": "load.running",
     "Saturation": "load.scaling_target",
     "ScalingTarget": "load.scaling_target",
-    "SettingsError": "load.faults",
+    "SettingsError": "load.settings",
     "fit_service_times": "load.fitting",
     "reading_of": "load.reading",
     "run_benchmark": "load.benchmark",

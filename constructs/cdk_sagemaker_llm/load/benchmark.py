@@ -1,21 +1,22 @@
 """
-A sweep over numbers of users: how throughput and latency follow the load, on how many
-copies, and how it is saved.
+A sweep over numbers of users: how throughput and latency follow the load, how it is
+saved, how two of them differ, and whether chance explains it.
 """
 
 from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from cdk_sagemaker_llm.load.deployed import Counting
+from cdk_sagemaker_llm.load.figures import Estimate, median_of, rate_of, share_of
 from cdk_sagemaker_llm.load.result import LoadResult, asked_of, percent, table_of
 from cdk_sagemaker_llm.load.running import Progress, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings
-from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
 
 BENCHMARK_HEADS = (
     "concurrent users",
@@ -33,6 +34,12 @@ _LATER = ("copies", "copies_untold")
 BENCHMARK_FORMAT = "cdk-sagemaker-llm/benchmark"
 BENCHMARK_VERSION = 1
 _WANTED = "name a file that sagemaker-llm benchmark --save wrote"
+
+_COMPARED = ("concurrent users", "figure", "before", "after", "change", "verdict")
+# Whether an answer is the same does not depend on where it was asked for.
+_ELSEWHERE = {"endpoint", "component", "variant", "region", "endpoint_url"}
+# Rows are compared by these, and the generator decides over those.
+_OTHERWISE = {"users", "spawn_rate", "processes", "seed", "drain"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -253,80 +260,9 @@ class Row:
         return [f"ended after {self.seconds:.0f} s of {run_time:g} s"]
 
 
-class Counting:
-    """
-    How many served while something was measured.
-
-    Args:
-        settings: Whom to count.
-    """
-
-    def __init__(self, settings: LoadSettings) -> None:
-        self._settings = settings
-        self._first, self._untold = self._count()
-
-    def found(self) -> dict[str, Any]:
-        """
-        Count again: how many served since the beginning, or why that is not known.
-        """
-        if self._first is not None:
-            count, self._untold = self._count()
-            self._untold = self._untold or _changed(self._first, count)
-        if self._untold:
-            self._first = None
-        return {"copies": self._first, "copies_untold": self._untold}
-
-    def _count(self) -> tuple[int | None, str]:
-        try:
-            return copies_of(self._settings), ""
-        except LookupError as reason:
-            return None, str(reason)
-
-
-def copies_of(settings: LoadSettings) -> int:
-    """
-    Look up how many copies of the component serve, or instances of the variant.
-
-    Raises:
-        LookupError: If that cannot be told, with the reason.
-    """
-    if settings.endpoint_url is not None:
-        raise LookupError(
-            "how many copies served is not looked up beside --endpoint-url; say it "
-            "with --copies"
-        )
-    try:
-        import boto3  # noqa: PLC0415 - an extra
-        from botocore.config import Config  # noqa: PLC0415 - an extra
-        from botocore.exceptions import (  # noqa: PLC0415 - an extra
-            BotoCoreError,
-            ClientError,
-        )
-    except ImportError as error:
-        raise _unknown("boto3 is missing") from error
-    # Nobody waits long for what is a convenience.
-    config = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
-    try:
-        client = boto3.client("sagemaker", region_name=settings.region, config=config)
-        if settings.component is not None:
-            found = client.describe_inference_component(
-                InferenceComponentName=settings.component
-            )
-            return _at_least_one(found.get("RuntimeConfig", {}).get("CurrentCopyCount"))
-        found = client.describe_endpoint(EndpointName=settings.endpoint)
-        return _at_least_one(_instances(found, settings.variant))
-    except ClientError as error:
-        raise _unknown(error.response["Error"]["Code"]) from error
-    except BotoCoreError as error:
-        raise _unknown(type(error).__name__) from error
-
-
 def facts_of(text: str) -> Mapping[str, Any]:
     """
     Read the JSON of a saved benchmark.
-
-    Raises:
-        ValueError: If it is something else, or of another version, with what it is.
     """
     try:
         facts = json.loads(text)
@@ -411,37 +347,91 @@ def _percents(seconds: Sequence[float]) -> list[float]:
     ]
 
 
-def _changed(before: int, after: int | None) -> str:
-    if before == after:
-        return ""
-    return (
-        f"the copies changed from {before} to {after} while it was measured; hold "
-        "their number, with a minimum that is the maximum, and measure again"
-    )
-
-
-def _unknown(why: str) -> LookupError:
-    return LookupError(
-        f"how many copies served could not be read ({why}); say it with --copies"
-    )
-
-
-def _at_least_one(count: int | None) -> int:
-    if not count:
-        raise _unknown("none is named")
-    return count
-
-
-def _instances(endpoint: Mapping[str, Any], variant: str | None) -> int | None:
-    variants = [
-        one
-        for one in endpoint.get("ProductionVariants", [])
-        if variant in {None, one["VariantName"]}
-    ]
-    if len(variants) > 1:
-        raise LookupError("the endpoint has several variants; name one with --variant")
-    return variants[0].get("CurrentInstanceCount") if variants else None
-
-
 def _estimate(facts: Mapping[str, float] | None) -> Estimate | None:
     return None if facts is None else Estimate(**facts)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """
+    A figure, measured twice with the same number of users.
+    """
+
+    users: int
+    figure: str
+    before: Estimate
+    after: Estimate
+
+    @property
+    def differs(self) -> bool:
+        return self.after.differs_from(self.before)
+
+    def cells(self) -> tuple[str, ...]:
+        before, after = self.before.value, self.after.value
+        return (
+            str(self.users),
+            self.figure,
+            self._with_bounds(self.before),
+            self._with_bounds(self.after),
+            f"{after / before - 1:+.1%}" if before else "-",
+            "differs" if self.differs else "may be chance",
+        )
+
+    def to_facts(self) -> dict[str, Any]:
+        return {**asdict(self), "differs": self.differs}
+
+    def _with_bounds(self, one: Estimate) -> str:
+        written = percent if self.figure == "success" else "{:.3g}".format
+        return f"{written(one.value)} ({written(one.low)} to {written(one.high)})"
+
+
+def differences(before: Benchmark, after: Benchmark) -> list[Difference]:
+    """
+    Return each figure that was measured twice with the same number of users.
+    """
+    return [each for pair in _pairs(before, after) for each in _compared(*pair)]
+
+
+def compare(before: Benchmark, after: Benchmark) -> str:
+    """
+    Write how two benchmarks differ, where both have the same number of users.
+    """
+    table = table_of(_COMPARED, [one.cells() for one in differences(before, after)])
+    sentences = [
+        f"- {name}: {one.endpoint}, {one.began}."
+        for name, one in (("Before", before), ("After", after))
+    ]
+    was, now = (row.facts["settings"] for row in _pairs(before, after)[0])
+    sentences += [
+        f"- Asked otherwise: {name.replace('_', ' ')} was {was.get(name)}, and is "
+        f"{value}."
+        for name, value in now.items()
+        if name not in _ELSEWHERE | _OTHERWISE and was.get(name) != value
+    ]
+    old, new = ({row.users for row in one.rows} for one in (before, after))
+    sentences += [
+        f"- Only {name}: {', '.join(map(str, sorted(users)))} users."
+        for name, users in (("before", old - new), ("after", new - old))
+        if users
+    ]
+    return "\n".join(sentences) + f"\n\n{table}"
+
+
+def _pairs(before: Benchmark, after: Benchmark) -> list[tuple[Row, Row]]:
+    old = {row.users: row for row in before.rows}
+    pairs = [(old[row.users], row) for row in after.rows if row.users in old]
+    if not pairs:
+        raise ValueError("the benchmarks have no number of users in common")
+    return pairs
+
+
+def _compared(old: Row, new: Row) -> Iterator[Difference]:
+    named = (
+        ("requests/s", old.rate, new.rate),
+        ("median latency s", old.latency, new.latency),
+        ("median time to first token s", old.first_token, new.first_token),
+        ("success", old.success, new.success),
+    )
+    for figure, before, after in named:
+        if before is not None and after is not None:
+            yield Difference(users=new.users, figure=figure, before=before, after=after)

@@ -1,5 +1,7 @@
 """
 What a run comes to: exact percentiles of all requests, never a mean of percentiles.
+
+How sure a figure is, 95 % intervals say, as if requests did not know of each other.
 """
 
 from __future__ import annotations
@@ -12,6 +14,12 @@ from dataclasses import dataclass
 
 from cdk_sagemaker_llm.load.measured import Measured, Record
 from cdk_sagemaker_llm.simulation.histogram import Histogram
+
+_SHARES = (0.5, 0.9, 0.95, 0.99, 1.0)
+_Z = 1.96
+_PARTS = 10
+# Student's t for the mean of ten parts.
+_T = 2.262
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,39 +48,23 @@ class Distribution:
         Take the exact percentiles of all samples; ``None`` if there are none.
         """
         found = sorted(seconds)
-        if not found:
-            return None
-
-        def at(share: float) -> float:
-            return found[max(0, math.ceil(share * len(found)) - 1)]
-
-        return cls(
-            count=len(found),
-            p50=at(0.5),
-            p90=at(0.9),
-            p95=at(0.95),
-            p99=at(0.99),
-            longest=found[-1],
-        )
+        ranks = (math.ceil(share * len(found)) - 1 for share in _SHARES)
+        return cls._at(len(found), (found[max(0, rank)] for rank in ranks))
 
     @classmethod
     def of_histogram(cls, histogram: Histogram) -> Distribution | None:
         """
         Take the percentiles of a histogram, right within half a per cent.
         """
-        p50, p90, p95, p99, longest = (
-            histogram.at(share) for share in (0.5, 0.9, 0.95, 0.99, 1.0)
-        )
-        if None in {p50, p90, p95, p99, longest}:
+        found = (histogram.at(share) or 0.0 for share in _SHARES)
+        return cls._at(histogram.count, found)
+
+    @classmethod
+    def _at(cls, count: int, percentiles: Iterator[float]) -> Distribution | None:
+        if not count:
             return None
-        return cls(
-            count=histogram.count,
-            p50=p50 or 0.0,
-            p90=p90 or 0.0,
-            p95=p95 or 0.0,
-            p99=p99 or 0.0,
-            longest=longest or 0.0,
-        )
+        p50, p90, p95, p99, longest = percentiles
+        return cls(count=count, p50=p50, p90=p90, p95=p95, p99=p99, longest=longest)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,16 +75,10 @@ class Second:
     Args:
         second: Which, from the beginning of what is measured.
 
-        requests: How many requests ended well.
-
-        failures: How many failed.
-
         tokens: How many tokens the answers had that ended.
 
         latency: The median latency of those that ended well, in seconds.
             ``None`` if none did.
-
-        first_token: The median time to their first token.
 
         in_flight: How many requests were under way when it began.
     """
@@ -152,13 +138,6 @@ class Figures:
 def figures_of(measured: Measured, begin: float, end: float) -> Figures:
     """
     Compute what a run comes to.
-
-    Args:
-        measured: What was measured.
-
-        begin: From when on it counts, in seconds since 1970.
-
-        end: Until when.
     """
     begun = [one for one in measured.records if begin <= one.start < end]
     finished = [one for one in begun if one.is_finished]
@@ -199,19 +178,86 @@ def seconds_of(records: Sequence[Record], begin: float, end: float) -> Iterator[
             begun += 1
         while ended < len(ends) and ends[ended] <= second:
             ended += 1
-        yield _second(second, by_second.get(second, []), begun - ended)
+        its = by_second.get(second, [])
+        good = [one for one in its if one.is_success]
+        latencies = [one.latency for one in good]
+        firsts = [one.first_token for one in good if one.first_token is not None]
+        yield Second(
+            second=second,
+            requests=len(good),
+            failures=sum(1 for one in its if one.is_finished and one.failure),
+            tokens=sum(one.tokens for one in good),
+            latency=statistics.median(latencies) if latencies else None,
+            first_token=statistics.median(firsts) if firsts else None,
+            in_flight=begun - ended,
+        )
 
 
-def _second(second: int, ended: Sequence[Record], in_flight: int) -> Second:
-    good = [one for one in ended if one.is_success]
-    latencies = [one.latency for one in good]
-    firsts = [one.first_token for one in good if one.first_token is not None]
-    return Second(
-        second=second,
-        requests=len(good),
-        failures=sum(1 for one in ended if one.is_finished and one.failure),
-        tokens=sum(one.tokens for one in good),
-        latency=statistics.median(latencies) if latencies else None,
-        first_token=statistics.median(firsts) if firsts else None,
-        in_flight=in_flight,
-    )
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """
+    A figure, and between what it lies in 95 of 100 such runs.
+
+    Args:
+        value: The figure.
+
+        low: The least it may be.
+
+        high: The most.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def differs_from(self, other: Estimate) -> bool:
+        """
+        Tell whether the difference is more than chance explains.
+        """
+        if self.value >= other.value:
+            margin = math.hypot(self.value - self.low, other.high - other.value)
+        else:
+            margin = math.hypot(self.high - self.value, other.value - other.low)
+        return abs(self.value - other.value) > margin
+
+
+def median_of(samples: Sequence[float]) -> Estimate | None:
+    """
+    Estimate a median by the ranks that it may have; ``None`` of no samples.
+    """
+    found = sorted(samples)
+    if not found:
+        return None
+    count = len(found)
+    half = _Z * math.sqrt(count) / 2
+    low = max(0, math.floor(count / 2 - half))
+    high = min(count - 1, math.ceil(count / 2 + half))
+    return Estimate(found[math.ceil(count / 2) - 1], found[low], found[high])
+
+
+def rate_of(times: Sequence[float], begin: float, end: float) -> Estimate:
+    """
+    Estimate how many happened a second, by how much ten parts of the time differ.
+    """
+    part = (end - begin) / _PARTS
+    counts = [0] * _PARTS
+    for time in times:
+        if begin <= time < end:
+            counts[min(int((time - begin) / part), _PARTS - 1)] += 1
+    rates = [count / part for count in counts]
+    value = statistics.fmean(rates)
+    margin = _T * statistics.stdev(rates) / math.sqrt(_PARTS)
+    return Estimate(value, max(0.0, value - margin), value + margin)
+
+
+def share_of(good: int, count: int) -> Estimate | None:
+    """
+    Estimate a share by Wilson's interval; ``None`` of none.
+    """
+    if not count:
+        return None
+    share, z2 = good / count, _Z * _Z
+    middle = (share + z2 / (2 * count)) / (1 + z2 / count)
+    root = math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
+    margin = _Z * root / (1 + z2 / count)
+    return Estimate(share, min(share, middle - margin), max(share, middle + margin))

@@ -1,5 +1,6 @@
 """
-The service times of one copy, from a sweep over numbers of users.
+The service times of one copy, from a sweep over numbers of users, and the file of them
+that simulations read.
 
 What is used is Little's law and how one copy works: prompts are worked off one by one
 while all others stand still, and between them every sequence of the batch gets its next
@@ -13,9 +14,16 @@ import itertools
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 
-from cdk_sagemaker_llm.load.benchmark import Row
+from cdk_sagemaker_llm.load.benchmark import Benchmark, Row
+from cdk_sagemaker_llm.load.deployed import Deployed
 from cdk_sagemaker_llm.load.observed import Observed, observed
+from cdk_sagemaker_llm.simulation.service.measurement import (
+    Measurement,
+    write_service_times,
+)
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 
 _HAIR = 1e-9
@@ -125,6 +133,60 @@ class Fitted:
     prompt_tokens: float
     output_tokens: float
     requests: int
+
+
+def save_service_times(
+    path: Path, benchmark: Benchmark, probe: Probe, served: Deployed
+) -> Fitted:
+    """
+    Fit the service times of one copy and write them down; return how they were found.
+    """
+    copies = f"{probe.copies} {'copy' if probe.copies == 1 else 'copies'}"
+    users = ", ".join(str(row.users) for row in benchmark.rows)
+    fitted = fit_service_times(
+        benchmark.rows,
+        probe.copies,
+        alone=probe.alone,
+        max_sequences=probe.max_sequences,
+        source=f"benchmark of {benchmark.endpoint}, {copies}, with {users} users",
+    )
+    write_service_times(
+        path,
+        Measurement(
+            times=fitted.times,
+            instance_type=served.instance_type,
+            model=served.model,
+            engine=served.engine,
+            engine_version=served.engine_version,
+            date=datetime.fromisoformat(benchmark.began).date(),
+            accelerators=served.accelerators,
+            prompt_tokens=fitted.prompt_tokens,
+            output_tokens=fitted.output_tokens,
+            requests=fitted.requests,
+            notes="; ".join((*fitted.found, *fitted.warnings)),
+        ),
+    )
+    return fitted
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Probe:
+    """
+    What service times need besides the sweep.
+
+    Args:
+        copies: How many copies shared the requests.
+
+        alone: What a single user met with, with short prompts and with whole ones.
+            If omitted, nobody asked alone.
+
+        max_sequences: How many sequences a copy writes at once, at most.
+            If omitted, it is told from the sweep.
+    """
+
+    copies: int
+    alone: tuple[Row, ...] = ()
+    max_sequences: int | None = None
 
 
 def before_line(points: Sequence[Observed]) -> Sequence[Observed]:

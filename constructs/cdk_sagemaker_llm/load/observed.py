@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cdk_sagemaker_llm.load.benchmark import Row, row_of
-from cdk_sagemaker_llm.load.prompts import lengths_of
 from cdk_sagemaker_llm.load.running import Progress, run_load
-from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.settings import LoadSettings, lengths_of
 
 _DRAWN = 1000
 
@@ -73,14 +72,6 @@ class Observed:
 def observed(row: Row, copies: int) -> Observed | None:
     """
     Read a row; ``None`` if too little was streamed in it.
-
-    Args:
-        row: The row.
-
-        copies: How many shared the requests.
-
-    Raises:
-        ValueError: If nobody knows how long its prompts were.
     """
     steady, figures = row.facts["steady"], row.facts["figures"]
     if steady is None or figures["between_tokens"] is None:
@@ -104,16 +95,6 @@ def run_alone(
 ) -> tuple[Row, ...]:
     """
     Have one user ask with a quarter of each prompt, and then with whole ones.
-
-    Args:
-        settings: What is asked in the sweep.
-
-        seconds: For how long each time.
-
-        on_progress: What is told each second how it goes. If omitted, nothing.
-
-    Raises:
-        LoadError: If the endpoint refuses any request, or Locust is missing.
     """
     alone = replace(settings, users=1, processes=1, spawn_rate=1.0, run_time=seconds)
     return tuple(
@@ -124,9 +105,6 @@ def run_alone(
 def words_of(settings: Mapping[str, Any]) -> float:
     """
     Return how many words the prompts have that are put together.
-
-    Raises:
-        ValueError: If the prompts are somebody's own.
     """
     if settings["prompts"]:
         raise ValueError(

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cdk_sagemaker_llm.load.faults import Fault, SettingsError
+from cdk_sagemaker_llm.load.settings import lengths_of
 
 # Short words of everyday English, which vocabularies mostly have as one token each.
 _WORDS = """
@@ -26,9 +26,6 @@ def read_prompts(path: Path) -> tuple[str, ...]:
     Read prompts: a line each, or of a ``.jsonl`` file the texts of its lines.
 
     Such a line is a JSON string, or an object with ``prompt`` or ``inputs``.
-
-    Raises:
-        ValueError: If there are none, or it cannot be read.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -47,38 +44,12 @@ def read_prompts(path: Path) -> tuple[str, ...]:
     return found
 
 
-def lengths_of(text: str) -> Callable[[random.Random], int]:
-    """
-    Read how many words prompts have.
-
-    ``1000``, ``100-500`` for any number between them, or ``normal:1000,200`` for a
-    mean and a standard deviation.
-
-    Raises:
-        SettingsError: If it is none of these.
-    """
-    try:
-        if text.startswith("normal:"):
-            mean, deviation = map(float, text.removeprefix("normal:").split(","))
-            if mean >= 1 and deviation >= 0:
-                return lambda chance: max(1, round(chance.gauss(mean, deviation)))
-        else:
-            first, _, last = text.partition("-")
-            least, most = int(first), int(last or first)
-            if 1 <= least <= most:
-                return lambda chance: chance.randint(least, most)
-    except ValueError:
-        pass
-    words = "{} must be such as 1000, 100-500 or normal:1000,200, got {!r}"
-    raise SettingsError([Fault(words, ("prompt_words",), (text,))])
-
-
 class Prompts:
     """
     Prompts without end.
 
     Args:
-        given: Those to choose from. If there are none, words are put together at
+        texts: Those to choose from. If there are none, words are put together at
             random, so that a cache of beginnings does not help.
 
         words: How many words those have, as ``lengths_of`` reads it.
@@ -101,9 +72,6 @@ class Prompts:
         self._chance = random.Random(seed)  # noqa: S311 - no secret
 
     def draw(self) -> str:
-        """
-        Return the next one.
-        """
         if self._given:
             return self._chance.choice(self._given)
         return self._write(self._chance, self._length(self._chance))

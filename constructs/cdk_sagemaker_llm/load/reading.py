@@ -1,20 +1,29 @@
 """
 What a benchmark says, in sentences: how many users it bears, and what to scale at.
+
+Of the users within an objective only what was measured is claimed: nothing is computed
+between two rows.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm.load.benchmark import Benchmark, Row
-from cdk_sagemaker_llm.load.knee import Knee, Objective, knee_of
+from cdk_sagemaker_llm.load.benchmark import LEAST_PERCENT, Benchmark, Row
 from cdk_sagemaker_llm.load.scaling_target import (
     HeadRoom,
     Saturation,
     ScalingTarget,
     saturation_of,
 )
+from cdk_sagemaker_llm.load.settings import Fault, SettingsError
+
+# Of how many in a hundred requests each percentile asks it.
+PERCENTS = {"p50": 50, "p90": 90, "p95": 95, "p99": 99, "longest": 100}
+_NAMES = {"latency": "latency", "first_token": "time to first token"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,3 +137,203 @@ def _borne(
         )
     users = min(bounds)
     return next(row for row in benchmark.rows if row.users == users), ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Objective:
+    """
+    How fast it has to be.
+
+    ``Objective(latency=5.0)`` asks of 95 in 100 requests to be answered in 5 s.
+
+    Args:
+        latency: The most seconds until an answer is whole. If omitted, any.
+
+        first_token: The most seconds until its first token. If omitted, any.
+
+        percentile: Of how many requests it is asked: ``p50``, ``p90``, ``p95``,
+            ``p99``, or ``longest`` for all of them.
+    """
+
+    latency: float | None = None
+    first_token: float | None = None
+    percentile: str = "p95"
+
+    def __post_init__(self) -> None:
+        faults = [
+            Fault("{} must be more than 0, got {}", (name,), (seconds,))
+            for name, seconds in (
+                ("latency", self.latency),
+                ("first_token", self.first_token),
+            )
+            if seconds is not None and not 0 < seconds < math.inf
+        ]
+        if self.percentile not in PERCENTS:
+            known = ", ".join(PERCENTS)
+            words = "{} must be one of {}, got {!r}"
+            faults.append(Fault(words, ("percentile",), (known, self.percentile)))
+        if faults:
+            raise SettingsError(faults)
+
+    @property
+    def bounds(self) -> Mapping[str, float]:
+        """
+        The seconds of each time that there is an objective for.
+        """
+        both = {"latency": self.latency, "first_token": self.first_token}
+        return {name: most for name, most in both.items() if most is not None}
+
+    def __str__(self) -> str:
+        return " and ".join(
+            f"{_NAMES[name]} {self.percentile} at most {most:g} s"
+            for name, most in self.bounds.items()
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """
+    A row, and whether it is within an objective.
+
+    Args:
+        is_within: Whether it was met.
+
+        summary: What was measured, in words.
+    """
+
+    users: int
+    is_within: bool
+    summary: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Knee:
+    """
+    The most users within an objective, of those tried.
+
+    Args:
+        objective: How fast it has to be.
+
+        within: The row of the most users before the first that is too slow.
+            ``None`` if the fewest are too many.
+
+        above: The first row that is too slow. ``None`` if none is.
+
+        again: Later rows that are within it again, which is no promise.
+    """
+
+    objective: Objective
+    within: Judged | None
+    above: Judged | None
+    again: tuple[int, ...] = ()
+
+    @property
+    def users(self) -> int | None:
+        """
+        How many users they are; ``None`` if the fewest tried are too many.
+        """
+        return None if self.within is None else self.within.users
+
+    def __str__(self) -> str:
+        within, above = self.within, self.above
+        if within is None:
+            sentence = "None of the numbers of users tried is within the objective"
+            rest = (
+                ""
+                if above is None
+                else f": {above.users} are above it, {above.summary}"
+            )
+        elif above is None:
+            sentence = "All numbers of users tried are within the objective"
+            rest = (
+                f": up to {within.users}, {within.summary}. Where that ends was not "
+                "measured; try more users"
+            )
+        else:
+            sentence = "Within the objective"
+            rest = (
+                f": at most {within.users} of the users tried, {within.summary}; "
+                f"{above.users} are above it, {above.summary}"
+            )
+        again = ", ".join(map(str, self.again))
+        chance = f". That {again} are within it again is left out" if again else ""
+        return f"{sentence} ({self.objective}){rest}{chance}."
+
+    def to_facts(self) -> dict[str, Any]:
+        """
+        Return it as JSON has it.
+        """
+        return {
+            "latency": self.objective.latency,
+            "first_token": self.objective.first_token,
+            "percentile": self.objective.percentile,
+            "users": self.users,
+            "above": None if self.above is None else self.above.users,
+            "again": list(self.again),
+        }
+
+
+def knee_of(rows: Sequence[Row], objective: Objective) -> Knee:
+    """
+    Find the most users before the first number of them that is too slow.
+
+    Requests that failed, or that nobody waited for, count as too slow.
+    """
+    judged = [_judge(row, objective) for row in sorted(rows, key=lambda row: row.users)]
+    above = next((one for one in judged if not one.is_within), None)
+    before = judged if above is None else judged[: judged.index(above)]
+    after = judged[len(before) :]
+    return Knee(
+        objective=objective,
+        within=before[-1] if before else None,
+        above=above,
+        again=tuple(one.users for one in after if one.is_within),
+    )
+
+
+def _judge(row: Row, objective: Objective) -> Judged:
+    found = [
+        _held(row, name, most, objective.percentile)
+        for name, most in objective.bounds.items()
+    ]
+    return Judged(
+        users=row.users,
+        is_within=all(is_within for is_within, _ in found),
+        summary=" and ".join(summary for _, summary in found),
+    )
+
+
+def _held(row: Row, name: str, most: float, percentile: str) -> tuple[bool, str]:
+    figures = row.facts["figures"]
+    if name == "first_token" and not row.facts["settings"]["is_streamed"]:
+        raise ValueError(
+            "there is no time to first token without streams; leave its objective out"
+        )
+    begun = figures["requests"] + figures["unfinished"]
+    good = 0 if figures[name] is None else figures[name]["count"]
+    failed = f"{begun - good} of {begun} requests were not answered"
+    percent = PERCENTS[percentile]
+    # Where some failed, more of the others have to be in time.
+    enough = [
+        each for each in _percentiles(row, name) if each * good >= percent * begun
+    ]
+    if not good or not enough:
+        return False, failed if begun else "no request ended"
+    nearest = min(enough)
+    seconds = _percentiles(row, name)[nearest]
+    names = {each: one for one, each in PERCENTS.items()}
+    measured = names.get(nearest, f"p{nearest}")
+    summary = f"{_NAMES[name]} {measured} {seconds:.2f} s"
+    if nearest != percent:
+        summary += f", as {failed}"
+    return seconds <= most, summary
+
+
+def _percentiles(row: Row, name: str) -> Mapping[int, float]:
+    """
+    Return the percentiles of the answers, by percent.
+    """
+    found = row.facts["figures"][name] or {}
+    known = {percent: found[one] for one, percent in PERCENTS.items() if one in found}
+    kept = row.facts.get("percents", {}).get(name, ())
+    return {**known, **dict(enumerate(kept, LEAST_PERCENT))}

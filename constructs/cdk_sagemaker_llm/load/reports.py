@@ -1,6 +1,6 @@
 """
 Pictures and pages of results: of a run its course and the percentiles, of a benchmark
-what follows the number of users.
+what follows the number of users, and what it says.
 
 A page is one file, with nothing loaded from elsewhere.
 """
@@ -14,12 +14,24 @@ from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
-from cdk_sagemaker_llm.load.benchmark import Benchmark
-from cdk_sagemaker_llm.load.benchmark_page import introduction as asked_in
-from cdk_sagemaker_llm.load.benchmark_page import panels_of_benchmark, title_of
-from cdk_sagemaker_llm.load.result import RUN_HEADS, LoadResult
-from cdk_sagemaker_llm.pages.chart import Curve, Panel, chart, numbers
-from cdk_sagemaker_llm.pages.shell import bullets, page, table
+from cdk_sagemaker_llm.load.benchmark import BENCHMARK_HEADS, Benchmark, Row
+from cdk_sagemaker_llm.load.reading import Reading
+from cdk_sagemaker_llm.load.result import RUN_HEADS, LoadResult, asked_of
+from cdk_sagemaker_llm.pages import (
+    Curve,
+    Panel,
+    bullets,
+    chart,
+    numbers,
+    page,
+    table,
+)
+
+_TIMES = (
+    ("latency p50", "latency", "p50"),
+    ("latency p95", "latency", "p95"),
+    ("time to first token p50", "first_token", "p50"),
+)
 
 _STYLES = ("-", "--", ":")
 # So few points are measurements, each worth a dot.
@@ -41,10 +53,9 @@ def draw_benchmark(benchmark: Benchmark, path: Path) -> None:
     Draw a benchmark into a file, likewise.
     """
     # A sentence a line, as the picture is no wider.
-    request = asked_in(benchmark).replace(". ", ".\n")
-    draw_panels(
-        f"{title_of(benchmark)}\n{request}", panels_of_benchmark(benchmark.rows), path
-    )
+    request = _request(benchmark).replace(". ", ".\n")
+    title = f"Benchmark of {benchmark.endpoint}\n{request}"
+    draw_panels(title, panels_of_benchmark(benchmark.rows), path)
 
 
 def draw_panels(title: str, panels: Sequence[Panel], path: Path) -> None:
@@ -72,9 +83,6 @@ def draw_panels(title: str, panels: Sequence[Panel], path: Path) -> None:
 
 
 def page_of(result: LoadResult) -> str:
-    """
-    Write the page.
-    """
     charts = "".join(chart(panel) + numbers(panel) for panel in panels_of(result))
     body = (
         f"<p>{escape(_introduction(result))}</p>\n"
@@ -112,6 +120,57 @@ def panels_of(result: LoadResult) -> list[Panel]:
     since = "seconds since the beginning"
     panels = [Panel(unit, curves, xs, since) for unit, curves in by_unit]
     return [*panels, _percentiles(result)]
+
+
+def page_of_benchmark(benchmark: Benchmark, reading: Reading) -> str:
+    """
+    Write the page of a benchmark, with what it says.
+    """
+    charts = "".join(
+        chart(panel) + numbers(panel) for panel in panels_of_benchmark(benchmark.rows)
+    )
+    remarks = benchmark.remarks()
+    # The marks of code are for Markdown.
+    sentences = [sentence.replace("`", "") for sentence in reading.sentences()]
+    body = (
+        f"<p>{escape(_request(benchmark))}</p>\n"
+        f"{table('benchmark', BENCHMARK_HEADS, benchmark.table())}"
+        f"<h2>What it says</h2>\n{bullets(sentences)}"
+        f"<h2>Over users</h2>\n{charts}"
+        + (f"<h2>To know</h2>\n{bullets(remarks)}" if remarks else "")
+    )
+    return page(f"Benchmark of {benchmark.endpoint}", body)
+
+
+def _request(benchmark: Benchmark) -> str:
+    request = asked_of([row.facts for row in benchmark.rows])
+    return f"{request} Begun {benchmark.began}."
+
+
+def panels_of_benchmark(rows: Sequence[Row]) -> list[Panel]:
+    """
+    Return what belongs into one panel each, over users.
+    """
+    ordered = sorted(rows, key=lambda row: row.users)
+    xs = [float(row.users) for row in ordered]
+    rates = [("ended well", [row.rate.value for row in ordered])]
+    tokens = [row.facts["figures"]["tokens_per_second"] for row in ordered]
+    times: list[Curve] = []
+    for name, kind, percentile in _TIMES:
+        found = [row.facts["figures"][kind] for row in ordered]
+        values = [None if one is None else float(one[percentile]) for one in found]
+        if any(values):
+            times.append((name, values))
+    by_unit: list[tuple[str, Sequence[Curve]]] = [
+        ("requests a second", rates),
+        ("seconds", times),
+        ("tokens a second", [("tokens", tokens)]),
+    ]
+    return [
+        Panel(unit, curves, xs, "concurrent users")
+        for unit, curves in by_unit
+        if curves
+    ]
 
 
 def _introduction(result: LoadResult) -> str:

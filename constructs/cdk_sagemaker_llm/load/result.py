@@ -9,7 +9,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +20,7 @@ from cdk_sagemaker_llm.load.figures import (
     figures_of,
     seconds_of,
 )
-from cdk_sagemaker_llm.load.measured import Measured
+from cdk_sagemaker_llm.load.measured import Measured, Record
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
 RUN_FORMAT = "cdk-sagemaker-llm/load-test"
@@ -29,14 +29,7 @@ _PERCENTILES = ("p50", "p90", "p95", "p99", "longest")
 RUN_HEADS = ("seconds", *_PERCENTILES)
 LATENCY = "latency"
 _REMEDY = "use more processes, or a machine with nothing else to do"
-_COLUMNS = (
-    "start",
-    "latency",
-    "first_token",
-    "tokens",
-    "prompt_tokens",
-    "failure",
-)
+_COLUMNS = tuple(field.name for field in fields(Record))
 
 _COUNTED = {"prompt_tokens": "a prompt", "tokens": "an answer"}
 
@@ -229,9 +222,6 @@ class LoadResult:
 
 
 def table_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """
-    Write a table.
-    """
     lines = [heads, ["---"] * len(heads), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -249,9 +239,6 @@ def percent(share: float) -> str:
 def asked_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """
     Say what was asked, and for how long.
-
-    Args:
-        rows: The facts of each row of a benchmark.
     """
     if not rows:
         return "Nothing was measured."

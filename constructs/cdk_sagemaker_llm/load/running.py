@@ -1,17 +1,20 @@
 """
-Running a load test from a program that Locust must not change.
+Running a load test, or joining one that another machine leads, from a program that
+Locust must not change.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from types import FrameType
@@ -19,7 +22,9 @@ from typing import IO, Any
 
 from cdk_sagemaker_llm.load.measured import Measured, Record
 from cdk_sagemaker_llm.load.result import LoadResult
-from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
+
+_TOLD = ("phase", "seconds", "users", "requests")
 
 
 class LoadError(Exception):
@@ -70,23 +75,20 @@ def run_load(
     """
     check_packages()
     with tempfile.TemporaryFile("w+", encoding="utf-8") as complaints:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "cdk_sagemaker_llm.load.generating"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-            text=True,
-        )
-        with process:
+        order = {"settings": settings.packed()}
+        with start_process(order, stderr=complaints) as process:
             try:
-                found = _follow(process, settings, on_progress)
+                found = _follow(process, on_progress)
             finally:
                 # It ends when its input does, and so do the others that it started.
                 if process.stdin is not None:
                     process.stdin.close()
                 process.wait()
         if found is None:
-            raise LoadError(f"the load generator failed: {_end_of(complaints)}")
+            complaints.seek(0)
+            lines = complaints.read().strip().splitlines()
+            last = lines[-1] if lines else "it ended without a word"
+            raise LoadError(f"the load generator failed: {last}")
     return LoadResult(
         settings=settings,
         begin=found["begin"],
@@ -95,12 +97,57 @@ def run_load(
     )
 
 
+def join_load(
+    address: str,
+    *,
+    processes: int | None = None,
+    within: float = 300.0,
+    on_told: Callable[[str], object] | None = None,
+) -> None:
+    """
+    Do a part of a load test's work, until it is over.
+
+    The leader says who asks what; the credentials are this machine's own. Ctrl-C ends
+    this part alone, which the leader's result says.
+
+    Args:
+        address: Where the leader is: ``HOST`` or ``HOST:PORT``.
+
+        processes: How many processes of this machine join.
+            If omitted, one for each core.
+
+        within: For how many seconds the leader is waited for.
+
+        on_told: What is told what happens. If omitted, nothing.
+
+    Raises:
+        LoadError: If there is no leader, it refuses, or it was lost.
+    """
+    check_packages()
+    host, port = address_of(address)
+    order = {"host": host, "port": port, "within": within, "tells": True}
+    count = processes or os.cpu_count() or 1
+    with ExitStack() as running, ThreadPoolExecutor(count) as pool:
+        # Ctrl-C is for this process, which ends the others.
+        started = [
+            running.enter_context(start_process(order, start_new_session=True))
+            for _ in range(count)
+        ]
+        try:
+            followed = [pool.submit(_follow_worker, one, on_told) for one in started]
+            reasons = [one.result() for one in followed]
+        finally:
+            # They end when their input does.
+            for one in started:
+                if one.stdin is not None:
+                    one.stdin.close()
+    if failed := sorted({*filter(None, reasons)}):
+        raise LoadError("\n".join(failed))
+
+
 def check_packages() -> None:
     """
     Refuse to go on without what a load test needs.
-
-    Raises:
-        LoadError: If something of it is not installed.
     """
     for package in ("boto3", "locust"):
         if find_spec(package) is None:
@@ -110,24 +157,44 @@ def check_packages() -> None:
             )
 
 
+def start_process(
+    order: Mapping[str, object],
+    *,
+    stdout: int | IO[str] = subprocess.PIPE,
+    stderr: IO[str] | None = None,
+    start_new_session: bool = False,
+) -> subprocess.Popen[str]:
+    """
+    Start a process of a run, which begins with what the order says.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cdk_sagemaker_llm.load.generating"],
+        stdin=subprocess.PIPE,
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+        start_new_session=start_new_session,
+    )
+    if process.stdin is not None:
+        process.stdin.write(json.dumps(order) + "\n")
+        process.stdin.flush()
+    return process
+
+
 def _follow(
-    process: subprocess.Popen[str],
-    settings: LoadSettings,
-    on_progress: Callable[[Progress], object] | None,
+    process: subprocess.Popen[str], on_progress: Callable[[Progress], object] | None
 ) -> Mapping[str, Any] | None:
-    if process.stdin is None or process.stdout is None:
-        return None
-    process.stdin.write(json.dumps({"settings": settings.packed()}) + "\n")
-    process.stdin.flush()
     with _passing_on_interrupts(process):
-        for line in process.stdout:
+        for line in process.stdout or ():
             record = json.loads(line)
             if record["kind"] == "refused":
                 raise LoadError(record["message"])
             if record["kind"] == "measured":
                 return dict(record)
             if on_progress is not None:
-                on_progress(_progress(record))
+                recent = tuple(map(Record.unpacked, record["recent"]))
+                how = {name: record[name] for name in _TOLD}
+                on_progress(Progress(**how, recent=recent))
     return None
 
 
@@ -157,17 +224,13 @@ def _passing_on_interrupts(process: subprocess.Popen[str]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _progress(record: Mapping[str, Any]) -> Progress:
-    return Progress(
-        phase=record["phase"],
-        seconds=record["seconds"],
-        users=record["users"],
-        recent=tuple(map(Record.unpacked, record["recent"])),
-        requests=record["requests"],
-    )
-
-
-def _end_of(complaints: IO[str]) -> str:
-    complaints.seek(0)
-    lines = complaints.read().strip().splitlines()
-    return lines[-1] if lines else "it ended without a word"
+def _follow_worker(
+    process: subprocess.Popen[str], on_told: Callable[[str], object] | None
+) -> str:
+    for line in process.stdout or ():
+        record = json.loads(line)
+        if record["kind"] == "over":
+            return str(record["message"])
+        if on_told is not None:
+            on_told(record["message"])
+    return "a process of this machine ended before the load test was over"

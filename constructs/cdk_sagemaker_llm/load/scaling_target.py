@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.load.benchmark import Row
-from cdk_sagemaker_llm.load.faults import Fault, SettingsError
+from cdk_sagemaker_llm.load.settings import Fault, SettingsError
 
 _MINUTE = 60.0
 # Below, a count of whole requests on a copy is too coarse to follow.
@@ -103,8 +103,12 @@ class ScalingTarget:
         each = f"{self.users / self.copies:.4g}"
         a_minute = f"{self.rate * _MINUTE / self.copies:.4g}"
         factor = f"{self.head_room.factor:.4g}"
+        one, many = (
+            ("copy", "copies") if self.has_components else ("instance", "instances")
+        )
+        shared_by = f"{self.copies} {one if self.copies == 1 else many}"
         load = (
-            f"Scaling target: {self.users} users on {self._shared_by()} are {each} "
+            f"Scaling target: {self.users} users on {shared_by} are {each} "
             f"requests under way and {a_minute} requests a minute on each."
         )
         room = (
@@ -113,8 +117,15 @@ class ScalingTarget:
             f"a minute comes to {factor} times itself: {each} / {factor} and "
             f"{a_minute} / {factor}, rounded down."
         )
-        one, other = self.calls
-        return [load, room, f"{self._why()}: `{one}`.", f"The other way: `{other}`."]
+        why = (
+            "Requests under way are seen every 10 seconds and count a stream until its "
+            "last token"
+            if self.is_by_concurrency
+            else "With less than 2 requests under way on each, whole requests are too "
+            "coarse a measure; requests a minute are finer"
+        )
+        better, other = self.calls
+        return [load, room, f"{why}: `{better}`.", f"The other way: `{other}`."]
 
     def to_facts(self) -> dict[str, Any]:
         """
@@ -127,23 +138,6 @@ class ScalingTarget:
             "call": self.calls[0],
             "other_call": self.calls[1],
         }
-
-    def _shared_by(self) -> str:
-        one, many = (
-            ("copy", "copies") if self.has_components else ("instance", "instances")
-        )
-        return f"{self.copies} {one if self.copies == 1 else many}"
-
-    def _why(self) -> str:
-        if self.is_by_concurrency:
-            return (
-                "Requests under way are seen every 10 seconds and count a stream until "
-                "its last token"
-            )
-        return (
-            "With less than 2 requests under way on each, whole requests are too "
-            "coarse a measure; requests a minute are finer"
-        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,9 +156,6 @@ class HeadRoom:
     scale_out_time: float = 600.0
 
     def __post_init__(self) -> None:
-        """
-        Check that each number is finite and at least 0.
-        """
         faults = [
             Fault("{} must be at least 0, got {}", (name,), (number,))
             for name, number in asdict(self).items()
@@ -223,9 +214,6 @@ class Saturation:
         return None if self.first.users == self.last else self.first.users
 
     def __str__(self) -> str:
-        """
-        Say it.
-        """
         if self.users is None:
             return (
                 f"Throughput still grew at {self.last}, the most users tried "

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from cdk_sagemaker_llm.client.requests import Schema
-from cdk_sagemaker_llm.load.faults import Fault, SettingsError
-from cdk_sagemaker_llm.load.prompts import lengths_of
 
 _USERS = 10
 _RAMP = 5.0
@@ -122,10 +121,11 @@ class LoadSettings:
     endpoint_url: str | None = None
 
     def __post_init__(self) -> None:
-        """
-        Check all settings, and report every fault at once.
-        """
-        faults = [*self._faults(), *self._length_faults()]
+        faults = list(self._faults())
+        try:
+            lengths_of(self.prompt_words)
+        except SettingsError as error:
+            faults += error.faults
         if faults:
             raise SettingsError(faults)
 
@@ -217,20 +217,10 @@ class LoadSettings:
         except ValueError as error:
             yield Fault("{} {}", ("bind",), (error,))
 
-    def _length_faults(self) -> tuple[Fault, ...]:
-        try:
-            lengths_of(self.prompt_words)
-        except SettingsError as error:
-            return error.faults
-        return ()
-
 
 def address_of(text: str) -> tuple[str, int]:
     """
     Read an address: ``HOST`` or ``HOST:PORT``.
-
-    Raises:
-        ValueError: If it is none.
     """
     host, sign, number = text.partition(":")
     is_number = number.isascii() and number.isdigit()
@@ -238,3 +228,65 @@ def address_of(text: str) -> tuple[str, int]:
     if not host or host != host.strip() or "/" in host or not 0 < port <= _MOST:
         raise ValueError(f"must be HOST or HOST:PORT, such as 10.0.0.5, got {text!r}")
     return host, port
+
+
+def lengths_of(text: str) -> Callable[[random.Random], int]:
+    """
+    Read how many words prompts have.
+
+    ``1000``, ``100-500`` for any number between them, or ``normal:1000,200`` for a
+    mean and a standard deviation.
+    """
+    try:
+        if text.startswith("normal:"):
+            mean, deviation = map(float, text.removeprefix("normal:").split(","))
+            if mean >= 1 and deviation >= 0:
+                return lambda chance: max(1, round(chance.gauss(mean, deviation)))
+        else:
+            first, _, last = text.partition("-")
+            least, most = int(first), int(last or first)
+            if 1 <= least <= most:
+                return lambda chance: chance.randint(least, most)
+    except ValueError:
+        pass
+    words = "{} must be such as 1000, 100-500 or normal:1000,200, got {!r}"
+    raise SettingsError([Fault(words, ("prompt_words",), (text,))])
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """
+    One thing that is wrong.
+
+    ``Fault("{} must be at least 1, got {}", ("users",), (0,))``
+
+    Args:
+        words: What is wrong, with a place for each setting and then for each value.
+
+        settings: The settings that it is about, by their names in Python.
+
+        values: What they are. If omitted, the words need none.
+    """
+
+    words: str
+    settings: tuple[str, ...]
+    values: tuple[object, ...] = ()
+
+    def text(self, named: Callable[[str], str]) -> str:
+        """
+        Return the message, with each setting by the name that the caller knows.
+        """
+        return self.words.format(*map(named, self.settings), *self.values)
+
+
+class SettingsError(ValueError):
+    """
+    The settings of a load test are wrong.
+
+    Args:
+        faults: What is wrong with it.
+    """
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("; ".join(fault.text(str) for fault in self.faults))

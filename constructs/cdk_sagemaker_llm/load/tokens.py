@@ -25,9 +25,6 @@ _ATTEMPTS = 20
 def tokenizer_of(path: str) -> Tokenizer:
     """
     Load a ``tokenizer.json``, or the one in a folder.
-
-    Raises:
-        ValueError: If there is none, or ``tokenizers`` is missing.
     """
     try:
         from tokenizers import Tokenizer  # noqa: PLC0415 - an extra
@@ -53,9 +50,6 @@ def tokenizer_of(path: str) -> Tokenizer:
 def writer_of(settings: LoadSettings) -> Write | None:
     """
     Return what writes prompts by the settings' tokenizer; ``None`` if they have none.
-
-    Raises:
-        ValueError: If it cannot be loaded, or no text has so few tokens.
     """
     if settings.tokenizer is None:
         return None
@@ -70,8 +64,6 @@ class TokenWriter:
     Puts prompts together that have exactly so many tokens.
 
     Args:
-        tokenizer: What counts them.
-
         has_specials: Whether the tokens count that the tokenizer adds to a text, as
             that of its beginning. A chat has others, which its template adds.
     """
@@ -80,14 +72,14 @@ class TokenWriter:
         self._tokenizer = tokenizer
         self._has_specials = has_specials
         self._specials = self._count("")
-        self._space, self._pieces = self._pieces_of_one_token()
+        self._space, self._pieces = " ", self._that_add_one(" ", iter(EVERYDAY))
+        if len(self._pieces) < _ENOUGH:
+            found = self._that_add_one("", self._vocabulary())
+            self._space, self._pieces = "", found or list(EVERYDAY)
 
     def write(self, chance: random.Random, length: int) -> str:
         """
         Put one together, which has a word at least.
-
-        Raises:
-            ValueError: If no text of that length is found.
         """
         target = max(length, self._specials + 1)
         for _ in range(_ATTEMPTS):
@@ -110,12 +102,6 @@ class TokenWriter:
         except Exception as fault:  # it raises nothing more particular
             raise ValueError(f"the tokenizer reads no English: {fault}") from fault
         return len(found.ids)
-
-    def _pieces_of_one_token(self) -> tuple[str, list[str]]:
-        everyday = self._that_add_one(" ", iter(EVERYDAY))
-        if len(everyday) >= _ENOUGH:
-            return " ", everyday
-        return "", self._that_add_one("", self._vocabulary()) or list(EVERYDAY)
 
     def _that_add_one(self, space: str, pieces: Iterator[str]) -> list[str]:
         begun = space.join(EVERYDAY[:2])

@@ -13,8 +13,7 @@ from botocore.config import Config
 from cdk_sagemaker_llm.client import LlmError, NoCapacityError, ThrottledError
 from cdk_sagemaker_llm.client import transport as transporting
 from cdk_sagemaker_llm.client.connections import Call
-from cdk_sagemaker_llm.client.settings import Settings
-from cdk_sagemaker_llm.client.transport import Transport
+from cdk_sagemaker_llm.client.transport import Settings, Transport
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.invocations import NO_CAPACITY
 from tests.local.client.misbehaving import Misbehaving, Peer

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cdk_sagemaker_llm.load import LoadSettings
-from cdk_sagemaker_llm.load.benchmark import copies_of
-from cdk_sagemaker_llm.load.service_times import Deployed, deployed
+from cdk_sagemaker_llm.load.deployed import Deployed, copies_of, deployed
 from tests.local.hosting_requests import (
     LMI_28,
     make_component,

@@ -4,12 +4,12 @@ The help of every subcommand: nothing is left unsaid, and nothing is cut off.
 
 from __future__ import annotations
 
-import importlib
 import re
 
 import pytest
 import typer
 
+from cdk_sagemaker_llm.cli.commands import add_command
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.unit.cli.test_command import NAMES, shown
 
@@ -24,8 +24,7 @@ def parameters(name: str) -> list[Untyped]:
     Return the arguments and options of a subcommand.
     """
     app = typer.Typer(add_completion=False)
-    module = f"cdk_sagemaker_llm.cli.commands.{name.replace('-', '_')}"
-    importlib.import_module(module).register(app)
+    add_command(app, name.replace("-", "_"))
     # Which click they are of, its own or the package, differs by typer's version.
     return list(typer.main.get_command(app).params)
 

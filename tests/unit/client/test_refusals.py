@@ -24,7 +24,7 @@ from cdk_sagemaker_llm.client import (
     UnavailableError,
     UnreadableAnswerError,
 )
-from cdk_sagemaker_llm.client.refusals import from_boto, is_unsent
+from cdk_sagemaker_llm.client.errors import from_boto, is_unsent
 
 URL = "https://runtime.example"
 

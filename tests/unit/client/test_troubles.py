@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.client import (
     ThrottledError,
     read_body,
 )
-from cdk_sagemaker_llm.client.refusals import error_of
+from cdk_sagemaker_llm.client.errors import error_of
 from cdk_sagemaker_llm.client.wire.failures import Failure, read_failure
 
 TOO_LONG = {

@@ -5,7 +5,7 @@ Benchmarks whose figures can be told by hand, the published one among them.
 from __future__ import annotations
 
 from cdk_sagemaker_llm.load.benchmark import Benchmark, Row
-from cdk_sagemaker_llm.load.uncertainty import Estimate, share_of
+from cdk_sagemaker_llm.load.figures import Estimate, share_of
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 # Users, requests, requests a second, median latency, how many failed.

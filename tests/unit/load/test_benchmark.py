@@ -11,11 +11,10 @@ from dataclasses import replace
 import pytest
 
 from cdk_sagemaker_llm.load import benchmark as measuring
-from cdk_sagemaker_llm.load.benchmark import Benchmark, row_of, run_benchmark
-from cdk_sagemaker_llm.load.comparing import compare
+from cdk_sagemaker_llm.load.benchmark import Benchmark, compare, row_of, run_benchmark
+from cdk_sagemaker_llm.load.figures import Estimate, median_of, rate_of, share_of
 from cdk_sagemaker_llm.load.result import LoadResult, asked_of
 from cdk_sagemaker_llm.load.settings import LoadSettings
-from cdk_sagemaker_llm.load.uncertainty import Estimate, median_of, rate_of, share_of
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.unit.load.examples import run_of
 

@@ -10,9 +10,15 @@ from pathlib import Path
 import pytest
 
 from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, row_of
-from cdk_sagemaker_llm.load.fitting import before_line, fit_service_times, rises
+from cdk_sagemaker_llm.load.deployed import Deployed
+from cdk_sagemaker_llm.load.fitting import (
+    Probe,
+    before_line,
+    fit_service_times,
+    rises,
+    save_service_times,
+)
 from cdk_sagemaker_llm.load.observed import Observed
-from cdk_sagemaker_llm.load.service_times import Deployed, Probe, save_service_times
 from cdk_sagemaker_llm.simulation import read_service_times
 from tests.unit.load.examples import run_of
 

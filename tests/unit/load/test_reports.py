@@ -14,14 +14,16 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from cdk_sagemaker_llm.load.benchmark_page import (
+from cdk_sagemaker_llm.load.reading import Objective, reading_of
+from cdk_sagemaker_llm.load.reports import (
+    draw,
+    draw_benchmark,
+    page_of,
     page_of_benchmark,
+    panels_of,
     panels_of_benchmark,
 )
-from cdk_sagemaker_llm.load.knee import Objective
-from cdk_sagemaker_llm.load.reading import reading_of
-from cdk_sagemaker_llm.load.reports import draw, draw_benchmark, page_of, panels_of
-from cdk_sagemaker_llm.pages.shell import check_ending
+from cdk_sagemaker_llm.pages import check_ending
 from tests.unit.load.examples import histogram, run_of
 from tests.unit.load.sweeps import row, sweep
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, row_of, steady_of
-from cdk_sagemaker_llm.load.fitting import fit_service_times
+from cdk_sagemaker_llm.load.deployed import Deployed
+from cdk_sagemaker_llm.load.fitting import Probe, fit_service_times, save_service_times
 from cdk_sagemaker_llm.load.observed import observed
-from cdk_sagemaker_llm.load.service_times import Deployed, Probe, save_service_times
 from cdk_sagemaker_llm.simulation import read_service_times
 from tests.unit.cli.test_command import shown
 from tests.unit.load.examples import run_of

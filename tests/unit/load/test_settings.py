@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from cdk_sagemaker_llm.client import Timeouts
-from cdk_sagemaker_llm.load.prompts import Prompts, lengths_of, read_prompts
-from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
+from cdk_sagemaker_llm.load.prompts import Prompts, read_prompts
+from cdk_sagemaker_llm.load.settings import LoadSettings, address_of, lengths_of
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,21 +43,7 @@ class Stack:
 
         folder: Where its assets are.
 
-        resources: The resources by logical id.
-
-        template: The file that they are read from.
-
-        outputs: Its outputs by name.
-
-        parent: The stack around it; ``None`` if it is not nested.
-
         parameters: The parameters that the stack around it passes.
-
-        nested: The stacks in it by logical id.
-
-        exports: What stacks of the app export, by name: the stack and the value.
-
-        content: The whole template.
     """
 
     name: str
@@ -87,7 +73,16 @@ class Stack:
         not travel with the assembly.
         """
         match = _HASH.search(text_of(address))
-        return _asset(self.folder, match[1]) if match else None
+        if match is None:
+            return None
+        # What stacks of a stage ship is kept beside the stage's own folder.
+        for place in (self.folder, *self.folder.parents):
+            found = sorted(place.glob(f"asset.{match[1]}*"))
+            if found:
+                return found[0] if found[0].is_file() else None
+            if not is_assembly(place.parent):
+                return None
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +93,7 @@ class Assembly:
     Args:
         stacks: Every stack, each before those that are nested in it.
 
-        faults: A message for each thing that could not be read.
-
         unopened: Nested stacks whose template is not in the assembly, by name.
-
-        exports: What stacks export, by name.
     """
 
     stacks: list[Stack] = field(default_factory=list)
@@ -114,9 +105,6 @@ class Assembly:
 def read_app(path: Path) -> Assembly:
     """
     Read what can be read of a cloud assembly, or of a single template.
-
-    Raises:
-        AssemblyError: If it is neither, or cannot be read at all.
     """
     return read_assembly(path) if is_assembly(path) else read_template(path)
 
@@ -124,9 +112,6 @@ def read_app(path: Path) -> Assembly:
 def read_stacks(path: Path) -> list[Stack]:
     """
     Read every stack of a cloud assembly, those of its stages and nested ones too.
-
-    Raises:
-        AssemblyError: If anything cannot be read.
     """
     found = read_assembly(path)
     if found.faults:
@@ -137,9 +122,6 @@ def read_stacks(path: Path) -> list[Stack]:
 def read_assembly(path: Path) -> Assembly:
     """
     Read what can be read of a cloud assembly.
-
-    Raises:
-        AssemblyError: If its manifest cannot be read.
     """
     found = Assembly()
     file = path / MANIFEST
@@ -155,9 +137,6 @@ def read_assembly(path: Path) -> Assembly:
 def read_template(path: Path) -> Assembly:
     """
     Read what can be read of a single template, as if it were an app of one stack.
-
-    Raises:
-        AssemblyError: If it is no template in JSON.
     """
     if path.is_dir():
         raise AssemblyError(
@@ -182,8 +161,15 @@ def unknown_version(path: Path) -> str:
     if it is not, or if that is not known.
     """
     written = str(read_json(path / MANIFEST).get("version", ""))
-    known = _schema_version() if _major(written) > _SCHEMA else ""
-    if _major(written) <= _major(known) or not known:
+    if _major(written) <= _SCHEMA:
+        return ""
+    from importlib import metadata  # noqa: PLC0415 - slow to load
+
+    try:
+        known = metadata.version("aws-cdk.cloud-assembly-schema")
+    except metadata.PackageNotFoundError:
+        return ""
+    if _major(written) <= _major(known):
         return ""
     return (
         f"{MANIFEST} is of version {written}, and the installed CDK writes {known}: "
@@ -191,29 +177,9 @@ def unknown_version(path: Path) -> str:
     )
 
 
-def _schema_version() -> str:
-    from importlib import metadata  # noqa: PLC0415 - slow to load
-
-    try:
-        return metadata.version("aws-cdk.cloud-assembly-schema")
-    except metadata.PackageNotFoundError:
-        return ""
-
-
 def _major(version: str) -> int:
     first = version.split(".", maxsplit=1)[0]
     return int(first) if first.isdecimal() else 0
-
-
-def _asset(folder: Path, name: str) -> Path | None:
-    # What stacks of a stage ship is kept beside the stage's own folder.
-    for place in (folder, *folder.parents):
-        found = sorted(place.glob(f"asset.{name}*"))
-        if found:
-            return found[0] if found[0].is_file() else None
-        if not is_assembly(place.parent):
-            return None
-    return None
 
 
 def _read_artifact(
@@ -224,7 +190,7 @@ def _read_artifact(
     where = f"{where}.properties"
     if artifact.get("type") == "aws:cloudformation:stack":
         template = path / text_in(details, "templateFile", where)
-        _read_stack(found, Stack(name, path, {}, template))
+        _read_content(found, Stack(name, path, {}, template), read_json(template))
     elif artifact.get("type") == "cdk:cloud-assembly":
         folder = path / text_in(details, "directoryName", where)
         if folder.resolve() in (path.resolve(), *path.resolve().parents):
@@ -235,10 +201,6 @@ def _read_artifact(
         found.unopened.extend(inner.unopened)
         # Names of exports are those of an account's region: stages are not told apart.
         found.exports.update(inner.exports)
-
-
-def _read_stack(found: Assembly, outline: Stack) -> Stack:
-    return _read_content(found, outline, read_json(outline.template))
 
 
 def _read_content(found: Assembly, outline: Stack, content: Mapping[str, Any]) -> Stack:
@@ -253,14 +215,10 @@ def _read_content(found: Assembly, outline: Stack, content: Mapping[str, Any]) -
             resources[name] = resource
     outputs = map_in(content, "Outputs", where)
     check_intrinsics(outputs, f"{where}: Outputs")
-    stack = Stack(
-        outline.name,
-        outline.folder,
-        resources,
-        outline.template,
-        outputs,
-        outline.parent,
-        outline.parameters,
+    stack = replace(
+        outline,
+        resources=resources,
+        outputs=outputs,
         exports=found.exports,
         content=content,
     )
@@ -284,19 +242,15 @@ def _read_nested(
         found.unopened.append(full_name)
         return
     parameters = resource.get("Properties", {}).get("Parameters", {})
-    if (stack.folder / file) in _templates_around(stack):
+    template = stack.folder / file
+    if template in _templates_around(stack):
         found.faults.append(f"{stack.template}: {name} must not be nested in itself")
         return
     outline = Stack(
-        full_name,
-        stack.folder,
-        {},
-        stack.folder / file,
-        parent=stack,
-        parameters=parameters,
+        full_name, stack.folder, {}, template, parent=stack, parameters=parameters
     )
     try:
-        stack.nested[name] = _read_stack(found, outline)
+        stack.nested[name] = _read_content(found, outline, read_json(template))
     except AssemblyError as fault:
         found.faults.append(str(fault))
 

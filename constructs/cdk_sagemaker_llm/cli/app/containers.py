@@ -5,7 +5,7 @@ Which model a container of an app serves, and how, as far as the app says it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,7 +60,6 @@ _SETTINGS = {
     "quantize": ("quantization",),
     "dtype": ("dtype",),
 }
-_ONE = "1"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,27 +68,7 @@ class ServedModel:
     A model as a container serves it; ``None`` where the app does not say.
 
     Args:
-        model: Its name or address.
-
-        architecture: Its sizes.
-
         degree: Over how many accelerators a copy is split.
-
-        weight_bits: Bits of a weight.
-
-        context_length: Tokens of the longest sequence.
-
-        most_sequences: How many it writes at once, at most.
-
-        engine: Its engine.
-
-        engine_version: The engine's release.
-
-        gguf_type: The type of a GGUF file's weights.
-
-        source: Where its weights come from.
-
-        image: The image's address.
 
         unknown: Why nothing can be planned; empty if it can.
     """
@@ -130,9 +109,6 @@ class ServedModel:
 
 
 def served_by(app: App, container: Shape, home: Resource) -> ServedModel:
-    """
-    Read a container definition.
-    """
     environment = {
         str(name): str(value)
         for name, value in map_of(container, "Environment").items()
@@ -178,7 +154,17 @@ def _served(
     model = first("option.model_id", "model", "HF_MODEL_ID")
     engine, engine_version = _engine(image)
     is_gguf = engine == "llama.cpp"
-    architecture = _architecture(model, is_gguf=is_gguf) if model else None
+    architecture, unknown = None, "the app does not say which model it serves"
+    is_on_s3 = True
+    if model:
+        # A repository of GGUF files is named after the one that they were made from.
+        name = _GGUF.sub("", model.partition(":")[0]) if is_gguf else model
+        architecture = find_architecture(name)
+        unknown = f"the catalogue does not have its model {model}"
+        # What SageMaker puts beside the container is named by its folder there.
+        is_on_s3 = model.startswith(("s3://", "/")) or bool(
+            map_of(map_of(container, "ModelDataSource"), "S3DataSource")
+        )
     return ServedModel(
         model=model,
         architecture=architecture,
@@ -197,8 +183,8 @@ def _served(
         engine_version=engine_version,
         gguf_type=gguf_type_of(settings.get("file"), model) if is_gguf else None,
         image=str(container.get("Image", "")),
-        source="hub" if model and not _is_on_s3(model, container) else "s3",
-        unknown="" if architecture else _unknown(model),
+        source="s3" if is_on_s3 else "hub",
+        unknown="" if architecture else unknown,
     )
 
 
@@ -218,28 +204,6 @@ def _engine(image: ImageRelease | None) -> tuple[EngineName, str | None]:
     return name, release.engine_version if name in _RELEASED else None
 
 
-def _architecture(model: str, *, is_gguf: bool) -> ModelArchitecture | None:
-    """
-    Look a model up; of a repository of GGUF files the one that they were made from.
-    """
-    if not is_gguf:
-        return find_architecture(model)
-    return find_architecture(_GGUF.sub("", model.partition(":")[0]))
-
-
-def _is_on_s3(model: str, container: Shape) -> bool:
-    # What SageMaker puts beside the container is named by its folder there.
-    return model.startswith(("s3://", "/")) or bool(
-        map_of(map_of(container, "ModelDataSource"), "S3DataSource")
-    )
-
-
-def _unknown(model: str | None) -> str:
-    if model is None:
-        return "the app does not say which model it serves"
-    return f"the catalogue does not have its model {model}"
-
-
 def engine_settings(
     image: ImageRelease | None,
     environment: Mapping[str, str],
@@ -247,16 +211,6 @@ def engine_settings(
 ) -> dict[str, str] | None:
     """
     Return what an engine is told; ``None`` for an image without one.
-
-    Args:
-        image: The catalogued image.
-
-        environment: The container's variables.
-
-        files: Paths of the files in its model data.
-
-    Raises:
-        ValueError: If the engine does not start with it.
     """
     if image is None:
         return None
@@ -269,7 +223,12 @@ def engine_settings(
         arguments = command_line(environment, rule, model_data=files)
         engine = _PARSED.get(release.engine)
         if engine is None or release.engine_version is None:
-            settings = dict(_by_flags(arguments))
+            pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+            settings = {
+                flag.removeprefix("--").replace("-", "_"): value
+                for flag, value in pairs
+                if flag.startswith("--") and not value.startswith("--")
+            }
         else:
             settings = vars(parse_arguments(engine, release.engine_version, arguments))
     except (ParserError, StartError) as fault:
@@ -281,10 +240,4 @@ def engine_settings(
         if settings.get(field) is not None
     }
     # What is not split runs on one accelerator, however many there are.
-    return {"degree": _ONE, **found}
-
-
-def _by_flags(arguments: list[str]) -> Iterator[tuple[str, object]]:
-    for flag, value in zip(arguments, [*arguments[1:], ""], strict=True):
-        if flag.startswith("--") and not value.startswith("--"):
-            yield flag.removeprefix("--").replace("-", "_"), value
+    return {"degree": "1", **found}

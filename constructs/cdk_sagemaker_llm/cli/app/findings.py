@@ -63,13 +63,7 @@ class Report:
     What was found of one subject, and the images that would take it.
 
     Args:
-        subject: What was looked at.
-
-        findings: What was found.
-
         images: The images that take it, where none was asked for.
-
-        is_checked: Whether anything of it was checked.
 
         left_out: What of it was not checked, and why.
 
@@ -107,9 +101,6 @@ def hosted_reports(path: Path) -> list[Report]:
     """
     Check every model of a cloud assembly or a template, every component with a
     container, and every adapter.
-
-    Raises:
-        AssemblyError: If its manifest, or the template, cannot be read.
     """
     found = list(_reports(path, App.read(path)))
     if not found:
@@ -156,22 +147,17 @@ def _component_report(stack: Stack, name: str, specification: Shape) -> Report:
     if is_intrinsic(own):
         return _unchecked(subject, "its container is known at deployment only")
     if "BaseInferenceComponentName" in specification:
-        return _adapter_report(subject, specification)
+        found = list(specification_findings(specification))
+        address = _REFERENCE.sub(_AT_DEPLOYMENT, text_of(own.get("ArtifactUrl") or ""))
+        # The API takes other addresses of S3, of which nothing is checked.
+        if address.startswith(SCHEME):
+            found += address_findings(address)
+        return Report(subject, found)
     container = {**own, "ModelDataUrl": own.get("ArtifactUrl")}
     report = _container_report(subject, stack, container, _reserved(specification))
     environment = own.get("Environment", {})
     many = [] if is_intrinsic(environment) else variable_findings(environment)
     return replace(report, findings=[*many, *report.findings])
-
-
-def _adapter_report(subject: str, specification: Shape) -> Report:
-    url = specification.get("Container", {}).get("ArtifactUrl")
-    found = list(specification_findings(specification))
-    address = _REFERENCE.sub(_AT_DEPLOYMENT, text_of(url or ""))
-    # The API takes other addresses of S3, of which nothing is checked.
-    if address.startswith(SCHEME):
-        found += address_findings(address)
-    return Report(subject, found)
 
 
 def _container_report(
@@ -217,11 +203,9 @@ def _container_of(properties: Shape) -> Shape | str:
         return container
     if several:
         return "it has several containers"
-    return (
-        "its container is known at deployment only"
-        if container
-        else ("it has no container")
-    )
+    if container:
+        return "its container is known at deployment only"
+    return "it has no container"
 
 
 def _unknown_image(container: Shape) -> str:
@@ -326,7 +310,9 @@ def _accelerators(app: App, model: str) -> int | None:
     for config in app.configs():
         for variant in config.variants:
             found = [
-                _accelerators_of(str(choice.instance_type))
+                next(
+                    (one.accelerators for one in _hardware(choice.instance_type)), None
+                )
                 for choice in variant.choices
                 if app.find(choice.model) == model
             ]
@@ -369,10 +355,3 @@ def _hosts(app: App, model: str) -> frozenset[Host]:
 def _hardware(name: object) -> Iterator[InstanceType]:
     if isinstance(name, str) and name in instance_type_names():
         yield find_instance_type(name)
-
-
-def _accelerators_of(instance_type: str) -> int | None:
-    try:
-        return find_instance_type(instance_type).accelerators
-    except ValueError:
-        return None

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
-from cdk_sagemaker_llm.cli.app.hosting import App, Choice, Resource, Target, Variant
+from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.cli.app.hosting import App, Resource, Target, Variant
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
 from cdk_sagemaker_llm.fit.packing import Fleet
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
@@ -27,12 +27,6 @@ class VariantPlan:
 
     Args:
         endpoint: Stack and logical id of the endpoint.
-
-        variant: The variant's name.
-
-        instance_type: The instance type's API name.
-
-        instances: Instances at the start.
 
         most_instances: Instances that scaling may add up to.
 
@@ -70,7 +64,13 @@ class VariantPlan:
             return None
         models = self.components
         if self.filled_by is not None:
-            models = {self.filled_by: _whole_instance(hardware, self.instances)}
+            whole_instance = ResourceRequirements(
+                copies=self.instances,
+                accelerators=hardware.accelerators or None,
+                cpus=hardware.vcpus,
+                memory_mib=int(hardware.memory_gib * 1024),
+            )
+            models = {self.filled_by: whole_instance}
         return Fleet(instance_type=hardware, instances=self.instances, models=models)
 
     @property
@@ -104,10 +104,6 @@ class VariantPlan:
 def variant_plans(app: App) -> list[VariantPlan]:
     """
     Return what each variant of each endpoint takes.
-
-    Raises:
-        AssemblyError: If something of the app cannot be read, or asks for what
-            SageMaker's API does not accept.
     """
     if app.assembly.faults:
         raise AssemblyError("\n".join(app.assembly.faults))
@@ -133,68 +129,40 @@ def quotas(variants: Sequence[VariantPlan]) -> dict[str, int]:
 def _variant(app: App, endpoint: Resource, variant: Variant) -> VariantPlan:
     count = whole(variant.instances)
     instances = 1 if count is None else count
-    managed = (
-        whole(map_of(variant.shape, "ManagedInstanceScaling").get("MaxInstanceCount"))
-        or 0
-    )
-    most = max(instances, managed, _scaled_to(app, endpoint, variant))
-    first, *others = (
-        replace(
-            _on_type(app, endpoint, variant, choice),
-            instances=instances,
-            most_instances=most,
-        )
-        for choice in variant.choices
-    )
-    return replace(first, fallbacks=tuple(others))
-
-
-def _on_type(
-    app: App, endpoint: Resource, variant: Variant, choice: Choice
-) -> VariantPlan:
-    kind = choice.instance_type
-    model = None if choice.model is None else _name_of(app, choice.model)
-    return VariantPlan(
-        endpoint=endpoint.key,
-        variant=variant.name,
-        instance_type="unknown" if kind is None else str(kind),
-        instances=1,
-        most_instances=1,
-        filled_by=model,
-        components={}
-        if model
-        else {
-            _name_beside(endpoint, one.resource): one.needs_on(kind)
-            for one in app.components_on(endpoint, variant)
+    managed = map_of(variant.shape, "ManagedInstanceScaling").get("MaxInstanceCount")
+    target = Target(endpoint.key, variant.name)
+    scaled = [
+        whole(one.properties.get("MaxCapacity")) or 0
+        for one in app.of_type(*_TARGET)
+        if app.target_of(one) == target
+    ]
+    most = max(instances, whole(managed) or 0, *scaled)
+    plans = []
+    for choice in variant.choices:
+        kind = choice.instance_type
+        model = None if choice.model is None else _name_of(app, choice.model)
+        components = {}
+        for one in [] if model else app.components_on(endpoint, variant):
             # An adapter is loaded into the copies of its base and reserves nothing.
-            if not one.is_adapter
-        },
-    )
-
-
-def _whole_instance(hardware: InstanceType, copies: int) -> ResourceRequirements:
-    return ResourceRequirements(
-        copies=copies,
-        accelerators=hardware.accelerators or None,
-        cpus=hardware.vcpus,
-        memory_mib=int(hardware.memory_gib * 1024),
-    )
+            if not one.is_adapter:
+                is_beside = one.resource.stack is endpoint.stack
+                name = one.resource.name if is_beside else one.key
+                components[name] = one.needs_on(kind)
+        plans.append(
+            VariantPlan(
+                endpoint=endpoint.key,
+                variant=variant.name,
+                instance_type="unknown" if kind is None else str(kind),
+                instances=instances,
+                most_instances=most,
+                filled_by=model,
+                components=components,
+            )
+        )
+    first, *others = plans
+    return replace(first, fallbacks=tuple(others))
 
 
 def _name_of(app: App, model: object) -> str:
     found = app.model(model)
     return found.name if found else str(model).removeprefix("${").removesuffix("}")
-
-
-def _name_beside(endpoint: Resource, one: Resource) -> str:
-    return one.name if one.stack is endpoint.stack else one.key
-
-
-def _scaled_to(app: App, endpoint: Resource, variant: Variant) -> int:
-    target = Target(endpoint.key, variant.name)
-    found = [
-        whole(one.properties.get("MaxCapacity")) or 0
-        for one in app.of_type(*_TARGET)
-        if app.target_of(one) == target
-    ]
-    return max(found, default=0)

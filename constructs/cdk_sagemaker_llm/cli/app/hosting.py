@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -50,10 +50,6 @@ class Resource:
     A resource with its values computed.
 
     Args:
-        stack: The stack it is in.
-
-        name: Its logical id.
-
         properties: Its properties, references written as ``${Stack/LogicalId}``.
     """
 
@@ -97,16 +93,10 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """
-        Its name.
-        """
         return str(self.shape.get("VariantName", "AllTraffic"))
 
     @property
     def instances(self) -> object:
-        """
-        How many instances there are at the start.
-        """
         return self.shape.get("InitialInstanceCount", 1)
 
     @property
@@ -122,10 +112,6 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class EndpointConfig:
-    """
-    The configuration of an endpoint.
-    """
-
     resource: Resource
 
     @property
@@ -133,20 +119,17 @@ class EndpointConfig:
         """
         Its production variants, as far as they are known.
         """
-        return [
-            Variant(each)
-            for each in maps_of(self.resource.properties, "ProductionVariants")
-        ]
+        return list(
+            map(Variant, maps_of(self.resource.properties, "ProductionVariants"))
+        )
 
     @property
     def shadows(self) -> list[Variant]:
         """
         Its shadow variants, as far as they are known.
         """
-        return [
-            Variant(each)
-            for each in maps_of(self.resource.properties, "ShadowProductionVariants")
-        ]
+        shapes = maps_of(self.resource.properties, "ShadowProductionVariants")
+        return list(map(Variant, shapes))
 
     @property
     def asynchronous(self) -> Shape | None:
@@ -168,9 +151,6 @@ class Component:
 
     @property
     def key(self) -> str:
-        """
-        Its stack and logical id.
-        """
         return self.resource.key
 
     @property
@@ -195,17 +175,11 @@ class Component:
         return map_of(self.resource.properties, "RuntimeConfig").get("CopyCount")
 
     def specification_on(self, instance_type: object) -> Shape:
-        """
-        Return what its copies are on a type of instance.
-        """
         return specification_on(self.resource.properties, instance_type)
 
     def needs_on(self, instance_type: object) -> ResourceRequirements:
         """
         Return what a copy reserves on a type of instance, and how many there are.
-
-        Raises:
-            AssemblyError: If the API does not accept it.
         """
         # It loads what plans, of which checks need nothing.
         from cdk_sagemaker_llm.fit.placement import ResourceRequirements  # noqa: PLC0415
@@ -232,8 +206,6 @@ class Target:
     What is scaled: the instances of a variant, or the copies of a component.
 
     Args:
-        name: The endpoint, or the component.
-
         variant: The variant; empty for a component.
     """
 
@@ -242,17 +214,11 @@ class Target:
 
     @property
     def dimensions(self) -> dict[str, str]:
-        """
-        The dimensions of its metrics.
-        """
         if not self.variant:
             return {"InferenceComponentName": self.name}
         return {"EndpointName": self.name, "VariantName": self.variant}
 
     def __str__(self) -> str:
-        """
-        Name it as a reader of the app would.
-        """
         return f"{self.name} ({self.variant})" if self.variant else self.name
 
 
@@ -262,8 +228,6 @@ class App:
     An app, read once.
 
     Args:
-        assembly: What was read of it, and what was not.
-
         left_out: What a simulation leaves out, and why, one sentence each.
 
         assumed: What the app leaves open and AWS does not document.
@@ -292,12 +256,6 @@ class App:
 
     @classmethod
     def read(cls, path: Path) -> App:
-        """
-        Read a cloud assembly or a single template.
-
-        Raises:
-            AssemblyError: If it is neither, or cannot be read at all.
-        """
         return cls(read_app(path))
 
     @property
@@ -313,9 +271,20 @@ class App:
         conditions say it.
         """
         full_name = f"{service}::{kind}"
-        if full_name not in self._kinds:
-            self._kinds[full_name] = list(self._evaluated(kind, service))
-        return self._kinds[full_name]
+        if full_name in self._kinds:
+            return self._kinds[full_name]
+        resources = self._kinds[full_name] = []
+        for stack in self.stacks:
+            for name, properties in stack.of_type(kind, service):
+                if exists(stack, name) is False:
+                    continue
+                found = evaluate(stack, properties)
+                if isinstance(found, Mapping):
+                    resources.append(Resource(stack, name, found))
+                else:
+                    key = f"{stack.name}/{name}"
+                    self.tell(key, "its properties are known at deployment only")
+        return resources
 
     def find(self, value: object) -> str:
         """
@@ -338,9 +307,6 @@ class App:
             self.left_out.append(reason)
 
     def configs(self) -> list[EndpointConfig]:
-        """
-        Return the configurations of endpoints.
-        """
         return list(map(EndpointConfig, self.of_type("EndpointConfig")))
 
     def config_of(self, endpoint: Resource) -> EndpointConfig | None:
@@ -352,9 +318,6 @@ class App:
         return next(found, None)
 
     def components(self) -> list[Component]:
-        """
-        Return the inference components.
-        """
         return list(map(Component, self.of_type("InferenceComponent")))
 
     def components_on(self, endpoint: Resource, variant: Variant) -> list[Component]:
@@ -387,18 +350,6 @@ class App:
         component = _COMPONENT_ID.search(text)
         return Target(self.find(component["component"])) if component else None
 
-    def _evaluated(self, kind: str, service: str) -> Iterator[Resource]:
-        for stack in self.stacks:
-            for name, properties in stack.of_type(kind, service):
-                if exists(stack, name) is False:
-                    continue
-                found = evaluate(stack, properties)
-                if isinstance(found, Mapping):
-                    yield Resource(stack, name, found)
-                else:
-                    key = f"{stack.name}/{name}"
-                    self.tell(key, "its properties are known at deployment only")
-
 
 def model_container(model: Resource) -> Shape:
     """
@@ -419,10 +370,6 @@ def image_of(container: Shape) -> ImageRelease | None:
 def artifact_files(stack: Stack, container: Shape) -> Artifact:
     """
     Read the model tarball that travels with the assembly; empty without one.
-
-    Raises:
-        ArtifactError: If it cannot be read to its end.
-        OSError: If it cannot be read.
     """
     path = stack.asset(container.get("ModelDataUrl", ""))
     return Artifact({}, {}) if path is None else tarball_files(path)

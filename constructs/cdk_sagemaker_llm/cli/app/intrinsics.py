@@ -7,6 +7,7 @@ begins with ``${`` too, so that whoever wants a number sees that there is none.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -84,9 +85,13 @@ def _ref(stack: Stack, name: Any, steps: int) -> object:  # noqa: ANN401 - JSON
         return _evaluate(*lead, steps)
     parameter = _section(stack, "Parameters").get(name)
     if isinstance(parameter, Mapping) and "Default" in parameter:
-        kind = str(parameter.get("Type"))
+        kind, default = str(parameter.get("Type")), parameter["Default"]
+        if kind == "Number" and isinstance(default, str):
+            with contextlib.suppress(ValueError):
+                number = float(default)
+                default = int(number) if number.is_integer() else number
         if not kind.startswith(_LOOKED_UP):
-            return _number_of(parameter["Default"], kind)
+            return default
     return f"${{{name}}}"
 
 
@@ -109,16 +114,6 @@ def _output(stack: Stack, name: str, attribute: str) -> tuple[Stack, object] | N
         return None
     found = inner.outputs.get(attribute.removeprefix(_OUTPUTS))
     return (inner, found.get("Value")) if isinstance(found, Mapping) else None
-
-
-def _number_of(default: object, kind: object) -> object:
-    if kind == "Number" and isinstance(default, str):
-        try:
-            number = float(default)
-        except ValueError:
-            return default
-        return int(number) if number.is_integer() else number
-    return default
 
 
 def _attribute(stack: Stack, argument: Any, steps: int) -> object:  # noqa: ANN401 - JSON

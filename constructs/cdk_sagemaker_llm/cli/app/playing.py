@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.cli.app.simulated import HostedModel, HostedVariant
-from cdk_sagemaker_llm.cli.app.traffic import ModelTraffic, TrafficSettings, traffic_of
+from cdk_sagemaker_llm.cli.app.traffic import TrafficSettings, traffic_of
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes, start_seconds
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
@@ -47,14 +47,6 @@ class RunSettings:
     The settings of a run, besides the app.
 
     Args:
-        traffic: The traffic.
-
-        duration: Seconds.
-
-        start: When it begins.
-
-        seed: What chance follows.
-
         method: How it is computed; ``None`` for whichever suits.
 
         times: Times of the fleet, by field; the usual ones where it has none.
@@ -86,12 +78,6 @@ class VariantResult:
     What came of one variant.
 
     Args:
-        hosted: The variant.
-
-        scenario: What was played out.
-
-        outcome: What came of it.
-
         traffic: Each model's traffic in words.
 
         notes: What was assumed or estimated.
@@ -113,15 +99,8 @@ def play(
     Play out every variant.
 
     Args:
-        variants: The variants.
-
-        settings: The settings of the run.
-
         measure: The variants whose targets set the traffic where no rate is written,
             so that what is compared gets the same.
-
-    Raises:
-        ValueError: If the settings do not fit.
     """
     pairs = itertools.zip_longest(variants, measure[: len(variants)])
     return [_play(hosted, settings, other or hosted) for hosted, other in pairs]
@@ -138,7 +117,12 @@ def _play(
         hosted.models, measure.models[: len(hosted.models)]
     ):
         service = service_of(model, kind, traffic.lengths, settings.measured)
-        model_traffic = _traffic_of(traffic, other or model, measure, settings)
+        # What is compared gets the same traffic, by the targets of the first.
+        target = other or model
+        aim = service_of(
+            target, measure.pools[0].instance_type, traffic.lengths, settings.measured
+        )
+        model_traffic = traffic_of(traffic, target, aim.times, settings.duration)
         words[model.name] = model_traffic.words
         start = service.start_seconds
         if settings.model_start is not None:
@@ -150,6 +134,9 @@ def _play(
         workloads.append(
             _workload(model, service, model_traffic.traffic, start, settings)
         )
+    times = dict(settings.times)
+    if hosted.provision_timeout is not None:
+        times.setdefault("refusal", hosted.provision_timeout)
     scenario = Scenario(
         workloads=tuple(workloads),
         duration=settings.duration,
@@ -164,7 +151,7 @@ def _play(
         maximum=hosted.maximum,
         managed=hosted.managed,
         scale_in=hosted.scale_in,
-        times=_times(hosted, settings),
+        times=FleetTimes(**times),
         capacity=lambda name, _: settings.available.get(name, float("inf")),
         delays=settings.delays,
     )
@@ -196,17 +183,6 @@ def _check_queue(hosted: HostedVariant, settings: RunSettings) -> None:
         )
 
 
-def _traffic_of(
-    traffic: TrafficSettings,
-    model: HostedModel,
-    hosted: HostedVariant,
-    settings: RunSettings,
-) -> ModelTraffic:
-    kind = hosted.pools[0].instance_type
-    service = service_of(model, kind, traffic.lengths, settings.measured)
-    return traffic_of(traffic, model, service.times, settings.duration)
-
-
 def _workload(
     model: HostedModel,
     service: Service,
@@ -226,18 +202,11 @@ def _workload(
         schedules=scaling.schedules if scaling else (),
         suspended=scaling.suspended if scaling else (),
         start_seconds=start,
-        image=model.image,
+        image=model.served.image,
         memory_share=service.memory_share,
         timeout=settings.traffic.timeout if model.at_once is None else _QUEUED_TIMEOUT,
         at_once=model.at_once,
     )
-
-
-def _times(hosted: HostedVariant, settings: RunSettings) -> FleetTimes:
-    times = dict(settings.times)
-    if hosted.provision_timeout is not None:
-        times.setdefault("refusal", hosted.provision_timeout)
-    return FleetTimes(**times)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -246,11 +215,7 @@ class Service:
     How a model serves and starts.
 
     Args:
-        times: What requests take.
-
         start_seconds: What a copy takes to start; ``None`` if nothing is known of it.
-
-        start_words: Where the start is from.
 
         times_words: What there is to say of measured times.
 
@@ -273,15 +238,6 @@ def service_of(
 ) -> Service:
     """
     Find out how a model serves on an instance type.
-
-    Args:
-        model: The model.
-
-        instance_type: The type's name.
-
-        lengths: How long prompts and answers are.
-
-        measured: What was measured. If omitted, it is estimated from the plan.
     """
     start, start_words = _start(model)
     chosen = _chosen(model, instance_type, measured)
@@ -290,12 +246,18 @@ def service_of(
         times, times_words = _estimated(found, lengths), ""
     else:
         times, times_words = chosen.times, _measured_words(model, instance_type, chosen)
+    memory_share = None
+    if isinstance(found, Plan):
+        # What the engine takes at its start, its KV cache included.
+        usual = found.expected
+        held = usual.terms.fixed + usual.terms.cuda_graphs + max(usual.kv_cache_room, 0)
+        memory_share = min(held / found.capacity, 1.0)
     return Service(
         times=times,
         start_seconds=start,
         start_words=start_words,
         times_words=times_words,
-        memory_share=_memory_share(found),
+        memory_share=memory_share,
     )
 
 
@@ -336,17 +298,6 @@ def _accelerators(model: HostedModel, instance_type: str) -> int | None:
         return None
 
 
-def _memory_share(found: Plan | str) -> float | None:
-    """
-    Return what the engine takes at its start, its KV cache included.
-    """
-    if isinstance(found, str):
-        return None
-    usual = found.expected
-    held = usual.terms.fixed + usual.terms.cuda_graphs + max(usual.kv_cache_room, 0)
-    return min(held / found.capacity, 1.0)
-
-
 def _estimated(found: Plan | str, lengths: Lengths) -> ServiceTimes:
     why = found
     if isinstance(found, Plan):
@@ -382,7 +333,7 @@ def _start(model: HostedModel) -> tuple[float | None, str]:
 
 def still(scenario: Scenario) -> Iterator[str]:
     """
-    Say which they are, and why.
+    Say which metrics have no values, or do not follow the load, and why.
     """
     metrics = {query.metric for query in scenario.queries}
     if any(workload.needs is None for workload in scenario.workloads):

@@ -5,7 +5,7 @@ The roles of a synthesised app: who may take each, and what it may do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cdk_sagemaker_llm.cli.app.assembly import Stack
@@ -24,17 +24,11 @@ class Permission:
     One action of a statement.
 
     Args:
-        policy: The policy's place in the app.
-
         sid: The statement's name; empty if it has none.
-
-        effect: ``Allow`` or ``Deny``.
 
         action: The action; for a statement of ``NotAction``, with ``not`` before it.
 
         resources: On what, with the references left as ``${...}``.
-
-        condition: Under which condition, as the template has it.
 
         reason: Why, if it is of this library.
     """
@@ -57,19 +51,9 @@ class Holder:
         place: Where it is defined, such as ``Chat/ModelRole``, or the name of one that
             is not defined in the app.
 
-        kind: ``Role``, ``User`` or ``Group``.
-
         is_given: Whether it is made elsewhere.
 
-        name: The name that it was given; empty if CloudFormation chooses.
-
-        trusted: Who may take it, each with the condition.
-
-        boundary: The ARN of its permissions boundary; empty without one.
-
         managed_policies: The ARNs of policies whose contents are not in the app.
-
-        allowed: What it may do.
     """
 
     place: str
@@ -96,7 +80,10 @@ def holders_in(stacks: Sequence[Stack]) -> list[Holder]:
     for stack in stacks:
         for kind in _POLICIES:
             for name, properties in stack.of_type(kind, "IAM"):
-                _attach(found, stack, name, properties)
+                document = properties.get("PolicyDocument")
+                allowed = list(_allowed(f"{stack.name}/{name}", document))
+                for holder in _holders(found, stack, properties):
+                    holder["allowed"] += allowed
     _attach_managed(found, stacks)
     return [_with_reasons(found[place]) for place in sorted(found)]
 
@@ -137,17 +124,18 @@ def _defined(
     }
 
 
-def _attach(
-    found: dict[str, dict[str, Any]],
-    stack: Stack,
-    name: str,
-    properties: Mapping[str, Any],
-) -> None:
-    allowed = list(_allowed(f"{stack.name}/{name}", properties.get("PolicyDocument")))
+def _holders(
+    found: dict[str, dict[str, Any]], stack: Stack, properties: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """
+    Return whom a policy names, those among them that are made elsewhere too.
+    """
     for key, kind in _HOLDERS.items():
         named = [*_listed(properties.get(key)), *_listed(properties.get(f"{kind}Name"))]
         for value in named:
-            _holder(found, stack, value, kind)["allowed"] += allowed
+            place = resolve(stack, value) or text_of(value)
+            other = {"place": place, "kind": kind, "is_given": True}
+            yield found.setdefault(place, {**other, "managed": [], "allowed": []})
 
 
 def _attach_managed(found: dict[str, dict[str, Any]], stacks: Sequence[Stack]) -> None:
@@ -170,16 +158,6 @@ def _attach_managed(found: dict[str, dict[str, Any]], stacks: Sequence[Stack]) -
         holder["managed"] = left
 
 
-def _holder(
-    found: dict[str, dict[str, Any]], stack: Stack, value: object, kind: str
-) -> dict[str, Any]:
-    place = resolve(stack, value) or text_of(value)
-    return found.setdefault(
-        place,
-        {"place": place, "kind": kind, "is_given": True, "managed": [], "allowed": []},
-    )
-
-
 def _with_reasons(holder: dict[str, Any]) -> Holder:
     managed = holder.pop("managed")
     allowed = holder.pop("allowed")
@@ -188,17 +166,9 @@ def _with_reasons(holder: dict[str, Any]) -> Holder:
         **holder,
         managed_policies=tuple(text_of(arn) for _, arn in managed),
         allowed=tuple(
-            Permission(
-                policy=each.policy,
-                sid=each.sid,
-                effect=each.effect,
-                action=each.action,
-                resources=each.resources,
-                condition=each.condition,
-                reason=reason_for(each.sid, each.action, others)
-                if each.effect == "Allow"
-                else None,
-            )
+            replace(each, reason=reason_for(each.sid, each.action, others))
+            if each.effect == "Allow"
+            else each
             for each in allowed
         ),
     )
@@ -215,15 +185,18 @@ def _trusted(document: object) -> Iterator[str]:
             for who in _listed(each)
         ]
         condition = statement.get("Condition")
-        condition_words = (
-            condition_text(condition) if isinstance(condition, Mapping) else ""
-        )
-        yield ", ".join(texts) + (f" if {condition_words}" if condition_words else "")
+        words = condition_text(condition) if isinstance(condition, Mapping) else ""
+        yield ", ".join(texts) + (f" if {words}" if words else "")
 
 
 def _allowed(policy: str, document: object) -> Iterator[Permission]:
     for statement in statements_of(document):
         condition = statement.get("Condition")
+        resources = [
+            f"{before}{text_of(resource)}"
+            for word, before in (("Resource", ""), ("NotResource", "not "))
+            for resource in _listed(statement.get(word))
+        ]
         for word, before in (("Action", ""), ("NotAction", "not ")):
             for action in _listed(statement.get(word)):
                 yield Permission(
@@ -231,15 +204,9 @@ def _allowed(policy: str, document: object) -> Iterator[Permission]:
                     sid=text_of(statement.get("Sid", "")),
                     effect=text_of(statement.get("Effect", "")),
                     action=f"{before}{text_of(action)}",
-                    resources=tuple(_resources(statement)),
+                    resources=tuple(resources),
                     condition=condition if isinstance(condition, Mapping) else {},
                 )
-
-
-def _resources(statement: Mapping[str, Any]) -> Iterator[str]:
-    for word, before in (("Resource", ""), ("NotResource", "not ")):
-        for resource in _listed(statement.get(word)):
-            yield f"{before}{text_of(resource)}"
 
 
 def _listed(value: object) -> Iterable[Any]:

@@ -11,10 +11,7 @@ from cdk_sagemaker_llm.cli.app.hosting import App, Resource, Target
 from cdk_sagemaker_llm.simulation import from_api
 from cdk_sagemaker_llm.simulation.api_values import map_of, maps_of, value_text
 from cdk_sagemaker_llm.simulation.from_api import UnplayableError
-from cdk_sagemaker_llm.simulation.metrics import (
-    SAGEMAKER,
-    Metric,
-)
+from cdk_sagemaker_llm.simulation.metrics import SAGEMAKER, Metric
 from cdk_sagemaker_llm.simulation.publishing import (
     COMPONENT_METRICS,
     COMPONENTS,
@@ -84,12 +81,6 @@ class Scaling:
     How one target is scaled.
 
     Args:
-        bounds: Between which numbers.
-
-        policies: Its policies.
-
-        schedules: Its scheduled actions.
-
         suspended: What of its scaling is switched off, by the service's names.
     """
 
@@ -217,20 +208,14 @@ def _owner(
 def _policies_of(app: App, one: Resource, target: Target) -> Iterator[Policy]:
     """
     Return what a policy of a template does; several where several alarms act on it.
-
-    Raises:
-        ValueError: If it cannot be played out.
     """
     kind = one.properties.get("PolicyType")
     name = str(one.properties.get("PolicyName", one.name))
     if kind == "TargetTrackingScaling":
         yield _tracking(app, one, name, target)
     elif kind == "StepScaling":
-        mine = [
-            alarm
-            for alarm in app.of_type("Alarm", "CloudWatch")
-            if _acts_on(app, alarm, one)
-        ]
+        alarms = app.of_type("Alarm", "CloudWatch")
+        mine = [alarm for alarm in alarms if _acts_on(app, alarm, one)]
         if not mine:
             app.tell(one.key, "no alarm of the app has it as its action")
         for alarm in mine:
@@ -271,21 +256,18 @@ class _Naming:
     app: App
 
     def __call__(self, metric: Metric) -> Metric:
+        space, name = metric.namespace, metric.name
         dimensions = {
-            name: self.app.find(value) if name in _REFERRING else value
-            for name, value in metric.dimensions
+            key: self.app.find(value) if key in _REFERRING else value
+            for key, value in metric.dimensions
         }
-        _check_recorded(metric.namespace, metric.name, frozenset(dimensions))
-        return Metric.of(metric.namespace, metric.name, dimensions)
-
-
-def _check_recorded(namespace: str, name: str, dimensions: frozenset[str]) -> None:
-    if name in RECORDED.get((namespace, dimensions), ()):
-        return
-    is_known = any(
-        name in names for (space, _), names in RECORDED.items() if space == namespace
-    )
-    by = f" by {', '.join(sorted(dimensions)) or 'no dimension'}" if is_known else ""
-    raise UnplayableError(
-        f"it follows {name} of {namespace}{by}, which no run computes"
-    )
+        if name in RECORDED.get((space, frozenset(dimensions)), ()):
+            return Metric.of(space, name, dimensions)
+        is_known = any(
+            name in names for (other, _), names in RECORDED.items() if other == space
+        )
+        names = ", ".join(sorted(dimensions)) or "no dimension"
+        by = f" by {names}" if is_known else ""
+        raise UnplayableError(
+            f"it follows {name} of {space}{by}, which no run computes"
+        )

@@ -52,12 +52,6 @@ class HostedModel:
 
         needs: What a copy reserves; ``None`` for a whole instance.
 
-        copies: How many there are at the start.
-
-        served: What the app says of the model.
-
-        scaling: How it is scaled; ``None`` if it is not.
-
         at_once: How many requests each instance is sent at once, where the others wait
             in a queue; ``None`` where they do not.
     """
@@ -79,13 +73,6 @@ class HostedModel:
             needs = next(iter(needs.values()))
         return None if needs is None else needs.accelerators
 
-    @property
-    def image(self) -> str:
-        """
-        What is pulled once for each instance.
-        """
-        return self.served.image
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HostedVariant:
@@ -93,29 +80,13 @@ class HostedVariant:
     One variant of an endpoint: its instances, and the models on them.
 
     Args:
-        endpoint: Stack and logical id of the endpoint.
-
-        variant: The variant's name.
-
-        pools: The instance types.
-
-        instances: How many there are at the start.
-
-        minimum: How many there are at least.
-
-        maximum: How many there are at most.
-
         managed: Whether SageMaker adds and removes them as copies need it.
 
         scale_in: How it removes them; ``None`` where the app does not say.
 
         provision_timeout: Seconds to wait for capacity; ``None`` where it does not say.
 
-        routing: To which copy requests go.
-
         share: Which part of the endpoint's requests it gets, by weight.
-
-        models: What runs on it.
     """
 
     endpoint: str
@@ -138,10 +109,6 @@ class HostedApp:
     All that can be played out of an app.
 
     Args:
-        variants: The endpoints' variants.
-
-        left_out: What is not simulated, and why, one sentence each.
-
         assumed: What the app leaves open and AWS does not document.
     """
 
@@ -153,9 +120,6 @@ class HostedApp:
 def read_hosted(path: Path) -> HostedApp:
     """
     Read what a cloud assembly or a single template hosts.
-
-    Raises:
-        AssemblyError: If it is neither, or cannot be read at all.
     """
     if not (path.is_file() or is_assembly(path)):
         raise AssemblyError(

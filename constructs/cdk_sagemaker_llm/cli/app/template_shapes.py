@@ -52,9 +52,6 @@ def is_assembly(path: Path) -> bool:
 
 
 def is_template(path: Path) -> bool:
-    """
-    Whether a file is a template in JSON.
-    """
     if path.suffix not in {".json", ".template"}:
         return False
     try:
@@ -66,9 +63,6 @@ def is_template(path: Path) -> bool:
 def read_json(path: Path) -> dict[str, Any]:
     """
     Read a file that holds one JSON object.
-
-    Raises:
-        AssemblyError: If it is missing, cannot be read, or holds something else.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -89,9 +83,6 @@ def read_json(path: Path) -> dict[str, Any]:
 def map_in(holder: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     """
     Return what a key holds, which must be a map; an empty one where it is omitted.
-
-    Raises:
-        AssemblyError: If it is something else; named by where it stands.
     """
     found: dict[str, Any] = _of_kind(holder.get(key, {}), dict, f"{where}: {key}")
     return found
@@ -100,9 +91,6 @@ def map_in(holder: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
 def text_in(holder: Mapping[str, Any], key: str, where: str) -> str:
     """
     Return what a key holds, which must be text.
-
-    Raises:
-        AssemblyError: If it is something else, or omitted.
     """
     found: str = _of_kind(holder.get(key), str, f"{where}: {key}")
     return found
@@ -111,9 +99,6 @@ def text_in(holder: Mapping[str, Any], key: str, where: str) -> str:
 def check_resource(resource: object, where: str) -> None:
     """
     Check a resource as far as this command reads it.
-
-    Raises:
-        AssemblyError: At the first place that has not the shape it must have.
     """
     one: dict[str, Any] = _of_kind(resource, dict, where)
     kind = one.get("Type", "")
@@ -123,8 +108,11 @@ def check_resource(resource: object, where: str) -> None:
     inner = f"{where}.Properties"
     for way, json_type in _PROPERTIES.get(kind, {}).items():
         _check_way(properties, way.split("."), json_type, inner)
-    if kind == "AWS::SageMaker::EndpointConfig":
-        _check_variants(properties, inner)
+    variants = properties.get("ProductionVariants", [])
+    if kind == "AWS::SageMaker::EndpointConfig" and isinstance(variants, list):
+        for index, variant in enumerate(variants):
+            place = f"{inner}.ProductionVariants.{index}"
+            map_in(_of_kind(variant, dict, place), "ManagedInstanceScaling", place)
     _check_variables(properties, _VARIABLES.get(kind, ()), inner)
     check_intrinsics(properties, inner)
 
@@ -132,9 +120,6 @@ def check_resource(resource: object, where: str) -> None:
 def check_intrinsics(value: object, where: str) -> None:
     """
     Check the intrinsic functions in a value, however deep.
-
-    Raises:
-        AssemblyError: At the first one that is malformed.
     """
     for path, name, argument in _intrinsics(value, where):
         expected, fits = _ARGUMENTS[name]
@@ -202,13 +187,6 @@ def _check_way(
     value = _of_kind(holder[key], dict if rest else json_type, inner)
     if rest:
         _check_way(value, rest, json_type, inner)
-
-
-def _check_variants(properties: Mapping[str, Any], where: str) -> None:
-    variants = properties.get("ProductionVariants", [])
-    for index, variant in enumerate(variants if isinstance(variants, list) else ()):
-        inner = f"{where}.ProductionVariants.{index}"
-        map_in(_of_kind(variant, dict, inner), "ManagedInstanceScaling", inner)
 
 
 def _check_variables(holder: Mapping[str, Any], way: Sequence[str], where: str) -> None:

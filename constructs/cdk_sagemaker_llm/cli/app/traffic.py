@@ -47,25 +47,11 @@ class TrafficSettings:
 
         lasting: Seconds that a spike lasts, or a ramp takes.
 
-        scale: How many times the requests there are.
-
-        users: How many users there are, in a closed loop.
-
-        think: Seconds that they think.
-
-        prompt: Tokens of a prompt.
-
-        answer: Tokens of an answer.
-
         spread: How much lengths differ; all are the same at 0.
 
         even: Whether requests come in even steps.
 
         busiest: The busiest hour of a day.
-
-        time_zone: Whose hours they are.
-
-        timeout: Seconds that a client waits.
     """
 
     shape: str = "spike"
@@ -86,9 +72,6 @@ class TrafficSettings:
 
     @property
     def lengths(self) -> Lengths:
-        """
-        How long prompts and answers are.
-        """
         prompt, answer = self.prompt or _PROMPT, self.answer or _ANSWER
         if not self.spread:
             return Lengths(prompt=Fixed(prompt), answer=Fixed(answer))
@@ -114,12 +97,6 @@ def traffic_of(
     service: ServiceTimes,
     duration: float,
 ) -> ModelTraffic:
-    """
-    Make a model's traffic.
-
-    Raises:
-        ValueError: If its file cannot be read, or the settings do not fit.
-    """
     if settings.users is not None:
         return _users(settings)
     if settings.shape not in SHAPES:
@@ -187,9 +164,8 @@ def _shaped(
             rate=rate, begin=first, end=end, lengths=lengths, spacing=spacing
         )
         until = "" if end is None else f" until minute {end / _MINUTE:g}"
-        return ModelTraffic(
-            one, f"{rate_text(rate)} from minute {first / _MINUTE:g} on{until}"
-        )
+        words = f"{rate_text(rate)} from minute {first / _MINUTE:g} on{until}"
+        return ModelTraffic(one, words)
     if settings.shape == "ramp":
         over = duration / 2 if lasting is None else lasting
         ramp = Ramp(

@@ -32,7 +32,8 @@ from cdk_sagemaker_llm.cli.output.answers import (
     put_line,
 )
 from cdk_sagemaker_llm.client.errors import LlmError
-from cdk_sagemaker_llm.client.requests import Options, Schema, Timeouts
+from cdk_sagemaker_llm.client.requests import Options, Schema
+from cdk_sagemaker_llm.client.transport import Timeouts
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 if TYPE_CHECKING:
@@ -76,20 +77,6 @@ PromptFile = Annotated[
 AsChat = Annotated[
     bool, typer.Option("--chat", help="Send the prompt as the message of a chat.")
 ]
-MaxNewTokens = Annotated[
-    int | None,
-    typer.Option(help="Tokens to write at most; if omitted, the container decides."),
-]
-Temperature = Annotated[
-    float | None,
-    typer.Option(
-        help="How freely tokens are chosen, 0 not at all; if omitted, the container "
-        "decides."
-    ),
-]
-Stop = Annotated[
-    list[str] | None, typer.Option(help="A text to stop at; may be given again.")
-]
 Parameter = Annotated[
     list[str] | None,
     typer.Option(
@@ -103,31 +90,6 @@ TheSchema = Annotated[
     typer.Option(
         help="How the container wants a prompt. If omitted, it is asked with "
         "inputs, and as it says if it refuses them. Chats are the same."
-    ),
-]
-TheFormat = Annotated[
-    WireFormat | None,
-    typer.Option("--format", help="How it answers; if omitted, that is recognised."),
-]
-Profile = Annotated[
-    str | None,
-    typer.Option(
-        help="The profile of the AWS settings; if omitted, AWS_PROFILE or the default."
-    ),
-]
-WaitSeconds = Annotated[
-    float,
-    typer.Option("--wait", help="Seconds to wait for a copy that wakes up from zero."),
-]
-TimeoutSeconds = Annotated[
-    float, typer.Option("--timeout", help="Seconds of silence to bear with.")
-]
-Details = Annotated[
-    bool,
-    typer.Option(
-        "--details",
-        help="Shade tokens by probability, and say why the answer ended, how sure the "
-        "model was, and tokens a second.",
     ),
 ]
 AsJson = Annotated[
@@ -146,24 +108,59 @@ class QuestionOptions:
 
     component: Component = None
     variant: Variant = None
-    max_new_tokens: MaxNewTokens = None
-    temperature: Temperature = None
-    stop: Stop = None
+    max_new_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="Tokens to write at most; if omitted, the container decides."
+        ),
+    ] = None
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            help="How freely tokens are chosen, 0 not at all; if omitted, the "
+            "container decides."
+        ),
+    ] = None
+    stop: Annotated[
+        list[str] | None, typer.Option(help="A text to stop at; may be given again.")
+    ] = None
     parameter: Parameter = None
-    wire_format: TheFormat = None
+    wire_format: Annotated[
+        WireFormat | None,
+        typer.Option(
+            "--format", help="How it answers; if omitted, that is recognised."
+        ),
+    ] = None
     region: Region = None
-    profile: Profile = None
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="The profile of the AWS settings; if omitted, AWS_PROFILE or the "
+            "default."
+        ),
+    ] = None
     endpoint_url: EndpointUrl = None
-    wait: WaitSeconds = 600.0
-    timeout: TimeoutSeconds = 120.0
-    details: Details = False
+    wait: Annotated[
+        float,
+        typer.Option(
+            "--wait", help="Seconds to wait for a copy that wakes up from zero."
+        ),
+    ] = 600.0
+    timeout: Annotated[
+        float, typer.Option("--timeout", help="Seconds of silence to bear with.")
+    ] = 120.0
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details",
+            help="Shade tokens by probability, and say why the answer ended, how sure "
+            "the model was, and tokens a second.",
+        ),
+    ] = False
 
     def options(self) -> Options:
         """
         Return what to ask for, as the client takes it.
-
-        Raises:
-            MisuseError: If a parameter cannot be read.
         """
         options: Options = {}
         if self.max_new_tokens is not None:
@@ -180,19 +177,6 @@ class QuestionOptions:
         return options
 
     def connect(self, endpoint: str, schema: Schema | None) -> LlmClient:
-        """
-        Make the client.
-
-        Args:
-            endpoint: The endpoint's name.
-
-            schema: How its container wants a prompt; ``None`` to learn it.
-
-        Raises:
-            MisuseError: If an option is out of bounds.
-
-            LlmError: If boto3 refuses the options.
-        """
         if not endpoint:
             raise MisuseError("ENDPOINT is empty; name the endpoint")
         try:
@@ -200,11 +184,11 @@ class QuestionOptions:
             from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - as above
         except ModuleNotFoundError as error:
             raise MisuseError(_INSTALL) from error
+        from cdk_sagemaker_llm.client.errors import (  # noqa: PLC0415 - as above
+            from_boto,
+        )
         from cdk_sagemaker_llm.client.llm_client import (  # noqa: PLC0415 - only now needed
             LlmClient,
-        )
-        from cdk_sagemaker_llm.client.refusals import (  # noqa: PLC0415 - as above
-            from_boto,
         )
 
         # It is told by on_wait; without a handler Python would print it once more.
@@ -259,9 +243,6 @@ class QuestionOptions:
 def read_prompt(prompt: str | None, file: Path | None) -> str:
     """
     Return the prompt: the argument, standard input, or a file's text.
-
-    Raises:
-        MisuseError: If there is none, or more than one, or it is no text.
     """
     if (prompt is None) == (file is None):
         raise MisuseError("give a prompt, - for standard input, or --file FILE")

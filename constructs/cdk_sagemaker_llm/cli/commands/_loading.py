@@ -23,41 +23,15 @@ from cdk_sagemaker_llm.cli.commands._options import (
     Variant,
     seconds,
 )
-from cdk_sagemaker_llm.load.faults import SettingsError
 from cdk_sagemaker_llm.load.measured import Record
 from cdk_sagemaker_llm.load.prompts import Prompts, read_prompts
 from cdk_sagemaker_llm.load.running import LoadError, Progress
-from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.settings import LoadSettings, SettingsError
 
-SpawnRate: TypeAlias = Annotated[
-    float | None,
-    typer.Option(help="How many users begin a second. If omitted, all within 5 s."),
-]
 RunTime: TypeAlias = Annotated[
     str,
     typer.Option(
         help="For how long it is measured, once all users have begun: 90s, 15m."
-    ),
-]
-Drain: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        help="For how long answers that are under way at the end are waited for."
-    ),
-]
-Processes: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="How many processes share the work. If omitted, one for each 100 users, "
-        "but no more than there are cores."
-    ),
-]
-PromptFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        help="A file of prompts, a line each, or .jsonl with a string or "
-        '{"prompt": ...} on each line; one is chosen at random each time. '
-        "If omitted, words are put together."
     ),
 ]
 PromptWords: TypeAlias = Annotated[
@@ -66,16 +40,6 @@ PromptWords: TypeAlias = Annotated[
         help="Without --prompts: how many words to put together, each about a token: "
         "1000, 100-500, or normal:1000,200 (mean and deviation)."
     ),
-]
-Tokenizer: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        help="The model's tokenizer.json, or a folder with it: --prompt-words then "
-        "counts its tokens, exactly. If omitted, a word is about a token."
-    ),
-]
-MaxNewTokens: TypeAlias = Annotated[
-    int, typer.Option(help="How many tokens an answer has at most.")
 ]
 Parameter: TypeAlias = Annotated[
     list[str] | None,
@@ -88,20 +52,6 @@ Parameter: TypeAlias = Annotated[
 Chat: TypeAlias = Annotated[
     bool, typer.Option("--chat", help="Send the prompts as chats.")
 ]
-Stream: TypeAlias = Annotated[
-    bool, typer.Option(help="Have answers come token by token, or whole.")
-]
-Schema: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="How the container wants a prompt: lmi, tgi, openai or chat. If omitted, "
-        "what it says to a first request counts."
-    ),
-]
-Timeout: TypeAlias = Annotated[
-    str, typer.Option(help="After how long a request has failed.")
-]
-Seed: TypeAlias = Annotated[int, typer.Option(help="Where chance starts from.")]
 HtmlFile: TypeAlias = Annotated[
     Path | None, typer.Option("--html", help="Write a report with charts here.")
 ]
@@ -136,33 +86,61 @@ class LoadOptions:
 
     component: Component = None
     variant: Variant = None
-    spawn_rate: SpawnRate = None
-    drain: Drain = "60s"
-    processes: Processes = None
-    prompts: PromptFile = None
-    tokenizer: Tokenizer = None
-    max_new_tokens: MaxNewTokens = 50
+    spawn_rate: Annotated[
+        float | None,
+        typer.Option(help="How many users begin a second. If omitted, all within 5 s."),
+    ] = None
+    drain: Annotated[
+        str,
+        typer.Option(
+            help="For how long answers that are under way at the end are waited for."
+        ),
+    ] = "60s"
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            help="How many processes share the work. If omitted, one for each 100 "
+            "users, but no more than there are cores."
+        ),
+    ] = None
+    prompts: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of prompts, a line each, or .jsonl with a string or "
+            '{"prompt": ...} on each line; one is chosen at random each time. '
+            "If omitted, words are put together."
+        ),
+    ] = None
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(
+            help="The model's tokenizer.json, or a folder with it: --prompt-words then "
+            "counts its tokens, exactly. If omitted, a word is about a token."
+        ),
+    ] = None
+    max_new_tokens: Annotated[
+        int, typer.Option(help="How many tokens an answer has at most.")
+    ] = 50
     parameter: Parameter = None
     chat: Chat = False
-    stream: Stream = True
-    schema: Schema = None
-    timeout: Timeout = "120s"
-    seed: Seed = 0
+    stream: Annotated[
+        bool, typer.Option(help="Have answers come token by token, or whole.")
+    ] = True
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            help="How the container wants a prompt: lmi, tgi, openai or chat. If "
+            "omitted, what it says to a first request counts."
+        ),
+    ] = None
+    timeout: Annotated[
+        str, typer.Option(help="After how long a request has failed.")
+    ] = "120s"
+    seed: Annotated[int, typer.Option(help="Where chance starts from.")] = 0
     region: Region = None
     endpoint_url: EndpointUrl = None
 
     def settings(self, endpoint: str, **own: Any) -> LoadSettings:  # noqa: ANN401 - LoadSettings' own
-        """
-        Read it.
-
-        Args:
-            endpoint: The endpoint's name.
-
-            own: The settings that a command has for itself.
-
-        Raises:
-            ValueError: If it is no load.
-        """
         found = LoadSettings(
             endpoint=endpoint,
             component=self.component,
@@ -183,24 +161,25 @@ class LoadOptions:
             endpoint_url=self.endpoint_url,
             **own,
         )
-        if found.tokenizer is not None:
-            _try_tokenizer(found)
+        if found.tokenizer is None:
+            return found
+        from cdk_sagemaker_llm.load.tokens import writer_of  # noqa: PLC0415 - an extra
+
+        try:
+            write = writer_of(found)
+            Prompts((), found.prompt_words, found.seed, write).draw()
+        except ValueError as fault:
+            raise ValueError(f"--tokenizer {found.tokenizer}: {fault}") from fault
         return found
 
 
 def flag_of(setting: str) -> str:
-    """
-    Name the option of a setting.
-    """
     return _FLAGS.get(setting, f"--{setting.replace('_', '-')}")
 
 
 def parameters_of(texts: Sequence[str]) -> Mapping[str, Any]:
     """
     Read parameters as they are written on the command line: ``name=value``.
-
-    Raises:
-        ValueError: If one is written otherwise.
     """
     found = {}
     for text in texts:
@@ -213,16 +192,6 @@ def parameters_of(texts: Sequence[str]) -> Mapping[str, Any]:
             # A word needs no quotes.
             found[name] = value
     return found
-
-
-def _try_tokenizer(settings: LoadSettings) -> None:
-    from cdk_sagemaker_llm.load.tokens import writer_of  # noqa: PLC0415 - an extra
-
-    try:
-        write = writer_of(settings)
-        Prompts((), settings.prompt_words, settings.seed, write).draw()
-    except ValueError as fault:
-        raise ValueError(f"--tokenizer {settings.tokenizer}: {fault}") from fault
 
 
 @contextmanager
@@ -242,12 +211,19 @@ def refusing_misuse(command: str) -> Iterator[None]:
 
 def run_live(command: str, run: Callable[[Callable[[Progress], object]], _T]) -> _T:
     """
-    Run a load with its progress on the terminal; end the command if there is none.
+    Run a load, with its progress on the terminal if standard error is one.
     """
     from cdk_sagemaker_llm.cli.output.answers import in_our_words  # noqa: PLC0415 - rich
 
     try:
-        with live() as show:
+        console = Console(stderr=True)
+        recent: deque[Record] = deque()
+        with console.status("starting the load generator") as status:
+
+            def show(progress: Progress) -> None:
+                recent.extend(progress.recent)
+                status.update(line_of(progress, recent))
+
             return run(show)
     except LoadError as error:
         complain(command, in_our_words(str(error)))
@@ -262,30 +238,9 @@ def complain(command: str, message: str) -> None:
         typer.echo(f"sagemaker-llm {command}: {line}", err=True)
 
 
-@contextmanager
-def live() -> Iterator[Callable[[Progress], None]]:
-    """
-    Give what shows progress on the terminal, if standard error is one.
-    """
-    console = Console(stderr=True)
-    recent: deque[Record] = deque()
-    with console.status("starting the load generator") as status:
-
-        def show(progress: Progress) -> None:
-            recent.extend(progress.recent)
-            status.update(line_of(progress, recent))
-
-        yield show
-
-
 def line_of(progress: Progress, recent: deque[Record]) -> str:
     """
     Say how a run goes, by the requests of the last ten seconds.
-
-    Args:
-        progress: How it goes.
-
-        recent: The requests that ended lately; older ones are dropped.
     """
     newest = max((one.end for one in recent), default=0.0)
     while recent and recent[0].end < newest - _WINDOW:

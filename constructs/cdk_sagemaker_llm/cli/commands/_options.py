@@ -60,21 +60,20 @@ def grouped(command: Command) -> Command:
     in the command's help.
     """
     signature = inspect.signature(command, eval_str=True)
-    groups = {
-        name: group
-        for name, one in signature.parameters.items()
-        if is_dataclass(group := _class_of(one.annotation))
-    }
-    options = {
-        name: list(_options_of(group, signature.parameters[name].annotation))
-        for name, group in groups.items()
-    }
+    groups: dict[str, Any] = {}
+    options: dict[str, list[inspect.Parameter]] = {}
+    for name, one in signature.parameters.items():
+        is_titled = get_origin(one.annotation) is Annotated
+        group, *titles = get_args(one.annotation) if is_titled else [one.annotation]
+        if is_dataclass(group):
+            title = next((each for each in titles if isinstance(each, str)), None)
+            groups[name], options[name] = group, list(_options_of(group, title))
 
     @wraps(command)
     def run(**arguments: Any) -> None:  # noqa: ANN401 - whatever the options are
         for name, group in groups.items():
             own = {one.name: arguments.pop(one.name) for one in options[name]}
-            arguments[name] = group(**own)  # type: ignore[operator] # a data class
+            arguments[name] = group(**own)
         command(**arguments)
 
     parameters = [
@@ -87,20 +86,14 @@ def grouped(command: Command) -> Command:
     return run
 
 
-def _class_of(annotation: Any) -> Any:  # noqa: ANN401 - any annotation
-    is_titled = get_origin(annotation) is Annotated
-    return get_args(annotation)[0] if is_titled else annotation
-
-
-def _options_of(group: Any, annotation: Any) -> Iterator[inspect.Parameter]:  # noqa: ANN401 - any annotation
-    titles = [each for each in get_args(annotation)[1:] if isinstance(each, str)]
+def _options_of(group: Any, title: str | None) -> Iterator[inspect.Parameter]:  # noqa: ANN401 - any data class
     hints = get_type_hints(group, include_extras=True)
     for each in fields(group):
         hint = hints[each.name]
-        if titles:
+        if title is not None:
             kind, option = get_args(hint)
             option = copy.copy(option)
-            option.rich_help_panel = titles[0]
+            option.rich_help_panel = title
             hint = Annotated[kind, option]
         yield inspect.Parameter(
             each.name,
@@ -165,13 +158,6 @@ def named_numbers(
 ) -> dict[str, str]:
     """
     Read several ``name=value``; the values are left as they are.
-
-    Args:
-        flag: Where they are from.
-
-        arguments: What was written.
-
-        known: The names there are, each with an example of a value.
     """
     found = {}
     for text in arguments:
@@ -184,9 +170,6 @@ def named_numbers(
 
 
 def whole(flag: str, text: str, least: int = 0) -> int:
-    """
-    Read a whole number.
-    """
     try:
         found = int(text)
     except ValueError:
@@ -199,9 +182,6 @@ def whole(flag: str, text: str, least: int = 0) -> int:
 
 
 def positive(flag: str, text: str) -> float:
-    """
-    Read a number above zero.
-    """
     try:
         found = float(text)
     except ValueError:
@@ -213,10 +193,7 @@ def positive(flag: str, text: str) -> float:
 
 def check_writable(files: Mapping[str, Path | None]) -> None:
     """
-    Check that files can be written.
-
-    Raises:
-        ValueError: If some cannot; one line for each.
+    Check that files can be written, and that a picture's ending names a format.
     """
     faults = [
         f"{flag} {path} cannot be written: {why}"
@@ -225,6 +202,10 @@ def check_writable(files: Mapping[str, Path | None]) -> None:
     ]
     if faults:
         raise ValueError("\n".join(faults))
+    if picture := files.get("--png"):
+        from cdk_sagemaker_llm.pages import check_ending  # noqa: PLC0415 - where it is drawn
+
+        check_ending(picture)
 
 
 def _unwritable(path: Path) -> str:
@@ -235,12 +216,6 @@ def _unwritable(path: Path) -> str:
     if not path.parent.is_dir():
         return f"there is no folder {path.parent}"
     return "" if os.access(path.parent, os.W_OK) else "permission denied"
-
-
-class PriceError(ValueError):
-    """
-    Prices cannot be read.
-    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -262,47 +237,30 @@ class PriceOptions:
         """
         Return prices per instance-hour in US dollars, by instance type; none where
         nobody asked.
-
-        Raises:
-            PriceError: If there is no such file, or no answer.
         """
-        return read_prices(self.prices, self.region) if self.prices else {}
-
-
-def read_prices(source: str, region: str) -> Mapping[str, float]:
-    """
-    Return prices per instance-hour in US dollars, by instance type.
-
-    Args:
-        source: A JSON file such as ``{"ml.g5.xlarge": 1.41}``, or ``aws`` for the
-            AWS Price List, which needs boto3 and credentials.
-
-        region: The region whose prices are asked for; a file has no region.
-
-    Raises:
-        PriceError: If there is no such file, or no answer.
-    """
-    return _from_aws(region) if source == _PRICE_LIST else _from_file(Path(source))
+        if not self.prices:
+            return {}
+        if self.prices == _PRICE_LIST:
+            return _from_aws(self.region)
+        return _from_file(Path(self.prices))
 
 
 def _from_file(path: Path) -> Mapping[str, float]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return {str(name): _price(name, price) for name, price in content.items()}
+        prices = {str(name): float(price) for name, price in content.items()}
+        for name, dollars in prices.items():
+            if not 0 <= dollars < math.inf:
+                raise ValueError(  # noqa: TRY301 - told as what is wrong with the file
+                    f"the price of {name} must be a number of dollars, 0 or more, got "
+                    f"{dollars}"
+                )
     except (OSError, ValueError, TypeError, AttributeError) as fault:
-        raise PriceError(
+        raise ValueError(
             f'--prices must be a JSON file such as {{"ml.g5.xlarge": 1.41}}, or '
             f"{_PRICE_LIST}; {path}: {fault}"
         ) from fault
-
-
-def _price(name: str, price: Any) -> float:  # noqa: ANN401 - any JSON
-    dollars = float(price)
-    if not 0 <= dollars < math.inf:
-        raise ValueError(
-            f"the price of {name} must be a number of dollars, 0 or more, got {dollars}"
-        )
-    return dollars
+    return prices
 
 
 def _from_aws(region: str) -> Mapping[str, float]:
@@ -313,7 +271,7 @@ def _from_aws(region: str) -> Mapping[str, float]:
             ClientError,
         )
     except ImportError as fault:
-        raise PriceError(
+        raise ValueError(
             "--prices aws needs boto3; install it with: "
             "pip install 'cdk-sagemaker-llm[client]'"
         ) from fault
@@ -333,14 +291,12 @@ def _from_aws(region: str) -> Mapping[str, float]:
         )
         products = [json.loads(text) for page in pages for text in page["PriceList"]]
     except (BotoCoreError, ClientError) as fault:
-        raise PriceError(f"the AWS Price List gave no answer: {fault}") from fault
-    return dict(_hourly(products))
-
-
-def _hourly(products: list[dict[str, Any]]) -> Iterator[tuple[str, float]]:
-    for product in products:
-        name = product["product"]["attributes"].get("instanceName")
-        for offer in product["terms"].get("OnDemand", {}).values():
-            for dimension in offer["priceDimensions"].values():
-                if name and dimension["unit"] == "Hrs":
-                    yield name, float(dimension["pricePerUnit"]["USD"])
+        raise ValueError(f"the AWS Price List gave no answer: {fault}") from fault
+    return {
+        name: float(dimension["pricePerUnit"]["USD"])
+        for product in products
+        if (name := product["product"]["attributes"].get("instanceName"))
+        for offer in product["terms"].get("OnDemand", {}).values()
+        for dimension in offer["priceDimensions"].values()
+        if dimension["unit"] == "Hrs"
+    }

@@ -4,7 +4,7 @@ What ``simulate`` runs: an app as it is or with other settings, and another besi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -75,20 +75,20 @@ class ServingOptions:
     ] = None
 
     def measured(self) -> tuple[Measurement, ...]:
-        """
-        Read the measured service times.
-
-        Raises:
-            ValueError: If a file cannot be read.
-        """
-        return tuple(map(_measured, self.service_times or ()))
+        found = []
+        for path in self.service_times or ():
+            try:
+                found.append(read_service_times(path))
+            except OSError as fault:
+                raise ValueError(
+                    f"--service-times {path} cannot be read: {fault.strerror}; leave "
+                    "it out to estimate them"
+                ) from fault
+        return tuple(found)
 
     def way(self) -> Method | None:
         """
         Read how the run is computed; ``None`` for whichever suits.
-
-        Raises:
-            ValueError: If there is no such way.
         """
         if self.method is not None and self.method not in _METHODS:
             raise ValueError(
@@ -99,9 +99,6 @@ class ServingOptions:
     def limits(self) -> dict[str, int]:
         """
         Read how many instances can be had, by type.
-
-        Raises:
-            ValueError: If one is written otherwise.
         """
         found = {}
         for text in self.available or ():
@@ -141,16 +138,8 @@ class ComparingOptions:
     ] = None
 
     def subject(self, app: Path, endpoint: str | None) -> Subject:
-        """
-        Return what is played out, and what is set beside it.
-        """
-        return Subject(
-            app,
-            endpoint,
-            self.setting or (),
-            self.compare,
-            self.compare_with or (),
-        )
+        settings, others = self.setting or (), self.compare_with or ()
+        return Subject(app, endpoint, settings, self.compare, others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +161,18 @@ class Subject:
         """
         if run_settings.available:
             paths = [self.app, *([self.other] if self.other else [])]
-            used = set().union(*(_types(self._read(path)) for path in paths))
-            _check_available(run_settings.available, used)
+            used = {
+                pool.instance_type
+                for path in paths
+                for one in self._read(path).variants
+                for pool in one.pools
+            }
+            for name in run_settings.available:
+                if name not in used:
+                    raise ValueError(
+                        "--available must be of an instance type that the app uses, "
+                        f"got {name}; it uses {', '.join(sorted(used))}"
+                    )
         name = " ".join([str(self.app), *self.settings])
         app = self._read(self.app)
         return _run(app, "--set", self.settings, run_settings, name, app)
@@ -200,7 +199,8 @@ class Subject:
         if path not in self._apps:
             self._apps[path] = read_hosted(path)
         app = self._apps[path]
-        found = tuple(one for one in app.variants if self._is_chosen(one))
+        chosen = (self.endpoint or "").lower()
+        found = tuple(one for one in app.variants if chosen in one.endpoint.lower())
         if not app.variants:
             reasons = "".join(f"\n{why}" for why in app.left_out)
             raise ValueError(
@@ -213,23 +213,6 @@ class Subject:
                 f"{self.endpoint!r}"
             )
         return replace(app, variants=found)
-
-    def _is_chosen(self, hosted: HostedVariant) -> bool:
-        return (self.endpoint or "").lower() in hosted.endpoint.lower()
-
-
-def _measured(path: Path) -> Measurement:
-    try:
-        return read_service_times(path)
-    except OSError as fault:
-        raise ValueError(
-            f"--service-times {path} cannot be read: {fault.strerror}; leave it out "
-            "to estimate them"
-        ) from fault
-
-
-def _types(app: HostedApp) -> set[str]:
-    return {pool.instance_type for one in app.variants for pool in one.pools}
 
 
 def _run(  # noqa: PLR0917 - what makes one run of several
@@ -253,41 +236,24 @@ def with_changes(
 ) -> tuple[HostedVariant, ...]:
     """
     Return the variants with other settings.
-
-    Args:
-        variants: As the app has them.
-
-        flag: Where the settings are from, for messages.
-
-        settings: The settings, as ``name=value``.
-
-    Raises:
-        ValueError: If there is no such setting, or nothing that it would change.
     """
     changes = named_numbers(flag, settings, _SETTINGS)
     found = tuple(_with_changes(one, flag, changes) for one in variants)
     policies = {"target", "scale-out-cooldown", "scale-in-cooldown"} & changes.keys()
-    if policies and not any(_tracks_target(one) for one in variants):
+    scaled = [m.scaling for one in variants for m in one.models if m.scaling]
+    all_policies = (policy for scaling in scaled for policy in scaling.policies)
+    if policies and not any(isinstance(one, TargetTracking) for one in all_policies):
         raise ValueError(
             f"{flag} {', '.join(sorted(policies))} changes a target tracking policy, "
             "and the app has none"
         )
     bounds = {"min", "max"} & changes.keys()
-    if bounds and not any(m.scaling for one in variants for m in one.models):
+    if bounds and not scaled:
         raise ValueError(
             f"{flag} {', '.join(sorted(bounds))} changes the bounds of scaling, and "
             "the app scales nothing"
         )
     return found
-
-
-def _tracks_target(hosted: HostedVariant) -> bool:
-    return any(
-        isinstance(policy, TargetTracking)
-        for model in hosted.models
-        if model.scaling
-        for policy in model.scaling.policies
-    )
 
 
 def _with_changes(
@@ -357,18 +323,3 @@ def _policy(policy: Policy, flag: str, changes: Mapping[str, str]) -> Policy:
         ),
         scale_in_cooldown=new("scale-in-cooldown", seconds, policy.scale_in_cooldown),
     )
-
-
-def _check_available(available: Collection[str], known: Collection[str]) -> None:
-    """
-    Check that the app uses the instance types that are limited.
-
-    Raises:
-        ValueError: If it does not use one.
-    """
-    for name in available:
-        if name not in known:
-            raise ValueError(
-                f"--available must be of an instance type that the app uses, got "
-                f"{name}; it uses {', '.join(sorted(known))}"
-            )

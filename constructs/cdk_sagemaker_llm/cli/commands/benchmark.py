@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import typer
 
@@ -30,25 +30,23 @@ from cdk_sagemaker_llm.cli.commands._options import (
     is_given,
     seconds,
 )
-from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, run_benchmark
-from cdk_sagemaker_llm.load.comparing import compare, differences
-from cdk_sagemaker_llm.load.knee import Objective
+from cdk_sagemaker_llm.load.benchmark import (
+    Benchmark,
+    Row,
+    compare,
+    differences,
+    run_benchmark,
+)
+from cdk_sagemaker_llm.load.deployed import Deployed, deployed
+from cdk_sagemaker_llm.load.fitting import Probe, save_service_times
 from cdk_sagemaker_llm.load.observed import run_alone
-from cdk_sagemaker_llm.load.reading import Reading, reading_of
+from cdk_sagemaker_llm.load.reading import Objective, Reading, reading_of
 from cdk_sagemaker_llm.load.running import Progress
 from cdk_sagemaker_llm.load.scaling_target import HeadRoom
-from cdk_sagemaker_llm.load.service_times import (
-    Deployed,
-    Probe,
-    deployed,
-    save_service_times,
-)
 from cdk_sagemaker_llm.load.settings import LoadSettings
-from cdk_sagemaker_llm.pages.shell import check_ending
 
 _NAME = "benchmark"
 _USERS = "100, 150, 200, 250, 300, 350, 400, 450, 500"
-_TWO = 2
 # What is heeded where nothing is measured.
 _READ = {
     *("--from", "--compare", "--html", "--png", "--json", "--latency-objective"),
@@ -60,101 +58,10 @@ _UNKNOWN_COPIES = (
     "- not sure: copies: SageMaker was not asked how many serve, or did not say; one "
     "is taken: give --copies"
 )
-ServiceTimes: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        help="Compute what one copy takes for requests and write it here, for "
-        "sagemaker-llm simulate. If omitted, it is not.",
-        rich_help_panel=_PANEL,
-    ),
-]
-MaxSequences: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="How many sequences a copy writes at once, at most, such as vLLM's "
-        "max_num_seqs. If omitted, it is told from where requests wait in line.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Alone: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--probe",
-        help="For how long one user asks alone before the sweep, with short prompts "
-        "and again with whole ones; 0s leaves it out.",
-        rich_help_panel=_PANEL,
-    ),
-]
 _MILLISECONDS = re.compile(r"(\d+(?:\.\d+)?)\s*ms")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
-LatencyObjective: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="The longest an answer may take, 5s: says how many of the users tried "
-        "are within it. If omitted, none is asked for."
-    ),
-]
-FirstTokenObjective: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--ttft-objective",
-        help="The longest its first token may take, 800ms or 1.5s; likewise. If "
-        "omitted, none is asked for.",
-    ),
-]
-Percentile: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="Of how many requests the objectives are asked: p50, p90, p95, p99, or "
-        "longest for all. If omitted, p95."
-    ),
-]
-Copies: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="How many copies serve, or instances where there are no components. If "
-        "omitted, SageMaker is asked.",
-        min=1,
-    ),
-]
-Growth: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        help="How much the load may grow a minute, which the suggested scaling target "
-        "leaves room for."
-    ),
-]
-ScaleOutTime: TypeAlias = Annotated[
-    str, typer.Option(help="How long scaling takes until another copy serves.")
-]
-SaveFile: TypeAlias = Annotated[
-    Path | None, typer.Option("--save", help="Write it as JSON here, anew each row.")
-]
-FromFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--from",
-        help="Read a saved benchmark, and measure nothing. If omitted, it is measured.",
-    ),
-]
-CompareWith: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--compare",
-        help="A saved benchmark to compare with; given twice and without an endpoint, "
-        "the two are compared.",
-    ),
-]
 # What is installed to have it.
 EXTRA = "load"
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command(_NAME)(benchmark)
 
 
 @grouped
@@ -171,20 +78,94 @@ def benchmark(
     run_time: RunTime = "90s",
     prompt_words: PromptWords = "1000",
     load: LoadOptions,
-    latency_objective: LatencyObjective = None,
-    first_token_objective: FirstTokenObjective = None,
-    percentile: Percentile = None,
-    copies: Copies = None,
-    growth: Growth = "5%",
-    scale_out_time: ScaleOutTime = "10m",
-    save: SaveFile = None,
-    source: FromFile = None,
-    compare_with: CompareWith = None,
+    latency_objective: Annotated[
+        str | None,
+        typer.Option(
+            help="The longest an answer may take, 5s: says how many of the users tried "
+            "are within it. If omitted, none is asked for."
+        ),
+    ] = None,
+    first_token_objective: Annotated[
+        str | None,
+        typer.Option(
+            "--ttft-objective",
+            help="The longest its first token may take, 800ms or 1.5s; likewise. If "
+            "omitted, none is asked for.",
+        ),
+    ] = None,
+    percentile: Annotated[
+        str | None,
+        typer.Option(
+            help="Of how many requests the objectives are asked: p50, p90, p95, p99, "
+            "or longest for all. If omitted, p95."
+        ),
+    ] = None,
+    copies: Annotated[
+        int | None,
+        typer.Option(
+            help="How many copies serve, or instances where there are no components. "
+            "If omitted, SageMaker is asked.",
+            min=1,
+        ),
+    ] = None,
+    growth: Annotated[
+        str,
+        typer.Option(
+            help="How much the load may grow a minute, which the suggested scaling "
+            "target leaves room for."
+        ),
+    ] = "5%",
+    scale_out_time: Annotated[
+        str, typer.Option(help="How long scaling takes until another copy serves.")
+    ] = "10m",
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", help="Write it as JSON here, anew each row."),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="Read a saved benchmark, and measure nothing. If omitted, it is "
+            "measured.",
+        ),
+    ] = None,
+    compare_with: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--compare",
+            help="A saved benchmark to compare with; given twice and without an "
+            "endpoint, the two are compared.",
+        ),
+    ] = None,
     html: HtmlFile = None,
     png: PngFile = None,
-    service_times: ServiceTimes = None,
-    max_sequences: MaxSequences = None,
-    probe: Alone = "30s",
+    service_times: Annotated[
+        Path | None,
+        typer.Option(
+            help="Compute what one copy takes for requests and write it here, for "
+            "sagemaker-llm simulate. If omitted, it is not.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    max_sequences: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many sequences a copy writes at once, at most, such as vLLM's "
+            "max_num_seqs. If omitted, it is told from where requests wait in line.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    probe: Annotated[
+        str,
+        typer.Option(
+            "--probe",
+            help="For how long one user asks alone before the sweep, with short "
+            "prompts and again with whole ones; 0s leaves it out.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "30s",
     as_json: AsJson = False,
 ) -> None:
     """
@@ -198,7 +179,7 @@ def benchmark(
     with refusing_misuse(_NAME):
         saved = [_saved("--compare", path) for path in compare_with or ()]
         if endpoint is None and source is None:
-            _two(context, saved)
+            _compare_two(context, saved)
             return
         if len(saved) > 1:
             raise ValueError("--compare takes one file beside a benchmark")
@@ -215,8 +196,6 @@ def benchmark(
         fitting = Fitting.of(
             service_times, copies, max_sequences, probe, is_streamed=load.stream
         )
-        if png is not None:
-            check_ending(png)
         if source is not None:
             _check_only(context, _READ, "--from")
             found = _saved("--from", source)
@@ -249,9 +228,6 @@ def benchmark(
 def users_of(text: str) -> list[int]:
     """
     Read numbers of users: ``100,150,200``.
-
-    Raises:
-        ValueError: If they are none.
     """
     try:
         found = [int(part) for part in text.split(",")]
@@ -284,12 +260,13 @@ def _print(
 def _draw(
     found: Benchmark, reading: Reading, *, html: Path | None, png: Path | None
 ) -> None:
+    # They load what draws, where it is asked for.
     if html is not None:
-        from cdk_sagemaker_llm.load.benchmark_page import page_of_benchmark  # noqa: PLC0415 - where it is asked for
+        from cdk_sagemaker_llm.load.reports import page_of_benchmark  # noqa: PLC0415
 
         html.write_text(page_of_benchmark(found, reading), encoding="utf-8")
     if png is not None:
-        from cdk_sagemaker_llm.load.reports import draw_benchmark  # noqa: PLC0415 - matplotlib
+        from cdk_sagemaker_llm.load.reports import draw_benchmark  # noqa: PLC0415
 
         draw_benchmark(found, png)
 
@@ -310,8 +287,8 @@ def _saver(path: Path | None) -> Callable[[Benchmark], object] | None:
     return lambda found: path.write_text(found.to_json(), encoding="utf-8")
 
 
-def _two(context: typer.Context, saved: Sequence[Benchmark]) -> None:
-    if len(saved) != _TWO:
+def _compare_two(context: typer.Context, saved: Sequence[Benchmark]) -> None:
+    if len(saved) != len(("before", "after")):
         raise ValueError(
             "name an endpoint to measure, give --from a saved benchmark to read, or "
             "give --compare twice to compare two files"
@@ -337,8 +314,6 @@ class Fitting:
     What ``--service-times`` does before the sweep and after it.
 
     Args:
-        path: Where the service times go; ``None`` if nobody asked.
-
         copies: How many copies serve; ``None`` to ask SageMaker.
 
         max_sequences: How many sequences a copy writes at once; ``None`` to find out.
@@ -363,12 +338,6 @@ class Fitting:
         *,
         is_streamed: bool,
     ) -> Fitting:
-        """
-        Take what the command line says.
-
-        Raises:
-            ValueError: If there would be nothing to compute from.
-        """
         if path is not None and not is_streamed:
             raise ValueError(
                 "--service-times needs answers that are streamed; leave out --no-stream"
@@ -380,9 +349,6 @@ class Fitting:
     ) -> None:
         """
         Measure what a single user meets with.
-
-        Raises:
-            LoadError: If the endpoint refuses.
         """
         if self.path is None:
             return
@@ -393,9 +359,6 @@ class Fitting:
     def after(self, benchmark: Benchmark) -> list[str]:
         """
         Write the file; return what there is to say of it.
-
-        Raises:
-            ValueError: If the sweep has too little in it.
         """
         if self.path is None or self.served is None:
             return []
@@ -415,12 +378,6 @@ class Fitting:
 def objective_of(
     latency: str | None, first_token: str | None, percentile: str | None
 ) -> Objective:
-    """
-    Read an objective.
-
-    Raises:
-        ValueError: If it is none.
-    """
     if percentile is not None and latency is None and first_token is None:
         raise ValueError(
             "--percentile is said of --latency-objective or --ttft-objective; "
@@ -436,9 +393,6 @@ def objective_of(
 def head_room_of(growth: str, scale_out_time: str) -> HeadRoom:
     """
     Read what scaling leaves room for.
-
-    Raises:
-        ValueError: If it is written otherwise.
     """
     found = _PERCENT.fullmatch(growth.strip())
     if found is None:
@@ -452,16 +406,6 @@ def head_room_of(growth: str, scale_out_time: str) -> HeadRoom:
 def _check_only(command: typer.Context, heeded: Collection[str], instead: str) -> None:
     """
     Refuse options that have no effect.
-
-    Args:
-        command: The command with its options.
-
-        heeded: The options that have one.
-
-        instead: Beside what the others have none.
-
-    Raises:
-        ValueError: If there are any.
     """
     flags = [
         flag

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.cli.output.answers import (
 )
 from cdk_sagemaker_llm.client.errors import LlmError
 from cdk_sagemaker_llm.client.requests import Message, Options, Schema
-from cdk_sagemaker_llm.client.tokens import FinishReason, Generation, Token
+from cdk_sagemaker_llm.client.tokens import FinishReason, Generation
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.client.llm_client import LlmClient
@@ -44,13 +44,6 @@ Ctrl-C        stop an answer; what has come of it stays in the history"""
 ENDINGS = ("/exit", "/quit")
 # What is installed to have it.
 EXTRA = "cli,client"
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("chat")(chat)
 
 
 @grouped
@@ -123,7 +116,9 @@ class _Chat:
     def _answer(self, text: str) -> bool:
         answering, paper = Answering(), Paper(shaded=self._details)
         try:
-            with closing(self._ask(text)) as tokens:
+            messages = self._conversation.asking(text)
+            tokens = self._client.stream_chat(messages, **self._options)
+            with closing(tokens):
                 for token in tokens:
                     answering.add(token)
                     if not self._as_json:
@@ -141,10 +136,6 @@ class _Chat:
         if answering.answer.text:
             self._conversation.keep(text, answering.answer.text)
         return True
-
-    def _ask(self, text: str) -> Generator[Token]:
-        messages = self._conversation.asking(text)
-        return self._client.stream_chat(messages, **self._options)
 
     def _told(self, answering: Answering) -> None:
         answer = answering.answer
@@ -210,9 +201,6 @@ def _typed() -> Iterator[str]:
 class Conversation:
     """
     What was said so far.
-
-    Args:
-        system: What the model is told first; empty for nothing.
     """
 
     def __init__(self, system: str = "") -> None:

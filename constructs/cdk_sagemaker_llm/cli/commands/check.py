@@ -45,13 +45,6 @@ _A_PROPERTY = re.compile(rb"^[ \t]*(engine|option\.\w+)[ \t]*[=: \t]", re.MULTIL
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("check")(check)
-
-
 def check(
     *,
     paths: Annotated[
@@ -138,8 +131,12 @@ def _reports(path: Path, target: Target) -> list[Report]:
     except (MisuseError, AssemblyError, ArtifactError) as fault:
         return [Report(str(path), [], is_checked=False, fault=str(fault))]
     except OSError as fault:
-        reason = f"{fault.filename or path} cannot be read: {fault.strerror}"
-        return [Report(str(path), [], is_checked=False, fault=reason)]
+        return [_unreadable(path, fault)]
+
+
+def _unreadable(path: Path, fault: OSError) -> Report:
+    reason = f"{fault.filename or path} cannot be read: {fault.strerror}"
+    return Report(str(path), [], is_checked=False, fault=reason)
 
 
 def _faults(reports: Sequence[Report]) -> list[str]:
@@ -204,7 +201,15 @@ def _as_json(reports: Sequence[Report]) -> str:
             {
                 "subject": report.subject,
                 "images": list(report.images),
-                "findings": [_as_dict(finding) for finding in report.findings],
+                "findings": [
+                    {
+                        "severity": str(finding.severity),
+                        "code": finding.code,
+                        "message": finding.message,
+                        "remedy": finding.remedy,
+                    }
+                    for finding in report.findings
+                ],
             }
             for report in reports
             if report.is_checked or report.findings
@@ -227,15 +232,6 @@ def _as_json(reports: Sequence[Report]) -> str:
     return json.dumps(answer, indent=2)
 
 
-def _as_dict(finding: Finding) -> dict[str, str]:
-    return {
-        "severity": str(finding.severity),
-        "code": finding.code,
-        "message": finding.message,
-        "remedy": finding.remedy,
-    }
-
-
 def _count(reports: Sequence[Report], severity: Severity) -> int:
     return sum(f.severity is severity for report in reports for f in report.findings)
 
@@ -247,11 +243,6 @@ def _plural(count: int, noun: str) -> str:
 def reports_of(path: Path, target: Target) -> list[Report]:
     """
     Check a serving.properties, a folder of artifacts, a template, or a cloud assembly.
-
-    Raises:
-        MisuseError: If the path is none of these.
-
-        AssemblyError: If it is an assembly whose manifest cannot be read.
     """
     if path.is_file():
         if is_template(path):
@@ -268,31 +259,34 @@ def reports_of(path: Path, target: Target) -> list[Report]:
 
 
 def _folder_reports(path: Path, target: Target) -> list[Report]:
-    folders = _artifact_folders(path)
-    broken = _broken_folders(path)
-    if folders:
-        checked = [_folder_report(folder, target) for folder in folders]
-        return [*checked, *(_unchecked(folder, why) for folder, why in broken.items())]
+    is_one = (path / PROPERTIES).is_file()
+    children = [] if is_one else [one for one in sorted(path.iterdir()) if one.is_dir()]
+    folders = [one for one in (path, *children) if (one / PROPERTIES).is_file()]
+    # Where serving.properties is no file: what it is.
+    broken = {
+        one: f"{PROPERTIES} {why}"
+        for one in (path, *children)
+        if (why := no_file(one / PROPERTIES))
+    }
+    reports = []
+    for folder in folders:
+        try:
+            artifact = folder_files(folder)
+        except OSError as fault:
+            reports.append(_unreadable(folder, fault))
+        else:
+            reports.append(_report(str(folder), artifact, target))
+    if reports:
+        return reports + [
+            Report(str(folder), [], is_checked=False, left_out=(why,))
+            for folder, why in broken.items()
+        ]
     for folder, why in broken.items():
         raise MisuseError(f"{folder}: {why}")
     raise MisuseError(
         f"{path} holds neither {PROPERTIES} nor manifest.json; name a file, an "
         "artifact's folder, a folder of these, or cdk.out"
     )
-
-
-def _unchecked(folder: Path, why: str) -> Report:
-    return Report(str(folder), [], is_checked=False, left_out=(why,))
-
-
-def _broken_folders(path: Path) -> dict[Path, str]:
-    """
-    Return the folders whose serving.properties is no file, with what it is.
-    """
-    children = [] if (path / PROPERTIES).is_file() else sorted(path.iterdir())
-    folders = [path, *(child for child in children if child.is_dir())]
-    found = ((folder, no_file(folder / PROPERTIES)) for folder in folders)
-    return {folder: f"{PROPERTIES} {why}" for folder, why in found if why}
 
 
 def _check_kind(path: Path) -> None:
@@ -316,22 +310,6 @@ def _check_kind(path: Path) -> None:
         )
 
 
-def _folder_report(folder: Path, target: Target) -> Report:
-    try:
-        artifact = folder_files(folder)
-    except OSError as fault:
-        reason = f"{fault.filename or folder} cannot be read: {fault.strerror}"
-        return Report(str(folder), [], is_checked=False, fault=reason)
-    return _report(str(folder), artifact, target)
-
-
-def _artifact_folders(path: Path) -> list[Path]:
-    if (path / PROPERTIES).is_file():
-        return [path]
-    children = sorted(child for child in path.iterdir() if child.is_dir())
-    return [child for child in children if (child / PROPERTIES).is_file()]
-
-
 def _report(subject: str, artifact: Artifact, target: Target) -> Report:
     from cdk_sagemaker_llm.serving.lmi.folder import read_findings  # noqa: PLC0415 - apps may have none
 
@@ -339,7 +317,8 @@ def _report(subject: str, artifact: Artifact, target: Target) -> Report:
     if target.container is not None and target.version is not None:
         known = image_findings(target.container, target.version)
         checked = _check(artifact, target, target.container, target.version)
-        return Report(subject, [*read, *checked, *_warnings(known)])
+        warnings = [one for one in known if one.severity is Severity.WARNING]
+        return Report(subject, [*read, *checked, *warnings])
     best = _best_report(subject, artifact, target)
     # What cannot be read no image takes.
     images = () if _errors(read) else best.images
@@ -385,10 +364,6 @@ def _check(
         architecture=target.architecture,
         backend=target.backend,
     )
-
-
-def _warnings(found: Iterable[Finding]) -> list[Finding]:
-    return [finding for finding in found if finding.severity is Severity.WARNING]
 
 
 def _errors(found: Iterable[Finding]) -> list[Finding]:

@@ -7,30 +7,17 @@ from __future__ import annotations
 import json
 import time
 
-import typer
-
 from cdk_sagemaker_llm.cli.commands import _asking as asking
 from cdk_sagemaker_llm.cli.commands._options import grouped
 from cdk_sagemaker_llm.cli.output.answers import (
     Paper,
     answer_facts,
-    calls,
-    note,
     put_line,
-    summary,
     token_facts,
 )
-from cdk_sagemaker_llm.client.tokens import Generation
 
 # What is installed to have it.
 EXTRA = "cli,client"
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("invoke")(invoke)
 
 
 @grouped
@@ -63,23 +50,11 @@ def invoke(
                 answer = client.generate(text, **options)
         seconds = time.monotonic() - began
         if as_json:
-            _print_json(answer, seconds)
+            facts = answer_facts(answer, seconds)
+            facts["tokens"] = [token_facts(token) for token in answer.tokens]
+            put_line(json.dumps(facts))
         else:
-            _print(answer, seconds, details=question.details)
-
-
-def _print_json(answer: Generation, seconds: float) -> None:
-    facts = answer_facts(answer, seconds)
-    facts["tokens"] = [token_facts(token) for token in answer.tokens]
-    put_line(json.dumps(facts))
-
-
-def _print(answer: Generation, seconds: float, *, details: bool) -> None:
-    paper = Paper(shaded=details)
-    paper.whole(answer)
-    paper.end()
-    for line in calls(answer):
-        note(line)
-    if details:
-        note(summary(answer, seconds))
-        paper.explain()
+            paper = Paper(shaded=question.details)
+            paper.whole(answer)
+            paper.end()
+            paper.remark(answer, seconds)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import typer
 
@@ -26,99 +26,81 @@ from cdk_sagemaker_llm.cli.commands._options import (
     is_given,
     seconds,
 )
-from cdk_sagemaker_llm.load.joining import join_load
 from cdk_sagemaker_llm.load.result import LoadResult
-from cdk_sagemaker_llm.load.running import LoadError, run_load
+from cdk_sagemaker_llm.load.running import LoadError, join_load, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
-from cdk_sagemaker_llm.pages.shell import check_ending
 
 _NAME = "load-test"
 _OF_JOINING = {"join", "join_within", "processes"}
-EndpointOrJoin: TypeAlias = Annotated[
-    str | None, typer.Argument(help="The endpoint's name; omitted with --join.")
-]
-Users: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="How many users ask, each again when its answer has come (closed loop). "
-        "If omitted, 10."
-    ),
-]
-ArrivalRate: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        help="Instead of --users: how many requests arrive a second, at random, "
-        "whether or not those before have been answered (open loop). If omitted, "
-        "users ask."
-    ),
-]
-ThinkTime: TypeAlias = Annotated[
-    str, typer.Option(help="How long a user waits between an answer and a request.")
-]
-ExpectWorkers: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        help="How many processes of other machines, each started with --join, do the "
-        "work. If omitted, processes of this machine do."
-    ),
-]
-Bind: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        metavar="HOST[:PORT]",
-        help="With --expect-workers, the address of this machine where they join; the "
-        "port is 5557 if omitted. What goes over it is not encrypted, and whoever "
-        "reaches it can join.",
-    ),
-]
-JoinWithin: TypeAlias = Annotated[
-    str, typer.Option(help="For how long workers, or with --join the leader, may take.")
-]
-Join: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOST[:PORT]",
-        help="Instead of an endpoint: work for the load test that another machine "
-        "leads there with --expect-workers, which says all else but --processes. If "
-        "omitted, this machine loads or leads.",
-    ),
-]
-CsvFile: TypeAlias = Annotated[
-    Path | None, typer.Option("--csv", help="Write a row for each request here.")
-]
-JsonFile: TypeAlias = Annotated[
-    Path | None, typer.Option("--json-file", help="Write the figures as JSON here.")
-]
 # What is installed to have it.
 EXTRA = "load"
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command(_NAME)(load_test)
 
 
 @grouped
 def load_test(
     typer_context: typer.Context,
-    endpoint: EndpointOrJoin = None,
+    endpoint: Annotated[
+        str | None, typer.Argument(help="The endpoint's name; omitted with --join.")
+    ] = None,
     *,
-    users: Users = None,
-    arrival_rate: ArrivalRate = None,
+    users: Annotated[
+        int | None,
+        typer.Option(
+            help="How many users ask, each again when its answer has come (closed "
+            "loop). If omitted, 10."
+        ),
+    ] = None,
+    arrival_rate: Annotated[
+        float | None,
+        typer.Option(
+            help="Instead of --users: how many requests arrive a second, at random, "
+            "whether or not those before have been answered (open loop). If omitted, "
+            "users ask."
+        ),
+    ] = None,
     run_time: RunTime = "60s",
-    think_time: ThinkTime = "0s",
-    expect_workers: ExpectWorkers = None,
-    bind: Bind = "127.0.0.1",
-    join_within: JoinWithin = "5m",
-    join: Join = None,
+    think_time: Annotated[
+        str, typer.Option(help="How long a user waits between an answer and a request.")
+    ] = "0s",
+    expect_workers: Annotated[
+        int | None,
+        typer.Option(
+            help="How many processes of other machines, each started with --join, do "
+            "the work. If omitted, processes of this machine do."
+        ),
+    ] = None,
+    bind: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST[:PORT]",
+            help="With --expect-workers, the address of this machine where they join; "
+            "the port is 5557 if omitted. What goes over it is not encrypted, and "
+            "whoever reaches it can join.",
+        ),
+    ] = "127.0.0.1",
+    join_within: Annotated[
+        str,
+        typer.Option(help="For how long workers, or with --join the leader, may take."),
+    ] = "5m",
+    join: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST[:PORT]",
+            help="Instead of an endpoint: work for the load test that another machine "
+            "leads there with --expect-workers, which says all else but --processes. "
+            "If omitted, this machine loads or leads.",
+        ),
+    ] = None,
     prompt_words: PromptWords = "100",
     load: LoadOptions,
-    csv: CsvFile = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Write a row for each request here.")
+    ] = None,
     html: HtmlFile = None,
     png: PngFile = None,
-    json_file: JsonFile = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json-file", help="Write the figures as JSON here.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -136,8 +118,6 @@ def load_test(
         check_writable(
             {"--csv": csv, "--html": html, "--png": png, "--json-file": json_file}
         )
-        if png is not None:
-            check_ending(png)
         settings = load.settings(
             endpoint or "",
             users=users,
@@ -186,12 +166,15 @@ def _announce(settings: LoadSettings) -> None:
     if settings.workers is None:
         return
     host, port = address_of(settings.bind)
-    is_near = _is_loopback(host)
-    address = f"{host if not _is_any(host) else 'THIS-MACHINE'}:{port}"
-    _say(
-        f"waiting for {_workers(settings.workers)} with: sagemaker-llm load-test "
-        f"--join {address}"
-    )
+    is_any = host == "0.0.0.0"  # noqa: S104 - what somebody else wrote
+    address = f"{'THIS-MACHINE' if is_any else host}:{port}"
+    count = settings.workers
+    workers = "1 worker; start it" if count == 1 else f"{count} workers; start them"
+    _say(f"waiting for {workers} with: sagemaker-llm load-test --join {address}")
+    try:
+        is_near = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_near = host == "localhost"
     if is_near:
         _say(f"on other machines after: ssh -N -L {port}:{host}:{port} THIS-MACHINE")
     else:
@@ -205,9 +188,6 @@ def _announce(settings: LoadSettings) -> None:
 def _check_heeded(context: typer.Context, endpoint: str | None) -> None:
     """
     Refuse what has no effect on a machine that leads, joins, or does all by itself.
-
-    Raises:
-        ValueError: If there is any of it, or no endpoint.
     """
     flags = {name for name in context.params if is_given(context, name)}
     if "join" in flags:
@@ -231,9 +211,6 @@ def _check_heeded(context: typer.Context, endpoint: str | None) -> None:
 def _work_for(address: str, *, processes: int | None, within: str) -> None:
     """
     Work for the load test of another machine.
-
-    Raises:
-        ValueError: If the address or another argument is none.
     """
     if processes is not None and processes < 1:
         raise ValueError(f"--processes must be at least 1, got {processes}")
@@ -258,18 +235,3 @@ def _flag(context: typer.Context, name: str) -> str:
 
 def _say(text: str) -> None:
     typer.echo(f"sagemaker-llm load-test: {text}", err=True)
-
-
-def _workers(count: int) -> str:
-    return "1 worker; start it" if count == 1 else f"{count} workers; start them"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _is_any(host: str) -> bool:
-    return host == "0.0.0.0"  # noqa: S104 - what somebody else wrote

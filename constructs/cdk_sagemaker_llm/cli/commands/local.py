@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Annotated, NoReturn, Self
+from typing import Annotated, Self
 
 import typer
 
@@ -42,13 +42,7 @@ _POLL = 0.2  # Seconds between looks at the server while a command runs.
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # What is installed to have it.
 EXTRA = "local"
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("local", context_settings={"allow_extra_args": True})(local)
+CONTEXT_SETTINGS = {"allow_extra_args": True}
 
 
 def local(
@@ -136,33 +130,27 @@ def local(
 
 
 def _serve(aws: EmbeddedAws) -> int:
+    # SIGINT is left as it was inherited: a shell lets its background jobs ignore it,
+    # so that Ctrl-C is for the foreground alone. SIGTERM is how those are stopped.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with _on_sigterm(_interrupt), aws:
+        with aws:
             _introduce(aws)
             aws.wait()
     except KeyboardInterrupt:
         typer.echo("\nStopped.")
-    return 0
-
-
-@contextmanager
-def _on_sigterm(act: Callable[[], object]) -> Iterator[None]:
-    # SIGINT is left as it was inherited: a shell lets its background jobs ignore it,
-    # so that Ctrl-C is for the foreground alone. SIGTERM is how those are stopped.
-    before = signal.signal(signal.SIGTERM, lambda *_: act())
-    try:
-        yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt() -> NoReturn:
-    raise KeyboardInterrupt
+    return 0
 
 
 def _introduce(aws: EmbeddedAws) -> None:
     typer.echo(f"The embedded AWS answers at {aws.url}")
-    typer.echo(_NOTICE + _pace(aws.speed))
+    pace = _AT_ONCE
+    if aws.speed is not None:
+        ahead = "runs ahead of it" if aws.speed > 1 else "keeps up with it at most"
+        pace = _IN_TIME.format(speed=aws.speed, ahead=ahead)
+    typer.echo(_NOTICE + pace)
     for name, url in aws.forward.items():
         typer.echo(f"Requests to {name} are answered by {url}")
     typer.echo("Point the AWS tools at it:")
@@ -176,13 +164,6 @@ def _faults(written: list[str]) -> list[Fault]:
         return [Fault.parse(one) for one in written]
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--fault") from error
-
-
-def _pace(speed: float | None) -> str:
-    if speed is None:
-        return _AT_ONCE
-    ahead = "runs ahead of it" if speed > 1 else "keeps up with it at most"
-    return _IN_TIME.format(speed=speed, ahead=ahead)
 
 
 def _around(aws: EmbeddedAws, command: list[str]) -> int:
@@ -232,9 +213,6 @@ class Around:
         self._before: dict[int, Callable[[int, FrameType | None], object] | int] = {}
 
     def __enter__(self) -> Self:
-        """
-        Take the signals that end this process.
-        """
         for number in _ENDINGS:
             handler = signal.getsignal(number)
             # A shell lets its background jobs ignore Ctrl-C, and nohup the end of the
@@ -245,9 +223,6 @@ class Around:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Give the signals back.
-        """
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -256,17 +231,6 @@ class Around:
     ) -> int:
         """
         Run a command to its end; return its exit status as a shell reports it.
-
-        Args:
-            command: The program and its arguments.
-
-            environment: Its environment variables.
-
-            check: Called while it runs; what it raises ends the command.
-
-        Raises:
-            NotStartedError: If there is no such program.
-            EndedError: If a signal came before it was.
         """
         with _guard() as group:
             with _foreground(group) as lent:

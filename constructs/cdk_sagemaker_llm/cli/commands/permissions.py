@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from cdk_sagemaker_llm.cli.app.assembly import Assembly, read_app
+from cdk_sagemaker_llm.cli.app.assembly import read_app
 from cdk_sagemaker_llm.cli.app.roles import (
     Holder,
     Permission,
@@ -33,13 +33,6 @@ _NOT_OURS = "not of this library"
 _HASH = re.compile(r"[0-9A-F]{8}\Z")
 _NUMBER = re.compile(r"\d*\Z")
 _OPEN = re.compile(r"\$\{[^}]*\}")
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("permissions")(permissions)
 
 
 def permissions(
@@ -80,14 +73,17 @@ def permissions(
         found = read_app(path)
     except AssemblyError as fault:
         _end(str(fault))
-    unread = _unread(found)
+    absent = (f"the template of {name} is not in it" for name in found.unopened)
+    unread = [*found.faults, *absent]
     for reason in unread:
         _tell(reason)
     holders = holders_in(found.stacks)
     if role is not None:
         typer.echo(_document(path, holders, role, trust=trust))
     else:
-        typer.echo(_as_json(holders) if as_json else "\n".join(lines(holders)))
+        roles = {"roles": [_as_dict(holder) for holder in holders]}
+        text = json.dumps(roles, indent=2) if as_json else "\n".join(lines(holders))
+        typer.echo(text)
     if unread:
         raise typer.Exit(MISUSE)
 
@@ -98,10 +94,10 @@ def _document(path: Path, holders: Sequence[Holder], role: str, *, trust: bool) 
         names = ", ".join(holder.name or holder.place for holder in holders)
         _end(f"the app has no role {role!r}" + (f"; it has {names}" if names else ""))
     document = trusted(path, role) if trust else policy
-    open_ = left_open(document)
-    if open_:
-        _tell(f"put in what only deployment knows: {', '.join(open_)}")
-    return json.dumps(document, indent=2)
+    text = json.dumps(document, indent=2)
+    if placeholders := sorted(set(_OPEN.findall(text))):
+        _tell(f"put in what only deployment knows: {', '.join(placeholders)}")
+    return text
 
 
 def _tell(text: str) -> None:
@@ -120,53 +116,49 @@ def lines(holders: Sequence[Holder]) -> Iterator[str]:
     if not holders:
         yield "there is no role in it"
     for holder in holders:
-        yield _heading(holder)
+        name = f" named {holder.name}" if holder.name else ""
+        made = ", made elsewhere" if holder.is_given else ""
+        yield f"{holder.kind.lower()} {holder.place}{name}{made}"
         yield from (f"  taken by {each}" for each in holder.trusted)
         if holder.boundary:
             yield f"  bounded by {holder.boundary}"
         for arn in holder.managed_policies:
             yield f"  has the policy {arn}, whose contents are not in the app"
-        yield from _statement_lines(holder.allowed)
+        for alike in (list(group) for _, group in groupby(holder.allowed, _but_action)):
+            one, actions = alike[0], ", ".join(each.action for each in alike)
+            sid = f" ({one.sid})" if one.sid else ""
+            yield f"  {one.effect.lower()} {actions}{sid}"
+            yield from (f"    on {resource}" for resource in one.resources)
+            if condition := condition_text(one.condition):
+                yield f"    if {condition}"
+            if one.reason is None:
+                yield f"    {_NOT_OURS}: {one.policy}"
+            else:
+                yield f"    why: {one.reason.why}"
+                yield f"    without: {one.reason.without}"
+                yield f"    source: {one.reason.source}"
 
 
-def _statement_lines(allowed: Sequence[Permission]) -> Iterator[str]:
-    for one, group in groupby(allowed, key=_alike):
-        policy, sid, effect, resources, condition, reason = one
-        actions = ", ".join(each.action for each in group)
-        name = f" ({sid})" if sid else ""
-        yield f"  {effect.lower()} {actions}{name}"
-        yield from (f"    on {resource}" for resource in resources)
-        if condition:
-            yield f"    if {condition}"
-        if reason is None:
-            yield f"    {_NOT_OURS}: {policy}"
-        else:
-            yield f"    why: {reason.why}"
-            yield f"    without: {reason.without}"
-            yield f"    source: {reason.source}"
-
-
-def _alike(one: Permission) -> tuple[Any, ...]:
+def _but_action(one: Permission) -> tuple[Any, ...]:
     condition = condition_text(one.condition)
     return (one.policy, one.sid, one.effect, one.resources, condition, one.reason)
 
 
-def _heading(holder: Holder) -> str:
-    name = f" named {holder.name}" if holder.name else ""
-    made = ", made elsewhere" if holder.is_given else ""
-    return f"{holder.kind.lower()} {holder.place}{name}{made}"
-
-
-def _unread(found: Assembly) -> list[str]:
-    absent = (f"the template of {name} is not in it" for name in found.unopened)
-    return [*found.faults, *absent]
-
-
-def _as_json(holders: Sequence[Holder]) -> str:
-    return json.dumps({"roles": [_as_dict(holder) for holder in holders]}, indent=2)
-
-
 def _as_dict(holder: Holder) -> dict[str, Any]:
+    actions = [
+        {
+            "policy": one.policy,
+            "sid": one.sid or None,
+            "effect": one.effect,
+            "action": one.action,
+            "resources": list(one.resources),
+            "condition": dict(one.condition) or None,
+            "why": one.reason.why if one.reason else None,
+            "without": one.reason.without if one.reason else None,
+            "source": one.reason.source if one.reason else None,
+        }
+        for one in holder.allowed
+    ]
     return {
         "role": holder.place,
         "kind": holder.kind,
@@ -175,22 +167,7 @@ def _as_dict(holder: Holder) -> dict[str, Any]:
         "trusted": list(holder.trusted),
         "permissions_boundary": holder.boundary or None,
         "managed_policies": list(holder.managed_policies),
-        "allowed": [_action_dict(each) for each in holder.allowed],
-    }
-
-
-def _action_dict(one: Permission) -> dict[str, Any]:
-    reason = one.reason
-    return {
-        "policy": one.policy,
-        "sid": one.sid or None,
-        "effect": one.effect,
-        "action": one.action,
-        "resources": list(one.resources),
-        "condition": dict(one.condition) or None,
-        "why": reason.why if reason else None,
-        "without": reason.without if reason else None,
-        "source": reason.source if reason else None,
+        "allowed": actions,
     }
 
 
@@ -198,13 +175,6 @@ def needed(path: Path, holders: Sequence[Holder], role: str) -> dict[str, Any] |
     """
     Return the policy that a role must have, of what this library asks for; ``None`` if
     the app has no such role.
-
-    Args:
-        path: The cloud assembly.
-
-        holders: Its roles.
-
-        role: The role's name, ARN or place in the app.
     """
     entries = [
         each.get("policy") for each in _entries_of(path) if _is(each.get("role"), role)
@@ -219,21 +189,11 @@ def needed(path: Path, holders: Sequence[Holder], role: str) -> dict[str, Any] |
 
 
 def trusted(path: Path, role: str) -> dict[str, Any]:
-    """
-    Return whom a role must trust.
-    """
     for each in _entries_of(path):
         if _is(each.get("role"), role) and isinstance(each.get("trust"), dict):
             found: dict[str, Any] = each["trust"]
             return found
     return trust_document("${AWS::AccountId}")
-
-
-def left_open(document: Mapping[str, Any]) -> list[str]:
-    """
-    Return the placeholders in a document, which only deployment knows.
-    """
-    return sorted(set(_OPEN.findall(json.dumps(document))))
 
 
 def _entries_of(path: Path) -> Iterator[Mapping[str, Any]]:

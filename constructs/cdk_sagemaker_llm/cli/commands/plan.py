@@ -5,19 +5,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import accelerated_type_names
-from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError, is_assembly
+from cdk_sagemaker_llm.cli.app.template_shapes import is_assembly
 from cdk_sagemaker_llm.cli.commands._options import (
     AsJson,
-    PriceError,
     PriceOptions,
     grouped,
     is_given,
@@ -33,7 +32,6 @@ from cdk_sagemaker_llm.cli.output.plans import (
 )
 from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
 from cdk_sagemaker_llm.fit.planning import plan as plan_for
-from cdk_sagemaker_llm.fit.plans import Plan
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving import ServingConfiguration
@@ -46,13 +44,7 @@ _OTHERS: Mapping[str, EngineName] = {
     "tei": "tei",
 }
 _VERSIONED = ("vllm", "sglang")
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("plan")(plan)
+_NO_GPUS = ("ml.inf", "ml.trn", "ml.dl")
 
 
 @grouped
@@ -113,26 +105,34 @@ def plan(
             _plan_app(Path(model), as_json=as_json)
             return
         demand = _demand(serving, engine_version)
-        names = [instance] if instance else _gpu_types()
+        gpu_types = [
+            name for name in accelerated_type_names() if not name.startswith(_NO_GPUS)
+        ]
         costs = prices.read()
-        choices = [
-            Choice(one, copies, costs.get(one.instance_type.name))
-            for one in _plans(
-                _architecture(model),
-                names,
-                demand,
+        architecture = _architecture(model)
+        plans = [
+            plan_for(
+                architecture,
+                name,
                 weight_bits=weight_bits,
                 gguf_type=gguf_type,
                 context_length=context,
                 tensor_parallel_degree=tensor_parallel_degree,
+                assumptions=demand.assumptions,
+                engine=demand.engine,
+                engine_version=demand.engine_version,
             )
+            for name in ([instance] if instance else gpu_types)
+        ]
+        choices = [
+            Choice(one, copies, costs.get(one.instance_type.name)) for one in plans
         ]
         fitting = sorted((c for c in choices if c.plan.fits), key=Choice.rank)
         possible = any(choice.plan.may_fit for choice in choices)
         rows = fitting if instance is None else choices
         if plot is not None:
             draw_memory([choice.plan for choice in rows], plot)
-    except (ValueError, AssemblyError, PriceError, OSError) as fault:
+    except (ValueError, OSError) as fault:
         for line in str(fault).splitlines():
             typer.echo(f"sagemaker-llm plan: {line}", err=True)
         raise typer.Exit(MISUSE) from fault
@@ -226,27 +226,3 @@ def _usual_demand(serving: str) -> Demand:
         case _:
             return replace(usual, engine=_OTHERS[serving])
     return made.prepare(None, None).demand or usual
-
-
-def _gpu_types() -> list[str]:
-    others = ("ml.inf", "ml.trn", "ml.dl")
-    return [name for name in accelerated_type_names() if not name.startswith(others)]
-
-
-def _plans(
-    architecture: ModelArchitecture,
-    names: Sequence[str],
-    demand: Demand,
-    **options: Any,  # noqa: ANN401 - what plan() takes by keyword
-) -> list[Plan]:
-    return [
-        plan_for(
-            architecture,
-            name,
-            assumptions=demand.assumptions,
-            engine=demand.engine,
-            engine_version=demand.engine_version,
-            **options,
-        )
-        for name in names
-    ]

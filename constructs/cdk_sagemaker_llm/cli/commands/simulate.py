@@ -14,10 +14,8 @@ from typing import Annotated
 import typer
 
 from cdk_sagemaker_llm.cli.app.playing import RunSettings
-from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
 from cdk_sagemaker_llm.cli.app.traffic import SHAPES, TrafficSettings, whole_minute
 from cdk_sagemaker_llm.cli.commands._options import (
-    PriceError,
     PriceOptions,
     check_writable,
     grouped,
@@ -28,7 +26,6 @@ from cdk_sagemaker_llm.cli.commands._options import (
 from cdk_sagemaker_llm.cli.commands._runs import ComparingOptions, ServingOptions
 from cdk_sagemaker_llm.cli.output import files
 from cdk_sagemaker_llm.cli.output.runs import Prices, Run
-from cdk_sagemaker_llm.pages.shell import check_ending
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 
 MISUSE = 2
@@ -41,13 +38,6 @@ _HEEDED: Mapping[str, tuple[str, ...]] = {
     "--busiest": ("day",),
     "--time-zone": ("day",),
 }
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("simulate")(simulate)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,12 +126,6 @@ class TrafficOptions:
     seed: Annotated[int, typer.Option(min=0, help="What chance follows.")] = 0
 
     def settings(self) -> TrafficSettings:
-        """
-        Read the settings of the traffic.
-
-        Raises:
-            ValueError: If something of it has no effect, or cannot be read.
-        """
         return TrafficSettings(
             shape=self.traffic or "spike",
             rate=_rate("--rate", self.rate),
@@ -164,9 +148,6 @@ class TrafficOptions:
         """
         Check that every option belongs to this traffic, and that it begins before the
         end.
-
-        Raises:
-            ValueError: If there are any; one line for each.
         """
         shaping = {
             "--rate": self.rate,
@@ -242,9 +223,6 @@ class TimeOptions:
     def times(self) -> dict[str, float]:
         """
         Read the times of the fleet that were written, by field.
-
-        Raises:
-            ValueError: If one is no time.
         """
         written = {
             "provision": ("--instance-start", self.instance_start),
@@ -263,9 +241,6 @@ class TimeOptions:
     def delays(self) -> MetricDelays:
         """
         Read how late metrics can be read.
-
-        Raises:
-            ValueError: If one is no time.
         """
         usual = MetricDelays()
         slow = _span("--metric-delay", self.metric_delay)
@@ -288,21 +263,7 @@ class FileOptions:
         Path | None, typer.Option(help="Write a line for each minute to a file.")
     ] = None
 
-    def check(self) -> None:
-        """
-        Check that the files can be written.
-
-        Raises:
-            ValueError: If there are any.
-        """
-        check_writable({"--png": self.png, "--html": self.html, "--csv": self.csv})
-        if self.png is not None:
-            check_ending(self.png)
-
     def write(self, runs: Sequence[Run], prices: Prices) -> None:
-        """
-        Write them.
-        """
         if self.png is not None:
             files.draw(runs, self.png)
         if self.html is not None:
@@ -338,9 +299,15 @@ def simulate(
     Exits with 2 on misuse.
     """
     try:
-        _check_numpy()
+        if importlib.util.find_spec("numpy") is None:
+            raise ValueError(  # noqa: TRY301 - told as every misuse is
+                "chance and curves need NumPy; install it with: "
+                "pip install 'cdk-sagemaker-llm[cli,simulate]'"
+            )
         traffic.check()
-        output.check()
+        check_writable(
+            {"--png": output.png, "--html": output.html, "--csv": output.csv}
+        )
         run_settings = RunSettings(
             traffic=traffic.settings(),
             duration=seconds("--duration", traffic.duration),
@@ -361,17 +328,13 @@ def simulate(
         subject = comparing.subject(app, endpoint)
         runs = [subject.run(run_settings), *subject.others(run_settings)]
         output.write(runs, prices)
-    except (ValueError, AssemblyError, PriceError, OSError) as fault:
+    except (ValueError, OSError) as fault:
         for line in str(fault).splitlines():
             typer.echo(f"sagemaker-llm simulate: {line}", err=True)
         raise typer.Exit(MISUSE) from fault
     if as_json:
         typer.echo(json.dumps(files.facts_of(runs, prices), indent=2))
-    else:
-        _show(runs, prices)
-
-
-def _show(runs: Sequence[Run], prices: Prices) -> None:
+        return
     from cdk_sagemaker_llm.cli.output import terminal  # noqa: PLC0415 - rich
 
     if len(runs) == 1:
@@ -394,14 +357,6 @@ def _faults(
         elif flag in flags and shape not in shapes:
             known = ", ".join(shapes)
             yield f"{flag} has no effect on --traffic {shape}; it shapes {known}"
-
-
-def _check_numpy() -> None:
-    if importlib.util.find_spec("numpy") is None:
-        raise ValueError(
-            "chance and curves need NumPy; install it with: "
-            "pip install 'cdk-sagemaker-llm[cli,simulate]'"
-        )
 
 
 def _prices(costs: PriceOptions) -> Prices:

@@ -8,31 +8,19 @@ import json
 from collections.abc import Generator
 from contextlib import closing
 
-import typer
-
 from cdk_sagemaker_llm.cli.commands import _asking as asking
 from cdk_sagemaker_llm.cli.commands._options import grouped
 from cdk_sagemaker_llm.cli.output.answers import (
     Answering,
     Paper,
     answer_facts,
-    calls,
-    note,
     put_line,
-    summary,
     token_facts,
 )
 from cdk_sagemaker_llm.client.tokens import Token
 
 # What is installed to have it.
 EXTRA = "cli,client"
-
-
-def register(app: typer.Typer) -> None:
-    """
-    Add the subcommand.
-    """
-    app.command("stream")(stream)
 
 
 @grouped
@@ -89,8 +77,4 @@ def _print(tokens: Generator[Token], *, details: bool) -> None:
                 paper.token(token)
     finally:
         paper.end()
-    for line in calls(answering.answer):
-        note(line)
-    if details:
-        note(summary(answering.answer, answering.seconds, answering.first))
-        paper.explain()
+    paper.remark(answering.answer, answering.seconds, answering.first)

@@ -18,7 +18,6 @@ from cdk_sagemaker_llm.client.tokens import (
     FinishReason,
     Generation,
     Token,
-    ToolCall,
     gather,
 )
 
@@ -51,9 +50,6 @@ class Answering:
         self._began = time.monotonic()
 
     def add(self, token: Token) -> None:
-        """
-        Add a token that has just come.
-        """
         self.tokens.append(token)
         self.seconds = time.monotonic() - self._began
         if self.first is None:
@@ -61,18 +57,12 @@ class Answering:
 
     @property
     def answer(self) -> Generation:
-        """
-        What has come by now.
-        """
         return gather(self.tokens)
 
 
 class Paper:
     """
     Where an answer is written: on a terminal with colours, elsewhere as it is.
-
-    Args:
-        shaded: Whether tokens show their probability.
     """
 
     def __init__(self, *, shaded: bool) -> None:
@@ -99,9 +89,6 @@ class Paper:
             self._write(text, "dim")
 
     def text(self, text: str, style: str = "") -> None:
-        """
-        Write a part of the answer.
-        """
         if text and self._thinks:
             self._thinks = False
             self.end()
@@ -127,12 +114,18 @@ class Paper:
             self._write("\n", "")
         self._thinks = False
 
-    def explain(self) -> None:
+    def remark(
+        self, answer: Generation, seconds: float, first: float | None = None
+    ) -> None:
         """
-        Say what the shades mean, where there are any.
+        Say beside an answer what it calls; where it is shaded, how it went too.
         """
-        if self._shaded and self._console.is_terminal:
-            note(legend())
+        for line in calls(answer):
+            note(line)
+        if self._shaded:
+            note(summary(answer, seconds, first))
+            if self._console.is_terminal:
+                note(legend())
 
     def _shade(self, token: Token) -> str:
         return shade_of(token.log_prob) if self._shaded else ""
@@ -155,9 +148,6 @@ def put(text: str) -> None:
 
 
 def put_line(text: str) -> None:
-    """
-    Write a line to standard output.
-    """
     put(f"{text}\n")
 
 
@@ -236,7 +226,10 @@ def answer_facts(
         "finish_reason": answer.finish_reason,
         "confidence": answer.confidence,
         "reasoning": answer.reasoning,
-        "tool_calls": [_call(call) for call in answer.tool_calls],
+        "tool_calls": [
+            {"id": call.id, "name": call.name, "arguments": call.arguments}
+            for call in answer.tool_calls
+        ],
         "prompt_tokens": usage.prompt_tokens if usage else None,
         "completion_tokens": count or None,
         "seconds": round(seconds, 6),
@@ -248,9 +241,6 @@ def answer_facts(
 
 
 def token_facts(token: Token) -> dict[str, Any]:
-    """
-    Return a token for machines.
-    """
     log_prob = token.log_prob
     return {
         "text": token.text,
@@ -305,7 +295,3 @@ def _ended(reason: FinishReason | None) -> str:
 
 def _rate(count: int, seconds: float) -> float:
     return count / max(seconds, 1e-6)
-
-
-def _call(call: ToolCall) -> dict[str, str]:
-    return {"id": call.id, "name": call.name, "arguments": call.arguments}

@@ -20,7 +20,6 @@ from cdk_sagemaker_llm.cli.output.runs import (
     Prices,
     Run,
     all_costs,
-    cells,
     cost_of,
     costs,
     events_of,
@@ -35,9 +34,7 @@ from cdk_sagemaker_llm.cli.output.runs import (
     side_by_side,
     start_of,
 )
-from cdk_sagemaker_llm.pages.chart import Curve, Panel, chart
-from cdk_sagemaker_llm.pages.shell import bullets, page, table
-from cdk_sagemaker_llm.simulation.outcome import Series
+from cdk_sagemaker_llm.pages import Curve, Panel, bullets, chart, page, table
 from cdk_sagemaker_llm.simulation.report.sentences import moment
 
 if TYPE_CHECKING:
@@ -59,6 +56,7 @@ _COLUMNS = (
 _HOUR = 60
 _DAY = 24 * _HOUR
 _IN_ALL = ("in all", "value")
+_LOG = ("time", "what", "from", "to", "why")
 _SINCE = "hours and minutes since the start"
 _STYLES = ("-", "--", ":", "-.")
 # What is drawn in seconds, and well within the pixels that a format can have.
@@ -110,7 +108,8 @@ def _variant_facts(result: VariantResult, prices: Prices) -> dict[str, Any]:
                 "traffic": result.traffic[name],
                 "is_estimate": is_estimated(result, name),
                 "figures": figures_of(result, name),
-                "minutes": _minutes(series),
+                # What is not by the minute is among the figures.
+                "minutes": asdict(replace(series, latencies=None), dict_factory=_known),
                 "activities": [
                     {**asdict(one), "time": one.time - begin}
                     for one in outcome.activities.get(name, ())
@@ -127,11 +126,6 @@ def _variant_facts(result: VariantResult, prices: Prices) -> dict[str, Any]:
             for section in sections_of(result)
         ],
     }
-
-
-def _minutes(series: Series) -> dict[str, Any]:
-    # What is not by the minute is among the figures.
-    return asdict(replace(series, latencies=None), dict_factory=_known)
 
 
 def _known(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -168,9 +162,6 @@ def _cell(value: float | None) -> str:
 def draw(runs: Sequence[Run], path: Path) -> None:
     """
     Draw runs into a file, whose ending chooses the format; several share their axes.
-
-    Raises:
-        ValueError: If there are more models than a picture has room for.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 
@@ -258,13 +249,16 @@ def _draw_one(
 
 
 def page_of(runs: Sequence[Run], prices: Prices) -> str:
-    """
-    Write the page.
-    """
-    is_one = len(runs) == 1
-    compared = "" if is_one else "".join(_compared(runs, prices))
-    body = compared + "".join(_run_page(run, prices, not is_one) for run in runs)
-    return page("What scaling will do", body)
+    parts = [] if len(runs) == 1 else list(_compared(runs, prices))
+    for run in runs:
+        name = "" if len(runs) == 1 else f"{run.name}: "
+        parts.append("<section>\n")
+        parts += [_variant_page(name, result, prices) for result in run.results]
+        if run.left_out:
+            words = f"{name}what is not simulated" if name else "Not simulated"
+            parts.append(f"<h2>{escape(words)}</h2>\n{bullets(run.left_out)}")
+        parts.append("</section>\n")
+    return page("What scaling will do", "".join(parts))
 
 
 def _compared(runs: Sequence[Run], prices: Prices) -> Iterator[str]:
@@ -274,15 +268,6 @@ def _compared(runs: Sequence[Run], prices: Prices) -> Iterator[str]:
         label = f"{one.endpoint}: {', '.join(filter(None, one.models))} side by side"
         yield f"<h2>{escape(one.endpoint)}</h2>\n"
         yield table(label, ("in all", *names), rows)
-
-
-def _run_page(run: Run, prices: Prices, is_named: bool) -> str:  # noqa: FBT001 - of several
-    name = f"{run.name}: " if is_named else ""
-    parts = [_variant_page(name, result, prices) for result in run.results]
-    if run.left_out:
-        words = f"{name}what is not simulated" if is_named else "Not simulated"
-        parts.append(f"<h2>{escape(words)}</h2>\n{bullets(run.left_out)}")
-    return f"<section>\n{''.join(parts)}</section>\n"
 
 
 def _variant_page(run: str, result: VariantResult, prices: Prices) -> str:
@@ -300,38 +285,30 @@ def _variant_page(run: str, result: VariantResult, prices: Prices) -> str:
         parts.append(_model_page(f"{name}, {model}", result, model, prices))
     if shares(result.outcome.workloads):
         parts.append(f"<h3>{ALL_MODELS}</h3>\n")
-        rows = list(costs(result, prices))
-        parts.append(table(f"{name}, {ALL_MODELS}: in all", _IN_ALL, rows))
-    parts.append(_log(name, result))
+        spent = list(costs(result, prices))
+        parts.append(table(f"{name}, {ALL_MODELS}: in all", _IN_ALL, spent))
+    rows = [
+        (moment(one.time), one.what, str(one.before), str(one.after), one.why)
+        for one in events_of(result)
+    ]
+    parts.append(f"<h3>Log</h3>\n{table(f'{name}: log', _LOG, rows)}")
     return "".join(parts)
 
 
 def _model_page(name: str, result: VariantResult, model: str, prices: Prices) -> str:
-    charts = "".join(_chart(*panel) for panel in panels_of(result, model))
-    rows = [cells(row) for row in rows_of(result, model)]
+    charts = ""
+    for unit, curves in panels_of(result, model):
+        minutes = len(curves[0][1])
+        xs = [60.0 * minute for minute in range(minutes)]
+        charts += chart(Panel(unit, curves, xs, _SINCE, 60.0 * minutes, _clock))
     return (
         f"<h3>{escape(f'{model}: {result.traffic[model]}')}</h3>\n{charts}"
         f"{table(f'{name}: in all', _IN_ALL, list(figures(result, model, prices)))}"
-        f"{table(f'{name}: by time', HEADS, rows)}"
+        f"{table(f'{name}: by time', HEADS, rows_of(result, model))}"
     )
-
-
-def _chart(unit: str, curves: Sequence[Curve]) -> str:
-    minutes = len(curves[0][1])
-    xs = [60.0 * minute for minute in range(minutes)]
-    return chart(Panel(unit, curves, xs, _SINCE, 60.0 * minutes, _clock))
 
 
 def _clock(seconds: float) -> str:
     days, minutes = divmod(round(seconds / 60), _DAY)
     clock = f"{minutes // _HOUR}:{minutes % _HOUR:02}"
     return f"day {days + 1}, {clock}" if days else clock
-
-
-def _log(name: str, result: VariantResult) -> str:
-    rows = [
-        (moment(one.time), one.what, str(one.before), str(one.after), one.why)
-        for one in events_of(result)
-    ]
-    heads = ("time", "what", "from", "to", "why")
-    return f"<h3>Log</h3>\n{table(f'{name}: log', heads, rows)}"

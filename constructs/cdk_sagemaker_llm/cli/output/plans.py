@@ -94,8 +94,14 @@ def show_plan(choice: Choice) -> None:
     console.print(choice.plan.explain(), markup=False, highlight=False)
     console.print()
     console.print(memory_bar(choice.plan))
-    if choice.plan.fits:
-        console.print(_counted(choice), highlight=False)
+    if not choice.plan.fits:
+        return
+    cost = "" if choice.cost is None else f", {choice.cost:.2f} $/h"
+    devices = "" if choice.plan.is_on_host else f", {choice.accelerators} accelerators"
+    console.print(
+        f"{choice.copies} copies: {choice.instances} instances{devices}{cost}",
+        highlight=False,
+    )
 
 
 def show_ranking(choices: Sequence[Choice]) -> None:
@@ -145,26 +151,16 @@ def memory_bar(plan: Plan, *, cells: int = _BAR_CELLS) -> Text:
 
 def _row(choice: Choice) -> list[str]:
     plan = choice.plan
+    promised, best = plan.concurrent_sequences, plan.best.sequences
     return [
         plan.instance_type.name,
         str(plan.tensor_parallel_degree),
         str(plan.replicas),
         str(choice.instances),
         str(choice.accelerators),
-        _sequences(plan),
+        str(promised) if promised == best else f"{promised}-{best}",
         "" if choice.cost is None else f"{choice.cost:.2f}",
     ]
-
-
-def _sequences(plan: Plan) -> str:
-    promised, best = plan.concurrent_sequences, plan.best.sequences
-    return str(promised) if promised == best else f"{promised}-{best}"
-
-
-def _counted(choice: Choice) -> str:
-    cost = "" if choice.cost is None else f", {choice.cost:.2f} $/h"
-    devices = "" if choice.plan.is_on_host else f", {choice.accelerators} accelerators"
-    return f"{choice.copies} copies: {choice.instances} instances{devices}{cost}"
 
 
 def _legend() -> str:
@@ -187,10 +183,6 @@ def plain_console() -> Console:
 def draw_memory(plans: Sequence[Plan], path: Path) -> None:
     """
     Draw a stacked bar for each plan into a file, whose ending chooses the format.
-
-    Raises:
-        ValueError: If matplotlib is missing, nothing is to be drawn, or the ending is
-            of no known format.
     """
     memory_figure(plans).savefig(path)
 
@@ -200,9 +192,6 @@ def memory_figure(plans: Sequence[Plan]) -> Figure:
     Draw a stacked bar for each plan, in GiB, with a line at what an accelerator has.
 
     The bar is the cautious case; a dotted line leads back to the best one.
-
-    Raises:
-        ValueError: If matplotlib is missing, or nothing is to be drawn.
     """
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
@@ -240,9 +229,6 @@ def memory_figure(plans: Sequence[Plan]) -> Figure:
 
 
 def facts_of(choice: Choice) -> Mapping[str, Any]:
-    """
-    Return a choice for JSON.
-    """
     one = choice.plan
     return {
         "instance_type": one.instance_type.name,
@@ -312,9 +298,6 @@ def show_app(variants: Sequence[VariantPlan]) -> None:
 
 
 def app_facts(variants: Sequence[VariantPlan]) -> dict[str, Any]:
-    """
-    Return the same for JSON.
-    """
     from cdk_sagemaker_llm.cli.app.fleets import quotas  # noqa: PLC0415 - as above
 
     return {
@@ -326,6 +309,7 @@ def app_facts(variants: Sequence[VariantPlan]) -> dict[str, Any]:
 def _variant_facts(variant: VariantPlan) -> dict[str, Any]:
     packing = variant.fleet and variant.fleet.pack()
     fewest = packing and _fewest(variant, packing)
+    others = [_variant_facts(other) for other in variant.fallbacks]
     return {
         "endpoint": variant.endpoint,
         "variant": variant.variant,
@@ -340,13 +324,8 @@ def _variant_facts(variant: VariantPlan) -> dict[str, Any]:
         "reasons": packing and packing.reasons,
         "fewest_instances": fewest and len(fewest.instances),
         "quota": variant.quota,
-        **_fallback_facts(variant),
+        **({"fallbacks": others} if others else {}),
     }
-
-
-def _fallback_facts(variant: VariantPlan) -> dict[str, Any]:
-    others = [_variant_facts(other) for other in variant.fallbacks]
-    return {"fallbacks": others} if others else {}
 
 
 def _lines(variant: VariantPlan) -> Iterator[str]:

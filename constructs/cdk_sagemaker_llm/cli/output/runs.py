@@ -32,51 +32,11 @@ class Run:
 
     Args:
         name: What tells it from another run.
-
-        results: What came of each variant.
-
-        left_out: What of the app was not simulated.
     """
 
     name: str
     results: Sequence[VariantResult]
     left_out: Sequence[str] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
-    """
-    Some minutes of one model; what has no number there is ``None``.
-
-    Args:
-        begin: Seconds since the start at which they begin.
-
-        rate: Requests a minute.
-
-        copies: Copies that serve at the end.
-
-        desired: Copies that are asked for at the end.
-
-        instances: Instances that run at the end.
-
-        waiting: The longest line.
-
-        p50: The highest median of a minute, in seconds.
-
-        p95: The highest 95 % of a minute, in seconds.
-
-        refused: Requests that were refused or not answered in time.
-    """
-
-    begin: float
-    rate: float
-    copies: float
-    desired: float
-    instances: float
-    waiting: float
-    p50: float | None
-    p95: float | None
-    refused: float
 
 
 HEADS = (
@@ -92,23 +52,6 @@ HEADS = (
 )
 
 
-def cells(row: Row) -> tuple[str, ...]:
-    """
-    Write a row under ``HEADS``; what is not there, and no loss, is left empty.
-    """
-    return (
-        moment(row.begin),
-        f"{row.rate:.1f}",
-        f"{row.copies:.0f}",
-        f"{row.desired:.0f}",
-        f"{row.instances:.0f}",
-        f"{row.waiting:.0f}",
-        "" if row.p50 is None else f"{row.p50:.1f}",
-        "" if row.p95 is None else f"{row.p95:.1f}",
-        f"{row.refused:.0f}" if row.refused else "",
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Event:
     """
@@ -122,18 +65,38 @@ class Event:
     why: str
 
 
-def rows_of(result: VariantResult, model: str, most: int = _MOST_ROWS) -> list[Row]:
+def rows_of(result: VariantResult, model: str) -> list[tuple[str, ...]]:
     """
-    Return a model's minutes, put together so that there are not too many.
+    Write a model's minutes under ``HEADS``, put together so that rows are not too many.
+
+    Copies and instances are those at the end of a row; the line and the latencies are
+    the worst of its minutes. What is not there, and no loss, is left empty.
     """
     series = result.outcome.workloads[model]
     minutes = len(series.arrived)
-    step = next((s for s in _STEPS if minutes <= s * most), _STEPS[-1])
+    step = next((s for s in _STEPS if minutes <= s * _MOST_ROWS), _STEPS[-1])
     instances = instances_of(result)
-    return [
-        _row(series, instances, begin, min(begin + step, minutes))
-        for begin in range(0, minutes, step)
-    ]
+    rows: list[tuple[str, ...]] = []
+    for begin in range(0, minutes, step):
+        end = min(begin + step, minutes)
+        part = slice(begin, end)
+        p50 = _highest(series.latency_p50[part])
+        p95 = _highest(series.latency_p95[part])
+        refused = sum(lost(series)[part])
+        rows.append(
+            (
+                moment(begin * _MINUTE),
+                f"{sum(series.arrived[part]) / (end - begin):.1f}",
+                f"{series.copies[end - 1]:.0f}",
+                f"{series.desired[end - 1]:.0f}",
+                f"{instances[end - 1] if instances else 0.0:.0f}",
+                f"{max(series.waiting[part]):.0f}",
+                "" if p50 is None else f"{p50:.1f}",
+                "" if p95 is None else f"{p95:.1f}",
+                f"{refused:.0f}" if refused else "",
+            )
+        )
+    return rows
 
 
 def instances_of(result: VariantResult) -> list[float]:
@@ -213,9 +176,6 @@ def _together(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def sections_of(result: VariantResult) -> list[Section]:
-    """
-    Return the report of a run.
-    """
     return report(result.scenario, result.outcome, result.notes)
 
 
@@ -253,15 +213,6 @@ def _percentiles(series: Series) -> dict[str, float | None]:
     }
 
 
-def shown_figure(name: str, value: float | None) -> str:
-    """
-    Write a number of ``figures_of``: seconds with their hundredths, the rest whole.
-    """
-    if value is None:
-        return "none"
-    return f"{value:,.2f}" if name.endswith(", s") else f"{value:,.0f}"
-
-
 def is_estimated(result: VariantResult, model: str) -> bool:
     """
     Whether nobody has measured what a model takes for requests.
@@ -283,21 +234,6 @@ def cost_of(result: VariantResult, prices: Prices) -> float | None:
     return sum(spent * prices[kind] for kind, spent in hours.items())
 
 
-def _row(series: Series, instances: Sequence[float], begin: int, end: int) -> Row:
-    part = slice(begin, end)
-    return Row(
-        begin=begin * _MINUTE,
-        rate=sum(series.arrived[part]) / (end - begin),
-        copies=series.copies[end - 1],
-        desired=series.desired[end - 1],
-        instances=instances[end - 1] if instances else 0.0,
-        waiting=max(series.waiting[part]),
-        p50=_highest(series.latency_p50[part]),
-        p95=_highest(series.latency_p95[part]),
-        refused=sum(lost(series)[part]),
-    )
-
-
 def _highest(numbers: Sequence[float | None]) -> float | None:
     return max((each for each in numbers if each is not None), default=None)
 
@@ -308,11 +244,7 @@ class Comparison:
     One model of each run.
 
     Args:
-        endpoint: The first run's endpoint.
-
         models: The model's name in each run; empty where a run has none.
-
-        rows: What is compared, and its value in each run.
     """
 
     endpoint: str
@@ -378,7 +310,9 @@ def figures(
     they are the model's alone.
     """
     for name, value in figures_of(result, model).items():
-        yield name, shown_figure(name, value)
+        # Seconds with their hundredths, the rest whole.
+        form = ",.2f" if name.endswith(", s") else ",.0f"
+        yield name, "none" if value is None else format(value, form)
     if not shares(result.outcome.workloads):
         yield from costs(result, prices)
 

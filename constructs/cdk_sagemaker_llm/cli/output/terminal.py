@@ -15,13 +15,10 @@ from cdk_sagemaker_llm.cli.output.runs import (
     ALL_MODELS,
     HEADS,
     NOT_SCALED,
-    Comparison,
     Event,
     Prices,
-    Row,
     Run,
     all_costs,
-    cells,
     costs,
     events_of,
     figures,
@@ -46,13 +43,15 @@ _ESTIMATED = (
 
 
 def show(run: Run, prices: Prices) -> None:
-    """
-    Print one run.
-    """
     console = plain_console()
     for result in run.results:
         _show_variant(console, result, prices)
-    _show_costs(console, run, prices)
+    if prices and len(run.results) > 1:
+        cost = all_costs(run, prices)
+        cost_text = "price not known" if cost is None else f"{cost:,.2f}"
+        console.print(
+            f"US dollars of all endpoints and variants: {cost_text}", highlight=False
+        )
     _show_left_out(console, run)
 
 
@@ -63,7 +62,14 @@ def show_compared(runs: Sequence[Run], prices: Prices) -> None:
     console = plain_console()
     for one in side_by_side(runs, prices):
         console.print(one.endpoint, style="bold", highlight=False)
-        console.print(_compared(one, runs))
+        table = Table(box=None, pad_edge=False)
+        table.add_column("")
+        for run in runs:
+            table.add_column(run.name, justify="right")
+        table.add_row("", *one.models, style="bold")
+        for row in one.rows:
+            table.add_row(*row)
+        console.print(table)
         console.print()
     for run in runs:
         for result in run.results:
@@ -76,11 +82,24 @@ def show_compared(runs: Sequence[Run], prices: Prices) -> None:
 
 
 def _show_variant(console: Console, result: VariantResult, prices: Prices) -> None:
-    _title(console, result)
+    hosted = result.hosted
+    kinds = " or ".join(pool.instance_type for pool in hosted.pools)
+    console.print(
+        f"{hosted.endpoint} ({hosted.variant}): {hosted.instances} x {kinds}, "
+        f"{hosted.minimum} to {hosted.maximum}",
+        style="bold",
+        highlight=False,
+    )
+    console.print(start_of(result), highlight=False)
     for model, words in result.traffic.items():
         console.print(f"traffic of {model}: {words}", highlight=False)
         _estimate(console, result, model)
-        console.print(_by_time(rows_of(result, model)))
+        table = Table(box=None, pad_edge=False)
+        for name in HEADS:
+            table.add_column(name, justify="right")
+        for row in rows_of(result, model):
+            table.add_row(*row)
+        console.print(table)
         _curves(console, result, model)
         console.print(_totals(figures(result, model, prices)))
         console.print()
@@ -95,27 +114,6 @@ def _show_variant(console: Console, result: VariantResult, prices: Prices) -> No
 def _estimate(console: Console, result: VariantResult, model: str) -> None:
     if is_estimated(result, model):
         console.print(_ESTIMATED, highlight=False)
-
-
-def _title(console: Console, result: VariantResult) -> None:
-    hosted = result.hosted
-    kinds = " or ".join(pool.instance_type for pool in hosted.pools)
-    console.print(
-        f"{hosted.endpoint} ({hosted.variant}): {hosted.instances} x {kinds}, "
-        f"{hosted.minimum} to {hosted.maximum}",
-        style="bold",
-        highlight=False,
-    )
-    console.print(start_of(result), highlight=False)
-
-
-def _by_time(rows: Sequence[Row]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in HEADS:
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(*cells(row))
-    return table
 
 
 def _curves(console: Console, result: VariantResult, model: str) -> None:
@@ -155,26 +153,6 @@ def _totals(numbers: Iterable[tuple[str, str]]) -> Table:
     table.add_column("value", justify="right")
     for name, value in numbers:
         table.add_row(name, value)
-    return table
-
-
-def _show_costs(console: Console, run: Run, prices: Prices) -> None:
-    if prices and len(run.results) > 1:
-        cost = all_costs(run, prices)
-        cost_text = "price not known" if cost is None else f"{cost:,.2f}"
-        console.print(
-            f"US dollars of all endpoints and variants: {cost_text}", highlight=False
-        )
-
-
-def _compared(one: Comparison, runs: Sequence[Run]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    for run in runs:
-        table.add_column(run.name, justify="right")
-    table.add_row("", *one.models, style="bold")
-    for row in one.rows:
-        table.add_row(*row)
     return table
 
 

@@ -1,5 +1,6 @@
 """
-Vectors: OpenAI's list (vLLM), and bare arrays (TEI, LMI).
+Vectors, as OpenAI's list (vLLM) or bare arrays (TEI, LMI), and rankings: vLLM's
+results, and the bare list of TEI.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ from collections.abc import Iterable
 from typing import TypeGuard
 
 from cdk_sagemaker_llm.client.errors import UnreadableAnswerError
-from cdk_sagemaker_llm.client.tokens import Embeddings
-from cdk_sagemaker_llm.client.wire import rankings
-from cdk_sagemaker_llm.client.wire.step import Record, Step, as_count, counted
+from cdk_sagemaker_llm.client.tokens import Embeddings, Ranked, Usage
+from cdk_sagemaker_llm.client.wire.step import Record, Step, as_count, usage_of
 
 _Vector = tuple[float, ...]
 
@@ -25,7 +25,7 @@ def read(record: Record) -> Step | None:
     """
     found = _listed(record) if isinstance(record, dict) else _bare(record)
     if found is None:
-        return rankings.read(record)
+        return _ranking(record)
     return Step([], ends=True, embeddings=found)
 
 
@@ -38,9 +38,7 @@ def _listed(record: dict[str, Record]) -> Embeddings | None:
     _check_pooled(one["embedding"] for one in data)
     ordered = sorted(data, key=lambda one: as_count(one.get("index")) or 0)
     vectors = [_vector(one["embedding"]) for one in ordered]
-    usage = record.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    return _made(vectors, usage)
+    return _made(vectors, usage_of(record))
 
 
 def _bare(record: Record) -> Embeddings | None:
@@ -49,7 +47,7 @@ def _bare(record: Record) -> Embeddings | None:
     # One vector alone, for a text that was sent alone.
     vectors = [record] if _are_numbers(record) else record
     _check_pooled(vectors)
-    return _made([_vector(vector) for vector in vectors], {})
+    return _made([_vector(vector) for vector in vectors], None)
 
 
 def _check_pooled(vectors: Iterable[Record]) -> None:
@@ -65,12 +63,9 @@ def _check_pooled(vectors: Iterable[Record]) -> None:
         )
 
 
-def _made(vectors: list[_Vector | None], usage: dict[str, Record]) -> Embeddings | None:
+def _made(vectors: list[_Vector | None], usage: Usage | None) -> Embeddings | None:
     found = tuple(vector for vector in vectors if vector is not None)
-    if len(found) != len(vectors):
-        return None
-    usage_counts = counted(usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    return Embeddings(found, usage_counts)
+    return Embeddings(found, usage) if len(found) == len(vectors) else None
 
 
 def _vector(value: Record) -> _Vector | None:
@@ -100,3 +95,37 @@ def _are_numbers(value: Record) -> TypeGuard[list[float]]:
     return isinstance(value, list) and all(
         isinstance(one, (int, float)) and not isinstance(one, bool) for one in value
     )
+
+
+def _ranking(record: Record) -> Step | None:
+    if isinstance(record, dict):
+        usage = usage_of(record)
+        found = _ranked(record.get("results"), "relevance_score")
+    else:
+        found, usage = _ranked(record, "score"), None
+    if found is None:
+        return None
+    return Step([], ends=True, usage=usage, ranking=found)
+
+
+def _ranked(rows: Record, score: str) -> tuple[Ranked, ...] | None:
+    if not isinstance(rows, list) or not rows:
+        return None
+    found = tuple(filter(None, (_scored(row, score) for row in rows)))
+    if len(found) != len(rows):
+        return None
+    return tuple(sorted(found, key=lambda one: -one.score))
+
+
+def _scored(row: Record, score: str) -> Ranked | None:
+    if not isinstance(row, dict):
+        return None
+    index, value = as_count(row.get("index")), row.get(score)
+    if index is None or index < 0 or isinstance(value, bool):
+        return None
+    if not isinstance(value, (int, float)):
+        return None
+    try:
+        return Ranked(index, float(value))
+    except OverflowError:
+        return None

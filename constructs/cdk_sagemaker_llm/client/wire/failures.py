@@ -16,12 +16,6 @@ class Failure:
     What a container says went wrong.
 
     Args:
-        message: Its words.
-
-        status: Its HTTP status. If omitted, it gave none.
-
-        kind: Its name for the kind of error.
-
         limit: How many tokens fit. If omitted, it did not say in a field.
 
         requested: How many were asked for. If omitted, it did not say in a field.

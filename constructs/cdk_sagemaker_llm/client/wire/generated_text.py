@@ -1,5 +1,6 @@
 """
-``token`` and ``generated_text``: what TGI writes, and LMI in each of its generations.
+The formats of TGI and llama.cpp themselves: ``token`` and ``generated_text``, which LMI
+writes too, in each of its generations, and ``/completion``, to which a route may lead.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from cdk_sagemaker_llm.client.wire.step import (
     as_text,
     counted,
     finish_reason,
+    shared,
 )
 
 
@@ -21,7 +23,11 @@ def read(record: Record) -> Step | None:
     Read a line, an event or a document; ``None`` if it is of another format.
     """
     if isinstance(record, list):
-        return _array(record)
+        if not record or not all(
+            isinstance(one, dict) and "generated_text" in one for one in record
+        ):
+            return None
+        return _joined([_document(one, index) for index, one in enumerate(record)])
     token = record.get("token")
     if isinstance(token, dict):
         return _line(record, token)
@@ -47,6 +53,37 @@ def quick(record: dict[str, Record]) -> Token | None:
     return _token(token)
 
 
+def read_llama_cpp(record: Record) -> Step | None:
+    """
+    Read llama.cpp's event or document; ``None`` if it is of another format.
+    """
+    if not isinstance(record, dict) or "content" not in record or "stop" not in record:
+        return None
+    text, ends = as_text(record["content"]), bool(record["stop"])
+    reason = usage = None
+    if ends:
+        # Older servers have a flag for each reason.
+        flags = (("stopped_limit", "limit"), ("stopped_word", "word"))
+        word = next((reason for flag, reason in flags if record.get(flag)), None)
+        reason = finish_reason(word or as_text(record.get("stop_type")) or "eos")
+        usage = counted(record.get("tokens_evaluated"), record.get("tokens_predicted"))
+    entries = record.get("completion_probabilities")
+    if not isinstance(entries, list) or not entries:
+        ids = record.get("tokens")
+        number = as_count(ids) if isinstance(ids, list) and len(ids) == 1 else None
+        tokens = [Token(text, number, finish_reason=reason)] if text or ends else []
+        return Step(tokens, ends=ends, usage=usage)
+    found = [one for one in entries if isinstance(one, dict)]
+    written = [as_text(one.get("token")) for one in found]
+    tokens = [
+        Token(share, as_count(one.get("id")), as_number(one.get("logprob")))
+        for share, one in zip(shared(written, text), found, strict=True)
+    ]
+    if ends:
+        tokens.append(Token("", finish_reason=reason))
+    return Step(tokens, ends=ends, usage=usage)
+
+
 def _line(record: dict[str, Record], token: dict[str, Record]) -> Step:
     details = record.get("details")
     if not isinstance(details, dict):
@@ -54,15 +91,6 @@ def _line(record: dict[str, Record], token: dict[str, Record]) -> Step:
         return Step([_token(token)], ends=ends)
     reason, usage = _reason(details), _usage(details)
     return Step([_token(token, reason)], ends=True, usage=usage)
-
-
-def _array(record: list[Record]) -> Step | None:
-    if not record or not all(
-        isinstance(one, dict) and "generated_text" in one for one in record
-    ):
-        return None
-    steps = [_document(one, index) for index, one in enumerate(record)]
-    return _joined(steps)
 
 
 def _document(record: dict[str, Record], index: int) -> Step:
@@ -81,16 +109,13 @@ def _document(record: dict[str, Record], index: int) -> Step:
     others = details.get("best_of_sequences")
     if not isinstance(others, list) or index:
         return whole
-    return _joined(
-        [whole, *(_sequence(one, i) for i, one in enumerate(others, start=1))]
-    )
-
-
-def _sequence(one: Record, index: int) -> Step:
-    # Beside the best one: its fields stand where the details of a document do.
-    fields = one if isinstance(one, dict) else {}
-    text = fields.get("generated_text")
-    return _document({"generated_text": text, "details": fields}, index)
+    steps = [whole]
+    for number, one in enumerate(others, start=1):
+        # Beside the best one: its fields stand where the details of a document do.
+        fields = one if isinstance(one, dict) else {}
+        beside = {"generated_text": fields.get("generated_text"), "details": fields}
+        steps.append(_document(beside, number))
+    return _joined(steps)
 
 
 def _joined(steps: list[Step]) -> Step:

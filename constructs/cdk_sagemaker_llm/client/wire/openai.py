@@ -6,21 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.client.tokens import FinishReason, Token, Usage
+from cdk_sagemaker_llm.client.tokens import FinishReason, Token
 from cdk_sagemaker_llm.client.wire.step import (
     Record,
     Step,
     as_count,
     as_number,
     as_text,
-    counted,
     finish_reason,
     shared,
+    usage_of,
 )
 
 _Entry = tuple[str, int | None, float | None]
-
-
 # What a piece of text may have beside it.
 _MORE = ("tool_calls", "reasoning", "reasoning_content", "function_call")
 
@@ -34,7 +32,7 @@ def read(record: Record) -> Step | None:
     choices = record.get("choices")
     if not isinstance(choices, list):
         return None
-    step = Step([], usage=_usage(record.get("usage")))
+    step = Step([], usage=usage_of(record))
     for choice in choices:
         if isinstance(choice, dict):
             _add(step, choice)
@@ -185,9 +183,3 @@ def _reason(choice: dict[str, Record], word: Record) -> FinishReason | None:
     if reason is FinishReason.STOP and isinstance(hit, str):
         return FinishReason.STOP_SEQUENCE
     return reason
-
-
-def _usage(usage: Record) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
-    return counted(usage.get("prompt_tokens"), usage.get("completion_tokens"))

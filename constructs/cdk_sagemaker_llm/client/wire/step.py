@@ -46,19 +46,11 @@ class Step:
     Args:
         tokens: The tokens in it, the last with the finish reason if it has one.
 
-        ends: Whether the answer ends with it.
-
         texts: The whole text of each answer, if it is a document.
 
         pieces: Whether the tokens are mere pieces of text.
 
-        usage: What was counted.
-
         calls: Parts of tool calls: the answer's index, and the part as it came.
-
-        embeddings: Vectors, if it holds those.
-
-        ranking: Ranked texts, if it holds those.
     """
 
     tokens: list[Token]
@@ -130,6 +122,15 @@ def counted(prompt: Record, completion: Record) -> Usage | None:
     return None if usage == Usage() else usage
 
 
+def usage_of(record: dict[str, Record]) -> Usage | None:
+    """
+    Return what OpenAI's field of that name counts; ``None`` if it counts nothing.
+    """
+    usage = record.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    return counted(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+
+
 def as_count(value: Record) -> int | None:
     """
     Return a whole number; ``None`` for any other kind of value.
@@ -149,11 +150,6 @@ def shared(written: list[str], text: str) -> list[str]:
     A character may be made of several tokens, whose own texts are no text then, or
     nothing: the first of them has it all. Of tokens that are left out of the text, as
     the stop sequence is, none has any. What fits nowhere is all the first one's.
-
-    Args:
-        written: The tokens' own texts.
-
-        text: What they make up.
     """
     if "".join(written) == text:
         return written

@@ -37,11 +37,6 @@ _REMEDY = "name a region with --region or AWS_DEFAULT_REGION, or choose an AWS_P
 class Asking:
     """
     One process's requests.
-
-    Args:
-        settings: Who asks what.
-
-        number: Which process it is.
     """
 
     def __init__(self, settings: LoadSettings, number: int) -> None:
@@ -102,10 +97,6 @@ class Asking:
     def ask(self, due: float | None = None) -> None:
         """
         Send one request and keep what came of it.
-
-        Args:
-            due: When it should have been sent, in seconds since 1970.
-                If omitted, it is now.
         """
         answer = _Answer(due)
         try:
@@ -115,7 +106,9 @@ class Asking:
                 answer = _Answer(None)
             self._read(prompt, answer)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
-            failure = _failure_of(error)
+            failure = type(error).__name__
+            if isinstance(error, ModelError) and error.status is not None:
+                failure = f"{failure} {error.status}"
             self._kept.messages.setdefault(failure, str(error))
             self._kept.records.append(answer.ended(failure))
         except BaseException:
@@ -129,27 +122,20 @@ class Asking:
     def try_once(self) -> None:
         """
         Send one request that is not counted.
-
-        Raises:
-            LlmError: If there is no answer.
         """
         self._read(self._prompts.draw(), _Answer(None))
 
     def _read(self, prompt: str, answer: _Answer) -> None:
-        if self.settings.is_streamed:
-            answer.stream(self._stream(prompt))
-        else:
-            answer.whole(self._whole(prompt))
-
-    def _stream(self, prompt: str) -> Iterator[Token]:
-        if self.settings.is_chat:
-            return self._client.stream_chat(prompt, **self._options)
-        return self._client.stream(prompt, **self._options)
-
-    def _whole(self, prompt: str) -> Generation:
-        if self.settings.is_chat:
-            return self._client.chat(prompt, **self._options)
-        return self._client.generate(prompt, **self._options)
+        client, options = self._client, self._options
+        match self.settings.is_streamed, self.settings.is_chat:
+            case True, True:
+                answer.stream(client.stream_chat(prompt, **options))
+            case True, False:
+                answer.stream(client.stream(prompt, **options))
+            case False, True:
+                answer.whole(client.chat(prompt, **options))
+            case _:
+                answer.whole(client.generate(prompt, **options))
 
     def _note_cpu(self) -> None:
         if self._begun is not None and not self._is_over:
@@ -161,14 +147,6 @@ class Asking:
 def prepared(settings: LoadSettings, number: int) -> Asking:
     """
     Return what asks, after it has asked once.
-
-    Args:
-        settings: Who asks what.
-
-        number: Which process this is.
-
-    Raises:
-        HopelessError: If the endpoint refuses for good.
     """
     try:
         asking = Asking(settings, number)
@@ -224,9 +202,6 @@ class _Answer:
         self.gaps: list[float] = []
 
     def stream(self, tokens: Iterator[Token]) -> None:
-        """
-        Read it token by token.
-        """
         last = 0.0
         for token in tokens:
             if token.is_counted:
@@ -242,16 +217,10 @@ class _Answer:
                 self._tokens = token.usage.completion_tokens or self._tokens
 
     def whole(self, answer: Generation) -> None:
-        """
-        Read it at once.
-        """
         self._tokens = answer.completion_tokens
         self._prompt_tokens = answer.usage.prompt_tokens if answer.usage else None
 
     def ended(self, failure: str) -> Record:
-        """
-        Say what came of it.
-        """
         return Record(
             start=self._start,
             latency=time.perf_counter() - self._began,
@@ -260,16 +229,6 @@ class _Answer:
             prompt_tokens=self._prompt_tokens,
             failure=failure,
         )
-
-
-def _failure_of(error: Exception) -> str:
-    """
-    Name the kind of a failure.
-    """
-    name = type(error).__name__
-    if isinstance(error, ModelError) and error.status is not None:
-        return f"{name} {error.status}"
-    return name
 
 
 def _at_fault(error: BaseException) -> HopelessError:

@@ -12,7 +12,6 @@ import gevent
 from gevent.pool import Pool
 from locust import User, task
 from locust.env import Environment
-from locust.event import Events
 
 from cdk_sagemaker_llm.load.generating.asking import EVERY, MOST_IN_FLIGHT, Asking
 from cdk_sagemaker_llm.load.settings import LoadSettings
@@ -26,16 +25,10 @@ class Looping(User):
     asking: ClassVar[Asking]
 
     def wait_time(self) -> float:
-        """
-        Think.
-        """
         return self.asking.settings.think_time
 
     @task
     def ask(self) -> None:
-        """
-        Ask.
-        """
         self.asking.ask()
 
 
@@ -63,9 +56,6 @@ class Arriving(User):
 
     @task
     def arrive(self) -> None:
-        """
-        Have one arrive.
-        """
         self._under_way.spawn(self.asking.ask, self._due)
 
     def on_stop(self) -> None:
@@ -74,23 +64,6 @@ class Arriving(User):
         """
         self._under_way.join(timeout=self.asking.settings.drain)
         self._under_way.kill()
-
-
-def environment_of(asking: Asking) -> Environment:
-    """
-    Make Locust's environment of a process that does all of the work.
-    """
-    kind = kind_of(asking.settings)
-    environment = Environment(user_classes=[kind], events=Events())
-    furnish(environment, asking)
-    return environment
-
-
-def bare_environment() -> Environment:
-    """
-    Make the environment of a process that takes orders, for users of either kind.
-    """
-    return Environment(user_classes=[Looping, Arriving], events=Events())
 
 
 def furnish(environment: Environment, asking: Asking) -> None:
@@ -106,9 +79,6 @@ def furnish(environment: Environment, asking: Asking) -> None:
 
 
 def kind_of(settings: LoadSettings) -> type[User]:
-    """
-    Return which users there are.
-    """
     return Looping if settings.arrival_rate is None else Arriving
 
 

@@ -15,9 +15,11 @@ from typing import Any
 from gevent.event import AsyncResult
 from gevent.timeout import Timeout
 from locust import runners
+from locust.env import Environment
+from locust.event import Events
 
 from cdk_sagemaker_llm.load.generating.asking import Asking, HopelessError, prepared
-from cdk_sagemaker_llm.load.generating.users import bare_environment, furnish
+from cdk_sagemaker_llm.load.generating.users import Arriving, Looping, furnish
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
 # What the leader and a worker say to each other beside Locust's own messages, in the
@@ -37,15 +39,6 @@ def work(
 ) -> str:
     """
     Ask as much as the leader says, and report to it; return what went wrong, if any.
-
-    Args:
-        host: Where the leader is.
-
-        port: Its port.
-
-        within: For how many seconds it is waited for.
-
-        tell: What is told that this process has joined. If omitted, nothing.
     """
     runners.WORKER_REPORT_INTERVAL = 1.0
     # It tries once, and again so often.
@@ -84,7 +77,10 @@ class _Worker:
     def __init__(self, host: str, port: int) -> None:
         self._over: AsyncResult = AsyncResult()
         self._asking: Asking | None = None
-        self._environment = bare_environment()
+        # Which users there are, the order says.
+        self._environment = Environment(
+            user_classes=[Looping, Arriving], events=Events()
+        )
         self._environment.events.report_to_master.add_listener(self._report)
         self._environment.events.test_stop.add_listener(self._finish)
         self._runner = self._environment.create_worker_runner(host, port)

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 
 from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, LmiVllm
 from cdk_sagemaker_llm.catalog.images import find_image
-from cdk_sagemaker_llm.cli.commands import check, plan
+from cdk_sagemaker_llm.cli.commands import add_command
 
 ENVIRONMENT = Environment(account="111111111111", region="us-east-1")
 LMI = find_image("djl-lmi", "0.36.0").uri("us-east-1")
@@ -44,8 +44,8 @@ def run(command: str, *arguments: str | Path) -> Result:
     """
     app = typer.Typer(add_completion=False)
     app.callback()(lambda: None)
-    for module in (check, plan):
-        module.register(app)
+    for name in ("check", "plan"):
+        add_command(app, name)
     return CliRunner().invoke(app, [command, *map(str, arguments)])
 
 

@@ -12,7 +12,7 @@ from unittest import mock
 from typer import Typer
 from typer.testing import CliRunner, Result
 
-from cdk_sagemaker_llm.cli.commands.simulate import register
+from cdk_sagemaker_llm.cli.commands import add_command
 
 
 def simulate(*arguments: str | Path) -> Result:
@@ -20,7 +20,7 @@ def simulate(*arguments: str | Path) -> Result:
     Run the command in a terminal of 200 columns.
     """
     command = Typer()
-    register(command)
+    add_command(command, "simulate")
     with mock.patch.dict("os.environ", COLUMNS="200"):
         return CliRunner().invoke(command, list(map(str, arguments)))
 

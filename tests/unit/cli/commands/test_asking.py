@@ -27,7 +27,7 @@ from cdk_sagemaker_llm.client import (
     ToolCall,
     Usage,
 )
-from cdk_sagemaker_llm.client.refusals import error_of
+from cdk_sagemaker_llm.client.errors import error_of
 from cdk_sagemaker_llm.client.requests import Options
 from cdk_sagemaker_llm.client.wire.failures import Failure
 from tests.unit.cli.test_command import shown

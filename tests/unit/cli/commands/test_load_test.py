@@ -27,8 +27,8 @@ from cdk_sagemaker_llm.cli.commands.benchmark import (
     users_of,
 )
 from cdk_sagemaker_llm.cli.commands.load_test import load_test
-from cdk_sagemaker_llm.load.knee import Objective
 from cdk_sagemaker_llm.load.measured import UNFINISHED, Record
+from cdk_sagemaker_llm.load.reading import Objective
 from cdk_sagemaker_llm.load.running import Progress
 from cdk_sagemaker_llm.load.scaling_target import HeadRoom
 from cdk_sagemaker_llm.load.settings import LoadSettings

@@ -13,12 +13,11 @@ import boto3
 import pytest
 
 from cdk_sagemaker_llm.cli.commands._options import (
-    PriceError,
+    PriceOptions,
     moment,
     named_numbers,
     positive,
     rate,
-    read_prices,
     seconds,
     whole,
 )
@@ -177,7 +176,9 @@ def test_the_price_list_is_asked_for_hosting_in_a_region(
     prices = PriceList()
     monkeypatch.setattr(boto3, "client", prices.client)
 
-    assert read_prices("aws", "eu-west-1") == {"ml.g5.xlarge": 1.41}
+    assert PriceOptions(prices="aws", region="eu-west-1").read() == {
+        "ml.g5.xlarge": 1.41
+    }
     assert prices.asked == {
         "service": "pricing",
         "region": "us-east-1",
@@ -197,7 +198,7 @@ def test_a_file_has_prices_by_instance_type(tmp_path: Path) -> None:
     file = tmp_path / "prices.json"
     file.write_text('{"ml.g5.xlarge": 1.41, "ml.p4d.24xlarge": 30}')
 
-    assert read_prices(str(file), "eu-west-1") == {
+    assert PriceOptions(prices=str(file), region="eu-west-1").read() == {
         "ml.g5.xlarge": 1.41,
         "ml.p4d.24xlarge": 30.0,
     }
@@ -213,8 +214,8 @@ def test_fails_if_a_file_holds_no_prices(tmp_path: Path, content: str) -> None:
     file = tmp_path / "prices.json"
     file.write_text(content)
 
-    with pytest.raises(PriceError) as raised:
-        read_prices(str(file), "us-east-1")
+    with pytest.raises(ValueError, match="--prices must be") as raised:
+        PriceOptions(prices=str(file), region="us-east-1").read()
 
     assert str(raised.value).startswith(
         '--prices must be a JSON file such as {"ml.g5.xlarge": 1.41}, or aws; '
@@ -238,8 +239,8 @@ def test_fails_for_what_is_no_price(tmp_path: Path, price: str, got: str) -> Non
     file = tmp_path / "prices.json"
     file.write_text(f'{{"ml.g5.xlarge": {price}}}')
 
-    with pytest.raises(PriceError) as caught:
-        read_prices(str(file), "eu-west-1")
+    with pytest.raises(ValueError, match="--prices must be") as caught:
+        PriceOptions(prices=str(file), region="eu-west-1").read()
 
     assert str(caught.value).endswith(
         f"the price of ml.g5.xlarge must be a number of dollars, 0 or more, got {got}"
@@ -253,4 +254,7 @@ def test_what_is_free_has_a_price(tmp_path: Path) -> None:
     file = tmp_path / "prices.json"
     file.write_text('{"ml.g5.xlarge": 0, "ml.g6.xlarge": 1}')
 
-    assert read_prices(str(file), "") == {"ml.g5.xlarge": 0.0, "ml.g6.xlarge": 1.0}
+    assert PriceOptions(prices=str(file), region="").read() == {
+        "ml.g5.xlarge": 0.0,
+        "ml.g6.xlarge": 1.0,
+    }

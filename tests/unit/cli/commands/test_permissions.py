@@ -19,7 +19,7 @@ from aws_cdk import aws_s3 as s3
 from typer.testing import CliRunner, Result
 
 from cdk_sagemaker_llm import LlmEndpoint, S3Model, Tgi
-from cdk_sagemaker_llm.cli.commands import permissions
+from cdk_sagemaker_llm.cli.commands import add_command
 
 ENVIRONMENT = Environment(account="111111111111", region="us-east-1")
 LAMBDA = iam.ServicePrincipal("lambda.amazonaws.com")
@@ -137,7 +137,7 @@ def run(*arguments: str | Path) -> Result:
     """
     app = typer.Typer(add_completion=False)
     app.callback()(lambda: None)
-    permissions.register(app)
+    add_command(app, "permissions")
     return CliRunner().invoke(app, ["permissions", *map(str, arguments)])
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from cdk_sagemaker_llm.load.benchmark import Counting, copies_of
+from cdk_sagemaker_llm.load.deployed import Counting, copies_of
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from tests.local.client.misbehaving import Behaviour, Misbehaving
 

@@ -8,8 +8,17 @@ import re
 
 import pytest
 
-from cdk_sagemaker_llm.pages.chart import Panel, chart, marks, numbers, span_of, step_of
-from cdk_sagemaker_llm.pages.shell import bullets, page, table
+from cdk_sagemaker_llm.pages import (
+    Panel,
+    bullets,
+    chart,
+    marks,
+    numbers,
+    page,
+    span_of,
+    step_of,
+    table,
+)
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from cdk_sagemaker_llm.load.faults import SettingsError
-from cdk_sagemaker_llm.load.knee import Objective, knee_of
+from cdk_sagemaker_llm.load.reading import Objective, knee_of
 from cdk_sagemaker_llm.load.scaling_target import saturation_of
+from cdk_sagemaker_llm.load.settings import SettingsError
 from tests.unit.load.sweeps import published, row, sweep
 
 TABLE = """\
