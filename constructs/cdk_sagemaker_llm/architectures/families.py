@@ -14,10 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from cdk_sagemaker_llm.architectures import classic, encoders, gated, mixtures
-from cdk_sagemaker_llm.architectures import mixtures as hybrid
-from cdk_sagemaker_llm.architectures import mixtures as latent
-from cdk_sagemaker_llm.architectures.config import Config
-from cdk_sagemaker_llm.architectures.shape import Shape
+from cdk_sagemaker_llm.architectures.config import Config, Shape
 
 Count = Callable[[Config], Shape]
 
@@ -115,10 +112,17 @@ def class_doubt(name: str) -> str | None:
     if name in known_classes():
         return None
     ending = next((one for one in _ENDINGS if name.endswith(one)), None)
-    alike = {known: _doubtful(name, known, ending) for known in known_classes()}
-    known = max(alike, key=alike.__getitem__)
-    if alike[known] > _ALIKE:
-        return known
+
+    def likeness(known: str) -> float:
+        found = _likeness(_stem(name), _stem(known))
+        if ending is None:
+            return max(found, _likeness(name, known))
+        # Of a name like another but for digits, either may be a later version.
+        return found if found < 1 else 0
+
+    nearest = max(known_classes(), key=likeness)
+    if likeness(nearest) > _ALIKE:
+        return nearest
     return None if ending else ""
 
 
@@ -132,14 +136,6 @@ def known_classes() -> tuple[str, ...]:
 @functools.cache
 def _families() -> Mapping[str, str]:
     return {_stem(name).lower(): name for name in reversed(known_classes())}
-
-
-def _doubtful(name: str, known: str, ending: str | None) -> float:
-    likeness = _likeness(_stem(name), _stem(known))
-    if ending is None:
-        return max(likeness, _likeness(name, known))
-    # Of a name like another but for digits, either may be a later version.
-    return likeness if likeness < 1 else 0
 
 
 def _stem(name: str) -> str:
@@ -168,9 +164,9 @@ def _dense(traits: gated.Traits) -> Count:
 FAMILIES: Mapping[str, tuple[str, Count]] = {
     "bert": ("BertModel", _encoder(encoders.BERT)),
     "bloom": ("BloomForCausalLM", classic.count_bloom),
-    "deepseek_v2": ("DeepseekV2ForCausalLM", latent.count_deepseek),
-    "deepseek_v3": ("DeepseekV3ForCausalLM", latent.count_deepseek),
-    "deepseek_v32": ("DeepseekV32ForCausalLM", latent.count_deepseek_sparse),
+    "deepseek_v2": ("DeepseekV2ForCausalLM", mixtures.count_deepseek),
+    "deepseek_v3": ("DeepseekV3ForCausalLM", mixtures.count_deepseek),
+    "deepseek_v32": ("DeepseekV32ForCausalLM", mixtures.count_deepseek_sparse),
     "falcon": ("FalconForCausalLM", classic.count_falcon),
     "gemma": ("GemmaForCausalLM", _dense(gated.GEMMA)),
     "gemma2": ("Gemma2ForCausalLM", _dense(gated.GEMMA2)),
@@ -216,8 +212,11 @@ FAMILIES: Mapping[str, tuple[str, Count]] = {
     ),
     "qwen3_next": (
         "Qwen3NextForCausalLM",
-        partial(hybrid.count_qwen3_next, traits=gated.QWEN3_NEXT),
+        partial(mixtures.count_qwen3_next, traits=gated.QWEN3_NEXT),
     ),
     "roberta": ("RobertaModel", _encoder(encoders.ROBERTA)),
-    "xlm-roberta": ("XLMRobertaModel", _encoder(encoders.ROBERTA)),
+    "xlm-roberta": (
+        "XLMRobertaModel",
+        _encoder(encoders.ROBERTA),
+    ),
 }
