@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.simulation.circling import REFUSED_PAUSE
 from cdk_sagemaker_llm.simulation.fleet import Copy
 from cdk_sagemaker_llm.simulation.fluid import Flow, Fluid, Lot
 from cdk_sagemaker_llm.simulation.histogram import Histogram
@@ -25,6 +24,7 @@ from cdk_sagemaker_llm.simulation.publishing import (
     spread_of_seconds,
 )
 from cdk_sagemaker_llm.simulation.requests import TICK
+from cdk_sagemaker_llm.simulation.routing import REFUSED_PAUSE
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
 from cdk_sagemaker_llm.simulation.service.equilibrium import Equilibrium
 from cdk_sagemaker_llm.simulation.stage import Stage
