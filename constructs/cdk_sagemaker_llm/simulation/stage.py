@@ -215,14 +215,9 @@ class Stage(Listener):
         return fleet
 
     def _scaler(self, fleet: Fleet, workload: Workload, bounds: Bounds) -> Autoscaler:
-        scalable = (
-            fleet.scalable_instances()
-            if workload.needs is None
-            else fleet.scalable_copies(workload.name)
-        )
         scaler = Autoscaler(
             self.timeline,
-            scalable,
+            fleet.scalable(None if workload.needs is None else workload.name),
             bounds,
             workload.policies,
             workload.schedules,

@@ -24,27 +24,9 @@ class Racks:
     """
     The instances of one fleet, within its bounds.
 
-    Args:
-        journal: Where steps are noted and planned.
-
-        pools: The types to try.
-
-        minimum: How many there are at least.
-
-        maximum: How many there are at most.
-
-        managed: Whether copies bring instances along.
-
-        times: How long things take.
-
-        capacity: What can be had of each type.
-
-        provision_timeout: How long to wait for capacity; ``None`` for as long as it
-            takes the service to refuse.
-
-        runs: Called with an instance that has come.
-
-        changes: Called when something has happened by itself.
+    ``runs`` is called with an instance that has come, and ``changes`` when something
+    has happened by itself. Without ``provision_timeout`` the fleet waits for capacity
+    for as long as it takes the service to refuse.
     """
 
     def __init__(
@@ -83,25 +65,10 @@ class Racks:
         """
         return [instance for instance in self.instances if instance.takes_copies]
 
-    @property
-    def can_grow(self) -> bool:
-        """
-        Whether one more may be asked for.
-        """
-        return len(self.instances) < self.maximum and self.refusal is None
-
     def ask(self, why: str, kinds: Sequence[str] = ()) -> Instance | None:
         """
-        Ask for one more instance.
-
-        Args:
-            why: For the log.
-
-            kinds: The types that will do, the best one first.
-                If omitted, any of the pools will.
-
-        Returns:
-            The instance, which has yet to come; ``None`` if it is refused at once.
+        Ask for one more instance, which has yet to come; ``None`` if it is refused at
+        once. Without types that will do, the best one first, any of the pools will.
         """
         kinds = kinds or self.kinds
         found = self._available(kinds)
