@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.simulation.traffic.base import (
         Together,
         Traffic,
+        Users,
     )
     from cdk_sagemaker_llm.simulation.traffic.lengths import (
         Empirical,
@@ -75,9 +76,6 @@ if TYPE_CHECKING:
     )
     from cdk_sagemaker_llm.simulation.traffic.replay import (
         Replay,
-    )
-    from cdk_sagemaker_llm.simulation.traffic.users import (
-        Users,
     )
 
 __all__ = [
@@ -157,7 +155,7 @@ _HOMES = {
     "Together": "simulation.traffic.base",
     "Totals": "simulation.outcome",
     "Traffic": "simulation.traffic.base",
-    "Users": "simulation.traffic.users",
+    "Users": "simulation.traffic.base",
     "Workload": "simulation.scenario",
     "estimate_service_times": "simulation.service.roofline",
     "read_service_times": "simulation.service.measurement",

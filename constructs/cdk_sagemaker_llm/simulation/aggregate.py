@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.simulation.fleet import Copy
-from cdk_sagemaker_llm.simulation.fluid import Flow, Fluid, Lot
+from cdk_sagemaker_llm.simulation.fluid import Equilibrium, Flow, Fluid, Lot
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.outcome import SHARES, Minutes, Outcome
 from cdk_sagemaker_llm.simulation.publishing import (
@@ -26,9 +26,8 @@ from cdk_sagemaker_llm.simulation.publishing import (
 from cdk_sagemaker_llm.simulation.requests import TICK
 from cdk_sagemaker_llm.simulation.routing import REFUSED_PAUSE
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
-from cdk_sagemaker_llm.simulation.service.equilibrium import Equilibrium
 from cdk_sagemaker_llm.simulation.stage import Stage
-from cdk_sagemaker_llm.simulation.traffic.users import Users
+from cdk_sagemaker_llm.simulation.traffic.base import Users
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.simulation.traffic.base import Tokens

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.simulation.scaling import Activity
 # Why a request has no answer; what the service answers stands in wording().
 Refusal = Literal["no capacity", "queue full", "too long", "copy gone"]
 
+_MINUTE = 60.0
 SHARES = (0.5, 0.95, 0.99)
 REFUSAL_REASONS: tuple[Refusal, ...] = get_args(Refusal)
 
@@ -273,3 +274,28 @@ def summary(latencies: list[float], overhead: float) -> list[float | None]:
     ranks = (math.ceil(share * count) - 1 for share in SHARES)
     mean = math.fsum(latencies) / count
     return [overhead + each for each in (mean, *(latencies[rank] for rank in ranks))]
+
+
+def worst_minute(series: Series) -> tuple[float, float] | None:
+    """
+    Return when the minute with the highest p95 began, and that p95.
+    """
+    known = [value for value in series.latency_p95 if value is not None]
+    if not known:
+        return None
+    worst = max(known)
+    # The first of several: that is where it began.
+    return series.latency_p95.index(worst) * _MINUTE, worst
+
+
+def mean_latency(series: Series) -> float | None:
+    """
+    Return the seconds that an answer took on average, over the whole run.
+    """
+    pairs = [
+        (served, mean)
+        for served, mean in zip(series.served, series.latency_mean, strict=True)
+        if mean is not None
+    ]
+    total = sum(served for served, _ in pairs)
+    return sum(served * mean for served, mean in pairs) / total if total else None

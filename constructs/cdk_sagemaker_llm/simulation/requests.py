@@ -32,7 +32,7 @@ from cdk_sagemaker_llm.simulation.routing import (
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
 from cdk_sagemaker_llm.simulation.service.batching import TimedCopy
 from cdk_sagemaker_llm.simulation.stage import Stage
-from cdk_sagemaker_llm.simulation.traffic.users import Users
+from cdk_sagemaker_llm.simulation.traffic.base import Users
 
 TICK = 10.0
 _MINUTE = 60.0

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm.simulation.outcome import Refusal
 from cdk_sagemaker_llm.simulation.scenario import Routing, Workload
 from cdk_sagemaker_llm.simulation.service.batching import BatchingCopy, TimedCopy
-from cdk_sagemaker_llm.simulation.traffic.base import Arrival
-from cdk_sagemaker_llm.simulation.traffic.users import Users
+from cdk_sagemaker_llm.simulation.traffic.base import Arrival, Users
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from typing import get_args
 from cdk_sagemaker_llm.simulation import aggregate, requests
 from cdk_sagemaker_llm.simulation.outcome import Outcome
 from cdk_sagemaker_llm.simulation.scenario import Method, Scenario
-from cdk_sagemaker_llm.simulation.traffic.users import Users
+from cdk_sagemaker_llm.simulation.traffic.base import Users
 
 # A million take some seconds.
 _MOST_FOLLOWED = 2e6

@@ -32,8 +32,7 @@ from cdk_sagemaker_llm.simulation.scaling import (
     TargetTracking,
 )
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
-from cdk_sagemaker_llm.simulation.traffic.base import Traffic
-from cdk_sagemaker_llm.simulation.traffic.users import Users
+from cdk_sagemaker_llm.simulation.traffic.base import Traffic, Users
 
 Routing = Literal["LEAST_OUTSTANDING_REQUESTS", "RANDOM"]
 Method = Literal["requests", "aggregate"]

@@ -38,7 +38,7 @@ from cdk_sagemaker_llm.cli.output.runs import (
 from cdk_sagemaker_llm.pages.chart import Curve, Panel, chart
 from cdk_sagemaker_llm.pages.shell import bullets, page, table
 from cdk_sagemaker_llm.simulation.outcome import Series
-from cdk_sagemaker_llm.simulation.report.sentences import moment
+from cdk_sagemaker_llm.simulation.report import moment
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
