@@ -113,9 +113,6 @@ class _Line:
         return dict.fromkeys(keys, share)
 
     def step(self, seconds: float) -> None:
-        """
-        Let some seconds pass.
-        """
         arrived, kind = next(self._arriving)
         self._flow = flow = self.fluid.step(seconds, arrived, kind)
         self.minutes.minute.add(flow.arrived, flow.served, flow.timed_out, flow.refused)
@@ -187,9 +184,6 @@ class _Line:
         return spread_of_seconds(seconds, max(1, round(self._answered / _POINTS)))
 
     def close_minute(self, desired: int) -> None:
-        """
-        End a minute.
-        """
         fluid, answered = self.fluid, self._answered
         latencies: list[float | None] = [None] * len(self._latencies)
         if answered:

@@ -64,18 +64,15 @@ class Outcome:
 
 class Minutes:
     """
-    Makes a series out of minutes.
-
-    Args:
-        latencies: Where those of the whole run are kept by who records them.
-            If omitted, they are not.
+    Makes a series out of minutes; whoever records latencies of the whole run passes
+    where they are kept.
     """
 
     def __init__(self, latencies: Histogram | None = None) -> None:
         self.minute = Minute()
         self._refused: dict[str, list[float]] = {why: [] for why in REFUSAL_REASONS}
         self._latencies: tuple[list[float | None], ...] = ([], [], [], [])
-        self._series = Series(
+        self.series = Series(
             arrived=[],
             served=[],
             timed_out=[],
@@ -101,20 +98,9 @@ class Minutes:
         latencies: Sequence[float | None],
     ) -> None:
         """
-        End a minute.
-
-        Args:
-            waiting: Requests in line now.
-
-            under_way: Requests without an answer now.
-
-            copies: Copies that serve now.
-
-            desired: Copies that are asked for now.
-
-            latencies: The mean and the percentiles of the minute, in seconds.
+        End a minute, of which the mean and the percentiles are in seconds.
         """
-        series, minute = self._series, self.minute
+        series, minute = self.series, self.minute
         series.arrived.append(minute.arrived)
         series.served.append(minute.served)
         series.timed_out.append(minute.timed_out)
@@ -127,13 +113,6 @@ class Minutes:
         for column, value in zip(self._latencies, latencies, strict=True):
             column.append(value)
         self.minute = Minute()
-
-    @property
-    def series(self) -> Series:
-        """
-        What has been recorded.
-        """
-        return self._series
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -260,12 +239,8 @@ class Minute:
 
 def summary(latencies: list[float], overhead: float) -> list[float | None]:
     """
-    Return the mean and the percentiles of a minute's latencies.
-
-    Args:
-        latencies: Seconds, in any order; they are put in order.
-
-        overhead: Seconds that come on top of each.
+    Return the mean and the percentiles of a minute's latencies, each with an overhead,
+    in seconds. The list is put in order.
     """
     if not latencies:
         return [None] * (1 + len(SHARES))

@@ -59,16 +59,8 @@ class Publisher:
 
     A model without traffic has zeros ("if a variant's traffic decreases to zero,
     SageMaker AI emits metrics with a value of zero", endpoint-auto-scaling-
-    prerequisites); one without copies has nothing but its refusals.
-
-    Args:
-        workload: The model.
-
-        endpoint: The endpoint's name.
-
-        store: Where the metrics go.
-
-        queries: What anybody reads: some metrics are told to those alone who ask.
+    prerequisites); one without copies has nothing but its refusals. Some metrics are
+    published only if one of ``queries`` reads them.
     """
 
     def __init__(
@@ -199,11 +191,6 @@ def spread_of(values: Iterable[float], scale: float = 1.0, times: int = 1) -> Hi
 class Gauges:
     """
     Puts utilization and reservations into the store, if anybody reads them.
-
-    Args:
-        scenario: What is played.
-
-        store: Where the metrics go.
     """
 
     def __init__(self, scenario: Scenario, store: MetricStore) -> None:
@@ -221,14 +208,7 @@ class Gauges:
         busy: Sequence[tuple[Workload, Shares]],
     ) -> None:
         """
-        Note the last ten seconds.
-
-        Args:
-            time: When they began.
-
-            instances: Those that run.
-
-            busy: Each model's copies.
+        Note the last ten seconds, which began at ``time``.
         """
         used: defaultdict[Instance, list[tuple[Workload, Copy, float]]]
         used = defaultdict(list)
@@ -269,14 +249,8 @@ def busy_share(running: float, copies: int, *, is_even: bool) -> float:
     Return which share of the time a copy has something to do, on average.
 
     Requests that come at random are as many at once as Poisson has it; those that go
-    to the emptiest copy are on as many copies as there are requests.
-
-    Args:
-        running: How many requests all copies have, on average.
-
-        copies: How many there are.
-
-        is_even: Whether each request goes to the emptiest.
+    to the emptiest copy are on as many copies as there are requests. ``running`` is how
+    many all copies have, on average.
     """
     if not is_even:
         return 1 - math.exp(-running / copies)

@@ -46,15 +46,7 @@ def report(
     scenario: Scenario, outcome: Outcome, notes: tuple[str, ...] | None = None
 ) -> list[Section]:
     """
-    Say what came of a run.
-
-    Args:
-        scenario: What was played out.
-
-        outcome: What came of it.
-
-        notes: What was assumed or estimated.
-            If omitted, it is what the outcome says of it.
+    Say what came of a run; without notes of what was assumed, the outcome's own count.
     """
     sections = []
     for workload in scenario.workloads:

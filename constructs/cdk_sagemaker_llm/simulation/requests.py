@@ -188,9 +188,6 @@ class _Line:
         publisher.failed(since, no_capacity, refused + tally.timed_out)
 
     def close_minute(self) -> None:
-        """
-        End a minute.
-        """
         router = self.router
         overhead = self.workload.service.overhead_seconds
         self.all_latencies.add(self._latencies, overhead)

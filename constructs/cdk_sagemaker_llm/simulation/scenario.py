@@ -113,9 +113,6 @@ class Workload:
     at_once: int | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind and range.
-        """
         hold_kinds(self)
         if not isinstance(self.traffic, Traffic | Users):
             raise ValueError(  # noqa: TRY004 - as any argument of another kind
@@ -237,9 +234,6 @@ class Scenario:
     watched: tuple[MetricQuery, ...] = ()
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind and range.
-        """
         hold_kinds(self)
         raise_faults(self._faults())
 

@@ -16,7 +16,6 @@ from cdk_sagemaker_llm.simulation.fleet import (
     FleetTimes,
     Instance,
     Listener,
-    Step,
 )
 from cdk_sagemaker_llm.simulation.metrics import (
     MetricDelays,
@@ -54,11 +53,6 @@ class Line(Protocol):
 class Stage(Listener):
     """
     Everything of a scenario but its requests.
-
-    Args:
-        scenario: What is played.
-
-        lines: The requests of each model, by its name.
     """
 
     def __init__(self, scenario: Scenario, lines: Mapping[str, Line]) -> None:
@@ -166,7 +160,7 @@ class Stage(Listener):
             instance_hours={
                 kind: spent / _HOUR for kind, spent in sorted(self._hours.items())
             },
-            steps=self._steps,
+            steps=tuple(self.fleet.log) if self.fleet is not None else (),
             activities={
                 name: tuple(scaler.activities) for name, scaler in self.scalers.items()
             },
@@ -181,10 +175,6 @@ class Stage(Listener):
         periods = int(self.scenario.duration // query.period)
         ends = (self.begin + (one + 1) * query.period for one in range(periods))
         return [self.store.read(query, end) for end in ends]
-
-    @property
-    def _steps(self) -> tuple[Step, ...]:
-        return tuple(self.fleet.log) if self.fleet is not None else ()
 
     def _furnish(self) -> Fleet:
         scenario = self.scenario
@@ -244,7 +234,10 @@ def notes_of(scenario: Scenario) -> list[str]:
         each.name
         for each in fields(usual)
         if getattr(times, each.name) == getattr(usual, each.name)
-        and (each.name != "model_start" or _starts_unsaid(scenario))
+        and (
+            each.name != "model_start"
+            or any(workload.start_seconds is None for workload in scenario.workloads)
+        )
     ]
     if same:
         notes.append(
@@ -259,7 +252,3 @@ def notes_of(scenario: Scenario) -> list[str]:
             "both are inferred from users' reports"
         )
     return notes
-
-
-def _starts_unsaid(scenario: Scenario) -> bool:
-    return any(workload.start_seconds is None for workload in scenario.workloads)

@@ -66,9 +66,6 @@ class ScaleIn:
     cooldown: float = 1200.0
 
     def __post_init__(self) -> None:
-        """
-        Hold the API's bounds.
-        """
         least, most = _COOLDOWN
         if not least <= self.cooldown <= most:
             raise ValueError(f"cooldown must be 300 to 86400, got {self.cooldown}")

@@ -46,19 +46,7 @@ class Autoscaler:
     What the API reference of TargetTrackingScalingPolicyConfiguration and
     StepScalingPolicyConfiguration says of cooldowns, and of PutScalingPolicy of several
     policies (the largest capacity wins, in both directions), is what is done here.
-
-    Args:
-        timeline: The time it lives in.
-
-        scalable: Whose capacity it changes.
-
-        bounds: The capacity's bounds.
-
-        policies: The policies.
-
-        schedules: The scheduled actions.
-
-        noted: Called with every activity.
+    ``noted`` is called with every activity.
     """
 
     def __init__(
@@ -128,8 +116,11 @@ class Autoscaler:
         desired = self._scalable.desired
         count = bounds.clamp(desired)
         if count != desired and not self._scalable.is_settled:
-            again = functools.partial(self._again, policy, cause)
-            self._plan("", self._timeline.now + _RETRIED, again)
+            self._plan(
+                "",
+                self._timeline.now + _RETRIED,
+                lambda: self.bound(self.bounds, policy, cause),
+            )
         elif count != desired:
             limit = "minimum" if count > desired else "maximum"
             self._scale(
@@ -141,9 +132,6 @@ class Autoscaler:
                     cause=cause or f"{limit} capacity was set to {count}",
                 )
             )
-
-    def _again(self, policy: str, cause: str) -> None:
-        self.bound(self.bounds, policy, cause)
 
     def schedule(self, action: ScheduledAction) -> None:
         """
@@ -422,7 +410,12 @@ def stepped(policy: StepScaling, value: float, capacity: int) -> int:
     if policy.adjustment_type == "ExactCapacity":
         return int(change)
     if policy.adjustment_type == "PercentChangeInCapacity":
-        change = _percent(policy, change, capacity)
+        # The guide: values above 1 are rounded down, between 0 and 1 up to 1; below 0
+        # the same towards zero.
+        exact = capacity * change / 100
+        least = policy.minimum_magnitude or 1
+        size = max(least, math.floor(abs(exact))) if exact else 0
+        change = math.copysign(size, exact)
     return max(0, capacity + int(change))
 
 
@@ -461,12 +454,3 @@ def _step(policy: StepScaling, distance: float) -> StepAdjustment:
         if not rising and lower < distance <= upper:
             return step
     raise LookupError(f"policy {policy.name} has no step for {distance:+g}")
-
-
-def _percent(policy: StepScaling, percent: float, capacity: int) -> int:
-    # The guide: values above 1 are rounded down, between 0 and 1 up to 1; below 0 the
-    # same towards zero.
-    exact = capacity * percent / 100
-    least = policy.minimum_magnitude or 1
-    size = max(least, math.floor(abs(exact))) if exact else 0
-    return int(math.copysign(size, exact))

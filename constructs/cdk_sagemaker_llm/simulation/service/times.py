@@ -58,9 +58,6 @@ class ServiceTimes:
     is_estimate: bool = False
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind and range.
-        """
         hold_kinds(self)
         raise_faults(self._faults())
 

@@ -97,23 +97,14 @@ class Together(Traffic):
     parts: tuple[Traffic, ...]
 
     def scaled(self, factor: float) -> Self:
-        """
-        Return the same traffic with so many times the requests.
-        """
         return replace(self, parts=tuple(part.scaled(factor) for part in self.parts))
 
     def starting(self, at: datetime) -> Self:
-        """
-        Return the traffic as it is for a run that starts then.
-        """
         return replace(self, parts=tuple(part.starting(at) for part in self.parts))
 
     def arrivals(
         self, generator: np.random.Generator, duration: float
     ) -> Iterator[Arrival]:
-        """
-        Draw the requests, one after the other in the order in which they come.
-        """
         own = generator.spawn(len(self.parts))
         streams = (
             part.arrivals(each, duration)
@@ -122,9 +113,6 @@ class Together(Traffic):
         return heapq.merge(*streams)
 
     def expected(self, edges: Numbers) -> Expected:
-        """
-        Return the average number of requests between each two consecutive moments.
-        """
         found = [part.expected(edges) for part in self.parts]
         requests, prompts, answers = (sum(rows) for rows in zip(*found, strict=True))
         return Expected(requests, prompts, answers)
@@ -132,9 +120,6 @@ class Together(Traffic):
     def typical(
         self, generator: np.random.Generator, count: int, duration: float
     ) -> tuple[Tokens, Tokens]:
-        """
-        Draw the lengths of about so many requests: of prompts, and of answers.
-        """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
         whole = np.array([0.0, duration])
@@ -181,9 +166,6 @@ class Users:
     joining: float | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind and range.
-        """
         hold_kinds(self)
         least = (("count", self.count), ("think", self.think))
         raise_faults(

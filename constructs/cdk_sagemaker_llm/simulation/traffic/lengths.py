@@ -53,9 +53,6 @@ class Fixed:
     tokens: int
 
     def __post_init__(self) -> None:
-        """
-        Hold the number to its kind and range.
-        """
         hold_kinds(self)
         _check(("tokens", self.tokens, 1))
 
@@ -101,9 +98,6 @@ class LogNormal:
     most: int | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind and range.
-        """
         hold_kinds(self)
         _check(("median", self.median, 1), ("spread", self.spread, 0))
         _check(("most", self.most, 1))
@@ -145,9 +139,6 @@ class Empirical:
     tokens: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """
-        Hold the numbers to their kind and range, and put them in order.
-        """
         hold_kinds(self)
         if not self.tokens:
             raise ValueError("tokens must have at least one number, got none")
@@ -194,9 +185,6 @@ class Lengths:
     answer: Length | int
 
     def __post_init__(self) -> None:
-        """
-        Take plain numbers for fixed lengths.
-        """
         for name in ("prompt", "answer"):
             value = getattr(self, name)
             if isinstance(value, int) and not isinstance(value, bool):

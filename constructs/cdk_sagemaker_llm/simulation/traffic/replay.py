@@ -44,9 +44,6 @@ class Replay(Traffic):
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        """
-        Put the requests in order, the first one at 0.
-        """
         if not self.requests:
             raise ValueError("requests must have at least one request, got none")
         if not 0 <= self.factor < math.inf:
@@ -77,9 +74,6 @@ class Replay(Traffic):
                 raise ValueError(f"{name} is no CSV file in UTF-8: {fault}") from fault
 
     def scaled(self, factor: float) -> Self:
-        """
-        Return the same traffic with so many times the requests.
-        """
         return replace(self, factor=self.factor * factor)
 
     def arrivals(
