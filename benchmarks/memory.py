@@ -15,7 +15,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.fit import Assumptions, Plan, plan
 from cdk_sagemaker_llm.fit.cache import token_bytes
-from cdk_sagemaker_llm.fit.outcomes import Outcome
+from cdk_sagemaker_llm.fit.memory import Outcome
 from cdk_sagemaker_llm.fit.setting import GIB
 
 LOGS = Path(__file__).parent / "memory_logs.json"

@@ -248,16 +248,8 @@ def most_copies(
     beside: Mapping[str, ResourceRequirements],
 ) -> int:
     """
-    Return how many copies of one model can be placed beside the copies of others.
-
-    Args:
-        needs: What each copy reserves; its own number of copies is not looked at.
-
-        capacity: What each instance has.
-
-        instances: How many instances there are.
-
-        beside: The other models, whose copies keep their places.
+    Return how many copies of one model can be placed beside the copies of others,
+    which keep their places. Its own number of copies is not looked at.
     """
     fewest, most = 0, capacity.copies_of(needs) * instances
     while fewest < most:
@@ -308,7 +300,13 @@ def pack(
         return _refused(best, reasons)
     verdict = search(kinds, instances, among)
     if verdict.is_impossible:
-        return _refused(best, [_no_way(best)])
+        copies = {
+            name: replace(models[name], copies=count)
+            for name, count in best.left_over.items()
+        }
+        over = shortened(copies)
+        why = f"the best leaves {over} over for want of {_short(best)}"
+        return _refused(best, [f"{_nowhere(best)}: {why}"])
     if verdict.fillings is None:
         return best
     places = _by_model(kinds, models, verdict.fillings)
@@ -317,14 +315,12 @@ def pack(
 
 def greedily(kinds: Kinds, instances: int) -> tuple[Fillings, Counts]:
     """
-    Place the largest copies first, in several orders; keep what leaves least over.
-
-    Returns:
-        What each instance holds, and the copies left over.
+    Place the largest copies first, in several orders; return what each instance holds,
+    and the copies left over, of what leaves least over.
     """
     best: tuple[Fillings, Counts] = [], kinds.counts
     for order in _orders(kinds):
-        for where in (_first, _fullest):
+        for where in (_as_they_are, _fullest_first):
             found = _place(kinds, instances, order, where)
             if not best[0] or sum(found[1]) < sum(best[1]):
                 best = found
@@ -378,12 +374,6 @@ def _refused(best: Packing, reasons: Sequence[str]) -> Packing:
     return replace(best, reasons=tuple(reasons), at_least=at_least)
 
 
-def _no_way(best: Packing) -> str:
-    over = best.left_over.items()
-    left = shortened({n: replace(best.needs[n], copies=count) for n, count in over})
-    return f"{_nowhere(best)}: the best leaves {left} over for want of {_short(best)}"
-
-
 def _orders(kinds: Kinds) -> Iterator[list[int]]:
     numbers = list(range(len(kinds.sizes)))
     yield numbers
@@ -392,11 +382,11 @@ def _orders(kinds: Kinds) -> Iterator[list[int]]:
         yield sorted(numbers, key=lambda n: first(kinds.sizes[n]), reverse=True)
 
 
-def _first(free: Sequence[Units]) -> Sequence[int]:
+def _as_they_are(free: Sequence[Units]) -> Sequence[int]:
     return range(len(free))
 
 
-def _fullest(free: Sequence[Units]) -> Sequence[int]:
+def _fullest_first(free: Sequence[Units]) -> Sequence[int]:
     return sorted(range(len(free)), key=lambda index: free[index])
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, EngineName
-from cdk_sagemaker_llm.fit.memory import MemoryTerms
-from cdk_sagemaker_llm.fit.outcomes import Outcome, longest_sequence
+from cdk_sagemaker_llm.fit.memory import MemoryTerms, Outcome, longest_sequence
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.releases import Case
 from cdk_sagemaker_llm.fit.setting import GIB, Setting, visible_bytes
@@ -351,8 +350,10 @@ def _hardware(setting: Setting) -> str:
 def _says_fit(plan: Plan) -> str:
     where = "the host" if plan.is_on_host else "each accelerator"
     if not plan.setting.keeps_cache:
+        encodes = not plan.architecture.keeps_cache
+        why = "an encoder" if encodes else "an engine for embeddings"
         return (
-            f"fits: {plan.replicas} per instance; {_nothing_kept(plan.setting)}, and "
+            f"fits: {plan.replicas} per instance; {why} keeps no KV cache, and "
             f"{plan.kv_cache_room / GIB:.2f} GiB of {where} are left for a "
             f"step of {plan.concurrent_sequences} sequences"
         )
@@ -386,15 +387,6 @@ def _falls_short(plan: Plan) -> str:
         f"loads, but its KV cache holds at best {best.kv_cache_tokens} tokens, fewer "
         f"than one sequence of {plan.context_length}"
     )
-
-
-def _nothing_kept(setting: Setting) -> str:
-    """
-    Say why there is no KV cache.
-    """
-    if setting.architecture.keeps_cache:
-        return "an engine for embeddings keeps no KV cache"
-    return "an encoder keeps no KV cache"
 
 
 def _range(plan: Plan) -> str:
