@@ -368,7 +368,7 @@ def _unknown(model_type: str | None, name: str | None) -> str:
     label = name or model_type
     if label is None:
         return f"config.json has neither architectures nor model_type; {_WAY_IN}"
-    classes = [known for known, _ in FAMILIES.values()]
+    classes = [one for one, _ in FAMILIES.values()]
     near = nearest(label, [*classes, *FAMILIES], count=1)
     hint = f" (nearest: {near[0]})" if near else ""
     return f"architecture {label!r} cannot be counted{hint}; {_WAY_IN}"

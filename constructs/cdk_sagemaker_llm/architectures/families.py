@@ -83,8 +83,8 @@ def family_of(model_type: str | None, architecture: str | None) -> str | None:
     for ending in _HEADS:
         if architecture is not None and architecture.endswith(ending):
             architecture = architecture.removesuffix(ending) + "Model"
-    for known in (model_type, architecture):
-        family = _ALIASES.get(known or "", known or "")
+    for name in (model_type, architecture):
+        family = _ALIASES.get(name or "", name or "")
         if family in FAMILIES:
             return family
         if family in by_class:
@@ -113,10 +113,10 @@ def class_doubt(name: str) -> str | None:
         return None
     ending = next((one for one in _ENDINGS if name.endswith(one)), None)
 
-    def likeness(known: str) -> float:
-        found = _likeness(_stem(name), _stem(known))
+    def likeness(other: str) -> float:
+        found = _likeness(_stem(name), _stem(other))
         if ending is None:
-            return max(found, _likeness(name, known))
+            return max(found, _likeness(name, other))
         # Of a name like another but for digits, either may be a later version.
         return found if found < 1 else 0
 

@@ -161,8 +161,8 @@ def fit_findings(
     if isinstance(found, NoPlan) or demand is None:
         return []
     if found.obstacle:
-        known = _SPLITTING & {finding.code for finding in findings}
-        return [] if known else [_cannot_be_split(found, demand)]
+        codes = _SPLITTING & {finding.code for finding in findings}
+        return [] if codes else [_cannot_be_split(found, demand)]
     if not found.best.loads:
         return [_does_not_load(found, demand.spoken)]
     return _holding_findings(found, demand)

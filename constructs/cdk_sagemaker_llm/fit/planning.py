@@ -94,13 +94,17 @@ def plan(
             raise ValueError(
                 f"{one.name} must be a number of at least 0, got {value!r}"
             )
+    bits = weight_bits
+    if bits is None and engine == "tei":
+        # TEI loads weights in float16 on GPUs, and in float32 on a CPU (its --dtype).
+        bits = _HALF if hardware.accelerators else _FULL
     release = release_of(engine, engine_version)
     settings = [
         Setting(
             architecture=model,
             hardware=hardware,
             degree=degree,
-            weight_bits=_bits(weight_bits, hardware, engine),
+            weight_bits=bits,
             context_length=_context(model, context_length),
             assumptions=taken,
             release=release,
@@ -133,18 +137,6 @@ def _check_type(
             "gguf_type says what weight_bits would; leave weight_bits out, got "
             f"{weight_bits}"
         )
-
-
-def _bits(
-    requested: int | None, hardware: InstanceType, engine: EngineName
-) -> int | None:
-    """
-    Return the bits that are asked for, or else what the engine makes of the weights:
-    TEI loads them in float16 on GPUs, and in float32 on a CPU (its --dtype).
-    """
-    if requested is not None or engine != "tei":
-        return requested
-    return _HALF if hardware.accelerators else _FULL
 
 
 def _plan(setting: Setting, engine: EngineName, version: str | None) -> Plan:

@@ -235,11 +235,19 @@ class Plan:
         """
         Show the arithmetic, per accelerator, and what it comes to.
         """
-        engine = f"{self.engine} {self.engine_version or 'of any version'}"
-        head = _headline(self.setting, engine)
-        outcomes = (self.best, self.expected, self.cautious)
-        rows = table(self.setting, outcomes)
-        return "\n".join([*head, "", *rows, "", _says(self), f"limit: {self.limit}"])
+        setting, model = self.setting, self.architecture
+        bits = f"{model.bits_of_a_weight(setting.weight_bits)} bits"
+        if setting.gguf_type is not None:
+            bits = f"{setting.gguf_type.upper()}, {setting.weight_width:.2f} bits"
+        what = (
+            f"{model.architecture}, {model.parameter_count:,} parameters in {bits}, "
+            f"{setting.context_length} tokens of context"
+        )
+        version = self.engine_version or "of any version"
+        where = f"on {_hardware(setting)}, {self.engine} {version}"
+        rows = table(setting, (self.best, self.expected, self.cautious))
+        end = ["", _says(self), f"limit: {self.limit}"]
+        return "\n".join([what, where, "", *rows, *end])
 
 
 def table(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
@@ -260,21 +268,6 @@ def table(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
     room = "room for KV cache" if setting.keeps_cache else "room"
     lines.append(_row(f"  {room}", *[each.kv_cache_room for each in outcomes]))
     return lines
-
-
-def _headline(setting: Setting, engine: str) -> list[str]:
-    """
-    Say what is planned, and on what.
-    """
-    model = setting.architecture
-    bits = f"{model.bits_of_a_weight(setting.weight_bits)} bits"
-    if setting.gguf_type is not None:
-        bits = f"{setting.gguf_type.upper()}, {setting.weight_width:.2f} bits"
-    first = (
-        f"{model.architecture}, {model.parameter_count:,} parameters in {bits}, "
-        f"{setting.context_length} tokens of context"
-    )
-    return [first, f"on {_hardware(setting)}, {engine}"]
 
 
 def _says(plan: Plan) -> str:

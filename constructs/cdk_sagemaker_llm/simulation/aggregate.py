@@ -120,10 +120,10 @@ class _Line:
         if steady is not None and flow.served > 0:
             workload, latencies = self.workload, self._latencies
             before = workload.service.overhead_seconds + flow.wait
-            seen = [before + steady.seconds]
+            times = [before + steady.seconds]
             before += steady.start
-            seen += [before + steady.token * tokens for tokens in self._quantiles]
-            for place, latency in enumerate(seen):
+            times += [before + steady.token * tokens for tokens in self._quantiles]
+            for place, latency in enumerate(times):
                 # What takes longer is not among the answers.
                 latencies[place] += flow.served * min(latency, workload.timeout)
             self._answered += flow.served

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 
 # How finely the lengths of prompts count: a mix that changes is solved anew.
 _DIGITS = 3
-_MOST_KNOWN = 1000
+_MOST_EQUILIBRIA = 1000
 _LEAST = 1e-9
 # Between the places of a batch in use and as many requests as there are.
 _HAIR = 1e-9
@@ -33,7 +33,8 @@ class Fluid:
         service = workload.service
         self.waiting = 0.0
         self.lot = lot
-        self._running = 0.0
+        # How many are in the batches of the copies that serve.
+        self.running = 0.0
         self._workload = workload
         # What comes to copies at random is as uneven at each as at one alone.
         self._is_even = routing != "RANDOM"
@@ -44,7 +45,7 @@ class Fluid:
         self._cut_off = 0.0
         self._now = 0.0
         self._line = _WaitingLine()
-        self._known: dict[tuple[float, float], Equilibrium] = {}
+        self._equilibria: dict[tuple[float, float], Equilibrium] = {}
 
     @property
     def serving(self) -> int:
@@ -59,14 +60,14 @@ class Fluid:
         How many requests have no answer yet.
         """
         leaving = self._cut_off + sum(self._leaving.values())
-        return self.waiting + self._running + leaving
+        return self.waiting + self.running + leaving
 
     @property
     def load(self) -> float:
         """
         How many requests the copies that serve have under way.
         """
-        return self.waiting + self._running
+        return self.waiting + self.running
 
     @property
     def keys(self) -> tuple[object, ...]:
@@ -74,13 +75,6 @@ class Fluid:
         The copies that serve.
         """
         return tuple(self._serving)
-
-    @property
-    def running(self) -> float:
-        """
-        How many are in the batches of the copies that serve.
-        """
-        return self._running
 
     def add(self, copy: object) -> None:
         """
@@ -98,7 +92,7 @@ class Fluid:
             self._leaving[copy] = self.load * share
             self.waiting *= 1 - share
             self._line.shrink(1 - share)
-            self._running *= 1 - share
+            self.running *= 1 - share
 
     def remove(self, copy: object, now: float) -> None:  # noqa: ARG002 - as any line of requests
         """
@@ -112,12 +106,12 @@ class Fluid:
         Return the steady state of batches with requests of such lengths.
         """
         key = round(prompt, _DIGITS), round(answer, _DIGITS)
-        found = self._known.get(key)
+        found = self._equilibria.get(key)
         if found is None:
             lot = self.lot
-            if len(self._known) > _MOST_KNOWN:
-                self._known.clear()
-            found = self._known[key] = Equilibrium(
+            if len(self._equilibria) > _MOST_EQUILIBRIA:
+                self._equilibria.clear()
+            found = self._equilibria[key] = Equilibrium(
                 self._workload.service,
                 prompt * lot.kept_prompts,
                 answer * lot.kept_answers,
@@ -166,11 +160,11 @@ class Fluid:
     ) -> None:
         target = steady.sequences * copies
         left = math.exp(-seconds / steady.seconds)
-        running = target + (self._running - target) * left
-        done = arrived + self._running - running
+        running = target + (self.running - target) * left
+        done = arrived + self.running - running
         if done < 0:
-            running, done = self._running + arrived, 0.0
-        self._running = running
+            running, done = self.running + arrived, 0.0
+        self.running = running
         self._finish(done, 0.0, steady, flow)
 
     def _full(
@@ -179,7 +173,7 @@ class Fluid:
         """
         Fill the batches, and let wait who finds no place.
         """
-        full, before = kind.full, self._running
+        full, before = kind.full, self.running
         gone = min(self._line.give_up(self._now - self._patience), self.waiting)
         flow.timed_out += gone
         self.waiting -= gone
@@ -194,7 +188,7 @@ class Fluid:
         middle = self._now - seconds / 2
         self._line.join(middle, arrived)
         wait = self._line.admit(done + running - before, middle)
-        self._running = running
+        self.running = running
         waiting = max(there - done - running, 0.0)
         limit = self._workload.queue_limit
         if limit is not None and waiting > limit * copies:
@@ -203,7 +197,7 @@ class Fluid:
             waiting = float(limit * copies)
         self.waiting = waiting
         if waiting <= _LEAST:
-            self._running += waiting
+            self.running += waiting
             self.waiting = 0.0
             self._line.clear()
         # Whoever is admitted while others give up was about to.

@@ -128,7 +128,7 @@ def target_tracking(
     """
     Read a policy of target tracking.
     """
-    known = map_of(shape, "PredefinedMetricSpecification")
+    predefined = map_of(shape, "PredefinedMetricSpecification")
     custom = map_of(shape, "CustomizedMetricSpecification")
     value = number(shape.get("TargetValue"))
     if value is None:
@@ -137,7 +137,7 @@ def target_tracking(
         name=name,
         query=query_of(custom, naming)
         if custom
-        else predefined_query(known.get("PredefinedMetricType"), dimensions),
+        else predefined_query(predefined.get("PredefinedMetricType"), dimensions),
         target=value,
         scale_in_cooldown=_cooldown(shape, COOLDOWNS[0]),
         scale_out_cooldown=_cooldown(shape, COOLDOWNS[1]),
@@ -270,14 +270,16 @@ def _single(
 
 
 def _math(several: Sequence[Shape], period: int, naming: Naming | None) -> Query:
-    known: dict[str, Query] = {}
+    queries: dict[str, Query] = {}
     waiting: dict[str, Shape] = {}
     returned = None
     for each in several:
         name, stat = str(each.get("Id")), map_of(each, "MetricStat")
         if stat:
             own = whole(stat.get("Period", each.get("Period"))) or period
-            known[name] = _single(map_of(stat, "Metric"), stat.get("Stat"), own, naming)
+            queries[name] = _single(
+                map_of(stat, "Metric"), stat.get("Stat"), own, naming
+            )
         else:
             waiting[name] = each
         # If it is omitted, ReturnData is true; exactly one of an alarm's has it.
@@ -285,7 +287,7 @@ def _math(several: Sequence[Shape], period: int, naming: Naming | None) -> Query
             returned = name
     if returned is None:
         raise UnplayableError("none of its metrics is returned")
-    step = max((query.period for query in known.values()), default=period)
+    step = max((query.period for query in queries.values()), default=period)
     trouble: ValueError | None = None
     # An expression may name others; those it names are put together first.
     while waiting:
@@ -293,14 +295,14 @@ def _math(several: Sequence[Shape], period: int, naming: Naming | None) -> Query
         for name, each in list(waiting.items()):
             own, text = whole(each.get("Period")) or step, str(each.get("Expression"))
             try:
-                known[name] = MathQuery(text, dict(known), own)
+                queries[name] = MathQuery(text, dict(queries), own)
             except ValueError as fault:
                 trouble = fault
             else:
                 del waiting[name]
         if len(waiting) == count:
             raise UnplayableError(f"its {trouble}") from trouble
-    return known[returned]
+    return queries[returned]
 
 
 def _cooldown(shape: Shape, key: str) -> float:

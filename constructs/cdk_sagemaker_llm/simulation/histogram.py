@@ -53,11 +53,11 @@ class Histogram:
         Return the seconds that a share of all latencies took at most; ``None`` of none.
         """
         rank = math.ceil(share * self.count)
-        seen = 0
+        passed = 0
         for size in sorted(self._buckets):
             count, longest = self._buckets[size]
-            seen += count
-            if seen >= rank:
+            passed += count
+            if passed >= rank:
                 return longest
         return None
 

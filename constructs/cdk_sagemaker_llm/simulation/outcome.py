@@ -255,10 +255,10 @@ def worst_minute(series: Series) -> tuple[float, float] | None:
     """
     Return when the minute with the highest p95 began, and that p95.
     """
-    known = [value for value in series.latency_p95 if value is not None]
-    if not known:
+    values = [value for value in series.latency_p95 if value is not None]
+    if not values:
         return None
-    worst = max(known)
+    worst = max(values)
     # The first of several: that is where it began.
     return series.latency_p95.index(worst) * _MINUTE, worst
 

@@ -155,7 +155,10 @@ class Publisher:
         microseconds = [first * _MICROSECONDS for first in firsts]
         for metric, more in ((self._first, 0.0), (self._first_seen, self._overhead)):
             values = [each + more for each in microseconds]
-            spread = spread_of(values) if self.wants_spread else None
+            spread = None
+            if self.wants_spread:
+                spread = Histogram()
+                spread.add(values)
             point = Datapoint(
                 sum(values), len(values), min(values), max(values), spread
             )
@@ -174,17 +177,10 @@ class Publisher:
 
 def spread_of_seconds(values: Iterable[float], times: int = 1) -> Histogram:
     """
-    Return single latencies in seconds as those metrics have them.
-    """
-    return spread_of(values, _MICROSECONDS, times)
-
-
-def spread_of(values: Iterable[float], scale: float = 1.0, times: int = 1) -> Histogram:
-    """
-    Return single values as they are kept for percentiles.
+    Return single latencies in seconds as metrics keep them for percentiles.
     """
     spread = Histogram()
-    spread.add((value * scale for value in values), times=times)
+    spread.add((value * _MICROSECONDS for value in values), times=times)
     return spread
 
 
@@ -279,17 +275,17 @@ def _values(
         devices = whole.accelerators if needs is None else needs.accelerators or 0
         busy += share * devices
         # Of one model whose memory is not known, that of the instance is not either.
-        known = workload.memory_share
-        memory += math.nan if known is None else known * devices
+        memory_share = workload.memory_share
+        memory += math.nan if memory_share is None else memory_share * devices
         reserved += devices
     values = _of(busy, "GPUUtilization", whole.accelerators)
     if not math.isnan(memory):
         values |= _of(memory, "GPUMemoryUtilization", whole.accelerators)
     if any(copy.needs is None for _, copy, _ in copies):
         return {name: values[name] for name in values.keys() & OF_VARIANTS}
-    wanted = [copy.needs for _, copy, _ in copies if copy.needs is not None]
-    cpus = sum(each.cpus or 0.0 for each in wanted)
-    mebibytes = sum(each.memory_mib for each in wanted)
+    reservations = [copy.needs for _, copy, _ in copies if copy.needs is not None]
+    cpus = sum(each.cpus or 0.0 for each in reservations)
+    mebibytes = sum(each.memory_mib for each in reservations)
     return {
         **values,
         "CPUReservation": _PERCENT * cpus / whole.cpus,

@@ -195,14 +195,29 @@ class Autoscaler:
                 return
 
     def _carry_out(self, policy: Policy, activity: Activity) -> None:
-        if activity.is_out and "DynamicScalingOut" not in self.suspended:
-            self._scale_out(policy, activity)
-        elif activity.after < activity.before and (
-            "DynamicScalingIn" not in self.suspended
-        ):
-            self._scale_in(policy, activity)
-        elif activity.after == activity.before:
+        is_out = activity.is_out
+        if activity.after == activity.before:
             self._refuse(activity, self._reason(activity))
+            return
+        if ("DynamicScalingOut" if is_out else "DynamicScalingIn") in self.suspended:
+            return
+        if not is_out and self._in is not None and self._in.lasts(self._timeline.now):
+            return
+        if not self._scalable.is_settled:
+            self._refuse(activity, UNSCALABLE)
+            return
+        base = self._base(activity.before)
+        self._scale(activity)
+        if isinstance(policy, StepScaling):
+            length = policy.cooldown
+        else:
+            length = policy.scale_out_cooldown if is_out else policy.scale_in_cooldown
+        cooldown = _Cooldown(length, activity, base)
+        if is_out:
+            # "the scale-in cooldown period stops and doesn't complete"
+            self._out, self._in = cooldown, None
+        else:
+            self._in = cooldown
 
     def settle(self) -> None:
         """
@@ -265,35 +280,6 @@ class Autoscaler:
                     return None
                 counts.append(tracked_down(policy, low.latest, self._scalable.desired))
         return max(counts, default=None)
-
-    def _scale_out(self, policy: Policy, activity: Activity) -> None:
-        if not self._scalable.is_settled:
-            self._refuse(activity, UNSCALABLE)
-            return
-        cooling = self._out is not None and self._out.lasts(self._timeline.now)
-        base = self._out.base if self._out is not None and cooling else activity.before
-        self._in = None  # "the scale-in cooldown period stops and doesn't complete"
-        self._scale(activity)
-        length = (
-            policy.scale_out_cooldown
-            if isinstance(policy, TargetTracking)
-            else policy.cooldown
-        )
-        self._out = _Cooldown(length, activity, base)
-
-    def _scale_in(self, policy: Policy, activity: Activity) -> None:
-        if self._in is not None and self._in.lasts(self._timeline.now):
-            return
-        if not self._scalable.is_settled:
-            self._refuse(activity, UNSCALABLE)
-            return
-        self._scale(activity)
-        length = (
-            policy.scale_in_cooldown
-            if isinstance(policy, TargetTracking)
-            else policy.cooldown
-        )
-        self._in = _Cooldown(length, activity)
 
     def _scale(self, activity: Activity) -> None:
         self.settle()
@@ -422,12 +408,12 @@ def stepped(policy: StepScaling, value: float, capacity: int) -> int:
 @dataclass(slots=True)
 class _Cooldown:
     """
-    The time after a change: how long, and of a scale-out, where it started from.
+    The time after a change: how long, and from what capacity it started.
     """
 
     length: float
     activity: Activity
-    base: int = 0
+    base: int
 
     def lasts(self, now: float) -> bool:
         """

@@ -121,8 +121,8 @@ def read_service_times(path: Path | str) -> Measurement:
         raise ValueError(f"{name} must be JSON in UTF-8: {error}; {_DOCS}") from None
     top = _Fields(name, content, _DOCS)
     top.hold("format", FORMAT, f"be {FORMAT!r}")
-    known = f"be {VERSION}, the version that this release reads"
-    top.hold("version", VERSION, known, "update the library, or measure anew")
+    must = f"be {VERSION}, the version that this release reads"
+    top.hold("version", VERSION, must, "update the library, or measure anew")
     measured, times = top.part("measured"), top.part("times")
     found = Measurement(
         times=_times(times),
@@ -184,8 +184,8 @@ class _Fields:
         Refuse fields that mean nothing: a misspelt one would be left out unnoticed.
         """
         for field in self.content.keys() - self._read:
-            known = ", ".join(sorted(self._read))
-            self.refuse(field, f"not be there: the fields are {known}")
+            fields = ", ".join(sorted(self._read))
+            self.refuse(field, f"not be there: the fields are {fields}")
 
     def part(self, field: str) -> _Fields:
         self._read.add(field)

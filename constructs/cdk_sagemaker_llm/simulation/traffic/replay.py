@@ -97,8 +97,8 @@ class Replay(Traffic):
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
         # The last moment is the end of a run: what comes then, nobody sees any more.
-        seen = [request for request in self.requests if request[0] < edges[-1]]
-        times, prompts, answers = np.array(seen, dtype=float).reshape(-1, 3).T
+        rows = [request for request in self.requests if request[0] < edges[-1]]
+        times, prompts, answers = np.array(rows, dtype=float).reshape(-1, 3).T
         found = (
             np.histogram(times, edges, weights=weights)[0] * self.factor
             for weights in (np.ones_like(times), prompts, answers)
@@ -113,10 +113,10 @@ class Replay(Traffic):
         """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
-        known = np.array(
+        lengths = np.array(
             [(p, a) for at, p, a in self.requests if at < duration], dtype=np.int64
         )
-        drawn = known[generator.integers(0, len(known), count)]
+        drawn = lengths[generator.integers(0, len(lengths), count)]
         return drawn[:, 0], drawn[:, 1]
 
     def _repeated(
