@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.client.requests import Schema
     from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName, Words
     from cdk_sagemaker_llm.findings import Finding, Severity
-    from cdk_sagemaker_llm.fit.memory import MemoryTerms
-    from cdk_sagemaker_llm.fit.memory import Outcome
+    from cdk_sagemaker_llm.fit.memory import MemoryTerms, Outcome
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.releases import (

@@ -8,10 +8,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cdk_sagemaker_llm.architectures.config import Config, Shape
-from cdk_sagemaker_llm.architectures.gated import SHARED, Traits, shape_of
+from cdk_sagemaker_llm.architectures.gated import (
+    GLM4_MOE,
+    GPT_OSS,
+    LLAMA4,
+    MISTRAL,
+    QWEN3_NEXT,
+    SHARED,
+    Traits,
+    shape_of,
+)
 
 
-def count_mixtral(config: Config, traits: Traits) -> Shape:
+def count_mixtral(config: Config) -> Shape:
     """
     Count Mixtral: experts in every block, and a router.
     """
@@ -22,7 +31,7 @@ def count_mixtral(config: Config, traits: Traits) -> Shape:
     expert = 3 * hidden * mlp
     return shape_of(
         config,
-        traits,
+        MISTRAL,
         mlp_weights=layers * experts * expert,
         mlp_others=layers * hidden * experts,
         experts=layers * experts * expert,
@@ -31,7 +40,7 @@ def count_mixtral(config: Config, traits: Traits) -> Shape:
     )
 
 
-def count_gpt_oss(config: Config, traits: Traits) -> Shape:
+def count_gpt_oss(config: Config) -> Shape:
     """
     Count gpt-oss: experts and router with biases, and a sink for each head.
     """
@@ -44,7 +53,7 @@ def count_gpt_oss(config: Config, traits: Traits) -> Shape:
     sinks = config.number("num_attention_heads")
     return shape_of(
         config.filled({"attention_bias": True}),
-        traits,
+        GPT_OSS,
         mlp_weights=layers * experts * expert,
         mlp_others=layers * (experts * biases + router + sinks),
         experts=layers * experts * expert,
@@ -53,7 +62,7 @@ def count_gpt_oss(config: Config, traits: Traits) -> Shape:
     )
 
 
-def count_llama4(config: Config, traits: Traits) -> Shape:
+def count_llama4(config: Config) -> Shape:
     """
     Count the part of Llama 4 that reads text: one expert beside a shared one, in every
     block or every other.
@@ -71,7 +80,7 @@ def count_llama4(config: Config, traits: Traits) -> Shape:
     sparse_width = width * (chosen + 1)
     return shape_of(
         config,
-        traits,
+        LLAMA4,
         mlp_weights=sparse * (experts + 1) * expert + dense * 3 * hidden * dense_width,
         mlp_others=sparse * hidden * experts,
         experts=sparse * experts * expert,
@@ -81,7 +90,7 @@ def count_llama4(config: Config, traits: Traits) -> Shape:
     )
 
 
-def count_glm4_moe(config: Config, traits: Traits) -> Shape:
+def count_glm4_moe(config: Config) -> Shape:
     """
     Count GLM 4.5, without the layer for multi-token prediction.
 
@@ -99,7 +108,7 @@ def count_glm4_moe(config: Config, traits: Traits) -> Shape:
     has_norms = config.flag("use_qk_norm", default=False)
     return shape_of(
         config,
-        replace(traits, head_norms=has_norms),
+        replace(GLM4_MOE, head_norms=has_norms),
         mlp_weights=sparse * (experts + shared) * expert + dense * 3 * hidden * mlp,
         mlp_others=sparse * hidden * experts,
         experts=sparse * experts * expert,
@@ -172,14 +181,14 @@ def count_deepseek(config: Config) -> Shape:
     )
 
 
-def count_qwen3_next(config: Config, traits: Traits) -> Shape:
+def count_qwen3_next(config: Config) -> Shape:
     """
     Count Qwen3-Next, without the layer for multi-token prediction.
 
     It is a mixture of Qwen's, but that queries have gates, as large as they are, and
     that three blocks of four have a gated delta net for attention.
     """
-    plain = count_qwen_moe(config, traits)
+    plain = count_qwen_moe(config, QWEN3_NEXT)
     hidden, width = plain.hidden, plain.head_dim
     listed = config.count_of("layer_types", "full_attention")
     full = plain.layers // config.number("full_attention_interval", default=4)
@@ -192,7 +201,7 @@ def count_qwen3_next(config: Config, traits: Traits) -> Shape:
     attention = full * gated + linear * weights
     # What the mixture has for each block, biases of query, key and value, the output's,
     # and norms of query and key, is in the blocks with attention alone.
-    has_bias = traits.switch(config, "attention_bias", default=False)
+    has_bias = QWEN3_NEXT.switch(config, "attention_bias", default=False)
     biases = plain.heads * width + keys + hidden if has_bias else 0
     of_gates = plain.heads * width if has_bias else 0
     return replace(

@@ -129,12 +129,8 @@ def _merged(overrides: Assumptions | None, assumptions: Assumptions) -> Assumpti
     Let what is given go before what the configuration says.
     """
     usual = Assumptions()
-    names = [one.name for one in fields(usual)]
-    changed = {
-        name: getattr(overrides, name)
-        for name in names
-        if overrides is not None and getattr(overrides, name) != getattr(usual, name)
-    }
+    values = {one.name: getattr(overrides or usual, one.name) for one in fields(usual)}
+    changed = {n: value for n, value in values.items() if value != getattr(usual, n)}
     return replace(assumptions, **changed)
 
 

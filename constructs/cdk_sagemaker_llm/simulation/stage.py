@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Protocol
 
 from cdk_sagemaker_llm.simulation.clock import Timeline
 from cdk_sagemaker_llm.simulation.fleet import (
@@ -17,37 +16,18 @@ from cdk_sagemaker_llm.simulation.fleet import (
     Instance,
     Listener,
 )
+from cdk_sagemaker_llm.simulation.fluid import Fluid
 from cdk_sagemaker_llm.simulation.metrics import (
     MetricDelays,
     MetricQuery,
     MetricStore,
 )
 from cdk_sagemaker_llm.simulation.outcome import Outcome, Series
+from cdk_sagemaker_llm.simulation.routing import Router
 from cdk_sagemaker_llm.simulation.scaling import Autoscaler, Bounds
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
 
 _HOUR = 3600.0
-
-
-class Line(Protocol):
-    """
-    The requests of one model, as far as its copies go.
-    """
-
-    def add(self, copy: object) -> None:
-        """
-        Let a copy serve from now on.
-        """
-
-    def leave(self, copy: object) -> None:
-        """
-        Send a copy nothing more.
-        """
-
-    def remove(self, copy: object, now: float) -> None:
-        """
-        Take a copy away, with the requests it still has.
-        """
 
 
 class Stage(Listener):
@@ -55,7 +35,7 @@ class Stage(Listener):
     Everything of a scenario but its requests.
     """
 
-    def __init__(self, scenario: Scenario, lines: Mapping[str, Line]) -> None:
+    def __init__(self, scenario: Scenario, lines: Mapping[str, Fluid | Router]) -> None:
         self.scenario = scenario
         self.begin = scenario.start.timestamp()
         self.timeline = Timeline(self.begin)

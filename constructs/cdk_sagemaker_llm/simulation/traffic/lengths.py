@@ -8,7 +8,7 @@ import functools
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from cdk_sagemaker_llm.arguments import hold_kinds
 
@@ -200,21 +200,15 @@ class Lengths:
         """
         The prompts' lengths.
         """
-        return as_length(self.prompt)
+        # A plain number is a fixed length by now.
+        return cast("Length", self.prompt)
 
     @property
     def answers(self) -> Length:
         """
         The answers' lengths.
         """
-        return as_length(self.answer)
-
-
-def as_length(value: Length | int) -> Length:
-    """
-    Take a plain number for a fixed length.
-    """
-    return Fixed(value) if isinstance(value, int) else value
+        return cast("Length", self.answer)
 
 
 @functools.lru_cache(maxsize=64)

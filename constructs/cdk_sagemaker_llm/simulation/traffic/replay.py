@@ -207,7 +207,7 @@ def _tokens(column: str, text: str | None) -> int:
     try:
         tokens = int(text or "")
     except ValueError:
-        _refuse(column, text, "be a whole number of at least 1")
+        tokens = 0
     if tokens < 1:
         _refuse(column, text, "be a whole number of at least 1")
     return tokens
