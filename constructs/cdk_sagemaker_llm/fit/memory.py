@@ -308,11 +308,8 @@ def _tokens(setting: Setting, room: int) -> int:
 
 
 def _room(setting: Setting, case: Case, terms: MemoryTerms) -> int:
-    """
-    Return what the share leaves, and no more than what the graphs leave beyond it.
-
-    A share that is weights and cache alone is of what is free before loading.
-    """
+    # What the share leaves, and no more than what the graphs leave beyond it. A share
+    # that is weights and cache alone is of what is free before loading.
     capacity = visible_bytes(setting.hardware)
     left = capacity - terms.cuda_graphs - terms.fixed
     if setting.release.reserve is not None:

@@ -17,14 +17,13 @@ for all three resources. Of more than 200 sizes only the simple cases are decide
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.placement import (
     Capacity,
     ResourceRequirements,
-    Units,
     listed,
     overflow,
     plain,
@@ -42,8 +41,6 @@ from cdk_sagemaker_llm.fit.search import (
 )
 
 _RESOURCES = ("accelerators", "CPU cores", "memory")
-
-_Order = Callable[[Sequence[Units]], Sequence[int]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -320,8 +317,8 @@ def greedily(kinds: Kinds, instances: int) -> tuple[Fillings, Counts]:
     """
     best: tuple[Fillings, Counts] = [], kinds.counts
     for order in _orders(kinds):
-        for where in (_as_they_are, _fullest_first):
-            found = _place(kinds, instances, order, where)
+        for fullest_first in (False, True):
+            found = _place(kinds, instances, order, fullest_first=fullest_first)
             if not best[0] or sum(found[1]) < sum(best[1]):
                 best = found
             if not any(found[1]):
@@ -382,23 +379,18 @@ def _orders(kinds: Kinds) -> Iterator[list[int]]:
         yield sorted(numbers, key=lambda n: first(kinds.sizes[n]), reverse=True)
 
 
-def _as_they_are(free: Sequence[Units]) -> Sequence[int]:
-    return range(len(free))
-
-
-def _fullest_first(free: Sequence[Units]) -> Sequence[int]:
-    return sorted(range(len(free)), key=lambda index: free[index])
-
-
 def _place(
-    kinds: Kinds, instances: int, order: Sequence[int], where: _Order
+    kinds: Kinds, instances: int, order: Sequence[int], *, fullest_first: bool
 ) -> tuple[Fillings, Counts]:
     free = [kinds.room] * instances
     filled = [[0] * len(kinds.sizes) for _ in free]
     left = list(kinds.counts)
     for kind in order:
         size = kinds.sizes[kind]
-        for index in where(free):
+        places: Sequence[int] = range(instances)
+        if fullest_first:
+            places = sorted(places, key=free.__getitem__)
+        for index in places:
             copies = min(left[kind], fitting(size, free[index]))
             free[index] = minus(free[index], size, copies)
             filled[index][kind] = copies

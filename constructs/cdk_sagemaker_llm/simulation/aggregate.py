@@ -146,9 +146,7 @@ class _Line:
             publisher.concurrent(since, load, copies, least, most)
             self._invoked += flow.arrived - no_capacity
             self._shares += (flow.arrived - no_capacity) / copies
-        if flow.refused or flow.timed_out:
-            lost = sum(flow.refused.values()) - no_capacity + flow.timed_out
-            self._errors += lost
+        self._errors += sum(flow.refused.values()) - no_capacity + flow.timed_out
 
     def publish_minute(self, publisher: Publisher, since: float) -> None:
         """

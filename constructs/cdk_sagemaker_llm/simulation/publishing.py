@@ -47,7 +47,6 @@ HOST_METRICS = (
 _PERCENT = 100.0
 # So many requests at once are as many as their average, near enough.
 _MANY = 500.0
-_INSTANCE_TYPE = "InstanceType"
 
 # Which share of some seconds each copy had something to do.
 Shares = Mapping[Copy, float]
@@ -219,10 +218,7 @@ class Gauges:
         for instance in instances:
             values = _values(instance, used.get(instance, ()))
             dimensions = {"EndpointName": self._endpoint, "VariantName": variant}
-            by_type = {**dimensions, _INSTANCE_TYPE: instance.instance_type}
-            for name, value in values.items():
-                for each in (dimensions, by_type):
-                    self._add(Metric.of(ENDPOINTS, name, each), time, value)
+            self._add(ENDPOINTS, dimensions, instance, time, values)
 
     def _component(self, time: float, workload: Workload, shares: Shares) -> None:
         for copy, share in shares.items():
@@ -231,13 +227,21 @@ class Gauges:
                 memory = _PERCENT * workload.memory_share
                 values["GPUMemoryUtilizationNormalized"] = memory
             dimensions = {"InferenceComponentName": workload.name}
-            by_type = {**dimensions, _INSTANCE_TYPE: copy.instance.instance_type}
-            for name, value in values.items():
-                for each in (dimensions, by_type):
-                    self._add(Metric.of(COMPONENTS, name, each), time, value)
+            self._add(COMPONENTS, dimensions, copy.instance, time, values)
 
-    def _add(self, metric: Metric, time: float, value: float) -> None:
-        self._store.add(metric, time, Datapoint(value, 1.0, value, value))
+    def _add(
+        self,
+        namespace: str,
+        dimensions: Mapping[str, str],
+        instance: Instance,
+        time: float,
+        values: Mapping[str, float],
+    ) -> None:
+        by_type = {**dimensions, "InstanceType": instance.instance_type}
+        for name, value in values.items():
+            point = Datapoint(value, 1.0, value, value)
+            for each in (dimensions, by_type):
+                self._store.add(Metric.of(namespace, name, each), time, point)
 
 
 def busy_share(running: float, copies: int, *, is_even: bool) -> float:

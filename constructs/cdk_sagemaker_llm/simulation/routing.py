@@ -428,10 +428,6 @@ class QueueRouter(Router):
 
 @dataclass(slots=True)
 class _Request:
-    """
-    One request, from its arrival on.
-    """
-
     arrived: float
     prompt: int
     answer: int

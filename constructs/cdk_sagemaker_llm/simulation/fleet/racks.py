@@ -4,6 +4,7 @@ The instances of a fleet: asked for, refused, running, idle, let go.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -156,13 +157,10 @@ class Racks:
         return sum(i.state in {"running", "leaving"} for i in self.instances)
 
     def _available(self, kinds: Sequence[str]) -> str | None:
-        for kind in kinds:
-            held = sum(
-                i.instance_type == kind and not i.is_refused for i in self.instances
-            )
-            if held < self._capacity(kind, self._journal.now):
-                return kind
-        return None
+        taken = Counter(i.instance_type for i in self.instances if not i.is_refused)
+        now = self._journal.now
+        able = (kind for kind in kinds if taken[kind] < self._capacity(kind, now))
+        return next(able, None)
 
     def _wait(self, instance: Instance, kinds: Sequence[str], deadline: float) -> None:
         moment = min(deadline, self._journal.now + _LOOKS_AGAIN)

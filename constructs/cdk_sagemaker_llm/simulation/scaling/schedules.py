@@ -157,9 +157,6 @@ class _Cron:
     odd: tuple[DayRule, ...]
 
     def is_due(self, day: date) -> bool:
-        """
-        Tell whether it is due on a day.
-        """
         if day.month not in self.months or day.year not in self.years:
             return False
         # Of the two kinds of days one is open, and has every number.

@@ -162,9 +162,6 @@ class _Fields:
         self.content: Mapping[str, Any] = content
 
     def refuse(self, field: str, must: str, way_out: str = "") -> NoReturn:
-        """
-        Refuse the file for one field.
-        """
         where = f"{self._path}.{field}" if self._path else field
         got = _excerpt(self.content[field]) if field in self.content else "nothing"
         raise ValueError(
