@@ -205,7 +205,9 @@ class Fluid:
 
     def _finish(self, done: float, wait: float, steady: Steady, flow: Flow) -> None:
         slack = self._patience - wait - steady.start
-        late = done * self.lot.share_above(slack / steady.token)
+        answers = self.lot.answers
+        on_time = bisect.bisect_right(answers, slack / steady.token)
+        late = done * (1 - on_time / len(answers))
         flow.served += done - late
         flow.timed_out += late
         flow.wait, flow.steady = wait, steady
@@ -253,12 +255,6 @@ class Lot:
         Return how many tokens such a share of the answers has at most.
         """
         return self.answers[max(math.ceil(share * len(self.answers)) - 1, 0)]
-
-    def share_above(self, tokens: float) -> float:
-        """
-        Return which part of the answers is longer.
-        """
-        return 1 - bisect.bisect_right(self.answers, tokens) / len(self.answers)
 
 
 class _WaitingLine:

@@ -415,7 +415,7 @@ class Fleet:
         if work.needs is None:
             self._fill(work)
             return
-        live = [copy for copy in work.copies if copy.is_live]
+        live = [c for c in work.copies if c.state not in {"leaving", "gone"}]
         surplus = sum(c.replaces is None for c in live) - work.desired
         for copy in reversed(live):
             if surplus > 0:

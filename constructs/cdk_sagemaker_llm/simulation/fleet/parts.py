@@ -252,13 +252,6 @@ class Copy:
     replaces: Copy | None = None
     planned: Planned | None = None
 
-    @property
-    def is_live(self) -> bool:
-        """
-        Whether it serves, or will.
-        """
-        return self.state in {"waiting", "starting", "serving"}
-
 
 @functools.cache
 def nameplate(instance_type: str) -> Capacity | None:
