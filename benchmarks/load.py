@@ -34,11 +34,6 @@ HEADS = (
 class StandIn:
     """
     The server's process.
-
-    Args:
-        process: It, with its port already read.
-
-        port: Where it answers.
     """
 
     def __init__(self, process: subprocess.Popen[str], port: int) -> None:

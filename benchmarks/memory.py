@@ -15,7 +15,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.fit import Assumptions, Plan, plan
 from cdk_sagemaker_llm.fit.cache import token_bytes
-from cdk_sagemaker_llm.fit.outcomes import Outcome
+from cdk_sagemaker_llm.fit.memory import Outcome
 from cdk_sagemaker_llm.fit.setting import GIB
 
 LOGS = Path(__file__).parent / "memory_logs.json"
@@ -26,11 +26,6 @@ _HEAD = ("", "logs", "median", "least", "most", "above what vLLM had", "below 0.
 class Held:
     """
     One log, and the plan for it.
-
-    Args:
-        log: What the log says.
-
-        found: The plan for the same release and settings.
     """
 
     log: Mapping[str, Any]
@@ -75,11 +70,6 @@ def read_logs() -> list[Mapping[str, Any]]:
 def held(log: Mapping[str, Any], **changed: float) -> Held:
     """
     Plan what a log is of.
-
-    Args:
-        log: What the log says.
-
-        changed: Assumptions to replace, by name.
     """
     taken: dict[str, Any] = {
         "gpu_memory_utilization": log["share"],

@@ -104,9 +104,6 @@ This page is generated from the code by `make docs`, and a test holds it.
 def modules(source: Path = SOURCE) -> Iterator[tuple[str, Path]]:
     """
     List a package's modules by dotted name, without the package's own.
-
-    Args:
-        source: The package's folder. If omitted, it is the library's.
     """
     for path in sorted(source.rglob("*.py")):
         parts = path.relative_to(source).with_suffix("").parts
@@ -119,9 +116,6 @@ def modules(source: Path = SOURCE) -> Iterator[tuple[str, Path]]:
 def imports(path: Path, source: Path = SOURCE) -> frozenset[str]:
     """
     Return a package's modules that a file imports, for types alone too.
-
-    Args:
-        source: The package's folder. If omitted, it is the library's.
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
@@ -175,9 +169,6 @@ def upward() -> list[str]:
 def circles(source: Path = SOURCE) -> list[str]:
     """
     Name the modules from which imports lead back to themselves.
-
-    Args:
-        source: The package's folder. If omitted, it is the library's.
     """
     graph = {name: imports(path, source) - {name} for name, path in modules(source)}
     return [name for name in graph if name in _reachable(graph, name)]

@@ -57,9 +57,6 @@ def body_in(template: Path) -> dict[str, Any]:
 
     A name that is known only at deployment is its resource's stack and logical id, as
     the simulation calls it.
-
-    Raises:
-        ValueError: If there is none, or more than one.
     """
     resources = json.loads(template.read_text(encoding="utf-8"))["Resources"].values()
     found = [each["Properties"] for each in resources if each["Type"] == _KIND]
@@ -101,12 +98,7 @@ def simulated(
     results: Sequence[VariantResult], widgets: Iterable[Mapping[str, Any]]
 ) -> dict[MetricQuery, Values]:
     """
-    Play each variant again, watched by a dashboard.
-
-    Args:
-        played: The variants, as they were played.
-
-        widgets: The dashboard's widgets.
+    Play each variant again, watched by a dashboard's widgets.
     """
     rows = (row for each in widgets for row in each["properties"].get("metrics", ()))
     queries = tuple(dict.fromkeys(filter(None, map(query_of, rows))))
@@ -123,11 +115,6 @@ def simulated(
 def curves_of(rows: Sequence[Sequence[Any]], known: Known) -> dict[str, Values | None]:
     """
     Return what a widget shows, by label; ``None`` for what is not simulated.
-
-    Args:
-        rows: The widget's metrics and expressions.
-
-        known: What is simulated.
     """
     by_id = {row[-1]["id"]: _read(row, known) for row in rows if "id" in row[-1]}
     found: dict[str, Values | None] = {}
@@ -190,11 +177,6 @@ class Panel:
 def panels_of(body: Mapping[str, Any], known: Known) -> Iterator[Panel]:
     """
     Yield every widget of a dashboard.
-
-    Args:
-        body: The dashboard's body.
-
-        known: What is simulated.
     """
     for widget in body["widgets"]:
         place = (widget["x"], widget["y"], widget["width"], widget["height"])
@@ -290,9 +272,6 @@ def _name_missing(axes: Axes, panel: Panel) -> None:
 def panels(folder: Path) -> list[Panel]:
     """
     Synthesise the example, play a day, and return what its dashboard shows then.
-
-    Args:
-        folder: Where the example is synthesised.
     """
     environment = {**os.environ, "CDK_OUTDIR": str(folder)}
     subprocess.run([sys.executable, EXAMPLE], env=environment, check=True)

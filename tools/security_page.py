@@ -391,11 +391,8 @@ def _of_checkov(name: str) -> list[tuple[str, str]]:
 
 def page(assemblies: Path) -> str:
     """
-    Return the page's text.
-
-    Args:
-        assemblies: The folder that has each example's assembly, and the reference
-            app's, under its name.
+    Return the page's text, of a folder that has each example's assembly, and the
+    reference app's, under its name.
     """
     sections = (
         reasons(assemblies),

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.client.requests import Schema
     from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName, Words
     from cdk_sagemaker_llm.findings import Finding, Severity
-    from cdk_sagemaker_llm.fit.memory import MemoryTerms
-    from cdk_sagemaker_llm.fit.outcomes import Outcome
+    from cdk_sagemaker_llm.fit.memory import MemoryTerms, Outcome
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.releases import (
@@ -330,7 +329,7 @@ _HOMES = {
     "Network": "hosting.roles.network",
     "NeuronX": "serving.lmi.neuronx",
     "Observability": "hosting.endpoints.endpoint_definition",
-    "Outcome": "fit.outcomes",
+    "Outcome": "fit.memory",
     "PlacementStrategy": "hosting.components.component_checks",
     "Plan": "fit.plans",
     "PrefixAwareRouting": "hosting.variants.capacity",

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.architectures.config import TRANSFORMERS_DEFAULTS
 from cdk_sagemaker_llm.architectures.families import FAMILIES
+from cdk_sagemaker_llm.catalog._data import load
 from tests.oracles.real import real_count
 
 transformers = pytest.importorskip("transformers", reason="run by make oracles")
 
+DEFAULTS = load("config_defaults.json")["families"]
 COMMON = {
     "hidden_size": 64,
     "intermediate_size": 99,
@@ -223,16 +224,14 @@ def test_the_count_of_an_encoder_is_that_of_its_class(
     assert counted.parameter_count == real_count(family, whole, name)
 
 
-@pytest.mark.parametrize("family", sorted(TRANSFORMERS_DEFAULTS))
+@pytest.mark.parametrize("family", sorted(DEFAULTS))
 def test_defaults_are_those_of_the_real_class(family: str) -> None:
     """
     The value that the class itself has for each key.
     """
     real = transformers.AutoConfig.for_model(family)
 
-    assert {
-        key: getattr(real, key) for key in TRANSFORMERS_DEFAULTS[family]
-    } == TRANSFORMERS_DEFAULTS[family]
+    assert {key: getattr(real, key) for key in DEFAULTS[family]} == DEFAULTS[family]
 
 
 def test_every_family_has_a_variant() -> None:

@@ -64,9 +64,6 @@ class Absent:
     """
     Something of a module that is not installed: whatever is done with it comes to more
     of the same.
-
-    Args:
-        path: Its dotted name.
     """
 
     def __init__(self, path: str) -> None:
@@ -164,10 +161,8 @@ class AbsentModule(ModuleType):
 
 class Finder(MetaPathFinder, Loader):
     """
-    Finds what nobody else does: packages that are not installed, and their modules.
-
-    Args:
-        package: The one that is asked; of it, only what is compiled may be missing.
+    Finds what nobody else does: packages that are not installed, and their modules. Of
+    the one that is asked only what is compiled may be missing.
     """
 
     def __init__(self, package: str) -> None:

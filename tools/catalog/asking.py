@@ -72,11 +72,6 @@ class NotKeptError(Exception):
 class Declared:
     """
     A field of a configuration that an argument is made of.
-
-    Args:
-        of: The configuration's class.
-
-        field: The field.
     """
 
     of: type
@@ -231,9 +226,6 @@ def _imported(*names: str) -> Any:  # noqa: ANN401 - a module
 def row_of(name: str, words: Row) -> Row:
     """
     Return the row of an argument: how it reads its value.
-
-    Raises:
-        NotKeptError: If what it is made of is nothing that a table keeps.
     """
     field = words.get("dest") or name.replace("-", "_")
     row: Row = {"default": None, **_action(words.get("action")), "field": field}
@@ -310,9 +302,6 @@ def _deprecated(words: Row) -> Row:
 def plain(value: Any) -> Any:  # noqa: ANN401 - what JSON holds
     """
     Return a value as the tables keep it.
-
-    Raises:
-        NotKeptError: If it is none that they can keep.
     """
     if isinstance(value, enum.Enum):
         return plain(value.value)

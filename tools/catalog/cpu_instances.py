@@ -30,9 +30,6 @@ _MIB_PER_GIB = 1024
 def build() -> dict[str, Any]:
     """
     Return the content of cpu_instances.json.
-
-    Raises:
-        ValueError: If the API has a name that EC2's list does not describe.
     """
     return content_of(all_api_names() - api_names(), _ec2_types())
 
@@ -40,14 +37,6 @@ def build() -> dict[str, Any]:
 def content_of(names: Collection[str], ec2: Mapping[str, Any]) -> dict[str, Any]:
     """
     Describe types by what EC2 tells of them.
-
-    Args:
-        names: The API's names, such as ``ml.c7g.xlarge``.
-
-        ec2: What EC2 tells, by its own names.
-
-    Raises:
-        ValueError: If a name is not described there.
     """
     missing = sorted(name for name in names if _ec2_name(name) not in ec2)
     if missing:

@@ -104,11 +104,6 @@ def stale_records(lists: Lists, record: Recorded) -> list[str]:
 def undescribed(content: Mapping[str, Any], inside: Mapping[str, Any]) -> list[str]:
     """
     Return the versions of which nobody says what is inside, and the other way round.
-
-    Args:
-        content: images.json.
-
-        inside: engine_releases.json.
     """
     listed, described = (
         {(family, v) for family in inside["families"] for v in _versions(data, family)}

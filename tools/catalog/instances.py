@@ -38,13 +38,6 @@ def differences(
 ) -> list[str]:
     """
     Return how the catalogue differs from the API without a recorded reason.
-
-    Args:
-        content: instances.json.
-
-        names: The names in the API.
-
-        reasons: Why a name is in one of them only.
     """
     rows = content["instances"]
     hosting = {name for name, row in rows.items() if row["hosting_supported"]}

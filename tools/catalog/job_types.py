@@ -21,9 +21,6 @@ _ABOUT = (
 def build(hosting: Collection[str]) -> dict[str, Any]:
     """
     Return the content of job_types.json.
-
-    Args:
-        hosting: The types that endpoints have, such as ``ml.g5.xlarge``.
     """
     processing = _names("ProcessingInstanceType") & set(hosting)
     training = (_names("TrainingInstanceType") & set(hosting)) - processing

@@ -60,16 +60,6 @@ def read_wheel(
 ) -> dict[str, dict[str, Release]]:
     """
     Read the releases of families, by family and version.
-
-    Args:
-        wheel: The SDK's wheel.
-
-        families: The families.
-
-        listings: Where a family is listed, where it is not under its own name.
-
-    Raises:
-        ValueError: If the package has no list of a family.
     """
     wanted = {f: (listings or {}).get(f, Listing(f)) for f in families}
     with zipfile.ZipFile(wheel) as archive:

@@ -67,9 +67,6 @@ class RemoteFile(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - as the base has it
         """
         Fetch as much as there is room for.
-
-        Raises:
-            OSError: If the server answers with anything but that range.
         """
         count = min(len(buffer), self._size - self._position)
         if count <= 0:
@@ -94,16 +91,6 @@ def published(package: str) -> list[str]:
 def unpack(package: str, release: str, folder: Path) -> None:
     """
     Put the modules of a release into a folder; nothing else of its wheel is fetched.
-
-    Args:
-        package: The package's name.
-
-        release: Its version.
-
-        folder: Where they go.
-
-    Raises:
-        ValueError: If there is no such wheel.
     """
     address = next((link for link, of in _links(package) if of == release), None)
     if address is None:

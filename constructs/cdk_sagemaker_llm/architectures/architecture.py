@@ -11,7 +11,6 @@ from typing import Any
 
 from cdk_sagemaker_llm.architectures.config import Config, defaults_of, read_config
 from cdk_sagemaker_llm.architectures.families import FAMILIES, family_of
-from cdk_sagemaker_llm.architectures.shape import Shape
 from cdk_sagemaker_llm.architectures.weight_format import (
     WeightFormat,
     plain_format,
@@ -175,13 +174,18 @@ class ModelArchitecture:
             ValueError: If one is no whole number of at least 1, or if a token passes
                 more parameters than there are.
         """
-        _check_whole_numbers(
-            parameters=parameters,
-            kv_bytes_per_token=kv_bytes_per_token,
-            active_parameters=active_parameters,
-            num_attention_heads=num_attention_heads,
-            context_length=context_length,
-        )
+        numbers = {
+            "parameters": parameters,
+            "kv_bytes_per_token": kv_bytes_per_token,
+            "active_parameters": active_parameters,
+            "num_attention_heads": num_attention_heads,
+            "context_length": context_length,
+        }
+        for name, value in numbers.items():
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise ValueError(
+                    f"{name} must be a whole number of at least 1, got {value!r}"
+                )
         if active_parameters is not None and active_parameters > parameters:
             raise ValueError(
                 "active_parameters must be at most parameters, got "
@@ -321,14 +325,6 @@ def find_architecture(model_id: str) -> ModelArchitecture | None:
     return None if config is None else _read(Config(config))
 
 
-def _check_whole_numbers(**numbers: int | None) -> None:
-    for name, value in numbers.items():
-        if value is not None and (not isinstance(value, int) or value < 1):
-            raise ValueError(
-                f"{name} must be a whole number of at least 1, got {value!r}"
-            )
-
-
 def _read(config: Config) -> ModelArchitecture:
     nested = config.part("text_config")
     inner = nested or config
@@ -343,27 +339,10 @@ def _read(config: Config) -> ModelArchitecture:
     quantization = config.mapping("quantization_config") or inner.mapping(
         "quantization_config"
     )
-    weights = read_format(quantization, shape) if quantization else None
-    return _from_shape(shape, name or default_name, family, weights)
-
-
-def _unknown(model_type: str | None, name: str | None) -> str:
-    label = name or model_type
-    if label is None:
-        return f"config.json has neither architectures nor model_type; {_WAY_IN}"
-    classes = [known for known, _ in FAMILIES.values()]
-    near = nearest(label, [*classes, *FAMILIES], count=1)
-    hint = f" (nearest: {near[0]})" if near else ""
-    return f"architecture {label!r} cannot be counted{hint}; {_WAY_IN}"
-
-
-def _from_shape(
-    shape: Shape, name: str, family: str, weights: WeightFormat | None
-) -> ModelArchitecture:
     total = shape.parameters
     latent = shape.kv_heads == 1 and family.startswith("deepseek")
     return ModelArchitecture(
-        architecture=name,
+        architecture=name or default_name,
         model_type=family,
         parameter_count=total,
         active_parameter_count=total - shape.idle_parameters,
@@ -381,5 +360,15 @@ def _from_shape(
         sliding_window=shape.window,
         windowed_layers=shape.windowed_layers,
         state_elements_per_sequence=shape.state_elements,
-        weight_format=weights,
+        weight_format=read_format(quantization, shape) if quantization else None,
     )
+
+
+def _unknown(model_type: str | None, name: str | None) -> str:
+    label = name or model_type
+    if label is None:
+        return f"config.json has neither architectures nor model_type; {_WAY_IN}"
+    classes = [one for one, _ in FAMILIES.values()]
+    near = nearest(label, [*classes, *FAMILIES], count=1)
+    hint = f" (nearest: {near[0]})" if near else ""
+    return f"architecture {label!r} cannot be counted{hint}; {_WAY_IN}"

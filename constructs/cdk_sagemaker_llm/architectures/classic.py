@@ -4,8 +4,7 @@ Counting the families before Llama: plain MLPs, biases, learned positions.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.architectures.config import Config
-from cdk_sagemaker_llm.architectures.shape import Shape
+from cdk_sagemaker_llm.architectures.config import Config, Shape
 
 _AFFINE = "layer_norm_elementwise_affine"
 
@@ -21,7 +20,10 @@ def count_falcon(config: Config) -> Shape:
     # The first files of the 40B called its family RefinedWeb and left the switch out.
     first = config.word("model_type") == "RefinedWeb"
     grouped = config.flag("new_decoder_architecture", default=first)
-    kv_heads = _falcon_kv_heads(config, heads, grouped=grouped)
+    if grouped:
+        kv_heads = config.number("num_kv_heads", "n_head_kv", default=heads)
+    else:
+        kv_heads = 1 if config.flag("multi_query", default=True) else heads
     mlp = config.number("ffn_hidden_size", default=4 * hidden)
     parallel = config.flag("parallel_attn", default=True)
     norms = config.number("num_ln_in_parallel_attn", default=2 if grouped else 1)
@@ -36,18 +38,12 @@ def count_falcon(config: Config) -> Shape:
         heads=heads,
         kv_heads=kv_heads,
         mlp=mlp,
-        weights=hidden * qkv + hidden * hidden + 2 * hidden * mlp,
+        qkv=qkv,
         others=norms * 2 * hidden + biases,
         outside=2 * hidden,
         tied=True,
         context=2048,
     )
-
-
-def _falcon_kv_heads(config: Config, heads: int, *, grouped: bool) -> int:
-    if grouped:
-        return config.number("num_kv_heads", "n_head_kv", default=heads)
-    return 1 if config.flag("multi_query", default=True) else heads
 
 
 def count_gpt_neox(config: Config) -> Shape:
@@ -63,7 +59,6 @@ def count_gpt_neox(config: Config) -> Shape:
         layers=config.number("num_hidden_layers"),
         heads=config.number("num_attention_heads"),
         mlp=mlp,
-        weights=4 * hidden * hidden + 2 * hidden * mlp,
         others=4 * hidden + mlp + hidden + (4 * hidden if bias else 0),
         outside=2 * hidden,
         tied=False,
@@ -89,7 +84,7 @@ def count_gpt_bigcode(config: Config) -> Shape:
         heads=heads,
         kv_heads=kv_heads,
         mlp=mlp,
-        weights=hidden * qkv + hidden * hidden + 2 * hidden * mlp,
+        qkv=qkv,
         others=qkv + hidden + mlp + hidden + 4 * hidden,
         outside=2 * hidden + positions * hidden,
         tied=True,
@@ -109,7 +104,6 @@ def count_mpt(config: Config) -> Shape:
         layers=config.number("n_layers", "num_hidden_layers"),
         heads=config.number("n_heads", "num_attention_heads"),
         mlp=mlp,
-        weights=4 * hidden * hidden + 2 * hidden * mlp,
         others=2 * hidden,
         outside=hidden,
         tied=True,
@@ -139,7 +133,6 @@ def count_opt(config: Config) -> Shape:
         layers=layers,
         heads=config.number("num_attention_heads"),
         mlp=mlp,
-        weights=4 * hidden * hidden + 2 * hidden * mlp,
         others=biases + 2 * norm,
         outside=(norm if first and not removed else 0)
         + projections
@@ -162,7 +155,6 @@ def count_gpt_j(config: Config) -> Shape:
         layers=config.number("n_layer", "num_hidden_layers"),
         heads=config.number("n_head", "num_attention_heads"),
         mlp=mlp,
-        weights=4 * hidden * hidden + 2 * hidden * mlp,
         others=2 * hidden + mlp + hidden,
         outside=2 * hidden + config.number("vocab_size"),
         tied=False,
@@ -181,7 +173,6 @@ def count_bloom(config: Config) -> Shape:
         layers=config.number("n_layer", "num_hidden_layers"),
         heads=config.number("n_head", "num_attention_heads"),
         mlp=4 * hidden,
-        weights=12 * hidden * hidden,
         others=4 * hidden + 4 * hidden + 5 * hidden,
         outside=4 * hidden,
         tied=True,
@@ -196,13 +187,18 @@ def _shape(
     layers: int,
     heads: int,
     mlp: int,
-    weights: int,
     others: int,
     outside: int,
     tied: bool,
     context: int,
     kv_heads: int | None = None,
+    qkv: int | None = None,
 ) -> Shape:
+    """
+    Put a shape together of a plain attention and MLP, what else a block has, and what
+    is outside; without widths of their own, keys and values are as wide as queries.
+    """
+    weights = hidden * (qkv or 3 * hidden) + hidden * hidden + 2 * hidden * mlp
     vocabulary = config.number("vocab_size")
     tied = config.flag("tie_word_embeddings", default=tied)
     embeddings = vocabulary * hidden * (1 if tied else 2)

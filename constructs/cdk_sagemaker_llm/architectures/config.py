@@ -1,11 +1,6 @@
 """
 Reading a Hugging Face ``config.json``, whatever its keys are called, with what
-``transformers`` takes for keys that it omits.
-
-Of a model with several modalities the part that reads text names only what differs
-from its class: that of Gemma 3 4B has no attention heads, that of LLaVA no sizes.
-Source: the configuration classes of transformers 5.23.0 (2026-11). Windows are not
-among them: a cache that is taken too large does no harm.
+``transformers`` takes for keys that it omits; and what counting it comes to.
 """
 
 from __future__ import annotations
@@ -13,29 +8,32 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cdk_sagemaker_llm.arguments.kinds import value_text
+from cdk_sagemaker_llm.catalog._data import load
 
 # More than any size of a model, and little enough for their products to be a float.
 _MOST = 10**9
 
-_LATENT = {
-    "q_lora_rank": 1536,
-    "kv_lora_rank": 512,
-    "qk_rope_head_dim": 64,
-    "qk_nope_head_dim": 128,
-    "v_head_dim": 128,
-}
+# A whole file always says these: one without them is damaged, and what the class
+# would take for it is some other model.
+REQUIRED = frozenset(
+    {
+        "vocab_size",
+        "hidden_size",
+        "intermediate_size",
+        "num_hidden_layers",
+        "num_attention_heads",
+    }
+)
 
 
 class Config:
     """
     The keys of a configuration, with the mistakes in the caller's words.
-
-    Args:
-        values: The configuration's object.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -47,17 +45,8 @@ class Config:
         """
         Return the first of the keys that is there, as a whole number.
 
-        Args:
-            names: The keys.
-
-            default: What it is if none is there. If omitted, one must be.
-
-            least: The least that it can be. If omitted, it is 1, or 0 where that is
-                the default.
-
-        Raises:
-            ValueError: If none is there and there is no default, or if it is no such
-                number.
+        Without a default one must be there. If ``least`` is omitted, it is 1, or 0
+        where that is the default.
         """
         if least is None:
             least = 0 if default == 0 else 1
@@ -80,9 +69,6 @@ class Config:
     def flag(self, name: str, *, default: bool) -> bool:
         """
         Return a switch.
-
-        Raises:
-            ValueError: If it is neither true nor false.
         """
         value = self._values.get(name)
         if value is None:
@@ -151,9 +137,6 @@ class Config:
 def read_config(source: Mapping[str, Any] | str | Path) -> Config:
     """
     Read a configuration from an object, a text, or a file.
-
-    Raises:
-        ValueError: If there is no such file, or it holds no JSON object.
     """
     if isinstance(source, Mapping):
         return Config(source)
@@ -163,7 +146,10 @@ def read_config(source: Mapping[str, Any] | str | Path) -> Config:
             f"{value_text(source)}"
         )
     is_text = isinstance(source, str) and "{" in source
-    text = str(source) if is_text else _file_text(source)
+    try:
+        text = str(source) if is_text else Path(source).read_text(encoding="utf-8")
+    except (OSError, ValueError) as fault:
+        raise ValueError(f"config.json cannot be read: {fault}") from fault
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as fault:
@@ -179,134 +165,90 @@ def read_config(source: Mapping[str, Any] | str | Path) -> Config:
 def defaults_of(family: str, *, nested: bool) -> Mapping[str, Any]:
     """
     Return the values of keys that may be left out.
+    """
+    values: Mapping[str, Any] = load("config_defaults.json")["families"].get(family, {})
+    return {k: v for k, v in values.items() if nested or k not in REQUIRED}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shape:
+    """
+    A model's sizes, as its class in ``transformers`` has them.
 
     Args:
-        family: The family, such as ``llama``.
+        layer_weights: Weights of linear layers in all blocks: what is quantized.
 
-        nested: Whether the configuration is a part of another.
+        attention_weights: Those of them that are attention's.
+
+        expert_weights: Those of them that are in experts of which a token passes some.
+
+        other_parameters: Embeddings, heads, norms, biases and routers.
+
+        idle_parameters: Parameters of experts that a token does not pass.
+
+        kv_elements: Numbers in the cache for one token, over all layers.
+
+        kv_heads: Heads that the cache can be split over; 1 for a latent vector.
+
+        layers: Blocks.
+
+        hidden: Width of the model.
+
+        mlp: Width inside the MLP that a token passes.
+
+        heads: Attention heads.
+
+        head_dim: Width of a head.
+
+        vocabulary: Entries of the embedding.
+
+        context: Tokens that the model was made for.
+
+        window: Tokens that windowed layers look back; ``None`` without.
+
+        windowed_layers: How many layers have that window.
+
+        state_elements: Numbers that a sequence keeps beside, however long it is.
     """
-    known = TRANSFORMERS_DEFAULTS.get(family, {})
-    return {k: v for k, v in known.items() if nested or k not in REQUIRED}
 
+    layer_weights: int
+    other_parameters: int
+    kv_elements: int
+    kv_heads: int
+    layers: int
+    hidden: int
+    mlp: int
+    heads: int
+    head_dim: int
+    vocabulary: int
+    context: int
+    attention_weights: int = 0
+    expert_weights: int = 0
+    idle_parameters: int = 0
+    window: int | None = None
+    windowed_layers: int = 0
+    state_elements: int = 0
 
-def _file_text(path: str | Path) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as fault:
-        raise ValueError(f"config.json cannot be read: {fault}") from fault
+    def __post_init__(self) -> None:
+        if self.head_dim < 1:
+            raise ValueError(
+                "hidden_size in config.json must be at least num_attention_heads, got "
+                f"{self.hidden} and {self.heads}"
+            )
+        if self.heads % self.kv_heads:
+            raise ValueError(
+                f"num_key_value_heads in config.json must divide the {self.heads} "
+                f"attention heads, got {self.kv_heads}"
+            )
+        if self.idle_parameters < 0:
+            raise ValueError(
+                "num_experts_per_tok in config.json must be at most the number of "
+                "experts"
+            )
 
-
-def _sizes(
-    vocabulary: int,
-    hidden: int,
-    mlp: int,
-    layers: int,
-    heads: int,
-) -> dict[str, Any]:
-    return {
-        "vocab_size": vocabulary,
-        "hidden_size": hidden,
-        "intermediate_size": mlp,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
-    }
-
-
-TRANSFORMERS_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "deepseek_v2": {
-        **_sizes(102400, 4096, 11008, 32, 32),
-        **_LATENT,
-        "moe_intermediate_size": 1407,
-        "n_routed_experts": 64,
-        "n_shared_experts": 2,
-    },
-    "deepseek_v3": {
-        **_sizes(129280, 7168, 18432, 61, 128),
-        **_LATENT,
-        "moe_intermediate_size": 2048,
-        "n_routed_experts": 256,
-        "n_shared_experts": 1,
-        "num_experts_per_tok": 8,
-        "first_k_dense_replace": 3,
-    },
-    "deepseek_v32": {
-        **_sizes(129280, 7168, 18432, 61, 128),
-        **_LATENT,
-        "moe_intermediate_size": 2048,
-        "n_routed_experts": 256,
-        "n_shared_experts": 1,
-        "num_experts_per_tok": 8,
-        "first_k_dense_replace": 3,
-        "max_position_embeddings": 163840,
-    },
-    "gemma": {**_sizes(256000, 3072, 24576, 28, 16), "num_key_value_heads": 16},
-    "gemma2": {**_sizes(256000, 2304, 9216, 26, 8), "num_key_value_heads": 4},
-    "gemma3_text": {**_sizes(262208, 2304, 9216, 26, 8), "num_key_value_heads": 4},
-    "glm4_moe": {
-        **_sizes(151552, 4096, 10944, 46, 96),
-        "num_key_value_heads": 8,
-        "moe_intermediate_size": 1408,
-        "num_experts_per_tok": 8,
-        "n_routed_experts": 128,
-        "n_shared_experts": 1,
-        "first_k_dense_replace": 1,
-    },
-    "gpt_neox": _sizes(50432, 6144, 24576, 44, 64),
-    "llama": _sizes(32000, 4096, 11008, 32, 32),
-    "llama4_text": {
-        **_sizes(202048, 5120, 8192, 48, 40),
-        "num_key_value_heads": 8,
-        "intermediate_size_mlp": 16384,
-        "num_local_experts": 16,
-        "num_experts_per_tok": 1,
-        "interleave_moe_layer_step": 1,
-    },
-    "ministral3": {**_sizes(131072, 4096, 14336, 34, 32), "num_key_value_heads": 8},
-    "mistral": {**_sizes(32000, 4096, 14336, 32, 32), "num_key_value_heads": 8},
-    "mixtral": {
-        **_sizes(32000, 4096, 14336, 32, 32),
-        "num_key_value_heads": 8,
-        "num_local_experts": 8,
-        "num_experts_per_tok": 2,
-    },
-    "phi3": _sizes(32064, 3072, 8192, 32, 32),
-    "qwen2": {
-        **_sizes(151936, 4096, 22016, 32, 32),
-        "num_key_value_heads": 32,
-        "use_sliding_window": False,
-        "max_window_layers": 28,
-    },
-    "qwen2_moe": {
-        **_sizes(151936, 2048, 5632, 24, 16),
-        "num_key_value_heads": 16,
-        "num_experts_per_tok": 4,
-        "moe_intermediate_size": 1408,
-        "shared_expert_intermediate_size": 5632,
-        "use_sliding_window": False,
-        "max_window_layers": 28,
-    },
-    "qwen3": {
-        **_sizes(151936, 4096, 22016, 32, 32),
-        "num_key_value_heads": 32,
-        "use_sliding_window": False,
-        "max_window_layers": 28,
-    },
-    "qwen3_moe": {
-        **_sizes(151936, 2048, 6144, 24, 32),
-        "num_key_value_heads": 4,
-        "num_experts_per_tok": 8,
-        "moe_intermediate_size": 768,
-        "use_sliding_window": False,
-    },
-    "qwen3_next": {
-        **_sizes(151936, 2048, 5632, 48, 16),
-        "num_key_value_heads": 2,
-        "num_experts": 512,
-        "num_experts_per_tok": 10,
-        "moe_intermediate_size": 512,
-        "shared_expert_intermediate_size": 512,
-    },
-}
-# A whole file always says these: one without them is damaged, and what the class
-# would take for it is some other model.
-REQUIRED = frozenset(_sizes(0, 0, 0, 0, 0))
+    @property
+    def parameters(self) -> int:
+        """
+        All parameters.
+        """
+        return self.layer_weights + self.other_parameters

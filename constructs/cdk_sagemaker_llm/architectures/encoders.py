@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.architectures.config import Config
-from cdk_sagemaker_llm.architectures.shape import Shape
+from cdk_sagemaker_llm.architectures.config import Config, Shape
 
 _CLASSIFIES, _GUESSES = "ForSequenceClassification", "ForMaskedLM"
 
@@ -93,9 +92,6 @@ def count_modernbert(config: Config) -> Shape:
 def count_nomic_bert(config: Config) -> Shape:
     """
     Count Nomic's text embeddings of version 1: gated MLPs, and no bias but the norms'.
-
-    Raises:
-        ValueError: If it has experts, as version 2.
     """
     if config.number("num_experts", default=0) > 1:
         raise ValueError("NomicBertModel with experts cannot be counted")
@@ -133,14 +129,6 @@ def _is(config: Config, ending: str) -> bool:
     return (config.architecture or "").endswith(ending)
 
 
-def _labels(config: Config) -> int:
-    """
-    Return how many numbers a classifier has for a text, which a file lists by name.
-    """
-    names = config.mapping("id2label")
-    return config.number("num_labels", default=len(names) if names else 2)
-
-
 def _shape(
     config: Config,
     *,
@@ -152,28 +140,19 @@ def _shape(
     words: int = 0,
 ) -> Shape:
     """
-    Put a shape together.
+    Put a shape together of what a block has, weights and others, and what is outside.
 
-    Args:
-        config: The configuration.
-
-        mlp: Width inside the MLP.
-
-        weights: Weights of linear layers of a block.
-
-        others: What else a block has.
-
-        outside: What there is beside the blocks, but for what has the words' size.
-
-        context: Tokens that the model was made for.
-
-        words: Biases for each word, where it guesses words.
+    ``words`` is how many biases each word has, where the model guesses words.
     """
     hidden = config.number("hidden_size", "n_embd")
     layers = config.number("num_hidden_layers", "n_layer")
     heads = config.number("num_attention_heads", "n_head")
     vocabulary = config.number("vocab_size")
-    labels = _labels(config) if _is(config, _CLASSIFIES) else 0
+    labels = 0
+    if _is(config, _CLASSIFIES):
+        # A file lists what a classifier tells apart by name.
+        names = config.mapping("id2label")
+        labels = config.number("num_labels", default=len(names) if names else 2)
     guesses = vocabulary * words if _is(config, _GUESSES) else 0
     return Shape(
         layer_weights=layers * weights,

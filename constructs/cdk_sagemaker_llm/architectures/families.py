@@ -14,10 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from cdk_sagemaker_llm.architectures import classic, encoders, gated, mixtures
-from cdk_sagemaker_llm.architectures import mixtures as hybrid
-from cdk_sagemaker_llm.architectures import mixtures as latent
-from cdk_sagemaker_llm.architectures.config import Config
-from cdk_sagemaker_llm.architectures.shape import Shape
+from cdk_sagemaker_llm.architectures.config import Config, Shape
 
 Count = Callable[[Config], Shape]
 
@@ -86,8 +83,8 @@ def family_of(model_type: str | None, architecture: str | None) -> str | None:
     for ending in _HEADS:
         if architecture is not None and architecture.endswith(ending):
             architecture = architecture.removesuffix(ending) + "Model"
-    for known in (model_type, architecture):
-        family = _ALIASES.get(known or "", known or "")
+    for name in (model_type, architecture):
+        family = _ALIASES.get(name or "", name or "")
         if family in FAMILIES:
             return family
         if family in by_class:
@@ -115,10 +112,17 @@ def class_doubt(name: str) -> str | None:
     if name in known_classes():
         return None
     ending = next((one for one in _ENDINGS if name.endswith(one)), None)
-    alike = {known: _doubtful(name, known, ending) for known in known_classes()}
-    known = max(alike, key=alike.__getitem__)
-    if alike[known] > _ALIKE:
-        return known
+
+    def likeness(other: str) -> float:
+        found = _likeness(_stem(name), _stem(other))
+        if ending is None:
+            return max(found, _likeness(name, other))
+        # Of a name like another but for digits, either may be a later version.
+        return found if found < 1 else 0
+
+    nearest = max(known_classes(), key=likeness)
+    if likeness(nearest) > _ALIKE:
+        return nearest
     return None if ending else ""
 
 
@@ -132,14 +136,6 @@ def known_classes() -> tuple[str, ...]:
 @functools.cache
 def _families() -> Mapping[str, str]:
     return {_stem(name).lower(): name for name in reversed(known_classes())}
-
-
-def _doubtful(name: str, known: str, ending: str | None) -> float:
-    likeness = _likeness(_stem(name), _stem(known))
-    if ending is None:
-        return max(likeness, _likeness(name, known))
-    # Of a name like another but for digits, either may be a later version.
-    return likeness if likeness < 1 else 0
 
 
 def _stem(name: str) -> str:
@@ -168,36 +164,24 @@ def _dense(traits: gated.Traits) -> Count:
 FAMILIES: Mapping[str, tuple[str, Count]] = {
     "bert": ("BertModel", _encoder(encoders.BERT)),
     "bloom": ("BloomForCausalLM", classic.count_bloom),
-    "deepseek_v2": ("DeepseekV2ForCausalLM", latent.count_deepseek),
-    "deepseek_v3": ("DeepseekV3ForCausalLM", latent.count_deepseek),
-    "deepseek_v32": ("DeepseekV32ForCausalLM", latent.count_deepseek_sparse),
+    "deepseek_v2": ("DeepseekV2ForCausalLM", mixtures.count_deepseek),
+    "deepseek_v3": ("DeepseekV3ForCausalLM", mixtures.count_deepseek),
+    "deepseek_v32": ("DeepseekV32ForCausalLM", mixtures.count_deepseek_sparse),
     "falcon": ("FalconForCausalLM", classic.count_falcon),
     "gemma": ("GemmaForCausalLM", _dense(gated.GEMMA)),
     "gemma2": ("Gemma2ForCausalLM", _dense(gated.GEMMA2)),
     "gemma3_text": ("Gemma3ForCausalLM", _dense(gated.GEMMA3)),
-    "glm4_moe": (
-        "Glm4MoeForCausalLM",
-        partial(mixtures.count_glm4_moe, traits=gated.GLM4_MOE),
-    ),
+    "glm4_moe": ("Glm4MoeForCausalLM", mixtures.count_glm4_moe),
     "gpt_bigcode": ("GPTBigCodeForCausalLM", classic.count_gpt_bigcode),
     "gpt_neox": ("GPTNeoXForCausalLM", classic.count_gpt_neox),
-    "gpt_oss": (
-        "GptOssForCausalLM",
-        partial(mixtures.count_gpt_oss, traits=gated.GPT_OSS),
-    ),
+    "gpt_oss": ("GptOssForCausalLM", mixtures.count_gpt_oss),
     "gptj": ("GPTJForCausalLM", classic.count_gpt_j),
     "gte": ("GteModel", encoders.count_gte),
     "llama": ("LlamaForCausalLM", _dense(gated.LLAMA)),
-    "llama4_text": (
-        "Llama4ForCausalLM",
-        partial(mixtures.count_llama4, traits=gated.LLAMA4),
-    ),
+    "llama4_text": ("Llama4ForCausalLM", mixtures.count_llama4),
     "ministral3": ("Ministral3ForCausalLM", _dense(gated.MINISTRAL3)),
     "mistral": ("MistralForCausalLM", _dense(gated.MISTRAL)),
-    "mixtral": (
-        "MixtralForCausalLM",
-        partial(mixtures.count_mixtral, traits=gated.MISTRAL),
-    ),
+    "mixtral": ("MixtralForCausalLM", mixtures.count_mixtral),
     "modernbert": ("ModernBertModel", encoders.count_modernbert),
     "mpnet": ("MPNetModel", _encoder(encoders.MPNET)),
     "mpt": ("MptForCausalLM", classic.count_mpt),
@@ -214,10 +198,7 @@ FAMILIES: Mapping[str, tuple[str, Count]] = {
         "Qwen3MoeForCausalLM",
         partial(mixtures.count_qwen_moe, traits=gated.QWEN3_MOE),
     ),
-    "qwen3_next": (
-        "Qwen3NextForCausalLM",
-        partial(hybrid.count_qwen3_next, traits=gated.QWEN3_NEXT),
-    ),
+    "qwen3_next": ("Qwen3NextForCausalLM", mixtures.count_qwen3_next),
     "roberta": ("RobertaModel", _encoder(encoders.ROBERTA)),
     "xlm-roberta": ("XLMRobertaModel", _encoder(encoders.ROBERTA)),
 }

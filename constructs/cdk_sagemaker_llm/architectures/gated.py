@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.architectures.config import Config
-from cdk_sagemaker_llm.architectures.shape import Shape
+from cdk_sagemaker_llm.architectures.config import Config, Shape
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,24 +113,9 @@ def shape_of(
     """
     Count the rest of a model of which the MLPs have been counted.
 
-    Args:
-        config: Its configuration.
-
-        traits: Its family's.
-
-        mlp_weights: Weights of linear layers in the MLPs of all blocks.
-
-        mlp: Width inside the MLP that a token passes.
-
-        experts: Those of them that are in experts.
-
-        mlp_others: Their biases and routers.
-
-        idle: Parameters of experts that a token does not pass.
-
-        windows:
-            Tokens that windowed layers look back, and how many layers do.
-            If omitted, they are what most families' keys say.
+    ``experts`` are those of the weights that are in experts, ``idle`` those that a
+    token does not pass; ``windows`` are a window and how many layers have it, where
+    they follow from other keys than usual.
     """
     hidden, layers = config.number("hidden_size"), config.number("num_hidden_layers")
     heads = config.number("num_attention_heads")
@@ -142,7 +126,11 @@ def shape_of(
     tied = config.flag("tie_word_embeddings", default=traits.tied)
     others = vocabulary * hidden * (1 if tied else 2) + hidden
     norms = traits.norms * hidden + (2 * width if traits.head_norms else 0)
-    biases = _attention_biases(config, traits, heads, kv_heads, width)
+    biases = 0
+    if traits.switch(config, "attention_bias", default=False):
+        biases = width * (heads + 2 * kv_heads) + hidden * traits.output_bias
+    elif traits.switch(config, "qkv_bias", default=traits.qkv_bias):
+        biases = width * (heads + 2 * kv_heads)
     window, windowed = windows or _windows(config, traits, layers)
     # What reads in both directions reads a text once, and keeps nothing of it.
     is_encoder = traits.switch(config, _BOTH_WAYS, default=False)
@@ -164,16 +152,6 @@ def shape_of(
         window=window,
         windowed_layers=windowed,
     )
-
-
-def _attention_biases(
-    config: Config, traits: Traits, heads: int, kv_heads: int, width: int
-) -> int:
-    if traits.switch(config, "attention_bias", default=False):
-        output = config.number("hidden_size") if traits.output_bias else 0
-        return width * (heads + 2 * kv_heads) + output
-    has_bias = traits.switch(config, "qkv_bias", default=traits.qkv_bias)
-    return width * (heads + 2 * kv_heads) if has_bias else 0
 
 
 def _windows(config: Config, traits: Traits, layers: int) -> tuple[int | None, int]:

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cdk_sagemaker_llm.architectures.config import Config
-from cdk_sagemaker_llm.architectures.gated import SHARED, Traits, shape_of
-from cdk_sagemaker_llm.architectures.shape import Shape
+from cdk_sagemaker_llm.architectures.config import Config, Shape
+from cdk_sagemaker_llm.architectures.gated import (
+    GLM4_MOE,
+    GPT_OSS,
+    LLAMA4,
+    MISTRAL,
+    QWEN3_NEXT,
+    SHARED,
+    Traits,
+    shape_of,
+)
 
 
-def count_mixtral(config: Config, traits: Traits) -> Shape:
+def count_mixtral(config: Config) -> Shape:
     """
     Count Mixtral: experts in every block, and a router.
     """
@@ -23,7 +31,7 @@ def count_mixtral(config: Config, traits: Traits) -> Shape:
     expert = 3 * hidden * mlp
     return shape_of(
         config,
-        traits,
+        MISTRAL,
         mlp_weights=layers * experts * expert,
         mlp_others=layers * hidden * experts,
         experts=layers * experts * expert,
@@ -32,7 +40,7 @@ def count_mixtral(config: Config, traits: Traits) -> Shape:
     )
 
 
-def count_gpt_oss(config: Config, traits: Traits) -> Shape:
+def count_gpt_oss(config: Config) -> Shape:
     """
     Count gpt-oss: experts and router with biases, and a sink for each head.
     """
@@ -45,7 +53,7 @@ def count_gpt_oss(config: Config, traits: Traits) -> Shape:
     sinks = config.number("num_attention_heads")
     return shape_of(
         config.filled({"attention_bias": True}),
-        traits,
+        GPT_OSS,
         mlp_weights=layers * experts * expert,
         mlp_others=layers * (experts * biases + router + sinks),
         experts=layers * experts * expert,
@@ -54,28 +62,25 @@ def count_gpt_oss(config: Config, traits: Traits) -> Shape:
     )
 
 
-def count_llama4(config: Config, traits: Traits) -> Shape:
+def count_llama4(config: Config) -> Shape:
     """
     Count the part of Llama 4 that reads text: one expert beside a shared one, in every
     block or every other.
     """
-    hidden, expert_width = (
-        config.number("hidden_size"),
-        config.number("intermediate_size"),
-    )
+    hidden, width = config.number("hidden_size"), config.number("intermediate_size")
     layers = config.number("num_hidden_layers")
     experts = config.number("num_local_experts", default=16)
     chosen = config.number("num_experts_per_tok", default=1)
-    expert = 3 * hidden * expert_width
+    expert = 3 * hidden * width
     step = config.number("interleave_moe_layer_step", default=1)
     listed = config.numbers("moe_layers")
     sparse = len({i for i in listed if 0 <= i < layers}) if listed else layers // step
     dense = layers - sparse
     dense_width = config.number("intermediate_size_mlp", default=16384)
-    sparse_width = expert_width * (chosen + 1)
+    sparse_width = width * (chosen + 1)
     return shape_of(
         config,
-        traits,
+        LLAMA4,
         mlp_weights=sparse * (experts + 1) * expert + dense * 3 * hidden * dense_width,
         mlp_others=sparse * hidden * experts,
         experts=sparse * experts * expert,
@@ -85,7 +90,7 @@ def count_llama4(config: Config, traits: Traits) -> Shape:
     )
 
 
-def count_glm4_moe(config: Config, traits: Traits) -> Shape:
+def count_glm4_moe(config: Config) -> Shape:
     """
     Count GLM 4.5, without the layer for multi-token prediction.
 
@@ -103,7 +108,7 @@ def count_glm4_moe(config: Config, traits: Traits) -> Shape:
     has_norms = config.flag("use_qk_norm", default=False)
     return shape_of(
         config,
-        replace(traits, head_norms=has_norms),
+        replace(GLM4_MOE, head_norms=has_norms),
         mlp_weights=sparse * (experts + shared) * expert + dense * 3 * hidden * mlp,
         mlp_others=sparse * hidden * experts,
         experts=sparse * experts * expert,
@@ -176,16 +181,19 @@ def count_deepseek(config: Config) -> Shape:
     )
 
 
-def count_qwen3_next(config: Config, traits: Traits) -> Shape:
+def count_qwen3_next(config: Config) -> Shape:
     """
     Count Qwen3-Next, without the layer for multi-token prediction.
 
     It is a mixture of Qwen's, but that queries have gates, as large as they are, and
     that three blocks of four have a gated delta net for attention.
     """
-    plain = count_qwen_moe(config, traits)
+    plain = count_qwen_moe(config, QWEN3_NEXT)
     hidden, width = plain.hidden, plain.head_dim
-    full = _full_layers(config, plain.layers)
+    listed = config.count_of("layer_types", "full_attention")
+    full = plain.layers // config.number("full_attention_interval", default=4)
+    if listed is not None:
+        full = min(listed, plain.layers)
     linear = plain.layers - full
     weights, others, state = _delta_net(config, hidden)
     keys = 2 * plain.kv_heads * width
@@ -193,7 +201,7 @@ def count_qwen3_next(config: Config, traits: Traits) -> Shape:
     attention = full * gated + linear * weights
     # What the mixture has for each block, biases of query, key and value, the output's,
     # and norms of query and key, is in the blocks with attention alone.
-    has_bias = traits.switch(config, "attention_bias", default=False)
+    has_bias = QWEN3_NEXT.switch(config, "attention_bias", default=False)
     biases = plain.heads * width + keys + hidden if has_bias else 0
     of_gates = plain.heads * width if has_bias else 0
     return replace(
@@ -218,8 +226,13 @@ def count_qwen_moe(config: Config, traits: Traits) -> Shape:
     chosen = config.number("num_experts_per_tok")
     expert = 3 * hidden * config.number("moe_intermediate_size")
     shared = config.number(SHARED, default=0) if SHARED in traits.reads else 0
-    sparse = _sparse_layers(config, layers)
-    dense = (layers - sparse) * 3 * hidden * _dense_width(config, layers - sparse)
+    step = config.number("decoder_sparse_step", default=1)
+    listed = set(config.numbers("mlp_only_layers"))
+    spared = sum(0 <= i < layers and (i + 1) % step == 0 for i in listed)
+    sparse = layers // step - spared
+    dense = 0
+    if layers > sparse:
+        dense = (layers - sparse) * 3 * hidden * config.number("intermediate_size")
     # The shared expert has a gate of its own, one number wide.
     others = hidden * experts + (hidden if shared else 0)
     width = config.number("moe_intermediate_size") * chosen + shared
@@ -265,13 +278,6 @@ def _attention(config: Config) -> tuple[int, int]:
     return query + keys + heads * value * hidden, latent + rank + biases
 
 
-def _full_layers(config: Config, layers: int) -> int:
-    listed = config.count_of("layer_types", "full_attention")
-    if listed is not None:
-        return min(listed, layers)
-    return layers // config.number("full_attention_interval", default=4)
-
-
 def _delta_net(config: Config, hidden: int) -> tuple[int, int, int]:
     """
     Return a block's linear weights, its other parameters, and the numbers of its state:
@@ -287,14 +293,3 @@ def _delta_net(config: Config, hidden: int) -> tuple[int, int, int]:
     weights = hidden * (mixed + values) + hidden * 2 * heads + values * hidden
     others = mixed * kernel + 2 * heads + value_width
     return weights, others, mixed * (kernel - 1) + heads * key_width * value_width
-
-
-def _sparse_layers(config: Config, layers: int) -> int:
-    step = config.number("decoder_sparse_step", default=1)
-    dense = set(config.numbers("mlp_only_layers"))
-    spared = sum(0 <= i < layers and (i + 1) % step == 0 for i in dense)
-    return layers // step - spared
-
-
-def _dense_width(config: Config, dense_layers: int) -> int:
-    return config.number("intermediate_size") if dense_layers else 1

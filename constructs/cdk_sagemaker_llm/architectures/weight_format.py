@@ -1,11 +1,6 @@
 """
 In what format weights are published: by ``quantization_config`` of a
 ``config.json``, or by the type of a GGUF file.
-
-The bits of GGUF types are those of Llama 3.1 8B in llama.cpp's
-tools/quantize/README.md, scales and the tensors of other types included; of the types
-that its table lacks, they follow from the sizes of Llama 3 8B in
-tools/quantize/quantize.cpp.
 """
 
 from __future__ import annotations
@@ -15,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm.architectures.shape import Shape
+from cdk_sagemaker_llm.architectures.config import Shape
+from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.text import any_of, nearest
 
 _SCALE_BITS = 16
@@ -30,43 +26,6 @@ _MLP = ("mlp", "experts", "feed_forward")
 _MLP_PARTS = ("gate_proj", "up_proj", "down_proj")
 _QUERY_PARTS, _KEY_PARTS = ("q_proj", "o_proj"), ("k_proj", "v_proj")
 
-GGUF_BITS: Mapping[str, float] = {
-    "IQ1_S": 2.0042,
-    "IQ1_M": 2.1460,
-    "IQ2_XXS": 2.3824,
-    "IQ2_XS": 2.5882,
-    "IQ2_S": 2.7403,
-    "IQ2_M": 2.9294,
-    "Q2_K_S": 2.9697,
-    "Q2_K": 3.1593,
-    "IQ3_XXS": 3.2548,
-    "IQ3_XS": 3.4977,
-    "Q3_K_S": 3.6429,
-    "IQ3_S": 3.6606,
-    "IQ3_M": 3.7628,
-    # 3.74 GiB for 8,030,261,248 parameters.
-    "Q3_K_M": 4.0007,
-    "Q3_K_L": 4.2979,
-    "IQ4_XS": 4.4597,
-    # 4.34 GiB.
-    "Q4_0": 4.6424,
-    "Q4_K_S": 4.6672,
-    "IQ4_NL": 4.6818,
-    "Q4_K_M": 4.8944,
-    # 4.78, 5.21 and 5.65 GiB.
-    "Q4_1": 5.1131,
-    "Q5_0": 5.5731,
-    "Q5_K_S": 5.5704,
-    "Q5_K_M": 5.7036,
-    "Q5_1": 6.0438,
-    "Q6_K": 6.5633,
-    "Q8_0": 8.5008,
-    "F16": 16.0005,
-    "BF16": 16.0005,
-    "F32": 32.0,
-}
-# What llama.cpp takes for another (quantize.cpp).
-_ALIASES = {"Q3_K": "Q3_K_M", "Q4_K": "Q4_K_M", "Q5_K": "Q5_K_M"}
 # Embedding and head keep at least Q6_K's bits in the mixed types below it.
 _KEPT_BITS = 6.5633
 
@@ -119,11 +78,6 @@ def plain_format(bits: int) -> WeightFormat:
 def read_format(values: Mapping[str, Any], shape: Shape) -> WeightFormat | None:
     """
     Read a ``quantization_config``; ``None`` if it is of no known kind.
-
-    Args:
-        values: The object.
-
-        shape: The model's sizes, by which unquantized modules are counted.
     """
     method = str(values.get("quant_method") or "").lower().replace("_", "-")
     found = _format(method, values)
@@ -140,13 +94,6 @@ def gguf_bytes(gguf_type: str, quantizable: int, parameters: int) -> tuple[int, 
     Return the bytes of all weights: as of the model that the bits are of, and at most.
 
     A model whose embedding is a larger part of it than Llama's is has more bits.
-
-    Args:
-        gguf_type: The file's type.
-
-        quantizable: The weights of linear layers in the blocks.
-
-        parameters: All parameters.
     """
     bits = gguf_bits(gguf_type)
     usual = int(parameters * bits / 8)
@@ -157,14 +104,12 @@ def gguf_bytes(gguf_type: str, quantizable: int, parameters: int) -> tuple[int, 
 def gguf_bits(gguf_type: str) -> float:
     """
     Return the bits of a weight, on average of a model's.
-
-    Raises:
-        ValueError: If the type is unknown; names the nearest ones.
     """
-    name = gguf_type.upper()
-    found = GGUF_BITS.get(_ALIASES.get(name, name))
+    name, types = gguf_type.upper(), load("gguf_types.json")
+    bits: Mapping[str, float] = types["bits"]
+    found = bits.get(types["aliases"].get(name, name))
     if found is None:
-        near = nearest(name, list(GGUF_BITS)) or list(GGUF_BITS)
+        near = nearest(name, list(bits)) or list(bits)
         raise ValueError(f"gguf_type must be such as {any_of(near)}, got {gguf_type!r}")
     return found
 
@@ -225,10 +170,7 @@ def _grouped(bits: int, values: Mapping[str, Any]) -> tuple[int, float]:
 
 def _number(values: Mapping[str, Any], *names: str) -> int | None:
     found = (values.get(name) for name in names)
-    return next(
-        (one for one in found if type(one) is int and one > 0),
-        None,
-    )
+    return next((one for one in found if type(one) is int and one > 0), None)
 
 
 def _parts(name: str, shape: Shape, *, is_layer: bool) -> dict[str, int]:
@@ -264,10 +206,6 @@ def _is_beside_experts(name: str) -> bool:
     if "expert" in name:
         return "shared_expert" in name
     return "_proj" in name and any(word in name for word in _MLP)
-
-
-def _mxfp4(values: Mapping[str, Any]) -> tuple[int, float]:  # noqa: ARG001 - a reader
-    return 4, _MXFP4_SCALE
 
 
 def _modelopt(values: Mapping[str, Any]) -> tuple[int, float]:
@@ -308,5 +246,5 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[int, float] | None]] 
     "bitsandbytes": _bitsandbytes,
     "compressed-tensors": _compressed_tensors,
     "modelopt": _modelopt,
-    "mxfp4": _mxfp4,
+    "mxfp4": lambda _: (4, _MXFP4_SCALE),
 }

@@ -11,8 +11,7 @@ from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.demand import Assumptions, EngineName, Words
-    from cdk_sagemaker_llm.fit.memory import MemoryTerms
-    from cdk_sagemaker_llm.fit.outcomes import Outcome
+    from cdk_sagemaker_llm.fit.memory import MemoryTerms, Outcome
     from cdk_sagemaker_llm.fit.packing import Fleet, Packing, fewest_instances, pack
     from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.planning import plan
@@ -56,7 +55,7 @@ _HOMES = {
     "EngineName": "demand",
     "Fleet": "fit.packing",
     "MemoryTerms": "fit.memory",
-    "Outcome": "fit.outcomes",
+    "Outcome": "fit.memory",
     "Packing": "fit.packing",
     "Plan": "fit.plans",
     "Recommendation": "fit.recommending",

@@ -28,13 +28,18 @@ def token_bytes(setting: Setting) -> int:
     whole = _bytes(model.kv_elements_per_token, setting)
     layers = model.num_hidden_layers
     if release.groups_windows:
-        whole = whole * _grouped_layers(model, release.alike) // layers
+        # vLLM lays layers of two kinds out in groups as large as the smaller kind, and
+        # fills the last group of each (kv_cache_utils.py): Gemma 3 4B
+        # has 35 instead of 34.
+        size = _group_of(*_kinds(model), release.alike)
+        grouped = sum(ceil_div(kind, size) * size for kind in _kinds(model))
+        whole = whole * grouped // layers
     if model.class_name in release.pooled:
         plain = layers - model.windowed_layers
         whole = int(whole * (plain + _POOLED * model.windowed_layers) / layers)
     if release.pads_latent and setting.is_latent:
-        whole = layers * _share(whole // layers, _LATENT_BYTES) * _LATENT_BYTES
-    return _share(whole, _shards(setting))
+        whole = layers * ceil_div(whole // layers, _LATENT_BYTES) * _LATENT_BYTES
+    return ceil_div(whole, _shards(setting))
 
 
 def sequence_bytes(
@@ -44,19 +49,12 @@ def sequence_bytes(
     Return the cache of a sequence on each accelerator, in whole blocks.
 
     What left a window is deducted as far as the release forgets it; where it is not
-    known to, in the best case alone.
-
-    Args:
-        setting: The setting.
-
-        case: The case.
-
-        context_length: Tokens of the sequence. If omitted, those of the setting.
+    known to, in the best case alone. Without a length the sequence has the setting's.
     """
     if not setting.keeps_cache:
         return 0
     length = context_length or setting.context_length
-    tokens = _share(length, BLOCK_TOKENS) * BLOCK_TOKENS
+    tokens = ceil_div(length, BLOCK_TOKENS) * BLOCK_TOKENS
     windows = setting.release.windows
     if windows is Windows.RING:
         return _ringed(setting, tokens) + state_bytes(setting)
@@ -78,7 +76,7 @@ def state_bytes(setting: Setting) -> int:
     whatever the cache's; 32 bits in llama.cpp.
     """
     whole = setting.architecture.state_bytes(setting.computed_bytes)
-    return _share(whole, setting.degree)
+    return ceil_div(whole, setting.degree)
 
 
 def frees_windows(setting: Setting) -> bool:
@@ -106,7 +104,7 @@ def _least(setting: Setting, tokens: int) -> int:
     model = setting.architecture
     state = model.state_elements_per_sequence
     kept = model.kv_cache_bytes(tokens, 1) - state
-    return _share(_bytes(kept, setting), _shards(setting)) + state_bytes(setting)
+    return ceil_div(_bytes(kept, setting), _shards(setting)) + state_bytes(setting)
 
 
 def _freed(setting: Setting, case: Case, tokens: int) -> int:
@@ -121,10 +119,10 @@ def _freed(setting: Setting, case: Case, tokens: int) -> int:
     steps = int(release.in_flight.of(case)) * setting.prefill_tokens
     has_chunks = model.model_type.startswith("llama4")
     window = (model.sliding_window or 0) - (0 if has_chunks else 1) + steps
-    blocks = _share(min(window, tokens), BLOCK_TOKENS) + (0 if has_chunks else 1)
-    size = _group_size(model, release.alike)
-    plain, windowed = (_share(layers, size) for layers in _kinds(model))
-    layer = _share(_bytes(_layer_elements(model), setting), _shards(setting))
+    blocks = ceil_div(min(window, tokens), BLOCK_TOKENS) + (0 if has_chunks else 1)
+    size = _group_of(*_kinds(model), release.alike)
+    plain, windowed = (ceil_div(layers, size) for layers in _kinds(model))
+    layer = ceil_div(_bytes(_layer_elements(model), setting), _shards(setting))
     in_all = plain * (tokens // BLOCK_TOKENS) + windowed * blocks
     return in_all * size * layer * BLOCK_TOKENS
 
@@ -135,14 +133,16 @@ def _with_state_blocks(setting: Setting, case: Case, tokens: int) -> int:
     tokens that one of attention is as large (Platform.update_block_size_for_backend).
     """
     model, release = setting.architecture, setting.release
-    plain = _attention_layers(model)
+    # How many layers keep keys and values, where the others keep a state.
+    elements = 2 * (model.num_key_value_heads or 1) * model.head_dim
+    plain = max(1, model.kv_elements_per_token // elements)
     linear = model.num_hidden_layers - plain
     layer = token_bytes(setting) // plain
-    state = _share(state_bytes(setting), linear)
-    block = _share(state, BLOCK_TOKENS * layer) * BLOCK_TOKENS
+    state = ceil_div(state_bytes(setting), linear)
+    block = ceil_div(state, BLOCK_TOKENS * layer) * BLOCK_TOKENS
     size = _group_of(plain, linear, release.alike)
-    states = _share(linear, size) * int(release.state_blocks.of(case))
-    in_all = _share(plain, size) * _share(tokens, block) + states
+    states = ceil_div(linear, size) * int(release.state_blocks.of(case))
+    in_all = ceil_div(plain, size) * ceil_div(tokens, block) + states
     return in_all * size * layer * block
 
 
@@ -157,9 +157,9 @@ def _ringed(setting: Setting, tokens: int) -> int:
     # A model of which all layers have it is of a family that keeps all.
     if plain and model.sliding_window is not None:
         most = model.sliding_window * setting.sequences + setting.prefill_tokens
-        kept = _share(min(tokens, most), _RING_TOKENS) * _RING_TOKENS
+        kept = ceil_div(min(tokens, most), _RING_TOKENS) * _RING_TOKENS
     elements = _layer_elements(model) * (plain * tokens + windowed * kept)
-    return _share(_bytes(elements, setting), _shards(setting))
+    return ceil_div(_bytes(elements, setting), _shards(setting))
 
 
 def _layer_elements(model: ModelArchitecture) -> int:
@@ -173,29 +173,6 @@ def _kinds(model: ModelArchitecture) -> tuple[int, int]:
     return model.num_hidden_layers - model.windowed_layers, model.windowed_layers
 
 
-def _attention_layers(model: ModelArchitecture) -> int:
-    """
-    Return how many layers keep keys and values, where the others keep a state.
-    """
-    a_layer = 2 * (model.num_key_value_heads or 1) * model.head_dim
-    return max(1, model.kv_elements_per_token // a_layer)
-
-
-def _grouped_layers(model: ModelArchitecture, alike: float) -> int:
-    """
-    Return how many layers the cache has room for, with layers of two kinds.
-
-    vLLM lays them out in groups as large as the smaller kind, and fills the last
-    group of each (kv_cache_utils.py); Gemma 3 4B has 35 instead of 34.
-    """
-    size = _group_size(model, alike)
-    return sum(_share(layers, size) * size for layers in _kinds(model))
-
-
-def _group_size(model: ModelArchitecture, alike: float) -> int:
-    return _group_of(*_kinds(model), alike)
-
-
 def _group_of(one: int, other: int, alike: float) -> int:
     few, many = sorted((one, other))
     if not few:
@@ -203,5 +180,8 @@ def _group_of(one: int, other: int, alike: float) -> int:
     return many if many < few * alike else few
 
 
-def _share(whole: int, parts: int) -> int:
+def ceil_div(whole: int, parts: int) -> int:
+    """
+    Divide, and round up.
+    """
     return -(-whole // parts)

@@ -11,7 +11,7 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, Demand, Words
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.cache import frees_windows, token_bytes
-from cdk_sagemaker_llm.fit.outcomes import longest_sequence
+from cdk_sagemaker_llm.fit.memory import longest_sequence
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.fit.releases import Case
@@ -44,12 +44,8 @@ _SPLITTING = frozenset({"LLM154", "LLM156", "LLM516", "LLM517"})
 @dataclass(frozen=True, slots=True)
 class NoPlan:
     """
-    Why there is no plan.
-
-    Args:
-        reason: What is not known, or cannot be planned, in the user's words.
-
-        remedy: How to make it known; empty where nothing would.
+    Why there is no plan, in the user's words, and what would help; empty if nothing
+    would.
     """
 
     reason: str
@@ -80,16 +76,8 @@ def plan_of(
     """
     Plan a configuration, or say why that cannot be done.
 
-    Args:
-        demand: What it asks of the memory; ``None`` where that is not modelled.
-
-        hardware: The instance type; ``None`` if it is not known.
-
-        accelerators: Devices that each copy has.
-            If omitted, there are as many as the plan finds to be needed.
-
-        assumptions: What to take for granted of the engine.
-            What is left out of them is what the configuration says.
+    Without a number of accelerators each copy has as many as the plan finds to be
+    needed; what is left out of the assumptions is what the configuration says.
     """
     missing = _missing(demand, hardware)
     if missing or demand is None or demand.architecture is None or hardware is None:
@@ -125,8 +113,15 @@ def _missing(demand: Demand | None, hardware: InstanceType | None) -> NoPlan | N
         return _UNKNOWN_SIZE
     if demand.engine == "llama.cpp" and demand.gguf_type is None:
         return _UNKNOWN_TYPE_OF_FILE
-    wrong = _wrong_counts(demand)
-    return NoPlan(wrong) if wrong else None
+    counts = (
+        ("the longest sequence that is accepted is of {!r} tokens", "context_length"),
+        ("a copy is split over {!r} devices", "tensor_parallel_degree"),
+    )
+    for words, name in counts:
+        value = getattr(demand, name)
+        if not _is_count(value):
+            return NoPlan(words.format(value))
+    return None
 
 
 def _merged(overrides: Assumptions | None, assumptions: Assumptions) -> Assumptions:
@@ -134,23 +129,9 @@ def _merged(overrides: Assumptions | None, assumptions: Assumptions) -> Assumpti
     Let what is given go before what the configuration says.
     """
     usual = Assumptions()
-    names = [one.name for one in fields(usual)]
-    changed = {
-        name: getattr(overrides, name)
-        for name in names
-        if overrides is not None and getattr(overrides, name) != getattr(usual, name)
-    }
+    values = {one.name: getattr(overrides or usual, one.name) for one in fields(usual)}
+    changed = {n: value for n, value in values.items() if value != getattr(usual, n)}
     return replace(assumptions, **changed)
-
-
-def _wrong_counts(demand: Demand) -> str:
-    """
-    Return which count makes a plan impossible; empty if none does.
-    """
-    context, degree = demand.context_length, demand.tensor_parallel_degree
-    if not _is_count(context):
-        return f"the longest sequence that is accepted is of {context!r} tokens"
-    return "" if _is_count(degree) else f"a copy is split over {degree!r} devices"
 
 
 def _is_count(value: object) -> bool:
@@ -171,20 +152,13 @@ def fit_findings(
     the cache holds one whole sequence and the batch.
 
     What fails even in the best case is an error; what fails in the expected case is a
-    warning.
-
-    Args:
-        found: The plan for the devices that each copy has.
-
-        demand: What the plan was made for.
-
-        findings: What was found of the configuration alone; the same is not said twice.
+    warning. What was found of the configuration alone is not said twice.
     """
     if isinstance(found, NoPlan) or demand is None:
         return []
     if found.obstacle:
-        known = _SPLITTING & {finding.code for finding in findings}
-        return [] if known else [_cannot_be_split(found, demand)]
+        codes = _SPLITTING & {finding.code for finding in findings}
+        return [] if codes else [_cannot_be_split(found, demand)]
     if not found.best.loads:
         return [_does_not_load(found, demand.spoken)]
     return _holding_findings(found, demand)
@@ -194,23 +168,16 @@ def _holding_findings(found: Plan, demand: Demand) -> list[Finding]:
     """
     Check what the cache holds of a model that may load.
     """
-    if _refuses(found, demand):
+    release = found.setting.release
+    refuses = release.refuses_long_sequences or release.allocates_context
+    # A length that was written keeps the engine from starting, whatever the luck.
+    if refuses and demand.context_length is not None and not found.best.fits:
         return [_refuses_to_start(found, demand.spoken)]
     if not found.expected.loads:
         return [_may_not_load(found, demand.spoken)]
     if not found.expected.fits:
         return [_holds_no_sequence(found, demand.spoken)]
     return _batch_findings(found, demand)
-
-
-def _refuses(found: Plan, demand: Demand) -> bool:
-    """
-    Whether the engine would not start for a length that was written, whatever the luck.
-    """
-    written = demand.context_length is not None
-    release = found.setting.release
-    refuses = release.refuses_long_sequences or release.allocates_context
-    return written and refuses and not found.best.fits
 
 
 def _cannot_be_split(found: Plan, demand: Demand) -> Finding:

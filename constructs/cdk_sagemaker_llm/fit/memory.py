@@ -1,5 +1,6 @@
 """
-What a copy of a model needs of each accelerator: weights, cache, and the rest.
+What a copy of a model needs of each accelerator: weights, cache, and the rest; and what
+room that leaves for the cache in each case.
 
 Weights and cache are counted; the rest is a range of what releases of the engine were
 seen to take, and ``Assumptions`` overrides each.
@@ -10,9 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.architectures.weight_format import gguf_bytes
-from cdk_sagemaker_llm.fit.cache import sequence_bytes
+from cdk_sagemaker_llm.fit.cache import (
+    BLOCK_TOKENS,
+    ceil_div,
+    frees_windows,
+    sequence_bytes,
+    state_bytes,
+    token_bytes,
+)
 from cdk_sagemaker_llm.fit.releases import Case, Range
-from cdk_sagemaker_llm.fit.setting import GIB, Setting, are_linked
+from cdk_sagemaker_llm.fit.setting import GIB, Setting, are_linked, visible_bytes
 
 # What loading reports beyond the counted weights: 0 to 0.15 GiB in the logs.
 _WEIGHTS_BEYOND_GIB = Range(0, 0.05, 0.15)
@@ -33,6 +41,8 @@ _PADS_EXPERTS = frozenset({"A10G", "A100-40GB", "A100-80GB", "L4", "L40S"})
 _EXPERT_WIDTH, _MODEL_WIDTH = 128, 256
 # Only a model's size may be known: its graphs are then those of a large one.
 _UNKNOWN_LAYERS = 80
+# MAMBA_CACHE_SIZE_MAX_RUNNING_REQUESTS_RATIO of SGLang: states of each request.
+_STATES_OF_ONE = 3
 # vLLM's 256 sequences, whose logits at least are alive at once.
 _FEW_SEQS = 256
 
@@ -90,33 +100,24 @@ def memory_terms(setting: Setting, case: Case) -> MemoryTerms:
 
 
 def _weights(setting: Setting, case: Case) -> int:
-    counted = _share_of(_whole_weights(setting, case), setting)
-    images = _IMAGES_GIB.of(case) if setting.architecture.reads_images else 0
+    model, degree = setting.architecture, setting.degree
+    if setting.gguf_type is None:
+        whole = model.weight_bytes(setting.weight_bits)
+    else:
+        usual, most = gguf_bytes(
+            setting.gguf_type, model.quantizable_parameter_count, model.parameter_count
+        )
+        whole = most if case is Case.CAUTIOUS else usual
+    counted = ceil_div(whole, degree)
+    if setting.release.splits_layers and degree > 1:
+        # Of whole layers, the last of which is the head, one accelerator has most.
+        slices = model.num_hidden_layers + 1
+        counted = whole * ceil_div(slices, degree) // slices
     # llama.cpp reads images from a file of its own, which is named beside.
-    images = 0 if setting.release.allocates_context else images
+    has_images = model.reads_images and not setting.release.allocates_context
+    images = _IMAGES_GIB.of(case) if has_images else 0
     beyond = int((_WEIGHTS_BEYOND_GIB.of(case) + images) * GIB)
     return counted + beyond + (0 if case is Case.BEST else _padding(setting))
-
-
-def _whole_weights(setting: Setting, case: Case) -> int:
-    model = setting.architecture
-    if setting.gguf_type is None:
-        return model.weight_bytes(setting.weight_bits)
-    usual, most = gguf_bytes(
-        setting.gguf_type, model.quantizable_parameter_count, model.parameter_count
-    )
-    return most if case is Case.CAUTIOUS else usual
-
-
-def _share_of(weights: int, setting: Setting) -> int:
-    """
-    Return what is on one accelerator; of whole layers, the last of which is the head,
-    the one with most of them.
-    """
-    if not setting.release.splits_layers or setting.degree == 1:
-        return _share(weights, setting.degree)
-    slices = setting.architecture.num_hidden_layers + 1
-    return weights * _share(slices, setting.degree) // slices
 
 
 def _padding(setting: Setting) -> int:
@@ -127,10 +128,10 @@ def _padding(setting: Setting) -> int:
     is_padded = setting.release.pads_experts and model.model_type == "gpt_oss"
     if not is_padded or setting.weight_bits or published is None:
         return 0
-    width = _share(model.hidden_size, setting.degree)
-    grown = _share(model.hidden_size, _MODEL_WIDTH) * _MODEL_WIDTH / model.hidden_size
+    width = ceil_div(model.hidden_size, setting.degree)
+    grown = ceil_div(model.hidden_size, _MODEL_WIDTH) * _MODEL_WIDTH / model.hidden_size
     if setting.hardware.accelerator_model in _PADS_EXPERTS:
-        grown *= _share(width, _EXPERT_WIDTH) * _EXPERT_WIDTH / width
+        grown *= ceil_div(width, _EXPERT_WIDTH) * _EXPERT_WIDTH / width
     experts = model.quantizable_parameter_count - published.spared
     bits = published.bits + published.scale_bits
     return int(experts * bits / 8 / setting.degree * (grown - 1))
@@ -150,17 +151,13 @@ def _runtime(setting: Setting, case: Case) -> int:
     if together is None and setting.release.splits_layers:
         # Layers hand one tensor on, and add nothing up.
         together = 0
+    elif together is None and not are_linked(setting.hardware):
+        together = _PCIE_GIB.of(case)
     elif together is None:
-        together = _collectives(setting).of(case)
+        bits = setting.architecture.bits_of_a_weight(setting.weight_bits)
+        latent_fp8 = setting.is_latent and bits == 8  # noqa: PLR2004
+        together = (_LATENT_FP8_GIB if latent_fp8 else _NVLINK_GIB).of(case)
     return int((alone + together) * GIB)
-
-
-def _collectives(setting: Setting) -> Range:
-    if not are_linked(setting.hardware):
-        return _PCIE_GIB
-    bits = setting.architecture.bits_of_a_weight(setting.weight_bits)
-    latent_fp8 = setting.is_latent and bits == 8  # noqa: PLR2004
-    return _LATENT_FP8_GIB if latent_fp8 else _NVLINK_GIB
 
 
 def _activations(setting: Setting, case: Case) -> int:
@@ -178,24 +175,17 @@ def _activations(setting: Setting, case: Case) -> int:
         least = min(setting.logit_rows, release.logit_rows or _FEW_SEQS) * vocabulary
         return int(least * release.logits_bytes.best)
     logits = int(setting.logit_rows * vocabulary * release.logits_bytes.of(case))
-    mlp = _share(3 * model.active_intermediate_size, setting.degree)
+    mlp = ceil_div(3 * model.active_intermediate_size, setting.degree)
     prefill = setting.prefill_tokens * (6 * model.hidden_size + mlp)
     # An engine that keeps a cache bounds them well in 16 bits, even of a model in 32.
     kept = release.activation_bytes if release.keeps_cache else setting.computed_bytes
     prefill *= kept
     if setting.is_on_host and not setting.keeps_cache and case is Case.CAUTIOUS:
-        prefill += _scores(setting)
+        # Attention is computed as a whole: for each token of a step and each of its
+        # sequence, a number a head.
+        pairs = setting.prefill_tokens * setting.context_length
+        prefill += pairs * (model.num_attention_heads or 1) * setting.computed_bytes
     return logits + prefill if release.adds_prefill else max(logits, prefill)
-
-
-def _scores(setting: Setting) -> int:
-    """
-    Return what attention has where it is computed as a whole: for each token of a step
-    and each of its sequence, a number a head.
-    """
-    heads = setting.architecture.num_attention_heads or 1
-    pairs = setting.prefill_tokens * setting.context_length
-    return pairs * heads * setting.computed_bytes
 
 
 def _cuda_graphs(setting: Setting, case: Case) -> int:
@@ -210,5 +200,122 @@ def _cuda_graphs(setting: Setting, case: Case) -> int:
     return int(max(by_layers, release.graphs_gib.of(case)) * GIB)
 
 
-def _share(whole: int, parts: int) -> int:
-    return -(-whole // parts)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """
+    One accelerator in the best, the expected or the cautious case.
+
+    Args:
+        terms: What it holds, in bytes.
+
+        kv_cache_room: The bytes that are left for the cache; negative if short.
+
+        kv_cache_tokens: How many tokens of all sequences together the cache holds; of
+            an encoder, which keeps none, those of the sequences of a step.
+
+        step_sequences: The sequences of a step.
+
+        shares_context: Whether the sequences of a step share one context.
+
+        most_sequences: How many sequences there can be for another reason than the
+            cache's room; ``None`` without one.
+    """
+
+    terms: MemoryTerms
+    kv_cache_room: int
+    kv_cache_tokens: int
+    step_sequences: int
+    shares_context: bool = False
+    most_sequences: int | None = None
+
+    @property
+    def loads(self) -> bool:
+        """
+        Whether the engine starts: the cache has room for something.
+        """
+        return self.kv_cache_tokens > 0
+
+    @property
+    def fits(self) -> bool:
+        """
+        Whether it starts and holds at least one whole sequence.
+        """
+        return self.loads and self.kv_cache_room >= self.terms.kv_cache
+
+    @property
+    def sequences(self) -> int:
+        """
+        How many whole sequences it holds at the same time.
+        """
+        if not self.fits:
+            return 0
+        if not self.terms.kv_cache or self.shares_context:
+            return self.step_sequences
+        found = self.kv_cache_room // self.terms.kv_cache
+        return found if self.most_sequences is None else min(found, self.most_sequences)
+
+
+def outcome_of(setting: Setting, case: Case) -> Outcome:
+    """
+    Compute what comes of a setting in a case.
+    """
+    terms = memory_terms(setting, case)
+    room, states = _room(setting, case, terms), None
+    pool, state = setting.release.state_pool, state_bytes(setting)
+    if pool and state:
+        # Another pool has the states of so many sequences.
+        cache = int(room / (1 + pool))
+        room, states = cache, max(room - cache, 0) // state // _STATES_OF_ONE
+    return Outcome(
+        terms=terms,
+        kv_cache_room=room,
+        kv_cache_tokens=_tokens(setting, max(room, 0)),
+        step_sequences=setting.sequences,
+        shares_context=setting.release.allocates_context,
+        most_sequences=states,
+    )
+
+
+def longest_sequence(setting: Setting, case: Case, outcome: Outcome) -> int:
+    """
+    Return the longest sequence that there is room for, up to the model's own length.
+
+    It is searched for, since what is kept of a window does not grow with a sequence.
+    """
+    most = setting.architecture.context_length
+    if not setting.keeps_cache or not frees_windows(setting):
+        return min(outcome.kv_cache_tokens, most)
+    shortest, longest = 0, most
+    while shortest < longest:
+        middle = (shortest + longest + 1) // 2
+        if sequence_bytes(setting, case, middle) <= outcome.kv_cache_room:
+            shortest = middle
+        else:
+            longest = middle - 1
+    return shortest
+
+
+def _tokens(setting: Setting, room: int) -> int:
+    """
+    Return how many tokens there is room for, in whole blocks where they are kept.
+    """
+    if setting.keeps_cache:
+        # One sequence at least keeps its state.
+        kept = 0 if setting.release.state_pool else state_bytes(setting)
+        room = max(room - kept, 0)
+        return room // (token_bytes(setting) * BLOCK_TOKENS) * BLOCK_TOKENS
+    return setting.sequences * setting.context_length if room else 0
+
+
+def _room(setting: Setting, case: Case, terms: MemoryTerms) -> int:
+    # What the share leaves, and no more than what the graphs leave beyond it. A share
+    # that is weights and cache alone is of what is free before loading.
+    capacity = visible_bytes(setting.hardware)
+    left = capacity - terms.cuda_graphs - terms.fixed
+    if setting.release.reserve is not None:
+        pool = int((capacity - terms.runtime) * setting.share(case)) - terms.weights
+        return min(pool, left)
+    share = int(capacity * setting.share(case))
+    if setting.release.graphs_in_share.of(case):
+        return share - terms.cuda_graphs - terms.fixed
+    return min(share - terms.fixed, left)

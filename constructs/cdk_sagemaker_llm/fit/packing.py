@@ -17,14 +17,13 @@ for all three resources. Of more than 200 sizes only the simple cases are decide
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.placement import (
     Capacity,
     ResourceRequirements,
-    Units,
     listed,
     overflow,
     plain,
@@ -42,8 +41,6 @@ from cdk_sagemaker_llm.fit.search import (
 )
 
 _RESOURCES = ("accelerators", "CPU cores", "memory")
-
-_Order = Callable[[Sequence[Units]], Sequence[int]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -248,16 +245,8 @@ def most_copies(
     beside: Mapping[str, ResourceRequirements],
 ) -> int:
     """
-    Return how many copies of one model can be placed beside the copies of others.
-
-    Args:
-        needs: What each copy reserves; its own number of copies is not looked at.
-
-        capacity: What each instance has.
-
-        instances: How many instances there are.
-
-        beside: The other models, whose copies keep their places.
+    Return how many copies of one model can be placed beside the copies of others,
+    which keep their places. Its own number of copies is not looked at.
     """
     fewest, most = 0, capacity.copies_of(needs) * instances
     while fewest < most:
@@ -308,7 +297,13 @@ def pack(
         return _refused(best, reasons)
     verdict = search(kinds, instances, among)
     if verdict.is_impossible:
-        return _refused(best, [_no_way(best)])
+        copies = {
+            name: replace(models[name], copies=count)
+            for name, count in best.left_over.items()
+        }
+        over = shortened(copies)
+        why = f"the best leaves {over} over for want of {_short(best)}"
+        return _refused(best, [f"{_nowhere(best)}: {why}"])
     if verdict.fillings is None:
         return best
     places = _by_model(kinds, models, verdict.fillings)
@@ -317,15 +312,13 @@ def pack(
 
 def greedily(kinds: Kinds, instances: int) -> tuple[Fillings, Counts]:
     """
-    Place the largest copies first, in several orders; keep what leaves least over.
-
-    Returns:
-        What each instance holds, and the copies left over.
+    Place the largest copies first, in several orders; return what each instance holds,
+    and the copies left over, of what leaves least over.
     """
     best: tuple[Fillings, Counts] = [], kinds.counts
     for order in _orders(kinds):
-        for where in (_first, _fullest):
-            found = _place(kinds, instances, order, where)
+        for fullest_first in (False, True):
+            found = _place(kinds, instances, order, fullest_first=fullest_first)
             if not best[0] or sum(found[1]) < sum(best[1]):
                 best = found
             if not any(found[1]):
@@ -378,12 +371,6 @@ def _refused(best: Packing, reasons: Sequence[str]) -> Packing:
     return replace(best, reasons=tuple(reasons), at_least=at_least)
 
 
-def _no_way(best: Packing) -> str:
-    over = best.left_over.items()
-    left = shortened({n: replace(best.needs[n], copies=count) for n, count in over})
-    return f"{_nowhere(best)}: the best leaves {left} over for want of {_short(best)}"
-
-
 def _orders(kinds: Kinds) -> Iterator[list[int]]:
     numbers = list(range(len(kinds.sizes)))
     yield numbers
@@ -392,23 +379,18 @@ def _orders(kinds: Kinds) -> Iterator[list[int]]:
         yield sorted(numbers, key=lambda n: first(kinds.sizes[n]), reverse=True)
 
 
-def _first(free: Sequence[Units]) -> Sequence[int]:
-    return range(len(free))
-
-
-def _fullest(free: Sequence[Units]) -> Sequence[int]:
-    return sorted(range(len(free)), key=lambda index: free[index])
-
-
 def _place(
-    kinds: Kinds, instances: int, order: Sequence[int], where: _Order
+    kinds: Kinds, instances: int, order: Sequence[int], *, fullest_first: bool
 ) -> tuple[Fillings, Counts]:
     free = [kinds.room] * instances
     filled = [[0] * len(kinds.sizes) for _ in free]
     left = list(kinds.counts)
     for kind in order:
         size = kinds.sizes[kind]
-        for index in where(free):
+        places: Sequence[int] = range(instances)
+        if fullest_first:
+            places = sorted(places, key=free.__getitem__)
+        for index in places:
             copies = min(left[kind], fitting(size, free[index]))
             free[index] = minus(free[index], size, copies)
             filled[index][kind] = copies

@@ -74,11 +74,8 @@ class ResourceRequirements:
         )
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind, and the API's lower bounds (botocore 1.44.5,
-        InferenceComponent shapes).
-        """
         hold_kinds(self)
+        # The API's lower bounds (botocore 1.44.5, InferenceComponent shapes).
         faults = [
             f"{name} must be at least {least}, got {value}"
             for name, value, least in (

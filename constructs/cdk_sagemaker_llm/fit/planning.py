@@ -11,7 +11,7 @@ from cdk_sagemaker_llm.architectures.weight_format import gguf_bits
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.demand import Assumptions, EngineName, engine_title
-from cdk_sagemaker_llm.fit.outcomes import outcome_of
+from cdk_sagemaker_llm.fit.memory import outcome_of
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.fit.releases import Case, Release, release_of
 from cdk_sagemaker_llm.fit.setting import Setting
@@ -79,21 +79,32 @@ def plan(
     Raises:
         ValueError: If an argument is none that a plan can be made for.
     """
-    model = _model(architecture)
+    model = architecture
+    if not isinstance(model, ModelArchitecture):
+        model = ModelArchitecture.of(model)
     hardware = _hardware(instance_type, engine)
     _check_type(gguf_type, weight_bits, engine)
     if weight_bits is not None and weight_bits not in WEIGHT_BITS:
         choices = any_of(map(str, WEIGHT_BITS))
         raise ValueError(f"weight_bits must be {choices}, got {weight_bits}")
     taken = assumptions or Assumptions()
-    _check_numbers(taken)
+    for one in fields(taken):
+        value = getattr(taken, one.name)
+        if value is not None and value < 0:
+            raise ValueError(
+                f"{one.name} must be a number of at least 0, got {value!r}"
+            )
+    bits = weight_bits
+    if bits is None and engine == "tei":
+        # TEI loads weights in float16 on GPUs, and in float32 on a CPU (its --dtype).
+        bits = _HALF if hardware.accelerators else _FULL
     release = release_of(engine, engine_version)
     settings = [
         Setting(
             architecture=model,
             hardware=hardware,
             degree=degree,
-            weight_bits=_bits(weight_bits, hardware, engine),
+            weight_bits=bits,
             context_length=_context(model, context_length),
             assumptions=taken,
             release=release,
@@ -126,30 +137,6 @@ def _check_type(
             "gguf_type says what weight_bits would; leave weight_bits out, got "
             f"{weight_bits}"
         )
-
-
-def _bits(
-    requested: int | None, hardware: InstanceType, engine: EngineName
-) -> int | None:
-    """
-    Return the bits that are asked for, or else what the engine makes of the weights:
-    TEI loads them in float16 on GPUs, and in float32 on a CPU (its --dtype).
-    """
-    if requested is not None or engine != "tei":
-        return requested
-    return _HALF if hardware.accelerators else _FULL
-
-
-def _check_numbers(taken: Assumptions) -> None:
-    """
-    Check that no assumption is a negative number.
-    """
-    for one in fields(taken):
-        value = getattr(taken, one.name)
-        if value is not None and value < 0:
-            raise ValueError(
-                f"{one.name} must be a number of at least 0, got {value!r}"
-            )
 
 
 def _plan(setting: Setting, engine: EngineName, version: str | None) -> Plan:
@@ -215,12 +202,6 @@ def _context(model: ModelArchitecture, requested: int | None) -> int:
             f"got {requested}"
         )
     return requested
-
-
-def _model(architecture: ModelArchitecture | str) -> ModelArchitecture:
-    if isinstance(architecture, ModelArchitecture):
-        return architecture
-    return ModelArchitecture.of(architecture)
 
 
 def _hardware(instance_type: InstanceType | str, engine: EngineName) -> InstanceType:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, EngineName
-from cdk_sagemaker_llm.fit.memory import MemoryTerms
-from cdk_sagemaker_llm.fit.outcomes import Outcome, longest_sequence
+from cdk_sagemaker_llm.fit.memory import MemoryTerms, Outcome, longest_sequence
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.releases import Case
 from cdk_sagemaker_llm.fit.setting import GIB, Setting, visible_bytes
@@ -236,11 +235,19 @@ class Plan:
         """
         Show the arithmetic, per accelerator, and what it comes to.
         """
-        engine = f"{self.engine} {self.engine_version or 'of any version'}"
-        head = _headline(self.setting, engine)
-        outcomes = (self.best, self.expected, self.cautious)
-        rows = table(self.setting, outcomes)
-        return "\n".join([*head, "", *rows, "", _says(self), f"limit: {self.limit}"])
+        setting, model = self.setting, self.architecture
+        bits = f"{model.bits_of_a_weight(setting.weight_bits)} bits"
+        if setting.gguf_type is not None:
+            bits = f"{setting.gguf_type.upper()}, {setting.weight_width:.2f} bits"
+        what = (
+            f"{model.architecture}, {model.parameter_count:,} parameters in {bits}, "
+            f"{setting.context_length} tokens of context"
+        )
+        version = self.engine_version or "of any version"
+        where = f"on {_hardware(setting)}, {self.engine} {version}"
+        rows = table(setting, (self.best, self.expected, self.cautious))
+        end = ["", _says(self), f"limit: {self.limit}"]
+        return "\n".join([what, where, "", *rows, *end])
 
 
 def table(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
@@ -261,21 +268,6 @@ def table(setting: Setting, outcomes: Sequence[Outcome]) -> list[str]:
     room = "room for KV cache" if setting.keeps_cache else "room"
     lines.append(_row(f"  {room}", *[each.kv_cache_room for each in outcomes]))
     return lines
-
-
-def _headline(setting: Setting, engine: str) -> list[str]:
-    """
-    Say what is planned, and on what.
-    """
-    model = setting.architecture
-    bits = f"{model.bits_of_a_weight(setting.weight_bits)} bits"
-    if setting.gguf_type is not None:
-        bits = f"{setting.gguf_type.upper()}, {setting.weight_width:.2f} bits"
-    first = (
-        f"{model.architecture}, {model.parameter_count:,} parameters in {bits}, "
-        f"{setting.context_length} tokens of context"
-    )
-    return [first, f"on {_hardware(setting)}, {engine}"]
 
 
 def _says(plan: Plan) -> str:
@@ -351,8 +343,10 @@ def _hardware(setting: Setting) -> str:
 def _says_fit(plan: Plan) -> str:
     where = "the host" if plan.is_on_host else "each accelerator"
     if not plan.setting.keeps_cache:
+        encodes = not plan.architecture.keeps_cache
+        why = "an encoder" if encodes else "an engine for embeddings"
         return (
-            f"fits: {plan.replicas} per instance; {_nothing_kept(plan.setting)}, and "
+            f"fits: {plan.replicas} per instance; {why} keeps no KV cache, and "
             f"{plan.kv_cache_room / GIB:.2f} GiB of {where} are left for a "
             f"step of {plan.concurrent_sequences} sequences"
         )
@@ -386,15 +380,6 @@ def _falls_short(plan: Plan) -> str:
         f"loads, but its KV cache holds at best {best.kv_cache_tokens} tokens, fewer "
         f"than one sequence of {plan.context_length}"
     )
-
-
-def _nothing_kept(setting: Setting) -> str:
-    """
-    Say why there is no KV cache.
-    """
-    if setting.architecture.keeps_cache:
-        return "an engine for embeddings keeps no KV cache"
-    return "an encoder keeps no KV cache"
 
 
 def _range(plan: Plan) -> str:

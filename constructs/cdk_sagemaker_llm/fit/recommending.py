@@ -92,11 +92,13 @@ def recommend(
         model = ModelArchitecture.of(model)
     if hardware.has_neuron_cores:
         return _on_neuron(model, hardware, context_length)
+    newest = Vllm()
+    release = find_engine_release(newest.container_family, newest.version)
     found = plan(
         model,
         hardware,
         context_length=context_length,
-        engine_version=_vllm_release(Vllm()),
+        engine_version=None if release is None else release.engine_version,
     )
     if not found.may_fit:
         raise ValueError(
@@ -128,11 +130,6 @@ def _on_vllm(model: ModelArchitecture, found: Plan, traffic: Traffic) -> Recomme
         },
         plan=found,
     )
-
-
-def _vllm_release(serving: Vllm) -> str | None:
-    release = find_engine_release(serving.container_family, serving.version)
-    return None if release is None else release.engine_version
 
 
 def _on_tensorrt_llm(found: Plan) -> Recommendation:

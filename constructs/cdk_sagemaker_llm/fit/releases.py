@@ -306,14 +306,8 @@ def release_of(engine: EngineName, version: str | None) -> Release:
     """
     Return what a release takes; of one that is not known, what any of them does.
 
-    Args:
-        engine: The engine.
-
-        version: Its version, such as ``0.10.2``; of vLLM, what follows the second
-            number does not matter, and of SGLang, what follows the third.
-
-    Raises:
-        ValueError: If it does not begin with two numbers.
+    Of a version of vLLM what follows the second number does not matter, and of SGLang,
+    what follows the third.
     """
     if engine in _OTHERS:
         return _OTHERS[engine]

@@ -75,14 +75,7 @@ def search(kinds: Kinds, instances: int, among: Sequence[Limit]) -> _Verdict:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limit:
     """
-    The most of a resource that copies of these sizes can use of an instance.
-
-    Args:
-        axis: Which resource.
-
-        sizes: How much of it a copy of each kind reserves.
-
-        most: How much of it copies can use together.
+    The most of a resource that copies of these sizes can use of an instance together.
     """
 
     axis: int
@@ -100,16 +93,8 @@ class Limit:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kinds:
     """
-    Copies counted by what each reserves, the largest kind first.
-
-    Args:
-        sizes: What a copy of each kind reserves.
-
-        counts: How many copies there are of each kind.
-
-        names: For each kind, its models and their copies, by name.
-
-        room: What each instance has.
+    Copies counted by what each reserves, the largest kind first; ``names`` has for each
+    kind its models and their copies, and ``room`` is what each instance has.
     """
 
     sizes: tuple[Units, ...]
@@ -211,14 +196,8 @@ def _usable(sizes: Counts, counts: Counts, has: int) -> int:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Verdict:
     """
-    What a search came to.
-
-    Args:
-        fillings: What each instance holds, if a packing of all copies was found.
-
-        is_impossible: Whether it is proven that there is none.
-
-        steps: How much work it was.
+    What a search came to: what each instance holds, if a packing of all copies was
+    found, whether it is proven that there is none, and how much work it was.
     """
 
     fillings: Fillings | None = None

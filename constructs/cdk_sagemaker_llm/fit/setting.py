@@ -212,8 +212,8 @@ def visible_bytes(hardware: InstanceType) -> int:
     if not hardware.accelerators:
         return int(hardware.memory_gib * _HOST_SHARE * GIB)
     stated = hardware.accelerator_memory_gib
-    known = _VISIBLE.get((hardware.accelerator_model, stated))
-    return int((stated * _SHARE if known is None else known) * GIB)
+    visible = _VISIBLE.get((hardware.accelerator_model, stated))
+    return int((stated * _SHARE if visible is None else visible) * GIB)
 
 
 def are_linked(hardware: InstanceType) -> bool:

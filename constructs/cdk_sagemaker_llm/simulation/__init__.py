@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.simulation.alarms import (
-        AlarmRule,
-    )
+    from cdk_sagemaker_llm.simulation.alarms import AlarmRule
     from cdk_sagemaker_llm.simulation.fleet import (
         ByType,
         FleetTimes,
@@ -26,14 +24,8 @@ if TYPE_CHECKING:
         MetricDelays,
         MetricQuery,
     )
-    from cdk_sagemaker_llm.simulation.outcome import (
-        Outcome,
-        Series,
-        Totals,
-    )
-    from cdk_sagemaker_llm.simulation.running import (
-        run,
-    )
+    from cdk_sagemaker_llm.simulation.outcome import Outcome, Series, Totals
+    from cdk_sagemaker_llm.simulation.running import run
     from cdk_sagemaker_llm.simulation.scaling import (
         Activity,
         Bounds,
@@ -42,25 +34,15 @@ if TYPE_CHECKING:
         StepScaling,
         TargetTracking,
     )
-    from cdk_sagemaker_llm.simulation.scenario import (
-        Scenario,
-        Workload,
-    )
+    from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
     from cdk_sagemaker_llm.simulation.service.measurement import (
         Measurement,
         read_service_times,
         write_service_times,
     )
-    from cdk_sagemaker_llm.simulation.service.roofline import (
-        estimate_service_times,
-    )
-    from cdk_sagemaker_llm.simulation.service.times import (
-        ServiceTimes,
-    )
-    from cdk_sagemaker_llm.simulation.traffic.base import (
-        Together,
-        Traffic,
-    )
+    from cdk_sagemaker_llm.simulation.service.roofline import estimate_service_times
+    from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
+    from cdk_sagemaker_llm.simulation.traffic.base import Together, Traffic, Users
     from cdk_sagemaker_llm.simulation.traffic.lengths import (
         Empirical,
         Fixed,
@@ -73,12 +55,7 @@ if TYPE_CHECKING:
         Ramp,
         Spike,
     )
-    from cdk_sagemaker_llm.simulation.traffic.replay import (
-        Replay,
-    )
-    from cdk_sagemaker_llm.simulation.traffic.users import (
-        Users,
-    )
+    from cdk_sagemaker_llm.simulation.traffic.replay import Replay
 
 __all__ = [
     "Activity",
@@ -157,7 +134,7 @@ _HOMES = {
     "Together": "simulation.traffic.base",
     "Totals": "simulation.outcome",
     "Traffic": "simulation.traffic.base",
-    "Users": "simulation.traffic.users",
+    "Users": "simulation.traffic.base",
     "Workload": "simulation.scenario",
     "estimate_service_times": "simulation.service.roofline",
     "read_service_times": "simulation.service.measurement",

@@ -13,9 +13,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.simulation.circling import REFUSED_PAUSE
 from cdk_sagemaker_llm.simulation.fleet import Copy
-from cdk_sagemaker_llm.simulation.fluid import Flow, Fluid, Lot
+from cdk_sagemaker_llm.simulation.fluid import Equilibrium, Flow, Fluid, Lot
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.outcome import SHARES, Minutes, Outcome
 from cdk_sagemaker_llm.simulation.publishing import (
@@ -25,10 +24,10 @@ from cdk_sagemaker_llm.simulation.publishing import (
     spread_of_seconds,
 )
 from cdk_sagemaker_llm.simulation.requests import TICK
+from cdk_sagemaker_llm.simulation.routing import REFUSED_PAUSE
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
-from cdk_sagemaker_llm.simulation.service.equilibrium import Equilibrium
 from cdk_sagemaker_llm.simulation.stage import Stage
-from cdk_sagemaker_llm.simulation.traffic.users import Users
+from cdk_sagemaker_llm.simulation.traffic.base import Users
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.simulation.traffic.base import Tokens
@@ -114,9 +113,6 @@ class _Line:
         return dict.fromkeys(keys, share)
 
     def step(self, seconds: float) -> None:
-        """
-        Let some seconds pass.
-        """
         arrived, kind = next(self._arriving)
         self._flow = flow = self.fluid.step(seconds, arrived, kind)
         self.minutes.minute.add(flow.arrived, flow.served, flow.timed_out, flow.refused)
@@ -124,10 +120,10 @@ class _Line:
         if steady is not None and flow.served > 0:
             workload, latencies = self.workload, self._latencies
             before = workload.service.overhead_seconds + flow.wait
-            seen = [before + steady.seconds]
+            times = [before + steady.seconds]
             before += steady.start
-            seen += [before + steady.token * tokens for tokens in self._quantiles]
-            for place, latency in enumerate(seen):
+            times += [before + steady.token * tokens for tokens in self._quantiles]
+            for place, latency in enumerate(times):
                 # What takes longer is not among the answers.
                 latencies[place] += flow.served * min(latency, workload.timeout)
             self._answered += flow.served
@@ -150,9 +146,7 @@ class _Line:
             publisher.concurrent(since, load, copies, least, most)
             self._invoked += flow.arrived - no_capacity
             self._shares += (flow.arrived - no_capacity) / copies
-        if flow.refused or flow.timed_out:
-            lost = sum(flow.refused.values()) - no_capacity + flow.timed_out
-            self._errors += lost
+        self._errors += sum(flow.refused.values()) - no_capacity + flow.timed_out
 
     def publish_minute(self, publisher: Publisher, since: float) -> None:
         """
@@ -188,9 +182,6 @@ class _Line:
         return spread_of_seconds(seconds, max(1, round(self._answered / _POINTS)))
 
     def close_minute(self, desired: int) -> None:
-        """
-        End a minute.
-        """
         fluid, answered = self.fluid, self._answered
         latencies: list[float | None] = [None] * len(self._latencies)
         if answered:

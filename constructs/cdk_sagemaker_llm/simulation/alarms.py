@@ -62,9 +62,6 @@ class AlarmRule:
     treat_missing: str = "missing"
 
     def __post_init__(self) -> None:
-        """
-        Check that the alarm can be evaluated.
-        """
         if self.comparison not in _COMPARISONS:
             raise ValueError(
                 f"comparison of alarm {self.name} must be one of "
@@ -188,44 +185,26 @@ def judge(rule: AlarmRule, points: Sequence[float | None], before: str) -> str:
     if sum(breaching) + missing < rule.needed:
         return OK
     if rule.treat_missing == "missing":
-        return (
-            _premature(rule, points, all_breaching=all(breaching))
-            if real
-            else INSUFFICIENT_DATA
-        )
+        if not real:
+            return INSUFFICIENT_DATA
+        # Too few points, and all of them breach: an alarm as soon as the oldest of them
+        # is as old as the points that are needed.
+        oldest = next(n for n, value in enumerate(points) if value is not None)
+        is_old = len(points) - oldest >= rule.needed
+        return ALARM if all(breaching) and is_old else OK
     if rule.treat_missing == "ignore":
         # A real point within the threshold is enough (the guide's second table).
         return before if all(breaching) else OK
     return ALARM if rule.treat_missing == "breaching" else OK
 
 
-def _premature(
-    rule: AlarmRule, points: Sequence[float | None], *, all_breaching: bool
-) -> str:
-    # Too few points, and all of them breach: an alarm as soon as the oldest of them is
-    # as old as the points that are needed.
-    oldest = next(n for n, value in enumerate(points) if value is not None)
-    is_old = len(points) - oldest >= rule.needed
-    return ALARM if all_breaching and is_old else OK
-
-
 class Watch:
     """
     Evaluates an alarm when its periods can be read, for as long as the timeline runs.
 
-    It begins with the next period that can be read, and knows those before it.
-
-    Args:
-        timeline: The time it lives in.
-
-        alarm: What is evaluated.
-
-        read: Where values come from.
-
-        delay: Seconds after the end of a period until its value can be read.
-
-        act: Called with the alarm whenever its state changes, and every minute while
-            it is in ALARM.
+    It begins with the next period that can be read, ``delay`` seconds after its end,
+    and knows those before it. ``act`` is called with the alarm whenever its state
+    changes, and every minute while it is in ALARM.
     """
 
     def __init__(

@@ -65,9 +65,6 @@ def switch(value: object) -> bool:
 def moment(value: object) -> datetime | None:
     """
     Read a moment: seconds since 1970, ISO 8601, or nothing; without a zone it is UTC.
-
-    Raises:
-        ValueError: If it is something else.
     """
     if value is None or value == "":
         return None

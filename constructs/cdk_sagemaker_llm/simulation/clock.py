@@ -35,9 +35,7 @@ class Timeline:
 
     A prediction runs it to its end at once; a server that plays time out runs it to
     what its clock shows. Actions of one moment happen in the order they were planned.
-
-    Args:
-        now: Seconds since the epoch at which it starts.
+    ``now`` is in seconds since the epoch.
     """
 
     __slots__ = ("_heap", "_order", "now")

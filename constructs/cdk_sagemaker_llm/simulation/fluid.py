@@ -1,42 +1,40 @@
 """
 The requests of one model as an amount that flows: so many arrive, wait in line, first
-come, first served, and leave.
+come, first served, and leave, in the time that batches settle to.
 """
 
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from collections import deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cdk_sagemaker_llm.simulation.outcome import Refusal
 from cdk_sagemaker_llm.simulation.scenario import Routing, Workload
-from cdk_sagemaker_llm.simulation.service.equilibrium import Equilibrium, Steady
+from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
 
 # How finely the lengths of prompts count: a mix that changes is solved anew.
 _DIGITS = 3
-_MOST_KNOWN = 1000
+_MOST_EQUILIBRIA = 1000
 _LEAST = 1e-9
+# Between the places of a batch in use and as many requests as there are.
+_HAIR = 1e-9
 
 
 class Fluid:
     """
     One model's requests over its copies, step by step.
-
-    Args:
-        workload: The model.
-
-        lot: The lengths of its requests.
-
-        routing: To which copy a request goes.
     """
 
     def __init__(self, workload: Workload, lot: Lot, routing: Routing) -> None:
         service = workload.service
         self.waiting = 0.0
         self.lot = lot
-        self._running = 0.0
+        # How many are in the batches of the copies that serve.
+        self.running = 0.0
         self._workload = workload
         # What comes to copies at random is as uneven at each as at one alone.
         self._is_even = routing != "RANDOM"
@@ -47,7 +45,7 @@ class Fluid:
         self._cut_off = 0.0
         self._now = 0.0
         self._line = _WaitingLine()
-        self._known: dict[tuple[float, float], Equilibrium] = {}
+        self._equilibria: dict[tuple[float, float], Equilibrium] = {}
 
     @property
     def serving(self) -> int:
@@ -62,14 +60,14 @@ class Fluid:
         How many requests have no answer yet.
         """
         leaving = self._cut_off + sum(self._leaving.values())
-        return self.waiting + self._running + leaving
+        return self.waiting + self.running + leaving
 
     @property
     def load(self) -> float:
         """
         How many requests the copies that serve have under way.
         """
-        return self.waiting + self._running
+        return self.waiting + self.running
 
     @property
     def keys(self) -> tuple[object, ...]:
@@ -77,13 +75,6 @@ class Fluid:
         The copies that serve.
         """
         return tuple(self._serving)
-
-    @property
-    def running(self) -> float:
-        """
-        How many are in the batches of the copies that serve.
-        """
-        return self._running
 
     def add(self, copy: object) -> None:
         """
@@ -101,7 +92,7 @@ class Fluid:
             self._leaving[copy] = self.load * share
             self.waiting *= 1 - share
             self._line.shrink(1 - share)
-            self._running *= 1 - share
+            self.running *= 1 - share
 
     def remove(self, copy: object, now: float) -> None:  # noqa: ARG002 - as any line of requests
         """
@@ -115,12 +106,12 @@ class Fluid:
         Return the steady state of batches with requests of such lengths.
         """
         key = round(prompt, _DIGITS), round(answer, _DIGITS)
-        found = self._known.get(key)
+        found = self._equilibria.get(key)
         if found is None:
             lot = self.lot
-            if len(self._known) > _MOST_KNOWN:
-                self._known.clear()
-            found = self._known[key] = Equilibrium(
+            if len(self._equilibria) > _MOST_EQUILIBRIA:
+                self._equilibria.clear()
+            found = self._equilibria[key] = Equilibrium(
                 self._workload.service,
                 prompt * lot.kept_prompts,
                 answer * lot.kept_answers,
@@ -130,26 +121,15 @@ class Fluid:
 
     def settled(self, rate: float, kind: Equilibrium) -> Steady | None:
         """
-        Return the steady state of each copy; ``None`` if the copies cannot keep up.
-
-        Args:
-            rate: Requests a second at all of them, of which there is one at least.
-
-            kind: What batches of such requests settle to.
+        Return the steady state of each copy at a rate of all of them, of which there is
+        one at least; ``None`` if the copies cannot keep up.
         """
         copies = len(self._serving)
         return kind.at(rate / copies, copies if self._is_even else 1)
 
     def step(self, seconds: float, arrived: float, kind: Equilibrium) -> Flow:
         """
-        Let requests arrive and be served for some seconds.
-
-        Args:
-            seconds: How long.
-
-            arrived: How many requests arrive.
-
-            kind: What batches of such requests settle to.
+        Let requests of one kind arrive and be served for some seconds.
         """
         self._now += seconds
         flow = Flow(arrived)
@@ -178,16 +158,13 @@ class Fluid:
     def _even(
         self, seconds: float, arrived: float, copies: int, steady: Steady, flow: Flow
     ) -> None:
-        """
-        Come nearer to what batches settle to: nobody waits.
-        """
         target = steady.sequences * copies
         left = math.exp(-seconds / steady.seconds)
-        running = target + (self._running - target) * left
-        done = arrived + self._running - running
+        running = target + (self.running - target) * left
+        done = arrived + self.running - running
         if done < 0:
-            running, done = self._running + arrived, 0.0
-        self._running = running
+            running, done = self.running + arrived, 0.0
+        self.running = running
         self._finish(done, 0.0, steady, flow)
 
     def _full(
@@ -196,7 +173,7 @@ class Fluid:
         """
         Fill the batches, and let wait who finds no place.
         """
-        full, before = kind.full, self._running
+        full, before = kind.full, self.running
         gone = min(self._line.give_up(self._now - self._patience), self.waiting)
         flow.timed_out += gone
         self.waiting -= gone
@@ -211,7 +188,7 @@ class Fluid:
         middle = self._now - seconds / 2
         self._line.join(middle, arrived)
         wait = self._line.admit(done + running - before, middle)
-        self._running = running
+        self.running = running
         waiting = max(there - done - running, 0.0)
         limit = self._workload.queue_limit
         if limit is not None and waiting > limit * copies:
@@ -220,7 +197,7 @@ class Fluid:
             waiting = float(limit * copies)
         self.waiting = waiting
         if waiting <= _LEAST:
-            self._running += waiting
+            self.running += waiting
             self.waiting = 0.0
             self._line.clear()
         # Whoever is admitted while others give up was about to.
@@ -228,7 +205,9 @@ class Fluid:
 
     def _finish(self, done: float, wait: float, steady: Steady, flow: Flow) -> None:
         slack = self._patience - wait - steady.start
-        late = done * self.lot.share_above(slack / steady.token)
+        answers = self.lot.answers
+        on_time = bisect.bisect_right(answers, slack / steady.token)
+        late = done * (1 - on_time / len(answers))
         flow.served += done - late
         flow.timed_out += late
         flow.wait, flow.steady = wait, steady
@@ -243,20 +222,8 @@ class Fluid:
 @dataclass(slots=True)
 class Flow:
     """
-    What became of requests in some seconds.
-
-    Args:
-        arrived: Those that came.
-
-        served: Those that were answered in time.
-
-        timed_out: Those that were not.
-
-        refused: Those that were not taken, by reason.
-
-        wait: Seconds that those that were taken waited in line.
-
-        steady: How long they were served.
+    What became of requests in some seconds; those that were taken waited ``wait``
+    seconds in line, and were served as ``steady`` says.
     """
 
     arrived: float = 0.0
@@ -272,16 +239,9 @@ class Lot:
     """
     The lengths of a model's requests, as far as they matter together.
 
-    Args:
-        answers: A sample of answers' lengths, in order.
-
-        spread: The variance of prompts by the square of their mean.
-
-        too_long: The part of requests that no copy has room for.
-
-        kept_prompts: Tokens of the prompts that are kept, by those of all.
-
-        kept_answers: The same of answers.
+    ``answers`` is a sample in order, ``spread`` the variance of prompts by the square
+    of their mean, and ``too_long`` the part of requests that no copy has room for; of
+    the others are the kept tokens, by those of all.
     """
 
     answers: list[float]
@@ -296,12 +256,6 @@ class Lot:
         """
         return self.answers[max(math.ceil(share * len(self.answers)) - 1, 0)]
 
-    def share_above(self, tokens: float) -> float:
-        """
-        Return which part of the answers is longer.
-        """
-        return 1 - bisect.bisect_right(self.answers, tokens) / len(self.answers)
-
 
 class _WaitingLine:
     """
@@ -312,9 +266,6 @@ class _WaitingLine:
         self._queue: deque[tuple[float, float]] = deque()
 
     def join(self, since: float, amount: float) -> None:
-        """
-        Add so many to the end.
-        """
         self._queue.append((since, amount))
 
     def give_up(self, until: float) -> float:
@@ -358,7 +309,109 @@ class _WaitingLine:
         self._queue = deque((since, count * share) for since, count in self._queue)
 
     def clear(self) -> None:
-        """
-        Let nobody wait.
-        """
         self._queue.clear()
+
+
+class Steady(NamedTuple):
+    """
+    One copy at a steady rate: how many it has in its batch on average, the seconds that
+    a request of the average length is there, those of them until its answer begins, and
+    those for each token of the answer.
+    """
+
+    sequences: float
+    seconds: float
+    start: float
+    token: float
+
+
+class Equilibrium:
+    """
+    What batches settle to at a rate of requests: how many at once, and how long each
+    takes, of copies that all get the same share of one kind of requests.
+
+    It is what ``BatchingCopy`` comes to on average, as long as arrivals are of many
+    people (Poisson) and few requests wait in line; of a long line it is what the line
+    is worked off at. ``spread`` is the variance of prompts by the square of their mean.
+    """
+
+    def __init__(
+        self, times: ServiceTimes, prompt: float, answer: float, spread: float = 0.0
+    ) -> None:
+        self.answer = answer
+        self.prompt_seconds = prompt * times.prompt_seconds_per_token
+        self._spread = spread
+        # Rooms that are too small for the next request stay empty.
+        most = times.most_sequences(prompt + answer)
+        self.most = max(1.0, math.floor(most + _HAIR))
+        self._pieces = _pieces(times)
+        self._pace = times.pace
+        self.full = self._full()
+
+    @property
+    def capacity(self) -> float:
+        """
+        Requests a second that one copy finishes at most.
+        """
+        return self.full.sequences / self.full.seconds
+
+    def rate(self, sequences: float) -> float:
+        """
+        Return the requests a second that a copy finishes with so many at once.
+        """
+        if sequences <= 0:
+            return 0.0
+        each = self.answer * self._pace(max(sequences, 1.0)) / sequences
+        # Below one the copy is idle in between, and no prompt waits for another.
+        return 1 / (self.prompt_seconds / min(sequences, 1.0) + each)
+
+    def at(self, rate: float, copies: float) -> Steady | None:
+        """
+        Return the steady state of each copy at a rate of its own; ``None`` if it cannot
+        keep up. The more copies there are, the more evenly requests are spread.
+        """
+        busy = rate * self.prompt_seconds
+        if busy >= 1:
+            return None
+        # A sequence finds more beside it than there are on average: batches with many
+        # hold more of the sequences. With one copy that is one more, as arrivals are
+        # random; requests that go to the emptiest of several find that much less.
+        growth = rate * self.answer / (1 - busy)
+        more = 1 / max(copies, 1.0)
+        decoding = None
+        # How many decode at once: growth times the pace of so many and some more.
+        for upto, start, slope in self._pieces:
+            if growth * slope < 1:
+                found = growth * (start + slope * more) / (1 - growth * slope)
+                if found + more <= upto:
+                    decoding = found
+                    break
+        if decoding is None:
+            return None
+        token = decoding / (rate * self.answer) if decoding > 0 else self._pace(1)
+        queued = busy * (1 + self._spread) / (2 * (1 - busy))
+        begin = self.prompt_seconds * (1 + queued)
+        seconds = begin + self.answer * token
+        if rate * seconds > self.most:
+            return None
+        return Steady(rate * seconds, seconds, begin, token)
+
+    def _full(self) -> Steady:
+        pace = self._pace(self.most)
+        each = self.prompt_seconds + self.answer * pace / self.most
+        seconds = each * self.most
+        token = (seconds - self.prompt_seconds) / self.answer
+        return Steady(self.most, seconds, self.prompt_seconds, token)
+
+
+def _pieces(times: ServiceTimes) -> list[tuple[float, float, float]]:
+    """
+    Write the pace as straight pieces: up to which number, start and slope.
+    """
+    first = times.decode[0]
+    found = [(float(first[0]), first[1], 0.0)]
+    for below, above in itertools.pairwise(times.decode):
+        slope = (above[1] - below[1]) / (above[0] - below[0])
+        found.append((float(above[0]), below[1] - slope * below[0], slope))
+    _, start, slope = found[-1]
+    return [*found, (math.inf, start, slope)]

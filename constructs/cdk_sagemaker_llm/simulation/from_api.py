@@ -1,7 +1,8 @@
 """
 Shapes of AWS's APIs as simulations have them: scaling, alarms, metrics and instances.
 
-Requests and templates spell them alike.
+Requests and templates spell them alike. What cannot be simulated is refused with a
+``ValueError`` that says what it is; ``naming`` is what each metric passes through.
 """
 
 from __future__ import annotations
@@ -76,9 +77,6 @@ def metric_of(shape: Shape) -> Metric:
 def predefined_query(name: object, dimensions: Mapping[str, str]) -> MetricQuery:
     """
     Return what a predefined metric of a scaling policy reads.
-
-    Raises:
-        UnplayableError: If it is none that is simulated.
     """
     found = PREDEFINED.get(str(name))
     if found is None:
@@ -92,14 +90,6 @@ def predefined_query(name: object, dimensions: Mapping[str, str]) -> MetricQuery
 def query_of(shape: Shape, naming: Naming | None = None) -> Query:
     """
     Read what an alarm or a customised metric watches: one metric, or metric math.
-
-    Args:
-        shape: What PutMetricAlarm takes, or a CustomizedMetricSpecification.
-
-        naming: What each metric passes through. If omitted, it stays as it is.
-
-    Raises:
-        UnplayableError: If it is not simulated.
     """
     period = whole(shape.get("Period")) or _MINUTE
     several = maps_of(shape, "Metrics")
@@ -112,16 +102,6 @@ def query_of(shape: Shape, naming: Naming | None = None) -> Query:
 def alarm_rule(shape: Shape, name: str, naming: Naming | None = None) -> AlarmRule:
     """
     Read when an alarm goes off.
-
-    Args:
-        shape: What PutMetricAlarm takes.
-
-        name: What messages call it, and what it is called where it has no name.
-
-        naming: What each metric passes through. If omitted, it stays as it is.
-
-    Raises:
-        ValueError: If it is not simulated.
     """
     threshold = number(shape.get("Threshold"))
     periods = whole(shape.get("EvaluationPeriods"))
@@ -147,20 +127,8 @@ def target_tracking(
 ) -> TargetTracking:
     """
     Read a policy of target tracking.
-
-    Args:
-        name: The policy's name.
-
-        shape: Its TargetTrackingScalingPolicyConfiguration.
-
-        dimensions: Those of its target's metrics.
-
-        naming: What each metric passes through. If omitted, it stays as it is.
-
-    Raises:
-        ValueError: If it is not simulated.
     """
-    known = map_of(shape, "PredefinedMetricSpecification")
+    predefined = map_of(shape, "PredefinedMetricSpecification")
     custom = map_of(shape, "CustomizedMetricSpecification")
     value = number(shape.get("TargetValue"))
     if value is None:
@@ -169,7 +137,7 @@ def target_tracking(
         name=name,
         query=query_of(custom, naming)
         if custom
-        else predefined_query(known.get("PredefinedMetricType"), dimensions),
+        else predefined_query(predefined.get("PredefinedMetricType"), dimensions),
         target=value,
         scale_in_cooldown=_cooldown(shape, COOLDOWNS[0]),
         scale_out_cooldown=_cooldown(shape, COOLDOWNS[1]),
@@ -180,16 +148,6 @@ def target_tracking(
 def step_scaling(name: str, shape: Shape, alarm: AlarmRule) -> StepScaling:
     """
     Read a policy of steps.
-
-    Args:
-        name: The policy's name.
-
-        shape: Its StepScalingPolicyConfiguration.
-
-        alarm: The alarm whose action it is, from whose threshold its steps count.
-
-    Raises:
-        ValueError: If it is not simulated.
     """
     return StepScaling(
         name=name,
@@ -204,9 +162,6 @@ def step_scaling(name: str, shape: Shape, alarm: AlarmRule) -> StepScaling:
 def bounds_of(shape: Shape) -> Bounds:
     """
     Read between which numbers a scalable target stays.
-
-    Raises:
-        ValueError: If it does not say, or nothing lies between.
     """
     least, most = whole(shape.get("MinCapacity")), whole(shape.get("MaxCapacity"))
     if least is None or most is None:
@@ -225,9 +180,6 @@ def suspended(shape: Shape) -> frozenset[str]:
 def scheduled_action(shape: Shape) -> ScheduledAction:
     """
     Read a scheduled action.
-
-    Raises:
-        ValueError: If it is not simulated.
     """
     bounds = map_of(shape, "ScalableTargetAction")
     return ScheduledAction(
@@ -244,14 +196,7 @@ def scheduled_action(shape: Shape) -> ScheduledAction:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ManagedScaling:
     """
-    A variant's ManagedInstanceScaling.
-
-    Args:
-        is_enabled: Whether SageMaker adds and removes instances.
-
-        minimum: How many there are at least; ``None`` where it does not say.
-
-        maximum: How many there are at most; ``None`` where it does not say.
+    A variant's ManagedInstanceScaling; numbers are ``None`` where it does not say.
     """
 
     is_enabled: bool
@@ -275,9 +220,6 @@ def scale_in_policy(variant: Shape) -> ScaleIn | None:
     """
     Read how SageMaker lets the instances of a production variant go; ``None`` where it
     does not say.
-
-    Raises:
-        UnplayableError: If deployment alone knows, or the service would not take it.
     """
     shape = map_of(map_of(variant, "ManagedInstanceScaling"), "ScaleInPolicy")
     if not shape:
@@ -328,14 +270,16 @@ def _single(
 
 
 def _math(several: Sequence[Shape], period: int, naming: Naming | None) -> Query:
-    known: dict[str, Query] = {}
+    queries: dict[str, Query] = {}
     waiting: dict[str, Shape] = {}
     returned = None
     for each in several:
         name, stat = str(each.get("Id")), map_of(each, "MetricStat")
         if stat:
             own = whole(stat.get("Period", each.get("Period"))) or period
-            known[name] = _single(map_of(stat, "Metric"), stat.get("Stat"), own, naming)
+            queries[name] = _single(
+                map_of(stat, "Metric"), stat.get("Stat"), own, naming
+            )
         else:
             waiting[name] = each
         # If it is omitted, ReturnData is true; exactly one of an alarm's has it.
@@ -343,28 +287,22 @@ def _math(several: Sequence[Shape], period: int, naming: Naming | None) -> Query
             returned = name
     if returned is None:
         raise UnplayableError("none of its metrics is returned")
-    step = max((query.period for query in known.values()), default=period)
-    _add_expressions(known, waiting, step)
-    return known[returned]
-
-
-def _add_expressions(
-    known: dict[str, Query], waiting: dict[str, Shape], period: int
-) -> None:
-    # An expression may name others; those it names are put together first.
+    step = max((query.period for query in queries.values()), default=period)
     trouble: ValueError | None = None
+    # An expression may name others; those it names are put together first.
     while waiting:
         count = len(waiting)
         for name, each in list(waiting.items()):
-            own = whole(each.get("Period")) or period
+            own, text = whole(each.get("Period")) or step, str(each.get("Expression"))
             try:
-                known[name] = MathQuery(str(each.get("Expression")), dict(known), own)
+                queries[name] = MathQuery(text, dict(queries), own)
             except ValueError as fault:
                 trouble = fault
             else:
                 del waiting[name]
         if len(waiting) == count:
             raise UnplayableError(f"its {trouble}") from trouble
+    return queries[returned]
 
 
 def _cooldown(shape: Shape, key: str) -> float:

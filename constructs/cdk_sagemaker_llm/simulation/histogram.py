@@ -19,9 +19,6 @@ _NONE = -(2**31)
 class Histogram:
     """
     How many latencies there were of each size, within half a per cent.
-
-    Args:
-        count: How many there were in all.
     """
 
     count: int = 0
@@ -32,16 +29,7 @@ class Histogram:
         self, latencies: Iterable[float], overhead: float = 0.0, times: int = 1
     ) -> None:
         """
-        Take in latencies, in seconds.
-
-        Args:
-            latencies: The seconds.
-
-            overhead: Seconds that come on top of each.
-                If omitted, none do.
-
-            times: How often each of them is counted.
-                If omitted, it is once.
+        Take in latencies in seconds, each with an overhead, and counted so many times.
         """
         buckets = self._buckets
         for latency in latencies:
@@ -65,11 +53,11 @@ class Histogram:
         Return the seconds that a share of all latencies took at most; ``None`` of none.
         """
         rank = math.ceil(share * self.count)
-        seen = 0
+        passed = 0
         for size in sorted(self._buckets):
             count, longest = self._buckets[size]
-            seen += count
-            if seen >= rank:
+            passed += count
+            if passed >= rank:
                 return longest
         return None
 

@@ -122,10 +122,10 @@ def _is_known(node: ast.AST) -> bool:
 
 
 def _not_understood(expression: str) -> ValueError:
-    known = ", ".join(sorted(_FUNCTIONS))
+    functions = ", ".join(sorted(_FUNCTIONS))
     return ValueError(
         f"metric math {expression!r} is not understood; arithmetic, comparisons, AND, "
-        f"OR and {known} are"
+        f"OR and {functions} are"
     )
 
 
@@ -143,9 +143,9 @@ def _value(node: ast.expr, values: Mapping[str, Value]) -> Value:
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             result = _combined(op, _value(left, values), _value(right, values))
         case ast.BoolOp(op=op, values=parts):
-            known = [_value(part, values) for part in parts]
+            operands = [_value(part, values) for part in parts]
             together = all if isinstance(op, ast.And) else any
-            result = None if None in known else float(together(known))
+            result = None if None in operands else float(together(operands))
         case ast.Call(func=ast.Name(id=name), args=arguments):
             result = _called(name, arguments, values)
     return result if result is not None and math.isfinite(result) else None

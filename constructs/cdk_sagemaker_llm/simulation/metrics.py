@@ -106,9 +106,6 @@ class MetricQuery:
     period: int
 
     def __post_init__(self) -> None:
-        """
-        Check that the statistic can be computed from the figures that are kept.
-        """
         if self.statistic not in STATISTICS and not self.is_percentile:
             raise ValueError(
                 f"statistic must be one of {', '.join(STATISTICS)}, got "
@@ -156,9 +153,6 @@ class MathQuery:
     period: int
 
     def __post_init__(self) -> None:
-        """
-        Refuse an expression that names what is not there.
-        """
         _check_period(self.period)
         unknown = sorted(names_in(self.expression) - self.queries.keys())
         if unknown:
@@ -213,9 +207,6 @@ class MetricDelays:
     high_resolution: float = 30.0
 
     def __post_init__(self) -> None:
-        """
-        Refuse values that could be read before there are any.
-        """
         for name in ("standard", "high_resolution"):
             delay = getattr(self, name)
             if not 0 <= delay < math.inf:

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.simulation.scaling import Activity
 # Why a request has no answer; what the service answers stands in wording().
 Refusal = Literal["no capacity", "queue full", "too long", "copy gone"]
 
+_MINUTE = 60.0
 SHARES = (0.5, 0.95, 0.99)
 REFUSAL_REASONS: tuple[Refusal, ...] = get_args(Refusal)
 
@@ -63,18 +64,15 @@ class Outcome:
 
 class Minutes:
     """
-    Makes a series out of minutes.
-
-    Args:
-        latencies: Where those of the whole run are kept by who records them.
-            If omitted, they are not.
+    Makes a series out of minutes; whoever records latencies of the whole run passes
+    where they are kept.
     """
 
     def __init__(self, latencies: Histogram | None = None) -> None:
         self.minute = Minute()
         self._refused: dict[str, list[float]] = {why: [] for why in REFUSAL_REASONS}
         self._latencies: tuple[list[float | None], ...] = ([], [], [], [])
-        self._series = Series(
+        self.series = Series(
             arrived=[],
             served=[],
             timed_out=[],
@@ -100,20 +98,9 @@ class Minutes:
         latencies: Sequence[float | None],
     ) -> None:
         """
-        End a minute.
-
-        Args:
-            waiting: Requests in line now.
-
-            under_way: Requests without an answer now.
-
-            copies: Copies that serve now.
-
-            desired: Copies that are asked for now.
-
-            latencies: The mean and the percentiles of the minute, in seconds.
+        End a minute, of which the mean and the percentiles are in seconds.
         """
-        series, minute = self._series, self.minute
+        series, minute = self.series, self.minute
         series.arrived.append(minute.arrived)
         series.served.append(minute.served)
         series.timed_out.append(minute.timed_out)
@@ -126,13 +113,6 @@ class Minutes:
         for column, value in zip(self._latencies, latencies, strict=True):
             column.append(value)
         self.minute = Minute()
-
-    @property
-    def series(self) -> Series:
-        """
-        What has been recorded.
-        """
-        return self._series
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -259,12 +239,8 @@ class Minute:
 
 def summary(latencies: list[float], overhead: float) -> list[float | None]:
     """
-    Return the mean and the percentiles of a minute's latencies.
-
-    Args:
-        latencies: Seconds, in any order; they are put in order.
-
-        overhead: Seconds that come on top of each.
+    Return the mean and the percentiles of a minute's latencies, each with an overhead,
+    in seconds. The list is put in order.
     """
     if not latencies:
         return [None] * (1 + len(SHARES))
@@ -273,3 +249,28 @@ def summary(latencies: list[float], overhead: float) -> list[float | None]:
     ranks = (math.ceil(share * count) - 1 for share in SHARES)
     mean = math.fsum(latencies) / count
     return [overhead + each for each in (mean, *(latencies[rank] for rank in ranks))]
+
+
+def worst_minute(series: Series) -> tuple[float, float] | None:
+    """
+    Return when the minute with the highest p95 began, and that p95.
+    """
+    values = [value for value in series.latency_p95 if value is not None]
+    if not values:
+        return None
+    worst = max(values)
+    # The first of several: that is where it began.
+    return series.latency_p95.index(worst) * _MINUTE, worst
+
+
+def mean_latency(series: Series) -> float | None:
+    """
+    Return the seconds that an answer took on average, over the whole run.
+    """
+    pairs = [
+        (served, mean)
+        for served, mean in zip(series.served, series.latency_mean, strict=True)
+        if mean is not None
+    ]
+    total = sum(served for served, _ in pairs)
+    return sum(served * mean for served, mean in pairs) / total if total else None

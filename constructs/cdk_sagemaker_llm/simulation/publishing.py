@@ -47,7 +47,6 @@ HOST_METRICS = (
 _PERCENT = 100.0
 # So many requests at once are as many as their average, near enough.
 _MANY = 500.0
-_INSTANCE_TYPE = "InstanceType"
 
 # Which share of some seconds each copy had something to do.
 Shares = Mapping[Copy, float]
@@ -59,16 +58,8 @@ class Publisher:
 
     A model without traffic has zeros ("if a variant's traffic decreases to zero,
     SageMaker AI emits metrics with a value of zero", endpoint-auto-scaling-
-    prerequisites); one without copies has nothing but its refusals.
-
-    Args:
-        workload: The model.
-
-        endpoint: The endpoint's name.
-
-        store: Where the metrics go.
-
-        queries: What anybody reads: some metrics are told to those alone who ask.
+    prerequisites); one without copies has nothing but its refusals. Some metrics are
+    published only if one of ``queries`` reads them.
     """
 
     def __init__(
@@ -163,7 +154,10 @@ class Publisher:
         microseconds = [first * _MICROSECONDS for first in firsts]
         for metric, more in ((self._first, 0.0), (self._first_seen, self._overhead)):
             values = [each + more for each in microseconds]
-            spread = spread_of(values) if self.wants_spread else None
+            spread = None
+            if self.wants_spread:
+                spread = Histogram()
+                spread.add(values)
             point = Datapoint(
                 sum(values), len(values), min(values), max(values), spread
             )
@@ -182,28 +176,16 @@ class Publisher:
 
 def spread_of_seconds(values: Iterable[float], times: int = 1) -> Histogram:
     """
-    Return single latencies in seconds as those metrics have them.
-    """
-    return spread_of(values, _MICROSECONDS, times)
-
-
-def spread_of(values: Iterable[float], scale: float = 1.0, times: int = 1) -> Histogram:
-    """
-    Return single values as they are kept for percentiles.
+    Return single latencies in seconds as metrics keep them for percentiles.
     """
     spread = Histogram()
-    spread.add((value * scale for value in values), times=times)
+    spread.add((value * _MICROSECONDS for value in values), times=times)
     return spread
 
 
 class Gauges:
     """
     Puts utilization and reservations into the store, if anybody reads them.
-
-    Args:
-        scenario: What is played.
-
-        store: Where the metrics go.
     """
 
     def __init__(self, scenario: Scenario, store: MetricStore) -> None:
@@ -221,14 +203,7 @@ class Gauges:
         busy: Sequence[tuple[Workload, Shares]],
     ) -> None:
         """
-        Note the last ten seconds.
-
-        Args:
-            time: When they began.
-
-            instances: Those that run.
-
-            busy: Each model's copies.
+        Note the last ten seconds, which began at ``time``.
         """
         used: defaultdict[Instance, list[tuple[Workload, Copy, float]]]
         used = defaultdict(list)
@@ -243,10 +218,7 @@ class Gauges:
         for instance in instances:
             values = _values(instance, used.get(instance, ()))
             dimensions = {"EndpointName": self._endpoint, "VariantName": variant}
-            by_type = {**dimensions, _INSTANCE_TYPE: instance.instance_type}
-            for name, value in values.items():
-                for each in (dimensions, by_type):
-                    self._add(Metric.of(ENDPOINTS, name, each), time, value)
+            self._add(ENDPOINTS, dimensions, instance, time, values)
 
     def _component(self, time: float, workload: Workload, shares: Shares) -> None:
         for copy, share in shares.items():
@@ -255,13 +227,21 @@ class Gauges:
                 memory = _PERCENT * workload.memory_share
                 values["GPUMemoryUtilizationNormalized"] = memory
             dimensions = {"InferenceComponentName": workload.name}
-            by_type = {**dimensions, _INSTANCE_TYPE: copy.instance.instance_type}
-            for name, value in values.items():
-                for each in (dimensions, by_type):
-                    self._add(Metric.of(COMPONENTS, name, each), time, value)
+            self._add(COMPONENTS, dimensions, copy.instance, time, values)
 
-    def _add(self, metric: Metric, time: float, value: float) -> None:
-        self._store.add(metric, time, Datapoint(value, 1.0, value, value))
+    def _add(
+        self,
+        namespace: str,
+        dimensions: Mapping[str, str],
+        instance: Instance,
+        time: float,
+        values: Mapping[str, float],
+    ) -> None:
+        by_type = {**dimensions, "InstanceType": instance.instance_type}
+        for name, value in values.items():
+            point = Datapoint(value, 1.0, value, value)
+            for each in (dimensions, by_type):
+                self._store.add(Metric.of(namespace, name, each), time, point)
 
 
 def busy_share(running: float, copies: int, *, is_even: bool) -> float:
@@ -269,14 +249,8 @@ def busy_share(running: float, copies: int, *, is_even: bool) -> float:
     Return which share of the time a copy has something to do, on average.
 
     Requests that come at random are as many at once as Poisson has it; those that go
-    to the emptiest copy are on as many copies as there are requests.
-
-    Args:
-        running: How many requests all copies have, on average.
-
-        copies: How many there are.
-
-        is_even: Whether each request goes to the emptiest.
+    to the emptiest copy are on as many copies as there are requests. ``running`` is how
+    many all copies have, on average.
     """
     if not is_even:
         return 1 - math.exp(-running / copies)
@@ -305,17 +279,17 @@ def _values(
         devices = whole.accelerators if needs is None else needs.accelerators or 0
         busy += share * devices
         # Of one model whose memory is not known, that of the instance is not either.
-        known = workload.memory_share
-        memory += math.nan if known is None else known * devices
+        memory_share = workload.memory_share
+        memory += math.nan if memory_share is None else memory_share * devices
         reserved += devices
     values = _of(busy, "GPUUtilization", whole.accelerators)
     if not math.isnan(memory):
         values |= _of(memory, "GPUMemoryUtilization", whole.accelerators)
     if any(copy.needs is None for _, copy, _ in copies):
         return {name: values[name] for name in values.keys() & OF_VARIANTS}
-    wanted = [copy.needs for _, copy, _ in copies if copy.needs is not None]
-    cpus = sum(each.cpus or 0.0 for each in wanted)
-    mebibytes = sum(each.memory_mib for each in wanted)
+    reservations = [copy.needs for _, copy, _ in copies if copy.needs is not None]
+    cpus = sum(each.cpus or 0.0 for each in reservations)
+    mebibytes = sum(each.memory_mib for each in reservations)
     return {
         **values,
         "CPUReservation": _PERCENT * cpus / whole.cpus,

@@ -20,14 +20,9 @@ Later = Callable[[float, Action], object]
 @dataclass(frozen=True, slots=True)
 class Stage:
     """
-    One step of a rollout.
-
-    Args:
-        size: How many instances or copies of the new version there are from here on.
-
-        share: The part of the traffic that goes to it, from 0 to 1.
-
-        wait: Seconds in which alarms are watched before the next stage.
+    One step of a rollout: how many instances or copies of the new version there are
+    from here on, the part of the traffic that goes to it, from 0 to 1, and the seconds
+    in which alarms are watched before the next stage.
     """
 
     size: int
@@ -95,18 +90,9 @@ class Rollout:
     """
     A deployment with guardrails, from its first stage to its end.
 
-    Args:
-        later: Plans what happens after a delay.
-
-        stages: The steps, the last one with all of the traffic.
-
-        sides: What is moved.
-
-        termination_wait: Seconds from the last stage until the old version goes.
-
-        limit: Seconds that the whole may take; ``None`` for as many as it needs.
-
-        alarm: Names an alarm that went off; ``None`` if none did.
+    The last of the stages has all of the traffic; ``termination_wait`` seconds after
+    it the old version goes. The whole may take ``limit`` seconds, if there is one, and
+    ``alarm`` names an alarm that went off.
     """
 
     def __init__(
@@ -219,12 +205,7 @@ class Rollout:
 def blue_green(policy: Mapping[str, Any] | None, size: int) -> tuple[Stage, ...]:
     """
     Return the stages of a ``BlueGreenUpdatePolicy``: all of the new version, then more
-    and more of the traffic.
-
-    Args:
-        policy: The policy. Without one all traffic shifts at once.
-
-        size: How many instances the new version has.
+    and more of the traffic; without a policy all of it shifts at once.
     """
     routing = (policy or {}).get("TrafficRoutingConfiguration", {})
     wait = float(routing.get("WaitIntervalInSeconds", 0))
@@ -241,12 +222,8 @@ def blue_green(policy: Mapping[str, Any] | None, size: int) -> tuple[Stage, ...]
 
 def rolling(policy: Mapping[str, Any], size: int) -> tuple[Stage, ...]:
     """
-    Return the stages of a ``RollingUpdatePolicy``: batch by batch.
-
-    Args:
-        policy: The policy of an endpoint or an inference component.
-
-        size: How many instances or copies there are in the end.
+    Return the stages of a ``RollingUpdatePolicy`` of an endpoint or an inference
+    component: batch by batch, up to so many instances or copies.
     """
     wait = float(policy["WaitIntervalInSeconds"])
     batch = max(1, math.ceil(_share(policy["MaximumBatchSize"], size) * size - 1e-9))

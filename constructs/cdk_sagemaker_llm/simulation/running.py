@@ -10,7 +10,7 @@ from typing import get_args
 from cdk_sagemaker_llm.simulation import aggregate, requests
 from cdk_sagemaker_llm.simulation.outcome import Outcome
 from cdk_sagemaker_llm.simulation.scenario import Method, Scenario
-from cdk_sagemaker_llm.simulation.traffic.users import Users
+from cdk_sagemaker_llm.simulation.traffic.base import Users
 
 # A million take some seconds.
 _MOST_FOLLOWED = 2e6
@@ -46,17 +46,15 @@ def run(scenario: Scenario, method: Method | None = None) -> Outcome:
     if is_queued:
         method = "requests"
     if method is None:
-        method = "requests" if _requests(scenario) <= _MOST_FOLLOWED else "aggregate"
+        are_few = _expected_requests(scenario) <= _MOST_FOLLOWED
+        method = "requests" if are_few else "aggregate"
     if method not in get_args(Method):
         raise ValueError(f"method must be 'requests' or 'aggregate', got {method!r}")
     way = requests.run if method == "requests" else aggregate.run
     return way(scenario)
 
 
-def _requests(scenario: Scenario) -> float:
-    """
-    Return about how many requests there are.
-    """
+def _expected_requests(scenario: Scenario) -> float:
     import numpy as np  # noqa: PLC0415 - what plays nothing out starts without it
 
     duration, total = scenario.duration, 0.0

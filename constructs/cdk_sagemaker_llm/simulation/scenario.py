@@ -5,6 +5,7 @@ Everything that one run is told.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
@@ -32,8 +33,7 @@ from cdk_sagemaker_llm.simulation.scaling import (
     TargetTracking,
 )
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
-from cdk_sagemaker_llm.simulation.traffic.base import Traffic
-from cdk_sagemaker_llm.simulation.traffic.users import Users
+from cdk_sagemaker_llm.simulation.traffic.base import Traffic, Users
 
 Routing = Literal["LEAST_OUTSTANDING_REQUESTS", "RANDOM"]
 Method = Literal["requests", "aggregate"]
@@ -114,9 +114,6 @@ class Workload:
     at_once: int | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind and range.
-        """
         hold_kinds(self)
         if not isinstance(self.traffic, Traffic | Users):
             raise ValueError(  # noqa: TRY004 - as any argument of another kind
@@ -238,9 +235,6 @@ class Scenario:
     watched: tuple[MetricQuery, ...] = ()
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind and range.
-        """
         hold_kinds(self)
         raise_faults(self._faults())
 
@@ -264,24 +258,28 @@ class Scenario:
         """
         return math.ceil(self.duration / 60)
 
-    def _faults(self) -> list[Fault]:
-        found = []
+    def _faults(self) -> Iterator[Fault]:
         names = [workload.name for workload in self.workloads]
         if not names or len(set(names)) < len(names):
-            must = "workloads must be at least one, each with a name of its own"
-            found.append(Fault(f"{must}, got {', '.join(names) or 'none'}"))
+            yield Fault(
+                "workloads must be at least one, each with a name of its own, got "
+                f"{', '.join(names) or 'none'}"
+            )
         if self.duration <= 0:
-            found.append(Fault(f"duration must be above 0, got {self.duration}"))
+            yield Fault(f"duration must be above 0, got {self.duration}")
         if self.start.tzinfo is None or self.start.timestamp() % 60:
-            must = "start must be a whole minute with a time zone"
-            found.append(Fault(f"{must}, got {self.start.isoformat()}"))
+            yield Fault(
+                "start must be a whole minute with a time zone, got "
+                f"{self.start.isoformat()}"
+            )
         scaled = [workload.name for workload in self.workloads if workload.bounds]
         if scaled and not self.pools:
-            must = "pools must name at least one instance type where something scales"
-            found.append(Fault(f"{must}, as {', '.join(scaled)} does"))
-        if self.watched and self.duration > KEPT_SECONDS:
-            must = (
-                f"duration must be at most {KEPT_SECONDS} s where metrics are watched"
+            yield Fault(
+                "pools must name at least one instance type where something scales, "
+                f"as {', '.join(scaled)} does"
             )
-            found.append(Fault(f"{must}, got {self.duration:g}"))
-        return found
+        if self.watched and self.duration > KEPT_SECONDS:
+            yield Fault(
+                f"duration must be at most {KEPT_SECONDS} s where metrics are watched, "
+                f"got {self.duration:g}"
+            )

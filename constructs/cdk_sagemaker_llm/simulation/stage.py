@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Protocol
 
 from cdk_sagemaker_llm.simulation.clock import Timeline
 from cdk_sagemaker_llm.simulation.fleet import (
@@ -16,52 +15,27 @@ from cdk_sagemaker_llm.simulation.fleet import (
     FleetTimes,
     Instance,
     Listener,
-    Step,
 )
+from cdk_sagemaker_llm.simulation.fluid import Fluid
 from cdk_sagemaker_llm.simulation.metrics import (
     MetricDelays,
     MetricQuery,
     MetricStore,
 )
 from cdk_sagemaker_llm.simulation.outcome import Outcome, Series
+from cdk_sagemaker_llm.simulation.routing import Router
 from cdk_sagemaker_llm.simulation.scaling import Autoscaler, Bounds
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
 
 _HOUR = 3600.0
 
 
-class Line(Protocol):
-    """
-    The requests of one model, as far as its copies go.
-    """
-
-    def add(self, copy: object) -> None:
-        """
-        Let a copy serve from now on.
-        """
-
-    def leave(self, copy: object) -> None:
-        """
-        Send a copy nothing more.
-        """
-
-    def remove(self, copy: object, now: float) -> None:
-        """
-        Take a copy away, with the requests it still has.
-        """
-
-
 class Stage(Listener):
     """
     Everything of a scenario but its requests.
-
-    Args:
-        scenario: What is played.
-
-        lines: The requests of each model, by its name.
     """
 
-    def __init__(self, scenario: Scenario, lines: Mapping[str, Line]) -> None:
+    def __init__(self, scenario: Scenario, lines: Mapping[str, Fluid | Router]) -> None:
         self.scenario = scenario
         self.begin = scenario.start.timestamp()
         self.timeline = Timeline(self.begin)
@@ -166,7 +140,7 @@ class Stage(Listener):
             instance_hours={
                 kind: spent / _HOUR for kind, spent in sorted(self._hours.items())
             },
-            steps=self._steps,
+            steps=tuple(self.fleet.log) if self.fleet is not None else (),
             activities={
                 name: tuple(scaler.activities) for name, scaler in self.scalers.items()
             },
@@ -181,10 +155,6 @@ class Stage(Listener):
         periods = int(self.scenario.duration // query.period)
         ends = (self.begin + (one + 1) * query.period for one in range(periods))
         return [self.store.read(query, end) for end in ends]
-
-    @property
-    def _steps(self) -> tuple[Step, ...]:
-        return tuple(self.fleet.log) if self.fleet is not None else ()
 
     def _furnish(self) -> Fleet:
         scenario = self.scenario
@@ -215,14 +185,9 @@ class Stage(Listener):
         return fleet
 
     def _scaler(self, fleet: Fleet, workload: Workload, bounds: Bounds) -> Autoscaler:
-        scalable = (
-            fleet.scalable_instances()
-            if workload.needs is None
-            else fleet.scalable_copies(workload.name)
-        )
         scaler = Autoscaler(
             self.timeline,
-            scalable,
+            fleet.scalable(None if workload.needs is None else workload.name),
             bounds,
             workload.policies,
             workload.schedules,
@@ -249,7 +214,10 @@ def notes_of(scenario: Scenario) -> list[str]:
         each.name
         for each in fields(usual)
         if getattr(times, each.name) == getattr(usual, each.name)
-        and (each.name != "model_start" or _starts_unsaid(scenario))
+        and (
+            each.name != "model_start"
+            or any(workload.start_seconds is None for workload in scenario.workloads)
+        )
     ]
     if same:
         notes.append(
@@ -264,7 +232,3 @@ def notes_of(scenario: Scenario) -> list[str]:
             "both are inferred from users' reports"
         )
     return notes
-
-
-def _starts_unsaid(scenario: Scenario) -> bool:
-    return any(workload.start_seconds is None for workload in scenario.workloads)

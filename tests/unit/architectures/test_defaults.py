@@ -11,18 +11,18 @@ import pytest
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.architectures.config import (
     REQUIRED,
-    TRANSFORMERS_DEFAULTS,
     defaults_of,
 )
 from cdk_sagemaker_llm.catalog._data import load
 
+DEFAULTS: dict[str, dict[str, Any]] = load("config_defaults.json")["families"]
 CONFIGS: dict[str, dict[str, Any]] = load("architectures.json")["configs"]
 LLAMA, MIXTRAL = CONFIGS["llama-2-7b"], CONFIGS["mixtral-8x7b"]
 QWEN = CONFIGS["qwen2.5-7b"]
 # Where all blocks have experts, the width of the others is not read.
 LACKING = [
     (family, key)
-    for family in sorted(TRANSFORMERS_DEFAULTS)
+    for family in sorted(DEFAULTS)
     for key in sorted(REQUIRED)
     if not (family.endswith(("moe", "next")) and key == "intermediate_size")
 ]
@@ -371,7 +371,7 @@ def test_every_familys_part_is_held_by_these_tests() -> None:
     """
     A new family with defaults comes with what they come to.
     """
-    assert {family for family, _, _ in EMPTY_PARTS} == set(TRANSFORMERS_DEFAULTS)
+    assert {family for family, _, _ in EMPTY_PARTS} == set(DEFAULTS)
 
 
 @pytest.mark.parametrize(
@@ -437,7 +437,7 @@ def test_a_whole_file_may_leave_out_what_is_no_size() -> None:
     assert {
         family: set(defaults_of(family, nested=True))
         - set(defaults_of(family, nested=False))
-        for family in TRANSFORMERS_DEFAULTS
+        for family in DEFAULTS
     } == {
         family: {
             "vocab_size",
@@ -446,6 +446,6 @@ def test_a_whole_file_may_leave_out_what_is_no_size() -> None:
             "num_hidden_layers",
             "num_attention_heads",
         }
-        for family in TRANSFORMERS_DEFAULTS
+        for family in DEFAULTS
     }
     assert defaults_of("bloom", nested=True) == {}

@@ -7,10 +7,10 @@ from __future__ import annotations
 import pytest
 
 from cdk_sagemaker_llm.architectures.weight_format import (
-    GGUF_BITS,
     gguf_bits,
     gguf_bytes,
 )
+from cdk_sagemaker_llm.catalog._data import load
 
 # Llama 3.1 8B: all, and those of linear layers in its blocks.
 ALL, LINEAR = 8_030_261_248, 6_979_321_856
@@ -62,7 +62,7 @@ def test_types_stand_in_the_order_of_their_bits() -> None:
     bits = [gguf_bits(name) for name in names]
 
     assert bits == sorted(bits, reverse=True)
-    assert sorted(names) == sorted(GGUF_BITS)
+    assert sorted(names) == sorted(load("gguf_types.json")["bits"])
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_some_types_are_another() -> None:
     """
     As llama.cpp takes them.
     """
-    assert gguf_bits("q4_k") == GGUF_BITS["Q4_K_M"] == 4.8944
+    assert gguf_bits("q4_k") == gguf_bits("Q4_K_M") == 4.8944
 
 
 @pytest.mark.parametrize("wrong", ["Q4_K_N", "", "awq", "Ω"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.architectures.shape import Shape
+from cdk_sagemaker_llm.architectures.config import Shape
 
 SMALL: dict[str, Any] = {
     "layer_weights": 100,

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import pytest
 
+from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.metrics import (
     Datapoint,
     Metric,
     MetricQuery,
     MetricStore,
 )
-from cdk_sagemaker_llm.simulation.publishing import spread_of
 
 LATENCY = Metric.of_component("ModelLatency", "chat")
 
@@ -21,9 +21,9 @@ def point(*values: float) -> Datapoint:
     """
     Keep single values of ten seconds.
     """
-    return Datapoint(
-        sum(values), len(values), min(values), max(values), spread_of(values)
-    )
+    spread = Histogram()
+    spread.add(values)
+    return Datapoint(sum(values), len(values), min(values), max(values), spread)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,8 @@ from cdk_sagemaker_llm.simulation import (
     run,
 )
 from cdk_sagemaker_llm.simulation.metrics import MetricStore
-from cdk_sagemaker_llm.simulation.requests import BacklogPublisher, QueueRouter
+from cdk_sagemaker_llm.simulation.requests import publish_backlog
+from cdk_sagemaker_llm.simulation.routing import QueueRouter
 
 SLOW = ServiceTimes(decode=((1, 1.0),), max_sequences=2, kv_tokens=100)
 ANY = Constant(rate=1, lengths=Lengths(prompt=1, answer=1))
@@ -183,7 +184,7 @@ def test_what_waits_is_published_by_the_endpoints_name() -> None:
     made = router((0, 4), (0, 4), (0, 4), copies=())
     made.run_until(3)
     store = MetricStore()
-    BacklogPublisher("chat", store).publish(0, made)
+    publish_backlog(store, "chat", 0, made)
 
     def read(name: str) -> object:
         metric = Metric.of("AWS/SageMaker", name, {"EndpointName": "chat"})
@@ -202,7 +203,7 @@ def test_the_backlog_is_divided_among_the_copies() -> None:
     made = router(*[(0, 9)] * 6, copies=("a", "b"))
     made.run_until(3)
     store = MetricStore()
-    BacklogPublisher("chat", store).publish(0, made)
+    publish_backlog(store, "chat", 0, made)
 
     assert store.read(backlog("ApproximateBacklogSize"), 60) == 6
     assert store.read(backlog("ApproximateBacklogSizePerInstance"), 60) == 3

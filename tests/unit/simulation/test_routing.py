@@ -19,8 +19,7 @@ from cdk_sagemaker_llm.simulation import (
     Users,
     Workload,
 )
-from cdk_sagemaker_llm.simulation.circling import UsersRouter
-from cdk_sagemaker_llm.simulation.routing import Router
+from cdk_sagemaker_llm.simulation.routing import Router, UsersRouter
 from cdk_sagemaker_llm.simulation.scenario import Routing
 
 SLOW = ServiceTimes(decode=((1, 1.0),), max_sequences=2, kv_tokens=100)

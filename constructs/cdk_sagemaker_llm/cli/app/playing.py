@@ -22,9 +22,8 @@ from cdk_sagemaker_llm.simulation.scenario import Method, Scenario, Workload
 from cdk_sagemaker_llm.simulation.service.measurement import Measurement
 from cdk_sagemaker_llm.simulation.service.roofline import estimate_service_times
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
-from cdk_sagemaker_llm.simulation.traffic.base import Traffic
+from cdk_sagemaker_llm.simulation.traffic.base import Traffic, Users
 from cdk_sagemaker_llm.simulation.traffic.lengths import Lengths
-from cdk_sagemaker_llm.simulation.traffic.users import Users
 
 # A Monday, so that a week of traffic is a week of the calendar.
 _START = datetime(2026, 1, 5, tzinfo=UTC)

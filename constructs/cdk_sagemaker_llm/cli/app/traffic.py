@@ -13,11 +13,10 @@ from cdk_sagemaker_llm.cli.app.simulated import HostedModel
 from cdk_sagemaker_llm.simulation.metrics import MetricQuery
 from cdk_sagemaker_llm.simulation.scaling import TargetTracking
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
-from cdk_sagemaker_llm.simulation.traffic.base import Traffic
+from cdk_sagemaker_llm.simulation.traffic.base import Traffic, Users
 from cdk_sagemaker_llm.simulation.traffic.lengths import Fixed, Lengths, LogNormal
 from cdk_sagemaker_llm.simulation.traffic.rates import Constant, DayCurve, Ramp, Spike
 from cdk_sagemaker_llm.simulation.traffic.replay import Replay
-from cdk_sagemaker_llm.simulation.traffic.users import Users
 
 SHAPES = ("constant", "ramp", "spike", "day")
 _MINUTE = 60.0

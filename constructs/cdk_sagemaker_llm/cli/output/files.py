@@ -35,7 +35,8 @@ from cdk_sagemaker_llm.cli.output.runs import (
     start_of,
 )
 from cdk_sagemaker_llm.pages import Curve, Panel, bullets, chart, page, table
-from cdk_sagemaker_llm.simulation.report.sentences import moment
+from cdk_sagemaker_llm.simulation.outcome import Series
+from cdk_sagemaker_llm.simulation.report import moment
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

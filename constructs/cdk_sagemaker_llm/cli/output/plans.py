@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cdk_sagemaker_llm.fit.outcomes import Outcome
+from cdk_sagemaker_llm.fit.memory import Outcome
 from cdk_sagemaker_llm.fit.packing import Fleet, Packing, fewest_instances
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan

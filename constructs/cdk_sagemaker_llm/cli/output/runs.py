@@ -9,10 +9,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.cli.app.playing import VariantResult
-from cdk_sagemaker_llm.simulation.outcome import SHARES, Series
-from cdk_sagemaker_llm.simulation.report import Section, report
-from cdk_sagemaker_llm.simulation.report.moments import mean_latency, worst_minute
-from cdk_sagemaker_llm.simulation.report.sentences import moment
+from cdk_sagemaker_llm.simulation.outcome import (
+    SHARES,
+    Series,
+    mean_latency,
+    worst_minute,
+)
+from cdk_sagemaker_llm.simulation.report import Section, moment, report
 
 _MINUTE = 60.0
 # What a table is made of, in minutes.

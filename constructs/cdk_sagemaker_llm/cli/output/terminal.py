@@ -31,7 +31,7 @@ from cdk_sagemaker_llm.cli.output.runs import (
     side_by_side,
     start_of,
 )
-from cdk_sagemaker_llm.simulation.report.sentences import moment
+from cdk_sagemaker_llm.simulation.report import moment
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _CELLS = 60

@@ -208,7 +208,7 @@ class Endpoints:
             "DeployedImages": self._images(endpoint, variant),
             "CurrentWeight": endpoint.weights[name],
             "DesiredWeight": endpoint.weights[name],
-            "CurrentInstanceCount": fleet.scalable_instances().running,
+            "CurrentInstanceCount": fleet.serving(),
             "DesiredInstanceCount": fleet.wanted_instances,
             **{key: variant[key] for key in members if key in variant},
             **({"InstancePools": pools} if "InstancePools" in variant else {}),

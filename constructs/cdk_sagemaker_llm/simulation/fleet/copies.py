@@ -5,9 +5,10 @@ instances can go, and taken out of service.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal
 
 from cdk_sagemaker_llm.fit.placement import Capacity
 from cdk_sagemaker_llm.simulation.clock import Planned
@@ -18,11 +19,100 @@ from cdk_sagemaker_llm.simulation.fleet.parts import (
     Needs,
     ScaleIn,
     Trouble,
+    has_room,
+    nameplate,
     needs_on,
 )
-from cdk_sagemaker_llm.simulation.fleet.placing import Strategy, moves_off
 from cdk_sagemaker_llm.simulation.fleet.racks import Racks
 from cdk_sagemaker_llm.simulation.fleet.times import FleetTimes, Seconds, seconds
+
+Strategy = Literal["BINPACK", "SPREAD"]
+
+NO_ROOM_FOR_COPY = (
+    "There is not enough hardware resources on the instances for this endpoint to "
+    "create a copy of the inference component."
+)
+
+
+def choose(
+    instances: Iterable[Instance], name: str, needs: Needs, strategy: Strategy
+) -> Instance | None:
+    """
+    Return the instance for one more copy; ``None`` if none has room.
+    """
+    roomy = (
+        instance
+        for instance in instances
+        if instance.takes_copies
+        and has_room(instance.free, needs_on(needs, instance.instance_type))
+    )
+    if strategy == "BINPACK":
+        return next(roomy, None)
+
+    def crowded(instance: Instance) -> tuple[int, int]:
+        of_name = sum(copy.name == name for copy in instance.copies)
+        return of_name, len(instance.copies)
+
+    # The first of those with the fewest copies of the name, then of any.
+    return min(roomy, key=crowded, default=None)
+
+
+def shortfall(
+    frees: Sequence[tuple[str, Capacity | None]], needs: Needs, copies: int
+) -> list[str] | None:
+    """
+    Say which resources the best of some places lacks if so many more copies are put
+    where there is room; ``None`` if all fit, and empty if there is no place.
+    """
+    places = [(free, needs_on(needs, kind)) for kind, free in frees]
+    for _ in range(copies):
+        for index, (free, own) in enumerate(places):
+            if has_room(free, own):
+                if free is not None and own is not None:
+                    places[index] = (free.minus(own), own)
+                break
+        else:
+            limits = [f.limits_for(n) for f, n in places if f and n]
+            return min(limits, key=len, default=[])
+    return None
+
+
+def moves_off(
+    instance: Instance, others: dict[Instance, Capacity | None]
+) -> list[tuple[Copy, Instance]] | None:
+    """
+    Find other instances for every copy of one; ``None`` if they do not all fit. What
+    the copies take is taken off what is free on the others.
+    """
+    found = []
+    for copy in instance.copies:
+        # The same hardware: what a copy needs elsewhere is not known here.
+        roomy = (
+            other
+            for other, free in others.items()
+            if other.instance_type == instance.instance_type
+            and has_room(free, copy.needs)
+        )
+        target = next(roomy, None)
+        if target is None:
+            return None
+        free = others[target]
+        if free is not None and copy.needs is not None:
+            others[target] = free.minus(copy.needs)
+        found.append((copy, target))
+    return found
+
+
+def new_place(kinds: Sequence[str], needs: Needs) -> tuple[str, Capacity | None]:
+    """
+    Return the type and the room of an instance that could be asked for.
+
+    The first type on which a copy fits at all; the first one if it fits on none.
+    """
+    for kind in kinds:
+        if has_room(nameplate(kind), needs_on(needs, kind)):
+            return kind, nameplate(kind)
+    return kinds[0], nameplate(kinds[0])
 
 
 class Consolidation:
@@ -101,18 +191,8 @@ class Consolidation:
 
 class Copies:
     """
-    The copies of one fleet and what happens to each.
-
-    Args:
-        journal: Where steps are noted and planned.
-
-        racks: The instances.
-
-        times: How long things take.
-
-        trouble: What keeps a copy from serving.
-
-        changes: Called when something has happened by itself.
+    The copies of one fleet and what happens to each; ``changes`` is called when
+    something has happened by itself.
     """
 
     def __init__(
@@ -139,10 +219,7 @@ class Copies:
 
     def is_settled(self, name: str | None = None) -> bool:
         """
-        Tell whether nothing is under way.
-
-        Args:
-            name: Of one model. If omitted, of all of them and the instances.
+        Tell whether nothing of a model is under way, or of all and the instances.
         """
         copies = [
             copy
@@ -212,14 +289,6 @@ class Copies:
         delay = seconds(work.start, copy.instance.instance_type)
         copy.planned = self._journal.later(delay, partial(self._serve, copy))
         self._journal.listener.changed()
-
-    def drop_lost(self, work: Work) -> None:
-        """
-        Forget copies whose instance never came.
-        """
-        for copy in [c for c in work.copies if c.instance.state == "gone"]:
-            copy.state = "gone"
-            work.copies.remove(copy)
 
     def start_waiting(self, instance: Instance) -> None:
         """

@@ -7,7 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cdk_sagemaker_llm.simulation.clock import Timeline
-from cdk_sagemaker_llm.simulation.fleet.copies import Consolidation, Copies, Work
+from cdk_sagemaker_llm.simulation.fleet.copies import (
+    NO_ROOM_FOR_COPY,
+    Consolidation,
+    Copies,
+    Strategy,
+    Work,
+    choose,
+    new_place,
+    shortfall,
+)
 from cdk_sagemaker_llm.simulation.fleet.parts import (
     Available,
     Copy,
@@ -24,18 +33,7 @@ from cdk_sagemaker_llm.simulation.fleet.parts import (
     needs_on,
     unlimited,
 )
-from cdk_sagemaker_llm.simulation.fleet.placing import (
-    NO_ROOM_FOR_COPY,
-    Strategy,
-    choose,
-    new_place,
-    shortfall,
-)
 from cdk_sagemaker_llm.simulation.fleet.racks import Racks
-from cdk_sagemaker_llm.simulation.fleet.scalables import (
-    ScalableCopies,
-    ScalableInstances,
-)
 from cdk_sagemaker_llm.simulation.fleet.times import FleetTimes, Seconds
 
 
@@ -118,14 +116,18 @@ class Fleet:
             self._journal,
             self._racks,
             times=self._times,
-            trouble=trouble or _no_trouble,
+            trouble=trouble or (lambda _: None),
             changes=self._settle,
         )
         self._works = self._copies.works
         self._consolidation = Consolidation(
             self._journal, self._racks, self._copies, scale_in
         )
-        self._begin(instances, ready=ready)
+        count = max(instances, floor)
+        if ready:
+            self._racks.start(count)
+        else:
+            self._racks.fill(count, "at the start")
 
     @property
     def log(self) -> list[Step]:
@@ -147,13 +149,6 @@ class Fleet:
         The instances that run, and are paid for.
         """
         return tuple(i for i in self._racks.instances if i.state != "asked")
-
-    @property
-    def running_count(self) -> int:
-        """
-        How many instances run.
-        """
-        return self._racks.running
 
     @property
     def wanted_instances(self) -> int:
@@ -189,13 +184,6 @@ class Fleet:
         What is hosted here.
         """
         return tuple(self._works)
-
-    @property
-    def filling(self) -> tuple[str, ...]:
-        """
-        What has a copy on each instance, as a variant with a model does.
-        """
-        return tuple(w.name for w in self._works.values() if w.needs is None)
 
     def add(
         self,
@@ -290,10 +278,7 @@ class Fleet:
 
     def retry(self, name: str | None = None) -> None:
         """
-        Try again what was refused or failed.
-
-        Args:
-            name: Of which model. If omitted, it is all of them.
+        Try again what was refused or failed of a model, or of all of them.
         """
         self._racks.refusal = None
         for work in self._works.values():
@@ -335,10 +320,7 @@ class Fleet:
 
     def is_settled(self, name: str | None = None) -> bool:
         """
-        Tell whether nothing is under way.
-
-        Args:
-            name: Of one model. If omitted, of all of them and the instances.
+        Tell whether nothing of a model is under way, or of all and the instances.
         """
         return self._copies.is_settled(name)
 
@@ -349,11 +331,15 @@ class Fleet:
         work = self._works[name]
         return self.wanted_instances if work.needs is None else work.desired
 
-    def serving(self, name: str) -> int:
+    def serving(self, name: str | None = None) -> int:
         """
-        Return how many copies take requests.
+        Return how many copies of a model take requests; without a name, on how many
+        instances all do that have a copy on each.
         """
-        return self._copies.serving(name)
+        if name is not None:
+            return self._copies.serving(name)
+        filling = (work.name for work in self._works.values() if work.needs is None)
+        return min(map(self._copies.serving, filling), default=self._racks.running)
 
     def copies(self, name: str) -> tuple[Copy, ...]:
         """
@@ -363,10 +349,8 @@ class Fleet:
 
     def refusal(self, name: str | None = None) -> str | None:
         """
-        Return why copies that are wanted are not there; ``None`` if none is missing.
-
-        Args:
-            name: Of one model. If omitted, it is why instances are not there.
+        Return why copies of a model are not there, or without a name, why instances
+        are not; ``None`` if none is missing.
         """
         if name is None:
             return self._racks.refusal
@@ -374,10 +358,8 @@ class Fleet:
 
     def shortfall(self, needs: Needs, copies: int) -> str | None:
         """
-        Say why so many more copies do not fit in the fleet at its largest.
-
-        Returns:
-            The service's words and what is short; ``None`` if they fit.
+        Say why so many more copies do not fit in the fleet at its largest: the
+        service's words and what is short; ``None`` if they fit.
         """
         racks = self._racks
         places = [(i.instance_type, i.free) for i in racks.usable]
@@ -390,24 +372,12 @@ class Fleet:
         limits = "; ".join(short)
         return f"{NO_ROOM_FOR_COPY} On {size} (at most {racks.maximum}): {limits}."
 
-    def scalable_copies(self, name: str) -> ScalableCopies:
+    def scalable(self, name: str | None = None) -> ScalableFleet:
         """
-        Return the scalable target of a model's copies.
+        Return the scalable target of a model's copies; without a name, that of the
+        instances.
         """
-        return ScalableCopies(self, name)
-
-    def scalable_instances(self) -> ScalableInstances:
-        """
-        Return the scalable target of the instances.
-        """
-        return ScalableInstances(self)
-
-    def _begin(self, instances: int, *, ready: bool) -> None:
-        count = max(instances, self._racks.minimum)
-        if ready:
-            self._racks.start(count)
-            return
-        self._racks.fill(count, "at the start")
+        return ScalableFleet(self, name)
 
     def _run(self, instance: Instance) -> None:
         self._copies.start_waiting(instance)
@@ -435,14 +405,17 @@ class Fleet:
         self._listener.changed()
 
     def _bring(self, work: Work) -> None:
-        self._copies.drop_lost(work)
+        # Copies whose instance never came are forgotten.
+        for copy in [each for each in work.copies if each.instance.state == "gone"]:
+            copy.state = "gone"
+            work.copies.remove(copy)
         if work.is_held:
             return
         work.refusal = None
         if work.needs is None:
             self._fill(work)
             return
-        live = [copy for copy in work.copies if copy.is_live]
+        live = [c for c in work.copies if c.state not in {"leaving", "gone"}]
         surplus = sum(c.replaces is None for c in live) - work.desired
         for copy in reversed(live):
             if surplus > 0:
@@ -467,15 +440,55 @@ class Fleet:
             work.refusal = self._racks.refusal
 
     def _more(self, work: Work) -> Instance | None:
+        racks = self._racks
         kinds = [
             kind
-            for kind in self._racks.kinds
+            for kind in racks.kinds
             if has_room(nameplate(kind), needs_on(work.needs, kind))
         ]
-        if not kinds or not self.managed or not self._racks.can_grow:
+        is_full = len(racks.instances) >= racks.maximum or racks.refusal is not None
+        if not kinds or not self.managed or is_full:
             return None
-        return self._racks.ask(f"no room for a copy of {work.name}", kinds)
+        return racks.ask(f"no room for a copy of {work.name}", kinds)
 
 
-def _no_trouble(_: Copy) -> Trouble | None:
-    return None
+class ScalableFleet:
+    """
+    The copies of one model, or the instances of a variant, as a scalable target.
+    """
+
+    def __init__(self, fleet: Fleet, name: str | None) -> None:
+        self._fleet = fleet
+        self._name = name
+
+    @property
+    def desired(self) -> int:
+        """
+        How many were asked for last.
+        """
+        if self._name is None:
+            return self._fleet.wanted_instances
+        return self._fleet.desired(self._name)
+
+    @property
+    def running(self) -> int:
+        """
+        How many serve.
+        """
+        return self._fleet.serving(self._name)
+
+    @property
+    def is_settled(self) -> bool:
+        """
+        Whether no change is under way.
+        """
+        return self._fleet.is_settled(self._name)
+
+    def set_desired(self, count: int, cause: str) -> None:
+        """
+        Ask for so many.
+        """
+        if self._name is None:
+            self._fleet.set_instances(count, cause)
+        else:
+            self._fleet.set_copies(self._name, count, cause)

@@ -66,9 +66,6 @@ class ScaleIn:
     cooldown: float = 1200.0
 
     def __post_init__(self) -> None:
-        """
-        Hold the API's bounds.
-        """
         least, most = _COOLDOWN
         if not least <= self.cooldown <= most:
             raise ValueError(f"cooldown must be 300 to 86400, got {self.cooldown}")
@@ -254,13 +251,6 @@ class Copy:
     # The copy that this one takes the place of, on its way to another instance.
     replaces: Copy | None = None
     planned: Planned | None = None
-
-    @property
-    def is_live(self) -> bool:
-        """
-        Whether it serves, or will.
-        """
-        return self.state in {"waiting", "starting", "serving"}
 
 
 @functools.cache

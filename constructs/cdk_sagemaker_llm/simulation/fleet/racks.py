@@ -4,6 +4,7 @@ The instances of a fleet: asked for, refused, running, idle, let go.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -24,27 +25,9 @@ class Racks:
     """
     The instances of one fleet, within its bounds.
 
-    Args:
-        journal: Where steps are noted and planned.
-
-        pools: The types to try.
-
-        minimum: How many there are at least.
-
-        maximum: How many there are at most.
-
-        managed: Whether copies bring instances along.
-
-        times: How long things take.
-
-        capacity: What can be had of each type.
-
-        provision_timeout: How long to wait for capacity; ``None`` for as long as it
-            takes the service to refuse.
-
-        runs: Called with an instance that has come.
-
-        changes: Called when something has happened by itself.
+    ``runs`` is called with an instance that has come, and ``changes`` when something
+    has happened by itself. Without ``provision_timeout`` the fleet waits for capacity
+    for as long as it takes the service to refuse.
     """
 
     def __init__(
@@ -83,25 +66,10 @@ class Racks:
         """
         return [instance for instance in self.instances if instance.takes_copies]
 
-    @property
-    def can_grow(self) -> bool:
-        """
-        Whether one more may be asked for.
-        """
-        return len(self.instances) < self.maximum and self.refusal is None
-
     def ask(self, why: str, kinds: Sequence[str] = ()) -> Instance | None:
         """
-        Ask for one more instance.
-
-        Args:
-            why: For the log.
-
-            kinds: The types that will do, the best one first.
-                If omitted, any of the pools will.
-
-        Returns:
-            The instance, which has yet to come; ``None`` if it is refused at once.
+        Ask for one more instance, which has yet to come; ``None`` if it is refused at
+        once. Without types that will do, the best one first, any of the pools will.
         """
         kinds = kinds or self.kinds
         found = self._available(kinds)
@@ -189,13 +157,10 @@ class Racks:
         return sum(i.state in {"running", "leaving"} for i in self.instances)
 
     def _available(self, kinds: Sequence[str]) -> str | None:
-        for kind in kinds:
-            held = sum(
-                i.instance_type == kind and not i.is_refused for i in self.instances
-            )
-            if held < self._capacity(kind, self._journal.now):
-                return kind
-        return None
+        taken = Counter(i.instance_type for i in self.instances if not i.is_refused)
+        now = self._journal.now
+        able = (kind for kind in kinds if taken[kind] < self._capacity(kind, now))
+        return next(able, None)
 
     def _wait(self, instance: Instance, kinds: Sequence[str], deadline: float) -> None:
         moment = min(deadline, self._journal.now + _LOOKS_AGAIN)

@@ -110,9 +110,6 @@ class FleetTimes:
     retry: float = _RETRY
 
     def __post_init__(self) -> None:
-        """
-        Hold every time to what time can be.
-        """
         for own in fields(self):
             value = getattr(self, own.name)
             times = (

@@ -46,19 +46,7 @@ class Autoscaler:
     What the API reference of TargetTrackingScalingPolicyConfiguration and
     StepScalingPolicyConfiguration says of cooldowns, and of PutScalingPolicy of several
     policies (the largest capacity wins, in both directions), is what is done here.
-
-    Args:
-        timeline: The time it lives in.
-
-        scalable: Whose capacity it changes.
-
-        bounds: The capacity's bounds.
-
-        policies: The policies.
-
-        schedules: The scheduled actions.
-
-        noted: Called with every activity.
+    ``noted`` is called with every activity.
     """
 
     def __init__(
@@ -128,8 +116,11 @@ class Autoscaler:
         desired = self._scalable.desired
         count = bounds.clamp(desired)
         if count != desired and not self._scalable.is_settled:
-            again = functools.partial(self._again, policy, cause)
-            self._plan("", self._timeline.now + _RETRIED, again)
+            self._plan(
+                "",
+                self._timeline.now + _RETRIED,
+                lambda: self.bound(self.bounds, policy, cause),
+            )
         elif count != desired:
             limit = "minimum" if count > desired else "maximum"
             self._scale(
@@ -141,9 +132,6 @@ class Autoscaler:
                     cause=cause or f"{limit} capacity was set to {count}",
                 )
             )
-
-    def _again(self, policy: str, cause: str) -> None:
-        self.bound(self.bounds, policy, cause)
 
     def schedule(self, action: ScheduledAction) -> None:
         """
@@ -207,14 +195,29 @@ class Autoscaler:
                 return
 
     def _carry_out(self, policy: Policy, activity: Activity) -> None:
-        if activity.is_out and "DynamicScalingOut" not in self.suspended:
-            self._scale_out(policy, activity)
-        elif activity.after < activity.before and (
-            "DynamicScalingIn" not in self.suspended
-        ):
-            self._scale_in(policy, activity)
-        elif activity.after == activity.before:
+        is_out = activity.is_out
+        if activity.after == activity.before:
             self._refuse(activity, self._reason(activity))
+            return
+        if ("DynamicScalingOut" if is_out else "DynamicScalingIn") in self.suspended:
+            return
+        if not is_out and self._in is not None and self._in.lasts(self._timeline.now):
+            return
+        if not self._scalable.is_settled:
+            self._refuse(activity, UNSCALABLE)
+            return
+        base = self._base(activity.before)
+        self._scale(activity)
+        if isinstance(policy, StepScaling):
+            length = policy.cooldown
+        else:
+            length = policy.scale_out_cooldown if is_out else policy.scale_in_cooldown
+        cooldown = _Cooldown(length, activity, base)
+        if is_out:
+            # "the scale-in cooldown period stops and doesn't complete"
+            self._out, self._in = cooldown, None
+        else:
+            self._in = cooldown
 
     def settle(self) -> None:
         """
@@ -277,35 +280,6 @@ class Autoscaler:
                     return None
                 counts.append(tracked_down(policy, low.latest, self._scalable.desired))
         return max(counts, default=None)
-
-    def _scale_out(self, policy: Policy, activity: Activity) -> None:
-        if not self._scalable.is_settled:
-            self._refuse(activity, UNSCALABLE)
-            return
-        cooling = self._out is not None and self._out.lasts(self._timeline.now)
-        base = self._out.base if self._out is not None and cooling else activity.before
-        self._in = None  # "the scale-in cooldown period stops and doesn't complete"
-        self._scale(activity)
-        length = (
-            policy.scale_out_cooldown
-            if isinstance(policy, TargetTracking)
-            else policy.cooldown
-        )
-        self._out = _Cooldown(length, activity, base)
-
-    def _scale_in(self, policy: Policy, activity: Activity) -> None:
-        if self._in is not None and self._in.lasts(self._timeline.now):
-            return
-        if not self._scalable.is_settled:
-            self._refuse(activity, UNSCALABLE)
-            return
-        self._scale(activity)
-        length = (
-            policy.scale_in_cooldown
-            if isinstance(policy, TargetTracking)
-            else policy.cooldown
-        )
-        self._in = _Cooldown(length, activity)
 
     def _scale(self, activity: Activity) -> None:
         self.settle()
@@ -422,19 +396,24 @@ def stepped(policy: StepScaling, value: float, capacity: int) -> int:
     if policy.adjustment_type == "ExactCapacity":
         return int(change)
     if policy.adjustment_type == "PercentChangeInCapacity":
-        change = _percent(policy, change, capacity)
+        # The guide: values above 1 are rounded down, between 0 and 1 up to 1; below 0
+        # the same towards zero.
+        exact = capacity * change / 100
+        least = policy.minimum_magnitude or 1
+        size = max(least, math.floor(abs(exact))) if exact else 0
+        change = math.copysign(size, exact)
     return max(0, capacity + int(change))
 
 
 @dataclass(slots=True)
 class _Cooldown:
     """
-    The time after a change: how long, and of a scale-out, where it started from.
+    The time after a change: how long, and from what capacity it started.
     """
 
     length: float
     activity: Activity
-    base: int = 0
+    base: int
 
     def lasts(self, now: float) -> bool:
         """
@@ -461,12 +440,3 @@ def _step(policy: StepScaling, distance: float) -> StepAdjustment:
         if not rising and lower < distance <= upper:
             return step
     raise LookupError(f"policy {policy.name} has no step for {distance:+g}")
-
-
-def _percent(policy: StepScaling, percent: float, capacity: int) -> int:
-    # The guide: values above 1 are rounded down, between 0 and 1 up to 1; below 0 the
-    # same towards zero.
-    exact = capacity * percent / 100
-    least = policy.minimum_magnitude or 1
-    size = max(least, math.floor(abs(exact))) if exact else 0
-    return int(math.copysign(size, exact))

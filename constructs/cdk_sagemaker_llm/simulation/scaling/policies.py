@@ -39,9 +39,6 @@ class Bounds:
     maximum: int
 
     def __post_init__(self) -> None:
-        """
-        Refuse bounds that nothing lies between.
-        """
         if not 0 <= self.minimum <= self.maximum:
             raise ValueError(
                 "bounds must be 0 <= minimum <= maximum, got "
@@ -88,9 +85,6 @@ class TargetTracking:
     alarm_names: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
-        """
-        Refuse a target that no capacity can reach.
-        """
         if not self.target > 0 or math.isinf(self.target):
             raise ValueError(
                 f"target of policy {self.name} must be more than 0, got {self.target}"
@@ -190,9 +184,6 @@ class StepScaling:
     minimum_magnitude: int | None = None
 
     def __post_init__(self) -> None:
-        """
-        Refuse an adjustment type that does not exist.
-        """
         if self.adjustment_type not in _ADJUSTMENTS:
             raise ValueError(
                 f"adjustment_type of policy {self.name} must be one of "
@@ -222,9 +213,6 @@ class StepAdjustment:
     change: float
 
     def __post_init__(self) -> None:
-        """
-        Refuse a step that no value is in.
-        """
         lower = -math.inf if self.lower is None else self.lower
         upper = math.inf if self.upper is None else self.upper
         if not lower < upper:
@@ -266,9 +254,6 @@ class ScheduledAction:
     end: datetime | None = None
 
     def __post_init__(self) -> None:
-        """
-        Refuse moments that differ from machine to machine, and bounds that cannot be.
-        """
         for name in ("start", "end"):
             moment = getattr(self, name)
             if moment is not None and moment.tzinfo is None:

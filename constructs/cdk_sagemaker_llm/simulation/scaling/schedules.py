@@ -39,19 +39,8 @@ def next_time(
     schedule: str, time_zone: str, after: float, start: float
 ) -> float | None:
     """
-    Return when a schedule is due next, in seconds since the epoch.
-
-    Args:
-        schedule: The expression.
-
-        time_zone: A name of the time zone database.
-
-        after: The moment that it must be later than.
-
-        start: From when a rate counts.
-
-    Returns:
-        ``None`` if it never is again.
+    Return when a schedule is due next after a moment, in seconds since the epoch;
+    ``None`` if it never is again. A rate counts from ``start``.
 
     Raises:
         ValueError: If the service could not read the expression or the zone.
@@ -168,9 +157,6 @@ class _Cron:
     odd: tuple[DayRule, ...]
 
     def is_due(self, day: date) -> bool:
-        """
-        Tell whether it is due on a day.
-        """
         if day.month not in self.months or day.year not in self.years:
             return False
         # Of the two kinds of days one is open, and has every number.
@@ -208,11 +194,6 @@ def _of_month(part: str) -> DayRule | None:
 def _of_week(part: str, names: Mapping[str, int]) -> DayRule | None:
     """
     Read a day of the week; ``None`` if it is one by its number or name.
-
-    Args:
-        part: The expression's part.
-
-        names: The numbers of the names; 1 is Sunday.
     """
     if part == "L":
         return lambda day: day.weekday() == _SATURDAY

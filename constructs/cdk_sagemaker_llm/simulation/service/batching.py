@@ -30,11 +30,6 @@ class BatchingCopy:
     still; then each token takes as long as the batch's size makes it. An answer whose
     time-out has passed is written to its end all the same: the container is not told.
     One that still waits by then is dropped, and listed in ``dropped``.
-
-    Args:
-        times: What requests take.
-
-        timeout: Seconds after which nobody waits for an answer any more.
     """
 
     __slots__ = (
@@ -201,11 +196,6 @@ class TimedCopy(BatchingCopy):
     Serves as any copy does, and writes the seconds to first tokens down.
 
     It is chosen where somebody asks for them: to look at each admission takes time.
-
-    Args:
-        times: What requests take.
-
-        timeout: Seconds after which nobody waits for an answer any more.
     """
 
     __slots__ = ("_firsts",)
@@ -215,9 +205,6 @@ class TimedCopy(BatchingCopy):
         self._firsts: list[float] = []
 
     def offer(self, now: float, prompt: int, answer: int, whose: int = 0) -> float:
-        """
-        Take a request that arrives now, and return ``next`` as it is then.
-        """
         before = self.running
         due = super().offer(now, prompt, answer, whose)
         if self.running > before:

@@ -121,8 +121,8 @@ def read_service_times(path: Path | str) -> Measurement:
         raise ValueError(f"{name} must be JSON in UTF-8: {error}; {_DOCS}") from None
     top = _Fields(name, content, _DOCS)
     top.hold("format", FORMAT, f"be {FORMAT!r}")
-    known = f"be {VERSION}, the version that this release reads"
-    top.hold("version", VERSION, known, "update the library, or measure anew")
+    must = f"be {VERSION}, the version that this release reads"
+    top.hold("version", VERSION, must, "update the library, or measure anew")
     measured, times = top.part("measured"), top.part("times")
     found = Measurement(
         times=_times(times),
@@ -162,9 +162,6 @@ class _Fields:
         self.content: Mapping[str, Any] = content
 
     def refuse(self, field: str, must: str, way_out: str = "") -> NoReturn:
-        """
-        Refuse the file for one field.
-        """
         where = f"{self._path}.{field}" if self._path else field
         got = _excerpt(self.content[field]) if field in self.content else "nothing"
         raise ValueError(
@@ -184,21 +181,15 @@ class _Fields:
         Refuse fields that mean nothing: a misspelt one would be left out unnoticed.
         """
         for field in self.content.keys() - self._read:
-            known = ", ".join(sorted(self._read))
-            self.refuse(field, f"not be there: the fields are {known}")
+            fields = ", ".join(sorted(self._read))
+            self.refuse(field, f"not be there: the fields are {fields}")
 
     def part(self, field: str) -> _Fields:
-        """
-        Read an object.
-        """
         self._read.add(field)
         path = f"{self._path}.{field}" if self._path else field
         return _Fields(self._file, self.content.get(field), self._way_out, path)
 
     def rows(self, field: str) -> list[_Fields]:
-        """
-        Read a list of objects.
-        """
         rows = self._value(field, "be a list of rows", lambda v: isinstance(v, list))
         path = f"{self._path}.{field}"
         return [
@@ -207,9 +198,6 @@ class _Fields:
         ]
 
     def text(self, field: str, *, is_needed: bool = True) -> str:
-        """
-        Read words.
-        """
         if not is_needed and field not in self.content:
             return ""
         must = "be text that is not empty" if is_needed else "be text"
@@ -220,10 +208,6 @@ class _Fields:
         return str(self._value(field, must, holds))
 
     def whole(self, field: str, least: int) -> int:
-        """
-        Read a whole number.
-        """
-
         def holds(value: object) -> bool:
             return _is_whole(value) and isinstance(value, int) and value >= least
 
@@ -231,9 +215,6 @@ class _Fields:
         return int(self._value(field, must, holds))
 
     def whole_or_none(self, field: str, least: int) -> int | None:
-        """
-        Read a whole number, or null.
-        """
         if field in self.content and self.content[field] is None:
             self._read.add(field)
             return None
@@ -253,16 +234,10 @@ class _Fields:
         return found
 
     def switch(self, field: str) -> bool:
-        """
-        Read true or false.
-        """
         must = "be true or false"
         return bool(self._value(field, must, lambda v: isinstance(v, bool)))
 
     def day(self, field: str) -> date:
-        """
-        Read a date.
-        """
         must = "be a date such as 2026-01-31"
         text = self._value(field, must, lambda v: isinstance(v, str))
         try:

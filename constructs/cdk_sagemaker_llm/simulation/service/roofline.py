@@ -110,22 +110,15 @@ def _weights_read(plan: Plan, sequences: int) -> float:
     Of a mixture of experts each token takes some, and several tokens take more of them
     together: all weights are treated as if they were in experts.
     """
-    model = plan.architecture
-    whole = _weight_bytes(plan) / plan.tensor_parallel_degree
-    idle = 1 - model.active_parameter_count / model.parameter_count
-    return float(whole * (1 - idle**sequences))
-
-
-def _weight_bytes(plan: Plan) -> int:
-    """
-    Return the bytes of all weights, as they are stored.
-    """
     model, gguf_type = plan.architecture, plan.setting.gguf_type
     if gguf_type is None:
-        return model.weight_bytes(plan.setting.weight_bits)
-    quantizable, all_of_them = model.quantizable_parameter_count, model.parameter_count
-    usual, _ = gguf_bytes(gguf_type, quantizable, all_of_them)
-    return usual
+        stored = model.weight_bytes(plan.setting.weight_bits)
+    else:
+        quantizable = model.quantizable_parameter_count
+        stored, _ = gguf_bytes(gguf_type, quantizable, model.parameter_count)
+    whole = stored / plan.tensor_parallel_degree
+    idle = 1 - model.active_parameter_count / model.parameter_count
+    return float(whole * (1 - idle**sequences))
 
 
 def _counts(most: int) -> list[int]:

@@ -58,9 +58,6 @@ class ServiceTimes:
     is_estimate: bool = False
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind and range.
-        """
         hold_kinds(self)
         raise_faults(self._faults())
 
@@ -132,11 +129,11 @@ def row_faults(name: str, rows: Rows) -> Iterator[Fault]:
             yield Fault(f"{must}, got {row!r}")
             return
         if row[0] < 1:
-            must = f"{name}[{index}] must be for at least 1 sequence"
-            yield Fault(f"{must}, got {row[0]}")
+            yield Fault(
+                f"{name}[{index}] must be for at least 1 sequence, got {row[0]}"
+            )
         if not row[1] > 0:
-            must = f"{name}[{index}] must take more than 0 seconds"
-            yield Fault(f"{must}, got {row[1]}")
+            yield Fault(f"{name}[{index}] must take more than 0 seconds, got {row[1]}")
     for index, (one, other) in enumerate(itertools.pairwise(rows), start=1):
         if other[0] <= one[0]:
             must = f"{name}[{index}] must be for more sequences than the row before"

@@ -1,15 +1,20 @@
 """
-What every traffic of requests can be asked, whatever it is made of.
+What is asked of a model: traffic of requests, whatever it is made of, or users who
+wait for each answer, think, and ask again, a closed loop.
 """
 
 from __future__ import annotations
 
 import abc
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+
+from cdk_sagemaker_llm.arguments import hold_kinds, raise_faults
+from cdk_sagemaker_llm.arguments.kinds import Fault
+from cdk_sagemaker_llm.simulation.traffic.lengths import Lengths
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,14 +29,8 @@ Arrival = tuple[float, int, int]
 
 class Expected(NamedTuple):
     """
-    What a traffic comes to in each of some steps of time, on average.
-
-    Args:
-        requests: How many arrive.
-
-        prompts: Tokens of their prompts together.
-
-        answers: Tokens of their answers together.
+    What a traffic comes to in each of some steps of time, on average: how many requests
+    arrive, and tokens of their prompts and of their answers together.
     """
 
     requests: Numbers
@@ -98,23 +97,14 @@ class Together(Traffic):
     parts: tuple[Traffic, ...]
 
     def scaled(self, factor: float) -> Self:
-        """
-        Return the same traffic with so many times the requests.
-        """
         return replace(self, parts=tuple(part.scaled(factor) for part in self.parts))
 
     def starting(self, at: datetime) -> Self:
-        """
-        Return the traffic as it is for a run that starts then.
-        """
         return replace(self, parts=tuple(part.starting(at) for part in self.parts))
 
     def arrivals(
         self, generator: np.random.Generator, duration: float
     ) -> Iterator[Arrival]:
-        """
-        Draw the requests, one after the other in the order in which they come.
-        """
         own = generator.spawn(len(self.parts))
         streams = (
             part.arrivals(each, duration)
@@ -123,9 +113,6 @@ class Together(Traffic):
         return heapq.merge(*streams)
 
     def expected(self, edges: Numbers) -> Expected:
-        """
-        Return the average number of requests between each two consecutive moments.
-        """
         found = [part.expected(edges) for part in self.parts]
         requests, prompts, answers = (sum(rows) for rows in zip(*found, strict=True))
         return Expected(requests, prompts, answers)
@@ -133,21 +120,69 @@ class Together(Traffic):
     def typical(
         self, generator: np.random.Generator, count: int, duration: float
     ) -> tuple[Tokens, Tokens]:
-        """
-        Draw the lengths of about so many requests: of prompts, and of answers.
-        """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
         whole = np.array([0.0, duration])
         sizes = [float(part.expected(whole).requests[0]) for part in self.parts]
+        total = sum(sizes)
         drawn = [
-            part.typical(generator, _share(count, size, sizes), duration)
+            part.typical(
+                generator, round(count * size / total) if total else count, duration
+            )
             for part, size in zip(self.parts, sizes, strict=True)
         ]
         prompts, answers = zip(*drawn, strict=True)
         return np.concatenate(prompts), np.concatenate(answers)
 
 
-def _share(count: int, size: float, sizes: Sequence[float]) -> int:
-    total = sum(sizes)
-    return round(count * size / total) if total else count
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Users:
+    """
+    So many users, each with one request at a time.
+
+    Unlike traffic at a rate they slow down with the service: the longer answers take,
+    the fewer requests there are. A refused request is tried anew after thinking.
+
+    ``Users(count=50, think=20, lengths=...)``
+
+    Args:
+        count: How many users there are.
+
+        think: Seconds between an answer and the user's next request, on average.
+
+        lengths: How long prompts and answers are.
+
+        thinking: Whether that time is ``random`` (exponential) or ``even``.
+            If omitted, it is random.
+
+        joining: Seconds over which the users come, one after the other.
+            If omitted, they come within one time of thinking.
+    """
+
+    count: int
+    think: float
+    lengths: Lengths
+    thinking: Literal["random", "even"] = "random"
+    joining: float | None = None
+
+    def __post_init__(self) -> None:
+        hold_kinds(self)
+        least = (("count", self.count), ("think", self.think))
+        raise_faults(
+            Fault(f"{name} must be at least 0, got {value}")
+            for name, value in (*least, ("joining", self.joining or 0))
+            if value < 0
+        )
+
+    @property
+    def joined_over(self) -> float:
+        """
+        Seconds over which the users come.
+        """
+        return self.think if self.joining is None else self.joining
+
+    def scaled(self, factor: float) -> Self:
+        """
+        Return the same with so many times the users.
+        """
+        return replace(self, count=round(self.count * factor))

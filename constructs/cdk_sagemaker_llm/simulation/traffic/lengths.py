@@ -8,7 +8,7 @@ import functools
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from cdk_sagemaker_llm.arguments import hold_kinds
 
@@ -53,9 +53,6 @@ class Fixed:
     tokens: int
 
     def __post_init__(self) -> None:
-        """
-        Hold the number to its kind and range.
-        """
         hold_kinds(self)
         _check(("tokens", self.tokens, 1))
 
@@ -101,9 +98,6 @@ class LogNormal:
     most: int | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind and range.
-        """
         hold_kinds(self)
         _check(("median", self.median, 1), ("spread", self.spread, 0))
         _check(("most", self.most, 1))
@@ -145,9 +139,6 @@ class Empirical:
     tokens: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """
-        Hold the numbers to their kind and range, and put them in order.
-        """
         hold_kinds(self)
         if not self.tokens:
             raise ValueError("tokens must have at least one number, got none")
@@ -194,9 +185,6 @@ class Lengths:
     answer: Length | int
 
     def __post_init__(self) -> None:
-        """
-        Take plain numbers for fixed lengths.
-        """
         for name in ("prompt", "answer"):
             value = getattr(self, name)
             if isinstance(value, int) and not isinstance(value, bool):
@@ -212,21 +200,15 @@ class Lengths:
         """
         The prompts' lengths.
         """
-        return as_length(self.prompt)
+        # A plain number is a fixed length by now.
+        return cast("Length", self.prompt)
 
     @property
     def answers(self) -> Length:
         """
         The answers' lengths.
         """
-        return as_length(self.answer)
-
-
-def as_length(value: Length | int) -> Length:
-    """
-    Take a plain number for a fixed length.
-    """
-    return Fixed(value) if isinstance(value, int) else value
+        return cast("Length", self.answer)
 
 
 @functools.lru_cache(maxsize=64)

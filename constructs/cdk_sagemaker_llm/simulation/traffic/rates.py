@@ -7,7 +7,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Self
 from zoneinfo import ZoneInfo
@@ -50,20 +50,14 @@ class Rated(Traffic):
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind, and the rates to what rates can be.
-        """
         hold_kinds(self)
         raise_faults(
             Fault(f"{name} must be at least 0, got {value}")
-            for name, value in (("factor", self.factor), *self._least_zero())
+            for name, value in self._least_zero()
             if value < 0
         )
 
     def scaled(self, factor: float) -> Self:
-        """
-        Return the same traffic with so many times the requests.
-        """
         return replace(self, factor=self.factor * factor)
 
     @abc.abstractmethod
@@ -72,11 +66,11 @@ class Rated(Traffic):
         Return how many requests have come by some moments, ``factor`` aside.
         """
 
-    @abc.abstractmethod
-    def _least_zero(self) -> tuple[tuple[str, float], ...]:
-        """
-        Name the numbers that are at least 0.
-        """
+    def _least_zero(self) -> Iterator[tuple[str, float]]:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, int | float):
+                yield each.name, value
 
     def _breaks(self) -> tuple[float, ...]:
         """
@@ -85,9 +79,6 @@ class Rated(Traffic):
         return ()
 
     def expected(self, edges: Numbers) -> Expected:
-        """
-        Return the average number of requests between each two consecutive moments.
-        """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
         # A hair of rounding must not make it less than nothing.
@@ -104,18 +95,12 @@ class Rated(Traffic):
         count: int,
         duration: float,  # noqa: ARG002 - lengths do not change with time
     ) -> tuple[Tokens, Tokens]:
-        """
-        Draw the lengths of about so many requests: of prompts, and of answers.
-        """
         prompts = self.lengths.prompts.sample(generator, count)
         return prompts, self.lengths.answers.sample(generator, count)
 
     def arrivals(
         self, generator: np.random.Generator, duration: float
     ) -> Iterator[Arrival]:
-        """
-        Draw the requests, one after the other in the order in which they come.
-        """
         begin = 0.0
         while begin < duration:
             end = self._few_until(begin, duration)
@@ -128,17 +113,15 @@ class Rated(Traffic):
             begin = end
 
     def _few_until(self, begin: float, duration: float) -> float:
-        # No rate is looked at for longer at once.
-        step = min(_HOUR, duration - begin)
-        while self._between(begin, begin + step) > _AT_ONCE:
-            step /= 2
-        return min(begin + step, duration)
-
-    def _between(self, begin: float, end: float) -> float:
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
-        first, last = self.counted(np.array([begin, end]))
-        return float(last - first) * self.factor
+        # No rate is looked at for longer at once.
+        step = min(_HOUR, duration - begin)
+        while True:
+            first, last = self.counted(np.array([begin, begin + step]))
+            if float(last - first) * self.factor <= _AT_ONCE:
+                return min(begin + step, duration)
+            step /= 2
 
     def _times(
         self, generator: np.random.Generator, begin: float, end: float
@@ -181,17 +164,11 @@ class Constant(Rated):
     end: float | None = None
 
     def counted(self, times: Numbers) -> Numbers:
-        """
-        Return how many requests have come by some moments.
-        """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
         end = math.inf if self.end is None else max(self.end, self.begin)
         found: Numbers = self.rate * (np.clip(times, self.begin, end) - self.begin)
         return found
-
-    def _least_zero(self) -> tuple[tuple[str, float], ...]:
-        return (("rate", self.rate), ("begin", self.begin), ("end", self.end or 0))
 
     def _breaks(self) -> tuple[float, ...]:
         return (self.begin,) if self.end is None else (self.begin, self.end)
@@ -221,9 +198,6 @@ class Ramp(Rated):
     begin: float = 0.0
 
     def counted(self, times: Numbers) -> Numbers:
-        """
-        Return how many requests have come by some moments.
-        """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
         inside = np.clip(times - self.begin, 0, self.over)
@@ -233,10 +207,6 @@ class Ramp(Rated):
         rise = (self.stop - self.start) * part / 2
         bent: Numbers = before + inside * (self.start + rise)
         return bent + self.stop * after
-
-    def _least_zero(self) -> tuple[tuple[str, float], ...]:
-        names = ("start", "stop", "over", "begin")
-        return tuple((name, getattr(self, name)) for name in names)
 
     def _breaks(self) -> tuple[float, ...]:
         return (self.begin, self.begin + self.over)
@@ -265,18 +235,11 @@ class Spike(Rated):
     lasting: float
 
     def counted(self, times: Numbers) -> Numbers:
-        """
-        Return how many requests have come by some moments.
-        """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
         high = np.clip(times - self.at, 0, self.lasting)
         found: Numbers = self.base * (times - high) + self.peak * high
         return found
-
-    def _least_zero(self) -> tuple[tuple[str, float], ...]:
-        names = ("base", "peak", "at", "lasting")
-        return tuple((name, getattr(self, name)) for name in names)
 
     def _breaks(self) -> tuple[float, ...]:
         return (self.at, self.at + self.lasting)
@@ -335,9 +298,6 @@ class DayCurve(Rated):
         return cls(rates=rates, time_zone=time_zone, lengths=lengths, spacing=spacing)
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind, and the rates to a day's.
-        """
         # Data classes with slots are made anew: a bare super() is not that class's.
         super(DayCurve, self).__post_init__()
         if len(self.rates) != _HOURS:
@@ -351,17 +311,11 @@ class DayCurve(Rated):
             ) from None
 
     def starting(self, at: datetime) -> Self:
-        """
-        Return the traffic as it is for a run that starts then.
-        """
         local = at.astimezone(ZoneInfo(self.time_zone))
         since = local.hour * _HOUR + local.minute * 60 + local.second
         return replace(self, since_midnight=since)
 
     def counted(self, times: Numbers) -> Numbers:
-        """
-        Return how many requests have come by some moments.
-        """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
         return self._since_first_day(times + self.since_midnight) - (
@@ -383,5 +337,6 @@ class DayCurve(Rated):
         found: Numbers = days * before[-1] + before[hour] + inside
         return found
 
-    def _least_zero(self) -> tuple[tuple[str, float], ...]:
-        return tuple((f"rates[{hour}]", rate) for hour, rate in enumerate(self.rates))
+    def _least_zero(self) -> Iterator[tuple[str, float]]:
+        yield "factor", self.factor
+        yield from ((f"rates[{hour}]", rate) for hour, rate in enumerate(self.rates))

@@ -44,9 +44,6 @@ class Replay(Traffic):
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        """
-        Put the requests in order, the first one at 0.
-        """
         if not self.requests:
             raise ValueError("requests must have at least one request, got none")
         if not 0 <= self.factor < math.inf:
@@ -77,9 +74,6 @@ class Replay(Traffic):
                 raise ValueError(f"{name} is no CSV file in UTF-8: {fault}") from fault
 
     def scaled(self, factor: float) -> Self:
-        """
-        Return the same traffic with so many times the requests.
-        """
         return replace(self, factor=self.factor * factor)
 
     def arrivals(
@@ -103,8 +97,8 @@ class Replay(Traffic):
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
         # The last moment is the end of a run: what comes then, nobody sees any more.
-        seen = [request for request in self.requests if request[0] < edges[-1]]
-        times, prompts, answers = np.array(seen, dtype=float).reshape(-1, 3).T
+        rows = [request for request in self.requests if request[0] < edges[-1]]
+        times, prompts, answers = np.array(rows, dtype=float).reshape(-1, 3).T
         found = (
             np.histogram(times, edges, weights=weights)[0] * self.factor
             for weights in (np.ones_like(times), prompts, answers)
@@ -119,10 +113,10 @@ class Replay(Traffic):
         """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
-        known = np.array(
+        lengths = np.array(
             [(p, a) for at, p, a in self.requests if at < duration], dtype=np.int64
         )
-        drawn = known[generator.integers(0, len(known), count)]
+        drawn = lengths[generator.integers(0, len(lengths), count)]
         return drawn[:, 0], drawn[:, 1]
 
     def _repeated(
@@ -213,7 +207,7 @@ def _tokens(column: str, text: str | None) -> int:
     try:
         tokens = int(text or "")
     except ValueError:
-        _refuse(column, text, "be a whole number of at least 1")
+        tokens = 0
     if tokens < 1:
         _refuse(column, text, "be a whole number of at least 1")
     return tokens

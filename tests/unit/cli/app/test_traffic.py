@@ -20,10 +20,10 @@ from cdk_sagemaker_llm.cli.app.traffic import (
 from cdk_sagemaker_llm.simulation.metrics import Metric, MetricQuery
 from cdk_sagemaker_llm.simulation.scaling import Bounds, TargetTracking
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
+from cdk_sagemaker_llm.simulation.traffic.base import Users
 from cdk_sagemaker_llm.simulation.traffic.lengths import LogNormal
 from cdk_sagemaker_llm.simulation.traffic.rates import Constant, DayCurve, Ramp, Spike
 from cdk_sagemaker_llm.simulation.traffic.replay import Replay
-from cdk_sagemaker_llm.simulation.traffic.users import Users
 
 # An answer of 150 tokens takes fifteen seconds.
 SERVICE = ServiceTimes(decode=((1, 0.1),), max_sequences=8)

@@ -13,8 +13,8 @@ from cdk_sagemaker_llm.simulation.fleet import (
     Instance,
     Pool,
 )
+from cdk_sagemaker_llm.simulation.fleet.copies import moves_off, shortfall
 from cdk_sagemaker_llm.simulation.fleet.parts import nameplate
-from cdk_sagemaker_llm.simulation.fleet.placing import moves_off, shortfall
 
 ONE = ResourceRequirements(accelerators=1)
 POOL = Pool("ml.g5.xlarge")

@@ -440,7 +440,7 @@ def test_what_scales_a_fleet_sees_and_sets_what_is_wanted() -> None:
     timeline = Timeline()
     fleet = managed(timeline)
     fleet.add("chat", ONE, 1)
-    copies = fleet.scalable_copies("chat")
+    copies = fleet.scalable("chat")
     timeline.run_until(500.0)
     copies.set_desired(2, "alarm")
     assert (copies.desired, copies.running, copies.is_settled) == (2, 1, False)
@@ -449,7 +449,7 @@ def test_what_scales_a_fleet_sees_and_sets_what_is_wanted() -> None:
 
     variant = Fleet(timeline, pools=[Pool(G5)], instances=1, times=TIMES, ready=True)
     variant.add("model", None, ready=True)
-    instances = variant.scalable_instances()
+    instances = variant.scalable()
     instances.set_desired(2, "alarm")
     assert (instances.desired, instances.running, instances.is_settled) == (2, 1, False)
     timeline.run_until(1000.0)

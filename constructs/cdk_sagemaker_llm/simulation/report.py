@@ -5,20 +5,16 @@ sleep and woke.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.simulation.fleet import NO_CAPACITY
-from cdk_sagemaker_llm.simulation.outcome import Outcome, Series
-from cdk_sagemaker_llm.simulation.report.moments import (
-    Way,
-    changes,
-    cooled,
-    in_a_row,
+from cdk_sagemaker_llm.simulation.fleet import NO_CAPACITY, FleetTimes, seconds
+from cdk_sagemaker_llm.simulation.outcome import (
+    Outcome,
+    Series,
     mean_latency,
-    minutes_with,
-    way_of,
     worst_minute,
 )
 from cdk_sagemaker_llm.simulation.scaling import Activity, TargetTracking
@@ -50,15 +46,7 @@ def report(
     scenario: Scenario, outcome: Outcome, notes: tuple[str, ...] | None = None
 ) -> list[Section]:
     """
-    Say what came of a run.
-
-    Args:
-        scenario: What was played out.
-
-        outcome: What came of it.
-
-        notes: What was assumed or estimated.
-            If omitted, it is what the outcome says of it.
+    Say what came of a run; without notes of what was assumed, the outcome's own count.
     """
     sections = []
     for workload in scenario.workloads:
@@ -191,20 +179,31 @@ def _ways(scenario: Scenario, outcome: Outcome, workload: Workload) -> Iterator[
     else:
         yield "nothing scales it: there is no policy to play out"
     if shrunk:
-        yield _way_in(way_of(scenario, outcome, workload, shrunk[0]))
+        way = way_of(scenario, outcome, workload, shrunk[0])
+        yield (
+            f"the load was low from {moment(way.breached)} on; the first scale-in, "
+            f"from {shrunk[0].before} to {shrunk[0].after}, was decided at "
+            f"{moment(way.decided)}, {span(way.decided - way.breached)} later: "
+            f"{span(way.counted)} of points and {span(way.read_late)} of delay"
+        )
     elif grown:
         yield "no policy scaled it in before the end"
 
 
 def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
-    begin = outcome.start.timestamp()
+    begin, series = outcome.start.timestamp(), outcome.workloads[workload.name]
     activities = outcome.activities.get(workload.name, ())
     for code, words in _NOT_SCALED.items():
         found = [one for one in activities if one.not_scaled == code]
         if found:
-            since = found[0].time - begin
-            sentence = words.format(when=moment(since), count=found[0].after)
-            yield sentence + _of_which(outcome, workload, found[0], since)
+            since, size = found[0].time - begin, found[0].after
+            served = series.copies[min(int(since // 60), len(series.copies) - 1)]
+            # A load that few bear is none for all of the maximum.
+            is_short = code == AT_MAXIMUM and served < size
+            yield (
+                words.format(when=moment(since), count=size)
+                + (f", of which {served:.0f} served by then" if is_short else "")
+            )
     if workload.suspended:
         yield f"of its scaling, {' and '.join(workload.suspended)} is suspended"
     yield from _cooldowns(outcome, workload)
@@ -218,7 +217,6 @@ def _held_up(outcome: Outcome, workload: Workload) -> Iterator[str]:
             + f", as was known first at {moment(refused[0].time - begin)}: "
             f"{NO_CAPACITY}"
         )
-    series = outcome.workloads[workload.name]
     if series.desired[-1] > series.copies[-1]:
         yield (
             f"at the end {count(series.desired[-1], 'copy', 'copies')} were wanted, "
@@ -244,7 +242,14 @@ def _to_zero_and_back(
         why = "were refused" if workload.at_once is None else "waited"
         yield _woken(way, series, why)
     elif slept:
-        yield from _never_woken(series, slept[0].time - begin)
+        refused = _refused(series, slept[0].time - begin, None)
+        were = "was" if round(refused) == 1 else "were"
+        if refused:
+            yield (
+                f"nothing woke it before the end, and {count(refused, 'request')} "
+                f"{were} refused: at 0 copies target tracking has no load to go by; a "
+                "step policy on an alarm on NoCapacityInvocationFailures has"
+            )
     if len(slept) > 1:
         yield (
             f"0 copies were asked for {count(len(slept), 'time')} in all, and it was "
@@ -281,29 +286,6 @@ def _way_out(way: Way) -> Iterator[str]:
     )
 
 
-def _way_in(way: Way) -> str:
-    one = way.activity
-    return (
-        f"the load was low from {moment(way.breached)} on; the first scale-in, from "
-        f"{one.before} to {one.after}, was decided at {moment(way.decided)}, "
-        f"{span(way.decided - way.breached)} later: {span(way.counted)} of points and "
-        f"{span(way.read_late)} of delay"
-    )
-
-
-def _of_which(
-    outcome: Outcome, workload: Workload, activity: Activity, since: float
-) -> str:
-    """
-    Say how many served of the maximum: a load that few bear is none for all of them.
-    """
-    copies = outcome.workloads[workload.name].copies
-    served = copies[min(int(since // 60), len(copies) - 1)]
-    if activity.not_scaled != AT_MAXIMUM or served >= activity.after:
-        return ""
-    return f", of which {served:.0f} served by then"
-
-
 def _cooldowns(outcome: Outcome, workload: Workload) -> Iterator[str]:
     lengths = {p.name: p for p in workload.policies if isinstance(p, TargetTracking)}
     for out, word in ((True, "out"), (False, "in")):
@@ -333,19 +315,13 @@ def _slept(outcome: Outcome, one: Activity, begin: float) -> Iterator[str]:
         else ""
     )
     yield f"0 copies were asked for at {moment(one.time - begin)}{low}"
-    gone = next(
-        (
-            step
-            for step in outcome.steps
-            if step.what == "instances" and step.after == 0 and step.time > one.time
-        ),
-        None,
-    )
-    if gone is not None:
-        yield (
-            f"the last instance was released at {moment(gone.time - begin)}, "
-            f"{span(gone.time - one.time)} after that; {_MEASURED_TO_ZERO}"
-        )
+    for step in outcome.steps:
+        if step.what == "instances" and step.after == 0 and step.time > one.time:
+            yield (
+                f"the last instance was released at {moment(step.time - begin)}, "
+                f"{span(step.time - one.time)} after that; {_MEASURED_TO_ZERO}"
+            )
+            return
 
 
 def _woken(way: Way, series: Series, why: str) -> str:
@@ -372,17 +348,6 @@ def _woken(way: Way, series: Series, why: str) -> str:
     )
 
 
-def _never_woken(series: Series, since: float) -> Iterator[str]:
-    refused = _refused(series, since, None)
-    if refused:
-        were = "was" if round(refused) == 1 else "were"
-        yield (
-            f"nothing woke it before the end, and {count(refused, 'request')} {were} "
-            "refused: at 0 copies target tracking has no load to go by; a step policy "
-            "on an alarm on NoCapacityInvocationFailures has"
-        )
-
-
 def _coming(way: Way, serving: float) -> str:
     """
     Say where the time went from a decision until a new copy served.
@@ -406,3 +371,110 @@ def _refused(series: Series, since: float, until: float | None) -> float:
     last = None if until is None else math.ceil(until / _MINUTE)
     refused = series.refused.get("no capacity", ())
     return sum(refused[int(since // _MINUTE) : last])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Way:
+    """
+    The way from a load to the capacity for it, in seconds since the start.
+
+    Of the time from the first period that led to the decision the last period could
+    not be read for ``read_late`` seconds; ``running`` and ``serving`` are when the
+    first new instance and copy were there, if any had to come, and ``model`` is how
+    long the model's own start takes.
+    """
+
+    activity: Activity
+    breached: float
+    decided: float
+    read_late: float
+    running: float | None = None
+    serving: float | None = None
+    model: float = 0.0
+
+    @property
+    def counted(self) -> float:
+        """
+        Seconds of breaching points that it took.
+        """
+        return self.decided - self.breached - self.read_late
+
+
+def way_of(
+    scenario: Scenario, outcome: Outcome, workload: Workload, activity: Activity
+) -> Way:
+    """
+    Follow a change of capacity from what led to it until it was there.
+    """
+    times = scenario.times or FleetTimes()
+    start = workload.start_seconds
+    begin = outcome.start.timestamp()
+    breached = activity.breached_from or activity.time
+    return Way(
+        activity=activity,
+        breached=breached - begin,
+        decided=activity.time - begin,
+        read_late=activity.read_late,
+        running=_first_more(outcome, "running instances", activity.time),
+        serving=_first_more(
+            outcome, f"serving copies of {workload.name}", activity.time
+        ),
+        model=seconds(
+            times.model_start if start is None else start,
+            scenario.pools[0].instance_type,
+        ),
+    )
+
+
+def _first_more(outcome: Outcome, what: str, since: float) -> float | None:
+    begin = outcome.start.timestamp()
+    for step in outcome.steps:
+        if step.what == what and step.time >= since and step.after > step.before:
+            return step.time - begin
+    return None
+
+
+def changes(outcome: Outcome, workload: Workload, *, out: bool) -> list[Activity]:
+    """
+    Return what was scaled out, or in, by policies; the first one first.
+    """
+    return [
+        one
+        for one in outcome.activities.get(workload.name, ())
+        if not one.not_scaled and one.breached_from is not None and one.is_out == out
+    ]
+
+
+def in_a_row(activities: list[Activity]) -> list[Activity]:
+    """
+    Return the first changes that follow on each other, with none the other way between.
+    """
+    found = activities[:1]
+    for one in activities[1:]:
+        if one.before != found[-1].after:
+            break
+        found.append(one)
+    return found
+
+
+def minutes_with(numbers: list[float]) -> tuple[float, float] | None:
+    """
+    Return when the first minute with something began, and when the last one ended.
+    """
+    found = [minute for minute, number in enumerate(numbers) if number]
+    return (found[0] * _MINUTE, (found[-1] + 1) * _MINUTE) if found else None
+
+
+def cooled(activities: list[Activity], cooldown: float) -> float:
+    """
+    Return how many seconds a cooldown held up the next change, all changes together.
+
+    A change that follows within two evaluations of the end of the one before it was
+    waiting for that.
+    """
+    ends = [
+        ((one.completed or one.time) + cooldown, following.time)
+        for one, following in itertools.pairwise(activities)
+    ]
+    held = [end for end, after in ends if end <= after <= end + 2 * _MINUTE]
+    return cooldown * len(held)

@@ -9,8 +9,7 @@ import pytest
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes, Pool
 from cdk_sagemaker_llm.simulation.metrics import Metric, MetricQuery
-from cdk_sagemaker_llm.simulation.report import report
-from cdk_sagemaker_llm.simulation.report.sentences import count, moment, share, span
+from cdk_sagemaker_llm.simulation.report import count, moment, report, share, span
 from cdk_sagemaker_llm.simulation.running import run
 from cdk_sagemaker_llm.simulation.scaling import Bounds, TargetTracking
 from cdk_sagemaker_llm.simulation.scenario import Scenario, Workload
