@@ -204,7 +204,7 @@ def read_properties(contents: bytes) -> dict[str, str]:
     """
     text = contents.decode(errors="replace")
     lines = (line.strip() for line in text.splitlines())
-    pairs = (line.partition("=") for line in lines if line[:1] not in {"#", "!"})
+    pairs = (line.partition("=") for line in lines if line[:1] not in {"", "#", "!"})
     return {
         key.strip().removeprefix("option."): value.strip() for key, _, value in pairs
     }

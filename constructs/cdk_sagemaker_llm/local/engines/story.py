@@ -182,6 +182,15 @@ class Speech:
         return "".join(token.text for token in self.tokens)
 
     @property
+    def content(self) -> str | None:
+        """
+        The answer; ``None`` beside a call, and where thoughts took all the room.
+        """
+        if self.call is not None or (self.thoughts and not self.tokens):
+            return None
+        return self.text
+
+    @property
     def thought(self) -> str:
         """
         The thoughts as one text.

@@ -9,9 +9,9 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.aws.artifacts import ModelData
 from cdk_sagemaker_llm.local.aws.errors import validation
-from cdk_sagemaker_llm.local.engines import vllm_refusals
+from cdk_sagemaker_llm.local.engines import vllm
 from cdk_sagemaker_llm.local.engines.bodies import RefusedError
-from cdk_sagemaker_llm.local.engines.engine import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.engines.containers import EngineError, StartedEngine
 from cdk_sagemaker_llm.local.hosting.container_starts import started_engine
 from cdk_sagemaker_llm.local.hosting.definitions import containers_of, serving_type
 from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
@@ -136,9 +136,7 @@ def load_failure(world: World, name: str, request: dict[str, Any]) -> str | None
     url = str(specification_on(request, "")["Container"]["ArtifactUrl"])
     data = ModelData(url, prefix=url.endswith("/"))
     try:
-        vllm_refusals.load_adapter(
-            engine, name, world.artifacts.read(data, vllm_refusals.ADAPTER_CONFIG)
-        )
+        vllm.load_adapter(engine, name, world.artifacts.read(data, vllm.ADAPTER_CONFIG))
     except RefusedError as fault:
         # In this package's words; the service's are not known.
         return (

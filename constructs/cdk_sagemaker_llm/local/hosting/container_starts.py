@@ -12,8 +12,8 @@ from typing import Any, TextIO
 from cdk_sagemaker_llm.local.aws import faults
 from cdk_sagemaker_llm.local.aws.artifacts import ModelData
 from cdk_sagemaker_llm.local.aws.faults import Fault
-from cdk_sagemaker_llm.local.engines import compiled_engines, compiled_graphs
-from cdk_sagemaker_llm.local.engines.engine import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.engines.compiled import load_refusal
+from cdk_sagemaker_llm.local.engines.containers import EngineError, StartedEngine
 from cdk_sagemaker_llm.local.engines.starting import engine_release, start
 from cdk_sagemaker_llm.local.hosting.definitions import containers_of, model_on
 from cdk_sagemaker_llm.local.hosting.world import World, plain_name
@@ -136,9 +136,8 @@ def trouble_of(
     container = _container(world, variant, copy)
     log, starts = start_log(world, container)
     # What was compiled for something else keeps LMI from loading its model.
-    unloadable = compiled_engines.engine_refusal(
-        world.artifacts, container, kind, _reservation(copy)
-    ) or compiled_graphs.graph_refusal(world.artifacts, container, kind)
+    reserved = None if copy.needs is None else int(copy.needs.accelerators or 0)
+    unloadable = load_refusal(world.artifacts, container, kind, reserved)
     if unloadable:
         log, starts = unloadable, False
     if log:
@@ -199,10 +198,6 @@ def _container(world: World, variant: dict[str, Any], copy: Copy) -> dict[str, A
         own = specification.get("Container", {})
     found = world.deployed_models.get(model)
     return containers_of(found.request)[0] if found else own
-
-
-def _reservation(copy: Copy) -> int | None:
-    return None if copy.needs is None else int(copy.needs.accelerators or 0)
 
 
 def _write_log(
