@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from cdk_sagemaker_llm.local.engines.answers import stops_of
 from cdk_sagemaker_llm.local.engines.bodies import chat_faults
 from cdk_sagemaker_llm.local.engines.containers import EngineError, StartedEngine
-from cdk_sagemaker_llm.local.engines.engine_chats import stops_of
 from cdk_sagemaker_llm.local.engines.starting import engine_release
 from tests.unit.local.engine_requests import (
     QUESTION,

@@ -22,12 +22,8 @@ UNREAD = ("weights",)
 @dataclass(frozen=True, slots=True)
 class ModelData:
     """
-    One place that a container's model data comes from.
-
-    Args:
-        url: The address as it was written.
-
-        prefix: Whether it stands for all objects under it, unpacked.
+    One place that a container's model data comes from: an artifact, or the prefix of
+    all objects under it, unpacked.
     """
 
     url: str

@@ -134,16 +134,8 @@ def nested(
     kind: str | None = None,
 ) -> RefusedError:
     """
-    Make vLLM's refusal of a request.
-
-    Args:
-        message: What is wrong.
-
-        parameter: The field that is.
-
-        status: The HTTP status.
-
-        kind: The type. If omitted, it is the one that vLLM has for the status.
+    Make vLLM's refusal of a request for the field that is wrong; without a kind, its
+    type is the one that vLLM has for the status.
     """
     error = {
         "message": message,
@@ -166,21 +158,10 @@ def check_room(
     engine: StartedEngine, prompt_tokens: int, limit: int = 0, name: str = "max_tokens"
 ) -> None:
     """
-    Check that a prompt fits vLLM's context, and its answer beside it.
+    Check that a prompt fits vLLM's context, and beside it the answer whose limit a
+    field names.
 
     Read in vLLM 0.30.0 (renderers/params.py).
-
-    Args:
-        engine: The engine.
-
-        prompt_tokens: How long the prompt is.
-
-        limit: How many tokens the answer is to have at most.
-
-        name: The field that says so.
-
-    Raises:
-        RefusedError: If they do not fit.
     """
     room = engine.context_length
     if room is None or prompt_tokens + limit <= room:

@@ -146,15 +146,7 @@ def load_refusal(
     Say why a container cannot load what was compiled for it; nothing if it can, or if
     nothing was compiled.
 
-    Args:
-        artifacts: The model data in S3.
-
-        container: The container as it was described.
-
-        instance_type: What it runs on.
-
-        reserved: How many accelerators it has. If omitted, it has all of the
-            instance.
+    Without a reservation it has all accelerators of the instance.
     """
     image = str(container.get("Image", ""))
     tensorrt_llm, neuronx = lmi_tag(image, _TENSORRT_LLM), lmi_tag(image, _NEURONX)

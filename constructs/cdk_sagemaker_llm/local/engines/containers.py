@@ -292,12 +292,7 @@ def serving_container(
     """
     Recognise a container of LMI or TGI by its image; ``None`` if it is neither.
 
-    Args:
-        image: The address of the image.
-
-        environment: The variables of the container.
-
-        options: What its artifact says, which wins over the variables.
+    What its artifact says wins over the variables.
     """
     if match := _LMI_TAG.search(image):
         *version, flavour = match.groups()

@@ -13,6 +13,7 @@ import uuid
 from typing import Any
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.engines.answers import EMBED, RERANK, Chat, Words, stops_of
 from cdk_sagemaker_llm.local.engines.bodies import (
     DONE,
     PLENTY,
@@ -31,8 +32,6 @@ from cdk_sagemaker_llm.local.engines.containers import (
     ContainerRequest,
     StartedEngine,
 )
-from cdk_sagemaker_llm.local.engines.engine_chats import Chat, Words, stops_of
-from cdk_sagemaker_llm.local.engines.pooling import EMBED, RERANK
 from cdk_sagemaker_llm.local.engines.story import Speech, say
 
 # Here blanks, commas and semicolons end a route.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from cdk_sagemaker_llm.local.engines.answers import Chat, Words
 from cdk_sagemaker_llm.local.engines.bodies import (
     PLENTY,
     RefusedError,
@@ -22,7 +23,6 @@ from cdk_sagemaker_llm.local.engines.containers import (
     ContainerRequest,
     StartedEngine,
 )
-from cdk_sagemaker_llm.local.engines.engine_chats import Chat, Words
 from cdk_sagemaker_llm.local.engines.story import Speech
 
 # What a request that does not name a model is called by (ChatCompletionRequest).

@@ -67,19 +67,10 @@ def start(
     config: str | None = None,
 ) -> StartedEngine:
     """
-    Start an engine with a container's variables.
+    Start an engine with a container's variables, or raise an ``EngineError``.
 
-    Args:
-        release: What is in its image.
-
-        environment: The variables.
-
-        model_data: Paths of the files in ``/opt/ml/model``, relative to it.
-
-        config: The text of the config.json among them; ``None`` without one.
-
-    Raises:
-        EngineError: If it does not come to answer.
+    The model data are the paths in ``/opt/ml/model``, relative to it; the config is the
+    text of the config.json among them.
     """
     variables = tuple(sorted(environment.items()))
     return _start(release, variables, tuple(model_data), config)

@@ -20,6 +20,16 @@ from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.engines.answers import (
+    EMBED,
+    RERANK,
+    Chat,
+    Handler,
+    Words,
+    choice_count,
+    stops_of,
+    vllm_usage,
+)
 from cdk_sagemaker_llm.local.engines.bodies import (
     DONE,
     PLENTY,
@@ -44,14 +54,6 @@ from cdk_sagemaker_llm.local.engines.containers import (
     ContainerRequest,
     StartedEngine,
 )
-from cdk_sagemaker_llm.local.engines.engine_chats import (
-    Chat,
-    Words,
-    choice_count,
-    stops_of,
-    vllm_usage,
-)
-from cdk_sagemaker_llm.local.engines.pooling import EMBED, RERANK, Handler
 from cdk_sagemaker_llm.local.engines.story import Speech, Token, say
 
 ADAPTER_CONFIG = "adapter_config.json"
@@ -404,17 +406,7 @@ _ROUTES = {
 
 def load_adapter(engine: StartedEngine, name: str, config: bytes | None) -> None:
     """
-    Load an adapter.
-
-    Args:
-        engine: The engine.
-
-        name: What it is to be called.
-
-        config: Its ``adapter_config.json``; ``None`` if it has none.
-
-    Raises:
-        RefusedError: If the engine does not take it.
+    Load an adapter by its name and its ``adapter_config.json``, if it has one.
     """
     if not engine.takes_adapters:
         # Nothing is at that path.

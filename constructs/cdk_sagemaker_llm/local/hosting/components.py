@@ -298,10 +298,7 @@ class Components:
 
 def scale_copies(world: World, component: Component, copies: int, why: str) -> None:
     """
-    Set how many copies a component has.
-
-    Raises:
-        AwsError: If it is not in a state for it, or they do not fit.
+    Set how many copies a component has, if it is in a state for it and they fit.
     """
     refuse_busy_component(component, "update")
     endpoint = world.endpoints.get(component.endpoint_name)

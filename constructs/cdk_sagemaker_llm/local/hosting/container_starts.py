@@ -30,13 +30,8 @@ _said: set[tuple[str, tuple[str, ...]]] = set()
 
 def started_engine(world: World, container: Mapping[str, Any]) -> StartedEngine | None:
     """
-    Start the engine of a container; ``None`` if its image has none that is known.
-
-    Args:
-        container: The container as it was described.
-
-    Raises:
-        EngineError: If it does not start; it says why.
+    Start the engine of a container; ``None`` if its image has none that is known, an
+    ``EngineError`` if it does not start.
     """
     release = engine_release(str(container.get("Image", "")))
     if release is None:
@@ -104,15 +99,8 @@ def trouble_of(
     world: World, endpoint: str, variant: dict[str, Any], copy: Copy
 ) -> Trouble | None:
     """
-    Return what keeps a copy from serving; ``None`` if nothing does.
-
-    Args:
-        endpoint: The endpoint's name.
-
-        variant: The variant as it was configured.
-
-        copy: The copy of a component, or of the variant's own model, which takes
-            whole instances.
+    Return what keeps a copy of a component, or of the variant's own model, from
+    serving; ``None`` if nothing does.
     """
     subject, names, settings, image = _subject(world, endpoint, variant, copy)
     times, found = world.times, world.faults
@@ -208,10 +196,8 @@ def _write_log(
     lines: tuple[str, ...],
 ) -> str:
     """
-    Write what a container says to where its endpoint's, or component's, logs are.
-
-    Returns:
-        The log group.
+    Write what a container says to where its endpoint's, or component's, logs are;
+    return the log group.
     """
     is_component = copy.needs is not None
     place = f"InferenceComponents/{plain_name(copy.name)}"
@@ -238,12 +224,8 @@ def report_to(descriptor: int) -> None:
 
 def report(group: str, lines: Sequence[str]) -> None:
     """
-    Report what a container said that does not start; the same once, of all its copies.
-
-    Args:
-        group: The log group that has it as well.
-
-        lines: What it said.
+    Report what a container said that does not start, which its log group has as well;
+    the same once, of all its copies.
     """
     one = (group, tuple(lines))
     if one in _said:

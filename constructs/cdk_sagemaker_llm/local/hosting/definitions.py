@@ -176,10 +176,7 @@ class Definitions:
 
 def containers_of(model: dict[str, Any]) -> list[dict[str, Any]]:
     """
-    Return a model's containers, the first one first.
-
-    Raises:
-        AwsError: If it has none.
+    Return a model's containers, of which there has to be one, the first one first.
     """
     primary = model.get("PrimaryContainer")
     containers = [primary] if primary else list(model.get("Containers", ()))
@@ -215,10 +212,8 @@ def _without_tags(request: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_variants(config: dict[str, Any]) -> None:
     """
-    Refuse variants that contradict themselves or each other.
-
-    Raises:
-        AwsError: In this package's words; the service's are not known.
+    Refuse variants that contradict themselves or each other, in this package's words;
+    the service's are not known.
     """
     shadows = config.get("ShadowProductionVariants", [])
     names: set[str] = set()

@@ -30,18 +30,8 @@ def make_fleets(
     counts: dict[str, int],
 ) -> dict[str, Fleet]:
     """
-    Ask for the instances of every variant of a configuration.
-
-    Args:
-        world: Where.
-
-        endpoint: The endpoint's name.
-
-        config: The configuration.
-
-        watch: Who is told of changes.
-
-        counts: Of which variant how many, where it is not as many as it starts with.
+    Ask for the instances of every variant of a configuration: as many as counted, or
+    else as it starts with.
     """
     return {
         variant["VariantName"]: new_fleet(
@@ -65,21 +55,11 @@ def deploy(
     guardrails: dict[str, Any],
 ) -> None:
     """
-    Begin to move an endpoint; where nothing takes time it has moved afterwards.
+    Begin to move an endpoint to another configuration; where nothing takes time it has
+    moved afterwards.
 
-    Args:
-        world: Where.
-
-        endpoint: What is moved.
-
-        config_name: The name of the new configuration.
-
-        config: The new configuration.
-
-        counts: Of which variant how many instances, where it is not as many as it
-            starts with.
-
-        guardrails: The deployment's ``DeploymentConfig``.
+    Counts say of which variant how many instances there shall be, where it is not as
+    many as it starts with.
     """
     first = config["ProductionVariants"][0]
     size = counts.get(first["VariantName"], first.get("InitialInstanceCount", 0))

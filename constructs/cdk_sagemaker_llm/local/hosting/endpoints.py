@@ -278,19 +278,7 @@ def scale_instances(
     world: World, endpoint: Endpoint, counts: dict[str, int], why: str
 ) -> None:
     """
-    Set how many instances variants have.
-
-    Args:
-        world: Where.
-
-        endpoint: Whose variants.
-
-        counts: How many of which variant.
-
-        why: For the log.
-
-    Raises:
-        AwsError: If the endpoint is not in a state for it.
+    Set how many instances variants have, if the endpoint is in a state for it.
     """
     refuse_busy_endpoint(endpoint)
     refuse_failed_endpoint(endpoint)

@@ -60,19 +60,8 @@ def new_fleet(
     instances: int | None = None,
 ) -> Fleet:
     """
-    Ask for the instances of a production variant.
-
-    Args:
-        world: Where.
-
-        variant: The variant as it was configured.
-
-        endpoint: The endpoint's name.
-
-        watch: Who is told of changes.
-
-        instances: How many there shall be.
-            If omitted, there are as many as the variant starts with.
+    Ask for the instances of a production variant: as many as it starts with, unless a
+    number is named.
     """
     name = str(variant["VariantName"])
 

@@ -86,10 +86,7 @@ class Shelf(Generic[R]):
 
     def get(self, name: str) -> R:
         """
-        Return the resource of that name.
-
-        Raises:
-            AwsError: If there is none.
+        Return the resource of that name; an ``AwsError`` if there is none.
         """
         record = self.find(name)
         if record is None:
@@ -143,9 +140,6 @@ def page(
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """
     Return one page of summaries, newest first, and the token of the next page.
-
-    Raises:
-        AwsError: If the token is not one of these.
     """
     request = _with_seconds(request)
     start = _start(request.get("NextToken"))

@@ -143,12 +143,8 @@ class Visit:
 
     def end(self, status: int, *, is_cut: bool = False) -> None:
         """
-        Note that it has ended.
-
-        Args:
-            status: What the container answered.
-
-            is_cut: Whether its stream broke off. If omitted, it did not.
+        Note that it has ended, with the container's status, or that its stream broke
+        off.
         """
         flight = self._traffic.in_flight
         flight[self._where] -= 1

@@ -62,12 +62,7 @@ class Reply:
 
     def whole(self) -> bytes:
         """
-        Read the body.
-
-        Raises:
-            LateError: If it takes too long.
-
-            BrokenOffError: If it breaks off.
+        Read the body, unless it takes too long or breaks off.
         """
         pieces, deadline = [], time.monotonic() + PATIENCE
         try:
@@ -81,12 +76,9 @@ class Reply:
 
     def pieces(self) -> Iterator[bytes]:
         """
-        Walk through the body as it comes, and close the connection.
-
-        Raises:
-            LateError: If nothing comes for too long.
-
-            BrokenOffError: If it breaks off.
+        Walk through the body as it comes, and close the connection; raise a
+        ``LateError`` if nothing comes for too long, a ``BrokenOffError`` if it breaks
+        off.
         """
         try:
             while piece := self._head.read1(_PIECE):
@@ -112,15 +104,6 @@ class Reply:
 def ask(forward: Forward, body: bytes, headers: Headers, adapter: str | None) -> Reply:
     """
     Send a request on and wait for the head of its answer.
-
-    Args:
-        forward: Where to.
-
-        body: The request.
-
-        headers: Those of the client.
-
-        adapter: The adapter that the request asks for; ``None`` for none.
 
     Raises:
         RefusedError: If the server refuses it, or is not there.
