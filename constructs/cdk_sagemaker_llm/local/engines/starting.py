@@ -87,8 +87,8 @@ def _start(
     if release.engine == "tei":
         return _started_by_name(release, environment, config)
     if release.family == _HUGGING_FACE and release.rule != _WITHOUT_DEFAULTS:
-        given = {name: value for name, value in environment.items() if value}
-        environment |= {**dict(_hugging_face_defaults(environment)), **given}
+        own = {name: value for name, value in environment.items() if value}
+        environment |= {**dict(_hugging_face_defaults(environment)), **own}
     settings = _settings(release, environment, files)
     names = (settings.get(field) for field in _MODEL_FIELDS)
     model = str(next((name for name in names if name), MODEL_DIR))

@@ -316,7 +316,7 @@ def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
     """
     prompts = prompts_of(body) or [""]
     number, stops = choice_count(body), stops_of(body)
-    told = [
+    speeches = [
         say(
             prompt,
             _allowed_tokens(engine, body, prompt, _COMPLETION_TOKENS),
@@ -324,7 +324,7 @@ def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
         )
         for prompt in prompts
     ]
-    answer_tokens = sum(speech.count for speech in told) * number
+    answer_tokens = sum(speech.count for speech in speeches) * number
     usage = vllm_usage(sum(map(token_count, prompts)), answer_tokens)
     head = {
         "id": f"cmpl-{uuid.uuid4().hex}",
@@ -334,7 +334,7 @@ def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
     }
     every = [
         (prompt if body.get("echo") else "", speech)
-        for prompt, speech in zip(prompts, told, strict=True)
+        for prompt, speech in zip(prompts, speeches, strict=True)
         for _ in range(number)
     ]
     if body.get("stream"):

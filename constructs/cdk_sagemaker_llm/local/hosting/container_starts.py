@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TextIO
 
@@ -22,6 +23,7 @@ from cdk_sagemaker_llm.simulation.fleet import Copy, Trouble, seconds
 
 _CONFIG = "config.json"
 _RUNS_FOR = 60.0
+_HEALTH_TIMEOUT = "ContainerStartupHealthCheckTimeoutInSeconds"
 # Not documented; what a repository measured for a container that crashes, twice.
 _DEFAULT_HEALTH_TIMEOUT = 24 * 60.0
 _streams: list[TextIO] = []
@@ -44,19 +46,6 @@ def started_engine(world: World, container: Mapping[str, Any]) -> StartedEngine 
     config = world.artifacts.read(data, _CONFIG) if _CONFIG in files else None
     config_text = None if config is None else config.decode(errors="replace")
     return start(release, variables, files, config_text)
-
-
-def start_log(
-    world: World, container: Mapping[str, Any]
-) -> tuple[tuple[str, ...], bool]:
-    """
-    Return what a container's log says when it starts, and whether it comes to answer.
-    """
-    try:
-        engine = started_engine(world, container)
-    except EngineError as fault:
-        return fault.lines, False
-    return () if engine is None else engine.log, True
 
 
 def begin_restarts(world: World) -> None:
@@ -102,15 +91,19 @@ def trouble_of(
     Return what keeps a copy of a component, or of the variant's own model, from
     serving; ``None`` if nothing does.
     """
-    subject, names, settings, image = _subject(world, endpoint, variant, copy)
-    times, found = world.times, world.faults
+    subject = _subject(world, endpoint, variant, copy)
+    words = subject.words
+    times, found, names = world.times, world.faults, subject.names
     kind = copy.instance.instance_type
     pull = seconds(times.image_pull, kind)
-    timeout = _health_timeout(settings) if world.clock.speed else 0.0
+    timeout = 0.0
+    if world.clock.speed:
+        timeout = float(subject.settings.get(_HEALTH_TIMEOUT, _DEFAULT_HEALTH_TIMEOUT))
     if found.find(faults.NO_IMAGE, names):
         return Trouble(
             pull,
-            f'Failed to pull the image "{image}" of the container for {subject}. '
+            f'Failed to pull the image "{subject.container.get("Image", "")}" of the '
+            f"container for {words}. "
             "Please ensure that the image exists and that the execution role "
             "grants ecr:BatchGetImage and ecr:GetDownloadUrlForLayer on it.",
         )
@@ -118,11 +111,15 @@ def trouble_of(
         return Trouble(
             pull,
             "CannotStartContainerError. Please ensure the model container for "
-            f"{subject} starts correctly when invoked with 'docker run <image> "
+            f"{words} starts correctly when invoked with 'docker run <image> "
             "serve'",
         )
-    container = _container(world, variant, copy)
-    log, starts = start_log(world, container)
+    container, starts = subject.container, True
+    try:
+        engine = started_engine(world, container)
+        log = () if engine is None else engine.log
+    except EngineError as fault:
+        log, starts = fault.lines, False
     # What was compiled for something else keeps LMI from loading its model.
     reserved = None if copy.needs is None else int(copy.needs.accelerators or 0)
     unloadable = load_refusal(world.artifacts, container, kind, reserved)
@@ -138,54 +135,49 @@ def trouble_of(
     if not starts or slow or restarts or found.find(faults.NEVER_HEALTHY, names):
         return Trouble(
             pull + timeout,
-            f"The primary container for production {subject} did not pass the ping "
+            f"The primary container for production {words} did not pass the ping "
             "health check. Please check CloudWatch logs for this endpoint."
             if copy.needs is None
-            else f"The container for {subject} did not pass the ping health check. "
+            else f"The container for {words} did not pass the ping health check. "
             "Please check CloudWatch logs for this inference component.",
         )
     return None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Subject:
+    """
+    What a copy runs: its words in messages, what a fault may call it, where its start
+    is configured, and its container as it was described.
+    """
+
+    words: str
+    names: set[str]
+    settings: dict[str, Any]
+    container: dict[str, Any]
+
+
 def _subject(
     world: World, endpoint: str, variant: dict[str, Any], copy: Copy
-) -> tuple[str, set[str], dict[str, Any], str]:
-    name = str(variant["VariantName"])
-    if copy.needs is None:
-        model = model_on(variant, copy.instance.instance_type)
-        names = {endpoint, name, model}
-        return f"variant {name}", names, variant, world.image_of(model)
-    component = world.components.find(plain_name(copy.name))
-    request = component.request if component else {}
-    specification = specification_on(request, copy.instance.instance_type)
-    container = specification.get("Container", {})
-    model = str(specification.get("ModelName", ""))
-    settings = specification.get("StartupParameters", {})
-    image = str(container.get("Image") or world.image_of(model))
-    name_of_component = plain_name(copy.name)
-    return (
-        f"inference component {name_of_component}",
-        {endpoint, name_of_component, model},
-        settings,
-        image,
-    )
-
-
-def _container(world: World, variant: dict[str, Any], copy: Copy) -> dict[str, Any]:
-    """
-    Return the container of a copy as it was described; empty where there is none.
-    """
+) -> _Subject:
     kind = copy.instance.instance_type
-    own: dict[str, Any] = {}
     if copy.needs is None:
-        model = model_on(variant, kind)
+        name, words, settings = str(variant["VariantName"]), "variant", variant
+        model, own = model_on(variant, kind), {}
     else:
-        component = world.components.find(plain_name(copy.name))
+        name, words = plain_name(copy.name), "inference component"
+        component = world.components.find(name)
         specification = specification_on(component.request if component else {}, kind)
+        settings = specification.get("StartupParameters", {})
         model = str(specification.get("ModelName", ""))
         own = specification.get("Container", {})
     found = world.deployed_models.get(model)
-    return containers_of(found.request)[0] if found else own
+    return _Subject(
+        words=f"{words} {name}",
+        names={endpoint, name, model},
+        settings=settings,
+        container=containers_of(found.request)[0] if found else own,
+    )
 
 
 def _write_log(
@@ -205,14 +197,6 @@ def _write_log(
     stream = f"{variant['VariantName']}/container-0"
     world.surroundings.write_log(group, stream, lines, world.clock.now)
     return group
-
-
-def _health_timeout(settings: dict[str, Any]) -> float:
-    """
-    Return how many seconds a container has to become healthy.
-    """
-    name = "ContainerStartupHealthCheckTimeoutInSeconds"
-    return float(settings.get(name, _DEFAULT_HEALTH_TIMEOUT))
 
 
 def report_to(descriptor: int) -> None:

@@ -55,7 +55,9 @@ class Definitions:
         models.refuse_existing(request["ModelName"])
         for container in containers_of(request):
             for data in ModelData.of(container):
-                self._refuse_missing_data(request, data)
+                if not self._world.artifacts.is_there(data):
+                    role = request.get("ExecutionRoleArn")
+                    raise missing_data(data.url, role, self._world.region)
         name = request["ModelName"]
         model = Record(
             name=name, arn=models.arn(name), request=request, tags=tags_of(request)
@@ -153,11 +155,6 @@ class Definitions:
         """
         self._world.configs.remove(request["EndpointConfigName"])
         return {}
-
-    def _refuse_missing_data(self, request: dict[str, Any], data: ModelData) -> None:
-        if not self._world.artifacts.is_there(data):
-            role = request.get("ExecutionRoleArn")
-            raise missing_data(data.url, role, self._world.region)
 
     def _refuse_variant(self, request: dict[str, Any], variant: dict[str, Any]) -> None:
         name = variant["VariantName"]

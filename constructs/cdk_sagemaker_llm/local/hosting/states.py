@@ -4,7 +4,7 @@ From what a fleet does to the states that the API shows.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
+from cdk_sagemaker_llm.local.aws.errors import validation
 from cdk_sagemaker_llm.local.aws.faults import MAINTENANCE
 from cdk_sagemaker_llm.local.hosting.fleet import holds
 from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
@@ -74,14 +74,10 @@ def refuse_busy_component(component: Component, verb: str) -> None:
     names; the rest of its words is not documented.
     """
     if component.status in _INNER:
-        raise _in_state(component, verb)
-
-
-def _in_state(component: Component, verb: str) -> AwsError:
-    return validation(
-        f'Cannot {verb} inference component "{component.arn}" while it is in state '
-        f"{_INNER[component.status]}."
-    )
+        raise validation(
+            f'Cannot {verb} inference component "{component.arn}" while it is in state '
+            f"{_INNER[component.status]}."
+        )
 
 
 def look(world: World, endpoint: Endpoint) -> None:

@@ -57,7 +57,7 @@ class _QueueEntry:
         """
         location = Location.of(self.source)
         body = self.world.surroundings.read_object(location) if location else None
-        found = self._asked(body)
+        found = self._answer(body)
         started = self.world.clock.moment
         end = partial(self._end, found, started, downloaded=body is not None)
         return found.seconds, end
@@ -71,7 +71,7 @@ class _QueueEntry:
         )
         self._end(waited, self.world.clock.moment, expired=True)
 
-    def _asked(self, body: bytes | None) -> Outcome:
+    def _answer(self, body: bytes | None) -> Outcome:
         if body is None:
             return Outcome.lost(f"Failed to download the request from {self.source}")
         try:
