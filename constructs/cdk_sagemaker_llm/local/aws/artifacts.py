@@ -13,7 +13,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.aws.surroundings import Location, Surroundings
 
-_KEPT = 512  # What is remembered of artifacts: a few hundred bytes each.
+_KEPT = 256  # What is remembered of artifacts: a few hundred bytes each.
 _PROPERTIES = "serving.properties"
 # What stands for files that cannot be looked into.
 UNREAD = ("weights",)

@@ -95,7 +95,10 @@ class Fault:
     @classmethod
     def of(cls, fields_of_fault: Untyped) -> Fault:
         """
-        Read a fault from JSON; raise a ``ValueError`` for what is none.
+        Read a fault from JSON.
+
+        Raises:
+            ValueError: If it is none.
         """
         if not isinstance(fields_of_fault, dict):
             raise ValueError(  # noqa: TRY004 - what a client sent
@@ -126,6 +129,9 @@ class Fault:
     def parse(cls, text: str) -> Fault:
         """
         Read a fault as it is written on the command line: ``kind,name=value,...``.
+
+        Raises:
+            ValueError: If it is none.
         """
         kind, *rest = text.split(",")
         pairs = [part.partition("=") for part in rest]

@@ -100,10 +100,10 @@ def trouble_of(
     if world.clock.speed:
         timeout = float(subject.settings.get(_HEALTH_TIMEOUT, _DEFAULT_HEALTH_TIMEOUT))
     if found.find(faults.NO_IMAGE, names):
+        image = subject.container.get("Image", "")
         return Trouble(
             pull,
-            f'Failed to pull the image "{subject.container.get("Image", "")}" of the '
-            f"container for {words}. "
+            f'Failed to pull the image "{image}" of the container for {words}. '
             "Please ensure that the image exists and that the execution role "
             "grants ecr:BatchGetImage and ecr:GetDownloadUrlForLayer on it.",
         )
