@@ -56,8 +56,7 @@ def container(
         found.write(f"{PROPERTIES}/serving.properties", properties)
     given = {
         "image": f"{REGISTRY}/djl-inference:{TAGS.get(version, version)}",
-        "entrypoint": (),
-        "arguments": arguments,
+        "command": arguments,
         "variables": {},
         "instance_type": "ml.trn1.32xlarge",
         "files": found,
@@ -361,8 +360,8 @@ NEITHER = (
             "not emulated: variables of a job, got OPTION_DTYPE",
         ),
         (
-            ["partition"],
-            {"entrypoint": ("sh",)},
+            ["sh", "partition"],
+            {},
             127,
             "not emulated: the command sh partition",
         ),

@@ -113,18 +113,8 @@ class Words(ABC):
 
 class Chat:
     """
-    One chat, with what its request asks for.
-
-    Args:
-        words: What the engine calls the parts of its answer.
-
-        body: The request.
-
-        prompt: Its messages as one text.
-
-        count: How many tokens the answer may have.
-
-        thinks: Whether the engine takes thoughts apart.
+    One chat in an engine's words, with what its request asks for: so many tokens, and
+    thoughts apart where the engine takes them so.
     """
 
     def __init__(

@@ -258,7 +258,7 @@ def _run(container: Container) -> None:
     if container.variables:
         names = ", ".join(sorted(container.variables))
         raise ExitError(1, f"not emulated: variables of a job, got {names}")
-    words = [*container.entrypoint, *container.arguments]
+    words = list(container.command)
     if words[:2] == _SCRIPT:
         _compile_engines(container, words[2:])
     elif words[:1] == ["partition"]:

@@ -58,12 +58,8 @@ def text_answer(
 
 class RollingBatch:
     """
-    The formatters of LMI's rolling batch, up to 0.34 and by choice later.
-
-    Args:
-        version: LMI's version.
-
-        tgi: Whether ``option.tgi_compat`` is set.
+    The formatters of LMI's rolling batch, up to 0.34 and by choice later, with
+    ``option.tgi_compat`` or without.
     """
 
     def __init__(self, version: Version, *, tgi: bool = False) -> None:

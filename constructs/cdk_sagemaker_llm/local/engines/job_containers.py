@@ -28,25 +28,12 @@ class ExitError(Exception):
 @dataclass(frozen=True, kw_only=True)
 class Container:
     """
-    A container that works once.
-
-    Args:
-        image: Its image.
-
-        entrypoint: What is run in place of the image's own. If empty, that is run.
-
-        arguments: What it is given.
-
-        variables: Its environment.
-
-        instance_type: What it runs on.
-
-        files: Its files.
+    A container that works once: its command is an entrypoint in place of the image's
+    own, if there is one, and its arguments.
     """
 
     image: str
-    entrypoint: Sequence[str]
-    arguments: Sequence[str]
+    command: Sequence[str]
     variables: Mapping[str, str]
     instance_type: str
     files: Files
@@ -63,12 +50,8 @@ class Container:
 
 def lmi_tag(image: str, backend: str) -> str | None:
     """
-    Return the tag of an image of LMI with a backend; ``None`` of any other.
-
-    Args:
-        image: The image's address.
-
-        backend: ``tensorrtllm`` or ``neuronx``.
+    Return the tag of an image of LMI with a backend, ``tensorrtllm`` or ``neuronx``;
+    ``None`` of any other.
     """
     found = _IMAGE.search(image)
     return found[1] if found and found[3] == backend else None
@@ -95,10 +78,8 @@ class MissingBucketError(Exception):
 
 class Files:
     """
-    What a container finds in its folders, and what it writes there.
-
-    Args:
-        around: The other services, of which S3 has the inputs.
+    What a container finds in its folders, to which S3 brings the inputs, and what it
+    writes there.
     """
 
     def __init__(self, around: Surroundings) -> None:
@@ -108,10 +89,8 @@ class Files:
 
     def mount(self, url: str, folder: str) -> None:
         """
-        Lay what is under an address into a folder.
-
-        Raises:
-            MissingInputError: If there is nothing.
+        Lay what is under an address into a folder; raise a ``MissingInputError`` if
+        there is nothing.
         """
         prefix = Location.of(url)
         if prefix is None:
@@ -153,10 +132,8 @@ class Files:
 
     def upload(self, folder: str, url: str) -> None:
         """
-        Copy a folder to an address in S3.
-
-        Raises:
-            MissingBucketError: If its bucket is not there.
+        Copy a folder to an address in S3; raise a ``MissingBucketError`` if its bucket
+        is not there.
         """
         for name in self.names(folder):
             place = f"{url.rstrip('/')}/{name}"

@@ -304,15 +304,11 @@ class Call:
 
 def chosen_call(body: Mapping[str, Any], prefix: str) -> Call | None:
     """
-    Return the call that answers a chat; ``None`` where it is answered in words.
+    Return the call that answers a chat, whose id begins as the engine's do; ``None``
+    where it is answered in words.
 
     The stand-in calls the first tool that it is offered, or the one that is named, and
     answers in words once the tool has.
-
-    Args:
-        body: The request.
-
-        prefix: What the engine begins a call's id with.
     """
     choice = body.get("tool_choice")
     functions = list(_functions(body))

@@ -66,11 +66,11 @@ class _Processing:
         if len({*folders}) < len(folders):
             raise validation("LocalPath of every ProcessingInput must be unique")
 
-    def program(self, request: Request) -> tuple[str, list[str], list[str]]:
+    def program(self, request: Request) -> tuple[str, list[str]]:
         specification = request["AppSpecification"]
         entrypoint = specification.get("ContainerEntrypoint", [])
         arguments = specification.get("ContainerArguments", [])
-        return specification["ImageUri"], entrypoint, arguments
+        return specification["ImageUri"], [*entrypoint, *arguments]
 
     def instance_type(self, request: Request) -> str:
         cluster = request["ProcessingResources"].get("ClusterConfig", {})
@@ -102,13 +102,13 @@ class _Training:
         if request["OutputDataConfig"].get("CompressionType") != "NONE":
             raise validation("not emulated: training jobs that pack their model")
 
-    def program(self, request: Request) -> tuple[str, list[str], list[str]]:
+    def program(self, request: Request) -> tuple[str, list[str]]:
         specification = request["AlgorithmSpecification"]
         entrypoint = specification.get("ContainerEntrypoint", [])
         # Those that SageMaker has for it.
         own = [] if entrypoint else ["train"]
         arguments = specification.get("ContainerArguments", own)
-        return specification["TrainingImage"], entrypoint, arguments
+        return specification["TrainingImage"], [*entrypoint, *arguments]
 
     def instance_type(self, request: Request) -> str:
         return str(request["ResourceConfig"].get("InstanceType", ""))
@@ -228,11 +228,10 @@ class Jobs:
     def _work(self, job: Job, files: Files) -> None:
         if job.status != "InProgress":
             return
-        image, entrypoint, arguments = self._kind.program(job.request)
+        image, command = self._kind.program(job.request)
         container = Container(
             image=image,
-            entrypoint=entrypoint,
-            arguments=arguments,
+            command=command,
             variables=job.request.get("Environment", {}),
             instance_type=self._kind.instance_type(job.request),
             files=files,
