@@ -86,7 +86,7 @@ def answer(engine: StartedEngine, incoming: ContainerRequest) -> Answer:
         return Answer("", [])
     if path != _INVOCATIONS:
         return _routed(engine, incoming, path)
-    request = read_request(incoming)
+    request = _read_request(incoming)
     release = engine.release.engine_version
     if release is not None and not is_release_between(release, _STANDARDS_SINCE):
         _check_name(engine, request.get("model"))
@@ -99,12 +99,9 @@ def answer(engine: StartedEngine, incoming: ContainerRequest) -> Answer:
     return _by_shape(engine, request, incoming.adapter)
 
 
-def read_request(incoming: ContainerRequest) -> dict[str, Any]:
+def _read_request(incoming: ContainerRequest) -> dict[str, Any]:
     """
-    Read a body.
-
-    Raises:
-        RefusedError: If it is no JSON object, or does not say that it is JSON.
+    Read a body, which has to be a JSON object and to say that it is JSON.
     """
     if not incoming.is_json:
         raise nested(
@@ -163,7 +160,7 @@ def _routed(engine: StartedEngine, incoming: ContainerRequest, path: str) -> Ans
         raise nested(f"The embedded AWS does not emulate {path} of vLLM.", status=501)
     if handler not in _handlers_of(engine):
         raise not_found()
-    request = read_request(incoming)
+    request = _read_request(incoming)
     if handler is CHAT:
         for message, field in chat_faults(request):
             raise faulty(message, field)
