@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.local.engines.containers import (
     ServingContainer,
     serving_container,
 )
-from cdk_sagemaker_llm.local.engines.lmi import RollingBatch, answer
+from cdk_sagemaker_llm.local.engines.generated_text import RollingBatch, text_answer
 from cdk_sagemaker_llm.local.engines.story import Generation, Token, continue_prompt
 from tests.local.hosting_requests import (
     LMI_26,
@@ -97,7 +97,7 @@ class TestWireFormats:
         """
         expected = recorded("async_0.35")[f"async{stream}_details_{details}"]
 
-        content_type, pieces = answer(
+        content_type, pieces = text_answer(
             ServingContainer(server="lmi", version=(0, 35, 0)),
             SHORT,
             details=details == "true",

@@ -12,9 +12,12 @@ import pytest
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease, find_engine_release
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.engines.bodies import RefusedError
-from cdk_sagemaker_llm.local.engines.containers import ContainerRequest
-from cdk_sagemaker_llm.local.engines.engine import StartedEngine
-from cdk_sagemaker_llm.local.engines.model_server import answer_of_engine
+from cdk_sagemaker_llm.local.engines.containers import (
+    ContainerRequest,
+    ServingContainer,
+    StartedEngine,
+)
+from cdk_sagemaker_llm.local.engines.model_server import generate
 from cdk_sagemaker_llm.local.engines.starting import start
 
 QUESTION: dict[str, Any] = {
@@ -52,8 +55,16 @@ def whole(engine: StartedEngine, body: Untyped, **more: Untyped) -> bytes:
     """
     Ask an engine, and return the bytes that it answers.
     """
-    asked = ContainerRequest(body=json.dumps(body).encode(), **more)
-    return b"".join(answer_of_engine(engine, asked).pieces)
+    return sent(engine, json.dumps(body).encode(), **more)
+
+
+def sent(engine: StartedEngine, body: bytes, **more: Untyped) -> bytes:
+    """
+    Send bytes to an engine, and return the bytes that it answers.
+    """
+    container = ServingContainer(server="engine", version=(), engine=engine)
+    asked = ContainerRequest(body=body, **more)
+    return b"".join(generate(container, asked).pieces)
 
 
 def events(engine: StartedEngine, body: dict[str, Any], **more: Untyped) -> list[Any]:

@@ -4,21 +4,17 @@ Small things that engines' answers are made of, each on both sides.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
+from cdk_sagemaker_llm.local.engines.answers import stops_of
 from cdk_sagemaker_llm.local.engines.bodies import chat_faults
-from cdk_sagemaker_llm.local.engines.engine import EngineError, StartedEngine
-from cdk_sagemaker_llm.local.engines.engine_chats import stops_of
-from cdk_sagemaker_llm.local.engines.pooling import pooling
+from cdk_sagemaker_llm.local.engines.containers import EngineError, StartedEngine
 from cdk_sagemaker_llm.local.engines.starting import engine_release
 from tests.unit.local.engine_requests import (
     QUESTION,
     events,
-    nested,
-    refused,
     said,
     started,
 )
@@ -31,19 +27,6 @@ TOOLS: list[Any] = [
     {"type": "function", "function": {"name": ["a", "list"]}},
     {"type": "function", "function": {"name": "look"}},
 ]
-CLASSES = json.dumps(
-    {
-        "architectures": ["BertForSequenceClassification"],
-        "model_type": "bert",
-        "num_labels": 3,
-        "hidden_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 128,
-        "vocab_size": 100,
-        "max_position_embeddings": 512,
-    }
-)
 
 
 @pytest.mark.parametrize(
@@ -64,22 +47,6 @@ def test_stops_are_texts_that_say_something(
     assert stops_of({"stop": given}) == stops
 
 
-def test_tools_are_some_or_left_out() -> None:
-    """
-    An empty list is neither.
-    """
-    told = (
-        "`tools` must not be an empty array. Either provide at least one tool or omit "
-        "the field entirely. (parameter=tools)"
-    )
-
-    assert refused(started(*IMAGE, **MODEL), {**QUESTION, "tools": []}) == nested(
-        told, "tools"
-    )
-    assert list(chat_faults({"tools": None})) == []
-    assert list(chat_faults({"tools": TOOLS})) == []
-
-
 @pytest.mark.parametrize(("name", "count"), [("look", 0), ("other", 1), (None, 1)])
 def test_a_named_tool_is_one_of_those(name: str | None, count: int) -> None:
     """
@@ -89,46 +56,6 @@ def test_a_named_tool_is_one_of_those(name: str | None, count: int) -> None:
     faults = list(chat_faults({"tools": TOOLS, "tool_choice": choice}))
 
     assert [parameter for _, parameter in faults] == ["tool_choice"] * count
-
-
-def test_a_pooler_without_texts_has_nothing_to_say() -> None:
-    """
-    And one with them has one entry for each.
-    """
-    engine = started(*IMAGE, SM_VLLM_MODEL="BAAI/bge-m3")
-
-    def pooled(body: dict[str, Any]) -> list[tuple[int, str]]:
-        whole = json.loads(b"".join(pooling(engine, body, "m").pieces))
-        return [(one["index"], one["object"]) for one in whole["data"]]
-
-    assert pooled({}) == []
-    assert pooled({"input": ["a", "b"]}) == [(0, "pooling"), (1, "pooling")]
-
-
-@pytest.mark.parametrize(
-    ("inputs", "is_batch", "count"),
-    [
-        ("a", False, 3),
-        (["a", "b"], False, 3),
-        ([["a"], ["b", "c"]], True, 2),
-        ([["a"], "b"], True, 2),
-    ],
-)
-def test_tei_classes_texts_pairs_and_batches(
-    inputs: object,
-    is_batch: bool,  # noqa: FBT001 - a column of the table
-    count: int,
-) -> None:
-    """
-    A text or a pair has its classes; of a batch each has its own.
-    """
-    tei = started("tei", "1.9.3", config=CLASSES, HF_MODEL_ID="/opt/ml/model")
-    classes = said(tei, {"inputs": inputs})
-
-    assert isinstance(classes[0], list) == is_batch
-    assert len(classes) == count
-    assert refused(tei, {"inputs": [["a"], 4]})[0] == 422
-    assert refused(tei, {})[1].endswith("missing field `inputs`")
 
 
 @pytest.mark.parametrize(
@@ -189,14 +116,6 @@ def test_adapters_that_it_starts_with(modules: str, names: tuple[str, ...]) -> N
     )
 
     assert tuple(sglang.adapters) == names
-
-
-def test_how_many_tokens_a_model_knows() -> None:
-    """
-    Of one that nobody knows, that is not known either.
-    """
-    assert started(*IMAGE, **MODEL).vocabulary_size == 151936
-    assert started(*IMAGE, SM_VLLM_MODEL="org/unknown").vocabulary_size is None
 
 
 @pytest.mark.parametrize(
@@ -270,5 +189,4 @@ def test_a_release_that_nobody_told_answers_as_the_newest() -> None:
         return set(choice["message"])
 
     assert fields("2") == fields("2.6")
-    assert "tool_calls" not in fields("2")
-    assert "tool_calls" in fields("1.0")
+    assert "reasoning_content" not in fields("2")

@@ -10,14 +10,8 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.engines import compiled_engines
-from cdk_sagemaker_llm.local.engines.compiled_graphs import (
-    _is_compiled,
-    cores_of,
-    shape_of,
-)
+from cdk_sagemaker_llm.local.engines.compiled import _is_compiled, cores_of, run
 from cdk_sagemaker_llm.local.engines.job_containers import Container, Files, lmi_tag
-from cdk_sagemaker_llm.local.hosting import jobs
 from cdk_sagemaker_llm.local.regions import MotoSurroundings
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import NEURONX, TENSORRT_LLM
 
@@ -29,6 +23,7 @@ TAGS = {
     "0.30": "0.30.0-neuronx-sdk2.20.1",
 }
 TRT = f"{REGISTRY}/djl-inference:0.28.0-tensorrtllm0.9.0-cu122"
+SCRIPT = "/opt/djl/partition/trt_llm_partition.py"
 MODEL, PROPERTIES, OUT = "/in/model", "/in/properties", "/out/neuron"
 PLAIN = {
     "config.json": b'{"model_type": "llama", "hidden_size": 8}',
@@ -41,7 +36,6 @@ COMMAND = [
     *("--save-mp-checkpoint-path", OUT, "--tensor-parallel-degree", "8"),
 ]
 SKIPPING = [*COMMAND, "--skip-copy"]
-USAGE = "usage: partition.py [-h] [--model-dir PROPERTIES_DIR] [--model-id MODEL_ID]"
 
 
 def container(
@@ -62,8 +56,7 @@ def container(
         found.write(f"{PROPERTIES}/serving.properties", properties)
     given = {
         "image": f"{REGISTRY}/djl-inference:{TAGS.get(version, version)}",
-        "entrypoint": (),
-        "arguments": arguments,
+        "command": arguments,
         "variables": {},
         "instance_type": "ml.trn1.32xlarge",
         "files": found,
@@ -95,7 +88,7 @@ def test_the_script_writes_what_the_loader_finds() -> None:
         *SKIPPING, properties=b"engine=Python\noption.n_positions=512\n", version="0.29"
     )
 
-    assert jobs.run_container(asked) == 0
+    assert run(asked) == 0
     assert asked.log == [
         "Compiling for 8 cores of Trainium",
         "Partitioning done.",
@@ -146,50 +139,29 @@ WITH_TOKENIZER = {
 }
 
 
-@pytest.mark.parametrize(
-    ("command", "more"),
-    [(SKIPPING, set()), (COMMAND, {"generation_config.json", "vocab.txt"})],
-    ids=["skipping", "copying"],
-)
-def test_what_lies_beside_weights_is_copied_unless_that_is_skipped(
-    command: list[str], more: set[str]
-) -> None:
+def test_the_tokenizer_alone_is_copied_from_beside_the_weights() -> None:
     """
-    Then it is the tokenizer alone; weights and what is no such file are not.
+    The config.json is the model's, with what it was compiled for.
     """
-    asked = container(*command, files=BESIDE)
+    asked = container(*SKIPPING, files=BESIDE)
 
-    assert jobs.run_container(asked) == 0
+    assert run(asked) == 0
     names = {n for n in asked.files.names(OUT) if not n.endswith(".neff")}
-    assert names == WITH_TOKENIZER | more
+    assert names == WITH_TOKENIZER
     assert text(asked, "tokenizer.model") == "3"
-    is_skipped = "neuron" in json.loads(text(asked, "config.json"))
-    assert is_skipped == (command is SKIPPING)
+    assert "neuron" in json.loads(text(asked, "config.json"))
 
 
-@pytest.mark.parametrize(
-    ("version", "flag", "knows"),
-    [
-        ("0.27", "--quantization", False),
-        ("0.28", "--quantization", True),
-        ("0.28", "--pipeline-parallel-degree", False),
-        ("0.29", "--pipeline-parallel-degree", True),
-    ],
-)
-def test_each_version_has_its_own_flags(
-    version: str, flag: str, *, knows: bool
-) -> None:
+def test_another_flag_ends_the_script_with_2() -> None:
     """
-    One that is not known ends the script with 2, after its usage.
+    As Python's parser does.
     """
-    asked = container(*SKIPPING, flag, "static_int8", version=version)
+    asked = container(*SKIPPING, "--quantization", "static_int8")
 
-    assert jobs.run_container(asked) == (0 if knows else 2)
-    if not knows:
-        assert asked.log[0] == USAGE
-        assert asked.log[-1] == (
-            f"partition.py: error: unrecognized arguments: {flag} static_int8"
-        )
+    assert run(asked) == 2
+    assert asked.log[-1] == (
+        "partition.py: error: unrecognized arguments: --quantization static_int8"
+    )
 
 
 @pytest.mark.parametrize(
@@ -204,72 +176,8 @@ def test_weights_are_split_beside_the_graphs_from_030_on(
     """
     asked = container(*SKIPPING, version=version)
 
-    assert jobs.run_container(asked) == 0
+    assert run(asked) == 0
     assert f"{weights}/model.safetensors" in asked.files.names(OUT)
-
-
-NO_VLLM = (
-    "ValueError: vLLM model loader does not support ahead of time compilation via the "
-    "partition script."
-)
-
-
-@pytest.mark.parametrize(("version", "code"), [("0.27", 0), ("0.28", 1), ("0.30", 1)])
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        (b"option.quantize=awq\n", "Exception: Invalid quantization method: awq"),
-        (
-            b"option.model_loader=vllm\n",
-            NO_VLLM,
-        ),
-    ],
-    ids=["quantize", "loader"],
-)
-def test_what_028_refuses_027_does_not_look_at(
-    version: str, code: int, line: bytes, words: str
-) -> None:
-    """
-    Whole numbers pass in each.
-    """
-    asked = container(*SKIPPING, version=version, properties=b"engine=Python\n" + line)
-    whole = b"engine=Python\noption.quantize=static_int8\n"
-    fine = container(*SKIPPING, version=version, properties=whole)
-
-    assert jobs.run_container(asked) == code
-    if code:
-        assert asked.log == ["Traceback (most recent call last):", words]
-    assert jobs.run_container(fine) == 0
-    assert graph(fine)["shape"]["quantize"] == "static_int8"
-
-
-SPLIT = (
-    "ValueError: Model partitioning does not support split model artifacts. Use normal "
-    "model artifacts and rerun."
-)
-
-
-def test_what_is_no_option_is_not_read() -> None:
-    """
-    Without its prefix.
-    """
-    line = b"engine=Python\nload_split_model=true\nn_positions=9\n"
-    asked = container(*SKIPPING, properties=line)
-
-    assert jobs.run_container(asked) == 0
-    assert graph(asked)["shape"]["n_positions"] == ""
-
-
-@pytest.mark.parametrize("value", ["true", "True", "TRUE"])
-def test_split_weights_are_refused(value: str) -> None:
-    """
-    However that is written.
-    """
-    line = f"engine=Python\noption.load_split_model={value}\n".encode()
-    asked = container(*SKIPPING, properties=line)
-
-    assert jobs.run_container(asked) == 1
-    assert asked.log[-1] == SPLIT
 
 
 @pytest.mark.parametrize(
@@ -293,7 +201,7 @@ def test_a_degree_fits_the_cores(instance_type: str, degree: str, code: int) -> 
     command = [*COMMAND[:-2], f"--tensor-parallel-degree={degree}", "--skip-copy"]
     asked = container(*command, instance_type=instance_type)
 
-    assert jobs.run_container(asked) == code
+    assert run(asked) == code
     if code:
         assert f"RuntimeError: tensor_parallel_degree {degree} does" in asked.log[-1]
 
@@ -304,84 +212,32 @@ def test_one_core_is_meant_where_no_degree_is_said() -> None:
     """
     asked = container(*COMMAND[:-2], "--skip-copy")
 
-    assert jobs.run_container(asked) == 0
+    assert run(asked) == 0
     assert graph(asked)["cores"] == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "properties", "words"),
+    ("arguments", "properties"),
     [
-        (SKIPPING, b"", "Please specify engine"),
-        (SKIPPING, None, "Please specify engine"),
-        (SKIPPING, b"engine=MPI\n", "Invalid engine: MPI"),
-        (
-            [*SKIPPING, "--engine", "DeepSpeed"],
-            b"engine=Python\n",
-            "Invalid engine: De",
-        ),
-        (COMMAND[:5], b"engine=Python\n", "Please specify save_mp_checkpoint_path"),
+        (SKIPPING, b""),
+        (SKIPPING, None),
+        (SKIPPING, b"engine=MPI\n"),
+        (COMMAND[:5], b"engine=Python\n"),
+        (COMMAND, b"engine=Python\n"),
     ],
+    ids=["no engine", "no properties", "another engine", "no place", "copying"],
 )
-def test_what_is_not_said_ends_it_well_with_its_usage(
-    arguments: list[str], properties: bytes | None, words: str
+def test_what_is_not_said_ends_it_well(
+    arguments: list[str], properties: bytes | None
 ) -> None:
     """
     It exits with 0, and has written nothing.
     """
     asked = container(*arguments, properties=properties)
 
-    assert jobs.run_container(asked) == 0
-    assert asked.log[0].startswith(words)
-    assert asked.log[1] == USAGE
+    assert run(asked) == 0
+    assert asked.log[0].startswith("Please specify engine")
     assert asked.files.names(OUT) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "properties"),
-    [
-        (SKIPPING, b"option.entryPoint=model.py\n"),
-        (SKIPPING, b"engine=MPI\noption.entryPoint=model.py\n"),
-        ([*SKIPPING, "--engine", "Python"], b"engine=MPI\n"),
-        (SKIPPING, b"\n  \n# engine=MPI\n  engine = Python  \n"),
-        (SKIPPING, b"# \xff\nengine=Python\n"),
-    ],
-)
-def test_an_engine_is_said_in_several_ways(
-    arguments: list[str], properties: bytes
-) -> None:
-    """
-    By the file, whose comments and spaces are skipped, or by the command; a program of
-    the model's own needs none.
-    """
-    asked = container(*arguments, properties=properties)
-
-    assert jobs.run_container(asked) == 0
-    assert asked.log[-1] == "Partitioning done."
-
-
-def test_a_line_without_an_equals_sign_ends_it() -> None:
-    """
-    With Python's own words.
-    """
-    asked = container(*SKIPPING, properties=b"engine=Python\nengine: Python\n")
-
-    assert jobs.run_container(asked) == 1
-    assert asked.log == [
-        "Traceback (most recent call last):",
-        "ValueError: not enough values to unpack (expected 2, got 1)",
-    ]
-
-
-def test_help_is_printed_and_ends_well(capfd: pytest.CaptureFixture[str]) -> None:
-    """
-    Into the container's log, and nowhere else.
-    """
-    asked, wrong = container("partition", "--help"), container("partition", "--fast")
-
-    assert (jobs.run_container(asked), jobs.run_container(wrong)) == (0, 2)
-    assert asked.log[0] == USAGE
-    assert "  --skip-copy" in asked.log
-    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("kind", ["opt", "gpt2", "gptj", "gpt_neox", "llama"])
@@ -396,7 +252,7 @@ def test_kinds_of_models_are_compiled(kind: str, weights: str) -> None:
         weights: b"x",
     }
 
-    assert jobs.run_container(container(*SKIPPING, files=files)) == 0
+    assert run(container(*SKIPPING, files=files)) == 0
 
 
 @pytest.mark.parametrize("kind", ["mistral", "mixtral", "bloom"])
@@ -406,10 +262,7 @@ def test_further_kinds_of_models_are_compiled(kind: str) -> None:
     """
     config = json.dumps({"model_type": kind}).encode()
 
-    assert (
-        jobs.run_container(container(*SKIPPING, files={**PLAIN, "config.json": config}))
-        == 0
-    )
+    assert run(container(*SKIPPING, files={**PLAIN, "config.json": config})) == 0
 
 
 UNSUPPORTED = (
@@ -445,7 +298,7 @@ def test_what_a_model_lacks_ends_it(files: dict[str, bytes], words: str) -> None
     """
     asked = container(*SKIPPING, files=files)
 
-    assert jobs.run_container(asked) == 1
+    assert run(asked) == 1
     assert asked.log == ["Traceback (most recent call last):", words]
 
 
@@ -456,7 +309,7 @@ def test_a_model_of_the_hub_is_not_played() -> None:
     command = [each if each != MODEL else "org/name" for each in SKIPPING]
     asked = container(*command)
 
-    assert jobs.run_container(asked) == 1
+    assert run(asked) == 1
     assert asked.log == ["not emulated: the download of org/name into a job"]
 
 
@@ -469,8 +322,10 @@ def test_a_model_may_lie_beside_its_properties() -> None:
     for name, body in {**PLAIN, "serving.properties": b"engine=Python\n"}.items():
         asked.files.write(f"/opt/ml/input/data/training/{name}", body)
 
-    assert jobs.run_container(asked) == 0
-    assert text(asked, "serving.properties") == "engine=Python\n"
+    assert run(asked) == 0
+    assert text(asked, "serving.properties") == (
+        "engine=Python\noption.tensor_parallel_degree=1\n"
+    )
 
 
 NEITHER = (
@@ -492,10 +347,10 @@ NEITHER = (
             "not emulated: the command perl x.pl",
         ),
         (
-            ["perl", compiled_engines.TENSORRT_LLM_SCRIPT],
+            ["perl", SCRIPT],
             {"image": TRT},
             127,
-            f"not emulated: the command perl {compiled_engines.TENSORRT_LLM_SCRIPT}",
+            f"not emulated: the command perl {SCRIPT}",
         ),
         (["python", "x.py"], {}, 127, "not emulated: the command python x.py"),
         (
@@ -505,8 +360,8 @@ NEITHER = (
             "not emulated: variables of a job, got OPTION_DTYPE",
         ),
         (
-            ["partition"],
-            {"entrypoint": ("sh",)},
+            ["sh", "partition"],
+            {},
             127,
             "not emulated: the command sh partition",
         ),
@@ -520,7 +375,7 @@ def test_what_is_not_played_is_said(
     """
     asked = container(*words, **more)
 
-    assert jobs.run_container(asked) == code
+    assert run(asked) == code
     assert asked.log == [said]
 
 
@@ -598,28 +453,6 @@ def test_a_model_says_that_it_was_compiled(
     assert _is_compiled(config) is expected
 
 
-def test_a_shape_is_of_these_options() -> None:
-    """
-    With what LMI takes where they are left out.
-    """
-    shape = {
-        "n_positions": "512",
-        "max_rolling_batch_size": "4",
-        "dtype": "bf16",
-        "quantize": "static_int8",
-        "context_length_estimate": "128,256",
-    }
-
-    assert shape_of({**shape, "predict_timeout": "5"}) == shape
-    assert shape_of({}) == {
-        "n_positions": "",
-        "max_rolling_batch_size": "32",
-        "dtype": "fp16",
-        "quantize": "",
-        "context_length_estimate": "",
-    }
-
-
 @pytest.mark.parametrize("version", ["0.27", "0.28", "0.29", "0.30"])
 def test_the_command_that_is_written_is_one_that_the_script_reads(version: str) -> None:
     """
@@ -631,7 +464,7 @@ def test_the_command_that_is_written_is_one_that_the_script_reads(version: str) 
     ]
     asked = container(*words, version=version)
 
-    assert jobs.run_container(asked) == 0
+    assert run(asked) == 0
     assert graph(asked)["cores"] == 8
     assert NEURONX.folder == "neuron/"
     assert TENSORRT_LLM.folder == ""

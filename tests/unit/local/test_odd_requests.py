@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.local.engines.bodies import RefusedError
-from cdk_sagemaker_llm.local.engines.containers import ContainerRequest
-from cdk_sagemaker_llm.local.engines.engine import StartedEngine
-from cdk_sagemaker_llm.local.engines.model_server import answer_of_engine
-from tests.unit.local.engine_requests import QUESTION, refused, started
+from cdk_sagemaker_llm.local.engines.containers import ContainerRequest, StartedEngine
+from tests.unit.local.engine_requests import QUESTION, refused, sent, started
 
 ENGINES = {
     "vllm": ("vllm-server", "2.6", {"SM_VLLM_MODEL": "nobody/knows"}),
@@ -54,7 +52,7 @@ def test_what_is_no_request(engine: StartedEngine, body: bytes) -> None:
     It is the client's fault.
     """
     with pytest.raises(RefusedError) as caught:
-        answer_of_engine(engine, ContainerRequest(body=body))
+        sent(engine, body)
     assert caught.value.status in {400, 422}
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 import io
 import tarfile
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from cdk_sagemaker_llm.local.aws.surroundings import Location, Surroundings
 
-_KEPT = 256  # Artifacts whose options are remembered: a few hundred bytes each.
+_KEPT = 256  # What is remembered of artifacts: a few hundred bytes each.
 _PROPERTIES = "serving.properties"
 # What stands for files that cannot be looked into.
 UNREAD = ("weights",)
@@ -22,12 +22,8 @@ UNREAD = ("weights",)
 @dataclass(frozen=True, slots=True)
 class ModelData:
     """
-    One place that a container's model data comes from.
-
-    Args:
-        url: The address as it was written.
-
-        prefix: Whether it stands for all objects under it, unpacked.
+    One place that a container's model data comes from: an artifact, or the prefix of
+    all objects under it, unpacked.
     """
 
     url: str
@@ -64,14 +60,7 @@ class Artifacts:
     """
 
     surroundings: Surroundings
-    _options: OrderedDict[tuple[Location, str], Mapping[str, str]] = field(
-        default_factory=OrderedDict
-    )
-    _files: OrderedDict[tuple[Location, str], tuple[str, ...]] = field(
-        default_factory=OrderedDict
-    )
-
-    _members: OrderedDict[tuple[Location, str, str], bytes | None] = field(
+    _kept: OrderedDict[tuple[Location, str, str], Any] = field(
         default_factory=OrderedDict
     )
 
@@ -101,16 +90,8 @@ class Artifacts:
             return UNREAD
         if data.prefix:
             return self.surroundings.objects_under(location)
-        version = self.surroundings.object_version(location)
-        if version is None:
-            return ()
-        key = (location, version)
-        if key not in self._files:
-            contents = self.surroundings.read_object(location) or b""
-            self._files[key] = archive_paths(contents)
-            if len(self._files) > _KEPT:
-                self._files.popitem(last=False)
-        return self._files[key]
+        found: tuple[str, ...] | None = self._once(location, "files", archive_paths)
+        return found or ()
 
     def read(self, data: ModelData, path: str) -> bytes | None:
         """
@@ -121,37 +102,38 @@ class Artifacts:
             return None
         if data.prefix:
             return self.surroundings.read_object(location.child(path))
-        version = self.surroundings.object_version(location)
-        if version is None:
-            return None
-        key = (location, version, path)
-        if key not in self._members:
-            contents = self.surroundings.read_object(location) or b""
-            self._members[key] = read_member(contents, path)
-            if len(self._members) > _KEPT:
-                self._members.popitem(last=False)
-        return self._members[key]
+        found: bytes | None = self._once(
+            location, f"file {path}", lambda contents: read_member(contents, path)
+        )
+        return found
 
     def options(self, data: ModelData) -> Mapping[str, str]:
         """
         Return the options in model data, of which there may be none.
         """
         location = data.location
-        if location is not None and data.prefix:
-            location = location.child(_PROPERTIES)
         if location is None:
             return {}
+        if data.prefix:
+            location = location.child(_PROPERTIES)
+        read = read_properties if data.prefix else read_archive
+        found: Mapping[str, str] | None = self._once(location, "options", read)
+        return found or {}
+
+    def _once(self, location: Location, what: str, read: Callable[[bytes], Any]) -> Any:  # noqa: ANN401 - what is read
+        """
+        Read an object again where its contents have changed alone; ``None`` if it is
+        not there.
+        """
         version = self.surroundings.object_version(location)
         if version is None:
-            return {}
-        key = (location, version)
-        if key not in self._options:
-            contents = self.surroundings.read_object(location) or b""
-            read = read_properties if data.prefix else read_archive
-            self._options[key] = read(contents)
-            if len(self._options) > _KEPT:
-                self._options.popitem(last=False)
-        return self._options[key]
+            return None
+        key = (location, version, what)
+        if key not in self._kept:
+            self._kept[key] = read(self.surroundings.read_object(location) or b"")
+            if len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return self._kept[key]
 
 
 def archive_paths(contents: bytes) -> tuple[str, ...]:
@@ -168,14 +150,19 @@ def archive_paths(contents: bytes) -> tuple[str, ...]:
         return UNREAD if contents else ()
 
 
-def read_member(contents: bytes, path: str) -> bytes | None:
+def read_member(
+    contents: bytes, path: str, *, in_any_folder: bool = False
+) -> bytes | None:
     """
     Return the contents of a file in an archive; ``None`` if it is not there.
     """
     try:
         with tarfile.open(fileobj=io.BytesIO(contents)) as archive:
             for member in archive:
-                if member.name.removeprefix("./") == path and member.isfile():
+                name = member.name.removeprefix("./")
+                if in_any_folder:
+                    name = name.rpartition("/")[2]
+                if name == path and member.isfile():
                     file = archive.extractfile(member)
                     return file.read() if file else None
     except (tarfile.TarError, EOFError, OSError):
@@ -187,15 +174,8 @@ def read_archive(contents: bytes) -> dict[str, str]:
     """
     Return the options in an archive.
     """
-    try:
-        with tarfile.open(fileobj=io.BytesIO(contents)) as archive:
-            for member in archive:
-                if member.name.rpartition("/")[2] == _PROPERTIES:
-                    file = archive.extractfile(member)
-                    return read_properties(file.read() if file else b"")
-    except (tarfile.TarError, EOFError, OSError):
-        pass  # Weights in another form: they carry no options.
-    return {}
+    text = read_member(contents, _PROPERTIES, in_any_folder=True)
+    return {} if text is None else read_properties(text)
 
 
 def read_properties(contents: bytes) -> dict[str, str]:
@@ -204,7 +184,7 @@ def read_properties(contents: bytes) -> dict[str, str]:
     """
     text = contents.decode(errors="replace")
     lines = (line.strip() for line in text.splitlines())
-    pairs = (line.partition("=") for line in lines if line[:1] not in {"#", "!"})
+    pairs = (line.partition("=") for line in lines if line[:1] not in {"", "#", "!"})
     return {
         key.strip().removeprefix("option."): value.strip() for key, _, value in pairs
     }

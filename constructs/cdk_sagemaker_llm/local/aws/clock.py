@@ -26,9 +26,6 @@ class Clock:
     What time it is in the embedded AWS, and what happens when.
 
     Without a speed nothing takes any time, and its time is the wall's.
-
-    Args:
-        wall: The time on the wall. If omitted, it is the machine's.
     """
 
     def __init__(self, wall: Callable[[], float] = time.time) -> None:

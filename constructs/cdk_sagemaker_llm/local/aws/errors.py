@@ -9,16 +9,8 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 class AwsError(Exception):
     """
-    A request that the service refuses.
-
-    Args:
-        code: The service's error code, such as ``ValidationException``.
-
-        message: The service's words.
-
-        status: The HTTP status.
-
-        fields: What else the error's body carries.
+    A request that the service refuses: its code, its words, the HTTP status, and what
+    else the error's body carries.
     """
 
     def __init__(

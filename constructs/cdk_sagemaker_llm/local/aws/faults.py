@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 NO_CAPACITY = "no-capacity"
@@ -218,10 +217,3 @@ class Faults:
             ):
                 return fault.answer
         return None
-
-
-def throttled() -> AwsError:
-    """
-    Make the runtime's error for too many requests.
-    """
-    return AwsError("ThrottlingException", "Rate exceeded", 400)

@@ -87,10 +87,8 @@ class Forward:
 
 def parse_forwards(texts: Iterable[str]) -> dict[str, str]:
     """
-    Read ``NAME=URL`` each.
-
-    Raises:
-        ValueError: If one is not of that form, or a name comes twice.
+    Read ``NAME=URL`` each; raise a ``ValueError`` where one is of another form, or a
+    name comes twice.
     """
     found: dict[str, str] = {}
     for one in texts:
@@ -106,9 +104,6 @@ def parse_forwards(texts: Iterable[str]) -> dict[str, str]:
 def check_forwards(forward: Mapping[str, str], *, anywhere: bool) -> None:
     """
     Refuse addresses that are none, or not of this machine unless that is allowed.
-
-    Raises:
-        ValueError: If one is.
     """
     for name, url in forward.items():
         if not Forward(name, url).is_near and not anywhere:
@@ -120,10 +115,8 @@ def check_forwards(forward: Mapping[str, str], *, anywhere: bool) -> None:
 
 class Forwards:
     """
-    The servers that answer in containers' places.
-
-    Args:
-        forward: Their addresses, by the names of endpoints and components.
+    The servers that answer in containers' places, by the names of endpoints and
+    components.
     """
 
     def __init__(self, forward: Mapping[str, str] | None = None) -> None:

@@ -33,15 +33,8 @@ _EVERYONE = ("*", ["*"], {"AWS": "*"}, {"AWS": ["*"]})
 
 def refusal(environ: WSGIEnvironment, account: str, region: str) -> AwsError | None:
     """
-    Return why an object is neither written nor read; ``None`` if its key does not stand
-    in the way.
-
-    Args:
-        environ: The request, whose path is the bucket's name and the object's key.
-
-        account: The account.
-
-        region: The request's region.
+    Return why the object that a request's path names is neither written nor read;
+    ``None`` if its key does not stand in the way.
     """
     s3 = s3_backends[account][get_partition(region)]
     bucket_name, _, name = unquote(environ["PATH_INFO"]).lstrip("/").partition("/")

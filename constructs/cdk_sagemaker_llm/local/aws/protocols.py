@@ -62,10 +62,7 @@ def _cbor_names(request: Request) -> tuple[str, str]:
 
 def read_cbor(body: bytes) -> dict[str, Any]:
     """
-    Read a request's body; nothing at all stands for no members.
-
-    Raises:
-        AwsError: If it is not a map in CBOR.
+    Read a request's body, a map in CBOR; nothing at all stands for no members.
     """
     if not body:
         return {}
@@ -106,10 +103,7 @@ _CODES: tuple[tuple[type[Exception], str, int, str], ...] = (
 
 def read_json(body: bytes) -> dict[str, Any]:
     """
-    Read the body of a JSON request; nothing at all stands for no members.
-
-    Raises:
-        AwsError: If it is not a JSON object.
+    Read the body of a JSON request, an object; nothing at all stands for no members.
     """
     try:
         document = _DECODER.decode(body.decode())

@@ -44,11 +44,8 @@ def input_shape(service: str, operation: str) -> Shape | None:
 
 def check(service: str, operation: str, request: dict[str, Any]) -> None:
     """
-    Refuse a request that breaks the operation's model.
-
-    Raises:
-        AwsError: If a member is missing, of a wrong type or out of bounds; all faults
-            together, in the words the services use.
+    Refuse a request that breaks the operation's model: a member that is missing, of a
+    wrong type or out of bounds; all faults together, in the words the services use.
     """
     faults = list(_faults(input_shape(service, operation), request, ""))
     if faults:
@@ -72,10 +69,8 @@ def _operations(service: str) -> frozenset[str]:
 
 def refuse_wrong_types(service: str, operation: str, request: dict[str, Any]) -> None:
     """
-    Refuse a request whose members are of types that the API cannot read.
-
-    Raises:
-        AwsError: A ``SerializationException``, which comes before any other check.
+    Refuse a request whose members are of types that the API cannot read, by a
+    ``SerializationException``, which comes before any other check.
     """
     for fault in _wrong_types(input_shape(service, operation), request):
         raise AwsError("SerializationException", fault)

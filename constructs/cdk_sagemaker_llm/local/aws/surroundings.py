@@ -108,32 +108,16 @@ class Surroundings(Protocol):
         self, group: str, stream: str, lines: Sequence[str], moment: float
     ) -> None:
         """
-        Write lines to a log stream, which is made if it is not there.
-
-        Args:
-            group: The log group.
-
-            stream: The stream in it.
-
-            lines: What is written.
-
-            moment: When, in seconds since 1970.
+        Write lines to a log stream, which is made if it is not there, at a moment in
+        seconds since 1970.
         """
 
     def notify(
         self, source: str, kind: str, detail: dict[str, Any], resource: str
     ) -> None:
         """
-        Tell EventBridge of what has happened, and wait for nobody.
-
-        Args:
-            source: The service, such as ``aws.sagemaker``.
-
-            kind: What EventBridge calls the detail's type.
-
-            detail: What has happened.
-
-            resource: The ARN of what it has happened to.
+        Tell EventBridge of what has happened to a resource, and wait for nobody: the
+        source is a service such as ``aws.sagemaker``, the kind the detail's type.
         """
 
     def scalable_targets(self) -> set[str]:

@@ -1,8 +1,8 @@
 """
 The bodies that OpenAI's interface has, as engines write, refuse and read them.
 
-vLLM tries its types one after the other. A body that is of another type is passed over;
-from some release on, the checks that vLLM itself makes are not, and answer at once.
+vLLM tries its types one after the other, and passes over a body that is of another
+type; the checks that it makes itself answer at once.
 """
 
 from __future__ import annotations
@@ -15,25 +15,23 @@ from http import HTTPStatus
 from typing import Any
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.engines.containers import StartedEngine
 from cdk_sagemaker_llm.local.engines.story import Token
 
 SSE = "text/event-stream"
 DONE = b"data: [DONE]\n\n"
+# Where an engine's own default is to fill the context.
+PLENTY = 100_000
 _DIMENSIONS = 16
 _KINDS = {
     400: "BadRequestError",
     404: "NotFoundError",
-    422: "UnprocessableEntityError",
     500: "InternalServerError",
     501: "NotImplementedError",
 }
 Body = Mapping[str, Any]
 Fault = tuple[str, str]
 """What is wrong, and the field that is."""
-NO_PROMPT = (
-    "Either prompt or prompt_embeds must be provided and non-empty.",
-    "prompt",
-)
 
 
 def dump(body: Untyped) -> bytes:
@@ -50,6 +48,22 @@ def event(body: Untyped) -> bytes:
     return b"data: " + dump(body) + b"\n\n"
 
 
+def read_json(body: bytes) -> Untyped:
+    """
+    Read a body.
+
+    Raises:
+        ValueError: If it is no JSON, or goes too deep, or has half of a pair of
+            surrogates, which is no text though Python reads it.
+    """
+    try:
+        found = json.loads(body)
+        dump(found)
+    except RecursionError as fault:
+        raise ValueError(str(fault)) from fault
+    return found
+
+
 def token_count(text: str) -> int:
     """
     Return how many tokens a text counts here: its words, and at least one.
@@ -59,28 +73,18 @@ def token_count(text: str) -> int:
 
 def log_probs(tokens: tuple[Token, ...], top: int = 0) -> dict[str, Any]:
     """
-    Write the log probabilities of a chat's tokens.
-
-    Args:
-        tokens: The tokens.
-
-        top: How many alternatives of each are asked for; the stand-in knows of one,
-            which is the token itself.
+    Write the log probabilities of a chat's tokens, each with itself as the one
+    alternative that the stand-in knows of, if any is asked for.
     """
-    return {
-        "content": [
-            {**_log_prob(token), "top_logprobs": [_log_prob(token)] if top else []}
-            for token in tokens
-        ]
-    }
-
-
-def _log_prob(token: Token) -> dict[str, Any]:
-    return {
-        "token": token.text,
-        "logprob": token.log_prob,
-        "bytes": list(token.text.encode()),
-    }
+    rows = [
+        {
+            "token": token.text,
+            "logprob": token.log_prob,
+            "bytes": list(token.text.encode()),
+        }
+        for token in tokens
+    ]
+    return {"content": [{**row, "top_logprobs": [row] if top else []} for row in rows]}
 
 
 def vector(text: str, dimensions: int | None = None) -> list[float]:
@@ -106,18 +110,20 @@ def relevance(query: str, document: str) -> float:
 
 class RefusedError(Exception):
     """
-    A request that an engine refuses.
-
-    Args:
-        status: The HTTP status.
-
-        body: What the container answers.
+    A request that an engine refuses, with the HTTP status and the body of its answer.
     """
 
     def __init__(self, status: int, body: str) -> None:
         super().__init__(body)
         self.status = status
         self.body = body
+
+    @classmethod
+    def of(cls, status: int, body: dict[str, Any]) -> RefusedError:
+        """
+        Make one whose body is JSON.
+        """
+        return cls(status, dump(body).decode())
 
 
 def nested(
@@ -128,16 +134,8 @@ def nested(
     kind: str | None = None,
 ) -> RefusedError:
     """
-    Make vLLM's refusal of a request.
-
-    Args:
-        message: What is wrong.
-
-        parameter: The field that is.
-
-        status: The HTTP status.
-
-        kind: The type. If omitted, it is the one that vLLM has for the status.
+    Make vLLM's refusal of a request for the field that is wrong; without a kind, its
+    type is the one that vLLM has for the status.
     """
     error = {
         "message": message,
@@ -145,46 +143,57 @@ def nested(
         "param": parameter,
         "code": status,
     }
-    return _refusal(status, {"error": error})
+    return RefusedError.of(status, {"error": error})
 
 
-def raised(message: str, *, status: int = 400) -> RefusedError:
+def faulty(message: str, parameter: str, value: Untyped = None) -> RefusedError:
     """
-    Make vLLM's refusal where an HTTPException was raised: its type is the status.
+    Make vLLM's refusal of a field, which the message names once more.
     """
-    return nested(message, status=status, kind=HTTPStatus(status).phrase)
+    suffix = "" if value is None else f", value={value}"
+    return nested(f"{message} (parameter={parameter}{suffix})", parameter)
 
 
-def plain(status: int) -> RefusedError:
+def check_room(
+    engine: StartedEngine, prompt_tokens: int, limit: int = 0, name: str = "max_tokens"
+) -> None:
     """
-    Make the refusal of a path that is not there, or not for POST: Starlette's own.
+    Check that a prompt fits vLLM's context, and beside it the answer whose limit a
+    field names.
+
+    Read in vLLM 0.30.0 (renderers/params.py).
     """
-    return _refusal(status, {"detail": HTTPStatus(status).phrase})
+    room = engine.context_length
+    if room is None or prompt_tokens + limit <= room:
+        return
+    if limit > room:
+        message = (
+            f"{name}={limit} cannot be greater than max_model_len=max_total_tokens="
+            f"{room}. Please request fewer output tokens."
+        )
+        raise faulty(message, name, limit)
+    # The tokenizer stops at one token more than there is room for.
+    read = room - limit + 1
+    message = (
+        f"This model's maximum context length is {room} tokens. However, you "
+        f"requested {limit} output tokens and your prompt contains at least {read} "
+        f"input tokens, for a total of at least {room + 1} tokens. Please reduce the "
+        "length of the input prompt or the number of requested output tokens."
+    )
+    raise faulty(message, "input_tokens", read)
 
 
-def flat(message: str, *, kind: str = "BadRequest") -> RefusedError:
+def not_found() -> RefusedError:
     """
-    Make SGLang's refusal of a request, which is a 400 always.
+    Make the refusal of a path that is not there: Starlette's own.
     """
-    error = {"object": "error", "message": message, "type": kind}
-    return _refusal(400, {**error, "param": None, "code": 400})
+    return RefusedError.of(404, {"detail": HTTPStatus.NOT_FOUND.phrase})
 
 
-def llama_refusal(
-    message: str, *, status: int = 400, kind: str = "invalid_request_error", **more: int
-) -> RefusedError:
+def is_whole(value: Untyped) -> bool:
     """
-    Make llama.cpp's refusal of a request.
+    Whether a value is a whole number, which a truth is not.
     """
-    error = {"code": status, "message": message, "type": kind, **more}
-    return _refusal(status, {"error": error})
-
-
-def _refusal(status: int, body: dict[str, Any]) -> RefusedError:
-    return RefusedError(status, dump(body).decode())
-
-
-def _is_whole(value: Untyped) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -196,32 +205,29 @@ def _is_truth(value: Untyped) -> bool:
     return isinstance(value, bool)
 
 
-def _is_stop(value: Untyped) -> bool:
-    return isinstance(value, str) or (
-        isinstance(value, list) and all(isinstance(one, str) for one in value)
-    )
-
-
 _COMMON: Mapping[str, Callable[[Untyped], bool]] = {
-    "max_tokens": _is_whole,
-    "n": _is_whole,
-    "seed": _is_whole,
+    "max_tokens": is_whole,
+    "n": is_whole,
+    "seed": is_whole,
     "temperature": _is_number,
     "top_p": _is_number,
     "frequency_penalty": _is_number,
     "presence_penalty": _is_number,
     "stream": _is_truth,
-    "stop": _is_stop,
+    "stop": lambda value: (
+        isinstance(value, str)
+        or (isinstance(value, list) and all(isinstance(one, str) for one in value))
+    ),
     "stream_options": lambda value: isinstance(value, dict),
 }
 _CHAT = {
     **_COMMON,
-    "max_completion_tokens": _is_whole,
+    "max_completion_tokens": is_whole,
     "logprobs": _is_truth,
-    "top_logprobs": _is_whole,
+    "top_logprobs": is_whole,
     "tools": lambda value: isinstance(value, list),
 }
-_COMPLETION = {**_COMMON, "logprobs": _is_whole, "echo": _is_truth}
+_COMPLETION = {**_COMMON, "logprobs": is_whole, "echo": _is_truth}
 
 
 def is_chat(body: Body) -> bool:
@@ -231,7 +237,10 @@ def is_chat(body: Body) -> bool:
     messages = body.get("messages")
     return (
         isinstance(messages, list)
-        and all(_is_message(message) for message in messages)
+        and all(
+            isinstance(message, dict) and isinstance(message.get("role"), str)
+            for message in messages
+        )
         and _fits(body, _CHAT)
     )
 
@@ -243,19 +252,66 @@ def is_completion(body: Body) -> bool:
     return prompts_of(body) is not None and _fits(body, _COMPLETION)
 
 
+def _fits(body: Body, fields: Mapping[str, Callable[[Untyped], bool]]) -> bool:
+    values = {name: body[name] for name in fields if body.get(name) is not None}
+    return all(fields[name](value) for name, value in values.items())
+
+
 def prompts_of(body: Body) -> list[str] | None:
     """
-    Return the prompts of a completion, tokens as words; ``None`` if there is none.
+    Return the prompts of a completion; ``None`` if there is none.
     """
     prompt = body.get("prompt")
-    if isinstance(prompt, str):
-        return [prompt] if prompt else None
-    if not isinstance(prompt, list) or not prompt:
-        return None
-    if all(_is_whole(one) for one in prompt):
-        return [_as_words(prompt)]
-    read = [_as_words(one) if isinstance(one, list) else one for one in prompt]
-    return read if all(isinstance(one, str) for one in read) else None
+    return None if prompt == "" else texts_of(prompt) or None
+
+
+def texts_of(value: Untyped) -> list[str]:
+    """
+    Return one text or many, tokens as words; none for what is neither.
+    """
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list) or not value:
+        return []
+    if all(map(is_whole, value)):
+        return [_as_words(value)]
+    read = [
+        _as_words(one) if isinstance(one, list) and all(map(is_whole, one)) else one
+        for one in value
+    ]
+    return read if all(isinstance(one, str) for one in read) else []
+
+
+def _as_words(tokens: list[int]) -> str:
+    return " ".join(map(str, tokens))
+
+
+def prompt_of(body: Body) -> str:
+    """
+    Write the messages of a chat as one prompt.
+
+    Raises:
+        ValueError: If they are not messages.
+    """
+    messages = body.get("messages")
+    if messages is None:
+        raise ValueError("missing field `messages`")
+    if not isinstance(messages, list) or not messages:
+        raise ValueError("`messages` must be a list that is not empty")
+    return "\n".join(map(_text, messages))
+
+
+def _text(message: Untyped) -> str:
+    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        raise ValueError("missing field `role`")  # noqa: TRY004 - the container's word
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if content is None:
+        return ""
+    if isinstance(content, list) and all(isinstance(part, dict) for part in content):
+        return "".join(str(part.get("text", "")) for part in content)
+    raise ValueError("`content` must be a text or a list of parts")
 
 
 def chat_faults(body: Body) -> Iterator[Fault]:
@@ -267,34 +323,18 @@ def chat_faults(body: Body) -> Iterator[Fault]:
             "Stream options can only be defined when `stream=True`.",
             "stream_options",
         )
-    top: Untyped = body.get("top_logprobs")
-    asks = _is_whole(top) and (top == -1 or top > 0)
-    if asks and not body.get("logprobs"):
-        yield (
-            "when using `top_logprobs`, `logprobs` must be set to true.",
-            "top_logprobs",
-        )
-    if body.get("tools") == []:
-        yield (
-            (
-                "`tools` must not be an empty array. Either provide at least one tool "
-                "or omit the field entirely."
-            ),
-            "tools",
-        )
-    yield from _choice_faults(body)
-
-
-def _choice_faults(body: Body) -> Iterator[Fault]:
-    choice = body.get("tool_choice")
-    if choice is None or choice == "none":
+    choice, tools = body.get("tool_choice"), body.get("tools")
+    if choice in (None, "none"):
         return
-    if body.get("tools") is None:
+    if tools is None:
         yield "When using `tool_choice`, `tools` must be set.", "tool_choice"
-    elif isinstance(choice, dict):
-        function = choice.get("function")
+    elif choice not in ("auto", "required"):
+        function = choice.get("function") if isinstance(choice, dict) else None
         name = function.get("name") if isinstance(function, dict) else None
-        if name not in _tool_names(body):
+        every = tools if isinstance(tools, list) else ()
+        functions = (one.get("function") for one in every if isinstance(one, dict))
+        names = [one.get("name") for one in functions if isinstance(one, dict)]
+        if name is None or name not in names:
             yield (
                 (
                     "The tool specified in `tool_choice` does not match any of the "
@@ -302,32 +342,3 @@ def _choice_faults(body: Body) -> Iterator[Fault]:
                 ),
                 "tool_choice",
             )
-    elif choice not in ("auto", "required"):
-        yield (
-            (
-                f"Invalid value for `tool_choice`: {choice}! Only named tools, "
-                '"none", "auto" or "required" are supported.'
-            ),
-            "tool_choice",
-        )
-
-
-def _tool_names(body: Body) -> list[Untyped]:
-    functions = (
-        tool.get("function") for tool in body["tools"] if isinstance(tool, dict)
-    )
-    # A list: what is no text may be no key of a set.
-    return [one["name"] for one in functions if isinstance(one, dict) and "name" in one]
-
-
-def _fits(body: Body, fields: Mapping[str, Callable[[Untyped], bool]]) -> bool:
-    values = {name: body[name] for name in fields if body.get(name) is not None}
-    return all(fields[name](value) for name, value in values.items())
-
-
-def _is_message(message: Untyped) -> bool:
-    return isinstance(message, dict) and isinstance(message.get("role"), str)
-
-
-def _as_words(tokens: list[Untyped]) -> Untyped:
-    return " ".join(map(str, tokens)) if all(map(_is_whole, tokens)) else None

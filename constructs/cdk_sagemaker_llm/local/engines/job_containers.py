@@ -4,15 +4,10 @@ The container of a job: its files, what it is started with, and how it ends.
 
 from __future__ import annotations
 
-import argparse
-import io
 import re
-import tarfile
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stderr
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import NoReturn
 
 from cdk_sagemaker_llm.local.aws.surroundings import Location, Surroundings
 
@@ -33,25 +28,12 @@ class ExitError(Exception):
 @dataclass(frozen=True, kw_only=True)
 class Container:
     """
-    A container that works once.
-
-    Args:
-        image: Its image.
-
-        entrypoint: What is run in place of the image's own. If empty, that is run.
-
-        arguments: What it is given.
-
-        variables: Its environment.
-
-        instance_type: What it runs on.
-
-        files: Its files.
+    A container that works once: its command is an entrypoint in place of the image's
+    own, if there is one, and its arguments.
     """
 
     image: str
-    entrypoint: Sequence[str]
-    arguments: Sequence[str]
+    command: Sequence[str]
     variables: Mapping[str, str]
     instance_type: str
     files: Files
@@ -68,62 +50,11 @@ class Container:
 
 def lmi_tag(image: str, backend: str) -> str | None:
     """
-    Return the tag of an image of LMI with a backend; ``None`` of any other.
-
-    Args:
-        image: The image's address.
-
-        backend: ``tensorrtllm`` or ``neuronx``.
+    Return the tag of an image of LMI with a backend, ``tensorrtllm`` or ``neuronx``;
+    ``None`` of any other.
     """
     found = _IMAGE.search(image)
     return found[1] if found and found[3] == backend else None
-
-
-class Parser(argparse.ArgumentParser):
-    """
-    A parser that ends the container in place of this process.
-    """
-
-    def error(self, message: str) -> NoReturn:
-        """
-        End as argparse does.
-        """
-        lines = [*self.format_usage().splitlines(), f"{self.prog}: error: {message}"]
-        raise ExitError(2, *lines)
-
-    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """
-        End, with the help that was asked for.
-        """
-        raise ExitError(status, *(message or self.format_help()).splitlines())
-
-    def print_help(self, file: object = None) -> None:
-        """
-        Print nothing: the end of it does.
-        """
-
-    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """
-        Parse, and print nothing.
-        """
-        with redirect_stderr(io.StringIO()):
-            return self.parse_args(list(arguments))
-
-
-def properties_in(container: Container, folder: str) -> dict[str, str]:
-    """
-    Read serving.properties as the scripts do, which is not as Java does.
-    """
-    text = container.files.read(f"{folder}/serving.properties") or b""
-    found = {}
-    for line in text.decode(errors="replace").splitlines():
-        if line.startswith("#") or not line.strip():
-            continue
-        key, separator, value = line.strip().partition("=")
-        if not separator:
-            raise trace("ValueError: not enough values to unpack (expected 2, got 1)")
-        found[key.strip()] = value.strip()
-    return found
 
 
 def trace(last: str) -> ExitError:
@@ -147,10 +78,8 @@ class MissingBucketError(Exception):
 
 class Files:
     """
-    What a container finds in its folders, and what it writes there.
-
-    Args:
-        around: The other services, of which S3 has the inputs.
+    What a container finds in its folders, to which S3 brings the inputs, and what it
+    writes there.
     """
 
     def __init__(self, around: Surroundings) -> None:
@@ -160,10 +89,8 @@ class Files:
 
     def mount(self, url: str, folder: str) -> None:
         """
-        Lay what is under an address into a folder.
-
-        Raises:
-            MissingInputError: If there is nothing.
+        Lay what is under an address into a folder; raise a ``MissingInputError`` if
+        there is nothing.
         """
         prefix = Location.of(url)
         if prefix is None:
@@ -205,41 +132,17 @@ class Files:
 
     def upload(self, folder: str, url: str) -> None:
         """
-        Copy a folder to an address in S3.
-
-        Raises:
-            MissingBucketError: If its bucket is not there.
+        Copy a folder to an address in S3; raise a ``MissingBucketError`` if its bucket
+        is not there.
         """
         for name in self.names(folder):
-            contents = self.read(_in(folder, name)) or b""
-            self.upload_file(contents, f"{url.rstrip('/')}/{name}")
-
-    def upload_file(self, contents: bytes, url: str) -> None:
-        """
-        Write a file to an address in S3.
-
-        Raises:
-            MissingBucketError: If its bucket is not there.
-        """
-        target = Location.of(url)
-        if target is None:
-            raise MissingBucketError(url)
-        self._around.write_object(target, contents)
-        if self._around.object_version(target) is None:
-            raise MissingBucketError(url)
-
-    def packed(self, folder: str) -> bytes:
-        """
-        Return a folder as an archive.
-        """
-        written = io.BytesIO()
-        with tarfile.open(fileobj=written, mode="w:gz") as archive:
-            for name in self.names(folder):
-                contents = self.read(_in(folder, name)) or b""
-                member = tarfile.TarInfo(name)
-                member.size = len(contents)
-                archive.addfile(member, io.BytesIO(contents))
-        return written.getvalue()
+            place = f"{url.rstrip('/')}/{name}"
+            target = Location.of(place)
+            if target is None:
+                raise MissingBucketError(place)
+            self._around.write_object(target, self.read(_in(folder, name)) or b"")
+            if self._around.object_version(target) is None:
+                raise MissingBucketError(place)
 
 
 def _in(*parts: str) -> str:

@@ -7,61 +7,40 @@ patched server, in the facts of its build b9522.
 
 from __future__ import annotations
 
-import json
 import re
 import time
 import uuid
 from typing import Any
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.engines.answers import EMBED, RERANK, Chat, Words, stops_of
 from cdk_sagemaker_llm.local.engines.bodies import (
+    DONE,
+    PLENTY,
     SSE,
     RefusedError,
     dump,
     event,
     is_chat,
-    llama_refusal,
+    prompt_of,
+    read_json,
     token_count,
 )
-from cdk_sagemaker_llm.local.engines.chat import prompt_of
-from cdk_sagemaker_llm.local.engines.containers import JSON, Answer, ContainerRequest
-from cdk_sagemaker_llm.local.engines.engine import StartedEngine
-from cdk_sagemaker_llm.local.engines.engine_chats import Chat, LlamaCppWords, stops_of
-from cdk_sagemaker_llm.local.engines.pooling import EMBED, RERANK
-from cdk_sagemaker_llm.local.engines.story import say
+from cdk_sagemaker_llm.local.engines.containers import (
+    JSON,
+    Answer,
+    ContainerRequest,
+    StartedEngine,
+)
+from cdk_sagemaker_llm.local.engines.story import Speech, say
 
-_PLENTY = 100_000
 # Here blanks, commas and semicolons end a route.
 _ROUTE = re.compile(r"route=([^\s,;]*)")
-_CHAT, _COMPLETION, _EMBED, _RERANK = "chat", "completion", "embed", "rerank"
-_ROUTES = {
-    "/v1/chat/completions": _CHAT,
-    "/chat/completions": _CHAT,
-    "/v1/completions": _COMPLETION,
-    "/completions": _COMPLETION,
-    "/completion": _COMPLETION,
-    "/v1/embeddings": _EMBED,
-    "/embeddings": _EMBED,
-    "/embedding": _EMBED,
-    "/v1/rerank": _RERANK,
-    "/v1/reranking": _RERANK,
-    "/rerank": _RERANK,
-    "/reranking": _RERANK,
+_BY_KEY = {
+    "messages": "/v1/chat/completions",
+    "prompt": "/v1/completions",
+    "input": "/v1/embeddings",
 }
-_NOT_EMULATED = frozenset(
-    {
-        "/apply-template",
-        "/detokenize",
-        "/infill",
-        "/lora-adapters",
-        "/props",
-        "/tokenize",
-        "/v1/audio/transcriptions",
-        "/v1/messages",
-        "/v1/responses",
-    }
-)
-_BY_KEY = {"messages": _CHAT, "prompt": _COMPLETION, "input": _EMBED}
 
 
 def answer(engine: StartedEngine, request: ContainerRequest) -> Answer:
@@ -71,56 +50,62 @@ def answer(engine: StartedEngine, request: ContainerRequest) -> Answer:
     Raises:
         RefusedError: If it refuses it.
     """
-    body = _request(request)
-    task = _task(engine, body, request.attributes)
-    if task == _CHAT:
-        return _chat(engine, body)
-    if task == _COMPLETION:
-        return _completion(engine, body)
-    return _read(engine, body, task)
-
-
-def _request(request: ContainerRequest) -> dict[str, Any]:
     try:
-        body: Untyped = json.loads(request.body)
-        dump(body)
-    except (ValueError, RecursionError) as fault:
-        raise llama_refusal(f"[json.exception.parse_error.101] {fault}") from fault
+        body = read_json(request.body)
+    except ValueError as fault:
+        raise _refusal(f"[json.exception.parse_error.101] {fault}") from fault
     if not isinstance(body, dict):
-        raise llama_refusal("Request body must be a JSON object")
-    return body
-
-
-def _task(engine: StartedEngine, body: dict[str, Any], attributes: str) -> str:
-    if not engine.release.routes:
-        return _CHAT
-    found = _ROUTE.search(attributes)
-    if found is None:
-        return next((_BY_KEY[key] for key in _BY_KEY if key in body), _CHAT)
-    if found[1] in _NOT_EMULATED:
-        raise llama_refusal(
-            f"The embedded AWS does not emulate {found[1]} of llama.cpp.",
-            status=501,
-            kind="not_supported_error",
+        raise _refusal("Request body must be a JSON object")
+    route = _BY_KEY["messages"]
+    if engine.release.routes:
+        found = _ROUTE.search(request.attributes)
+        keys = (_BY_KEY[key] for key in _BY_KEY if key in body)
+        route = found[1] if found else next(keys, route)
+    match route:
+        case "/v1/chat/completions" | "/chat/completions":
+            return _chat(engine, body)
+        case "/v1/completions" | "/completions" | "/completion":
+            return _completion(engine, body)
+        case "/v1/embeddings" | "/embeddings" | "/embedding":
+            handler, switch = EMBED, "embeddings"
+        case "/v1/rerank" | "/v1/reranking" | "/rerank" | "/reranking":
+            handler, switch = RERANK, "reranking"
+        case _:
+            raise _unsupported(
+                f"The embedded AWS does not emulate {route} of llama.cpp."
+            )
+    if not any(engine.settings.get(name) for name in (switch, switch.rstrip("s"))):
+        raise _unsupported(
+            f"This server does not support {switch}. Start it with `--{switch}`"
         )
-    if found[1] not in _ROUTES:
-        raise llama_refusal(f"unsupported SageMaker route: {found[1]}")
-    return _ROUTES[found[1]]
+    if not handler.takes(body):
+        raise _refusal('"input" or "content" must be provided')
+    return handler.answer(engine, body, engine.served_names[0])
+
+
+def _refusal(
+    message: str, *, status: int = 400, kind: str = "invalid_request_error", **more: int
+) -> RefusedError:
+    error = {"code": status, "message": message, "type": kind, **more}
+    return RefusedError.of(status, {"error": error})
+
+
+def _unsupported(message: str) -> RefusedError:
+    return _refusal(message, status=501, kind="not_supported_error")
 
 
 def _chat(engine: StartedEngine, body: dict[str, Any]) -> Answer:
     if "messages" not in body:
-        raise llama_refusal("'messages' is required")
+        raise _refusal("'messages' is required")
     try:
         prompt = prompt_of(body)
     except ValueError as fault:
-        raise llama_refusal(str(fault)) from fault
+        raise _refusal(str(fault)) from fault
     if not is_chat(body):
-        raise llama_refusal("a field has a value of another type")
+        raise _refusal("a field has a value of another type")
     limit = body.get("max_completion_tokens") or body.get("max_tokens")
     count = _room(engine, prompt, limit)
-    model = body.get("model") or engine.served_names[0]
-    words = LlamaCppWords(str(model), int(time.time()), _build(engine))
+    words = _LlamaCppWords(str(body.get("model") or engine.served_names[0]), engine)
     # Its templates tell thoughts apart if nothing else is said; whether there are any
     # is the model's.
     thinks = engine.settings.get("reasoning_format", "none") != "none"
@@ -130,7 +115,7 @@ def _chat(engine: StartedEngine, body: dict[str, Any]) -> Answer:
 def _completion(engine: StartedEngine, body: dict[str, Any]) -> Answer:
     prompt = body.get("prompt")
     if not isinstance(prompt, str):
-        raise llama_refusal('"prompt" must be a string, an array of token ids or both')
+        raise _refusal('"prompt" must be a string, an array of token ids or both')
     limit = body.get("n_predict") or body.get("max_tokens")
     speech = say(prompt, _room(engine, prompt, limit), stops=stops_of(body))
     prompt_tokens = token_count(prompt)
@@ -155,37 +140,17 @@ def _completion(engine: StartedEngine, body: dict[str, Any]) -> Answer:
         "id": f"chatcmpl-{uuid.uuid4().hex}",
     }
     if body.get("stream"):
-        return Answer(SSE, [event(whole), b"data: [DONE]\n\n"], speech.count)
+        return Answer(SSE, [event(whole), DONE], speech.count)
     return Answer(JSON, [dump(whole)], speech.count)
 
 
-def _read(engine: StartedEngine, body: dict[str, Any], task: str) -> Answer:
-    handler, switch = {
-        _EMBED: (EMBED, "embeddings"),
-        _RERANK: (RERANK, "reranking"),
-    }[task]
-    if not any(engine.settings.get(name) for name in (switch, switch.rstrip("s"))):
-        raise _unsupported(switch)
-    if not handler.takes(body):
-        raise llama_refusal('"input" or "content" must be provided')
-    return handler.answer(engine, body, engine.served_names[0])
-
-
-def _unsupported(switch: str) -> RefusedError:
-    return llama_refusal(
-        f"This server does not support {switch}. Start it with `--{switch}`",
-        status=501,
-        kind="not_supported_error",
-    )
-
-
 def _room(engine: StartedEngine, prompt: str, limit: Untyped) -> int:
-    count = limit if isinstance(limit, int) and limit > 0 else _PLENTY
+    count = limit if isinstance(limit, int) and limit > 0 else PLENTY
     room, prompt_tokens = engine.context_length, token_count(prompt)
     if room is None:
         return count
     if prompt_tokens >= room:
-        raise llama_refusal(
+        raise _refusal(
             f"request ({prompt_tokens} tokens) exceeds the available context size "
             f"({room} tokens), try increasing it",
             kind="exceed_context_size_error",
@@ -198,3 +163,24 @@ def _room(engine: StartedEngine, prompt: str, limit: Untyped) -> int:
 
 def _build(engine: StartedEngine) -> str:
     return engine.release.engine_version or engine.release.version
+
+
+class _LlamaCppWords(Words):
+    call_prefix = ""
+    first_content = None
+
+    def __init__(self, model: str, engine: StartedEngine) -> None:
+        super().__init__(model)
+        self._build = _build(engine)
+
+    def head(self, kind: str) -> dict[str, Any]:
+        return {**super().head(kind), "system_fingerprint": self._build}
+
+    def message(self, speech: Speech) -> dict[str, Any]:
+        thought = {"reasoning_content": speech.thought} if speech.thought else {}
+        calls = {"tool_calls": [speech.call.as_message()]} if speech.call else {}
+        text = "" if speech.call else speech.text
+        return {"role": "assistant", "content": text, **thought, **calls}
+
+    def ending(self, speech: Speech | None) -> dict[str, Any]:
+        return {"finish_reason": speech.reason if speech else None}

@@ -6,18 +6,25 @@ Read in SGLang 0.5.5 and 0.5.23 (entrypoints/openai).
 
 from __future__ import annotations
 
-import json
-import time
+import uuid
 from typing import Any
 
-from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.engines.bodies import dump, flat, is_chat, token_count
-from cdk_sagemaker_llm.local.engines.chat import prompt_of
-from cdk_sagemaker_llm.local.engines.containers import Answer, ContainerRequest
-from cdk_sagemaker_llm.local.engines.engine import StartedEngine
-from cdk_sagemaker_llm.local.engines.engine_chats import Chat, SglangWords
+from cdk_sagemaker_llm.local.engines.answers import Chat, Words
+from cdk_sagemaker_llm.local.engines.bodies import (
+    PLENTY,
+    RefusedError,
+    is_chat,
+    prompt_of,
+    read_json,
+    token_count,
+)
+from cdk_sagemaker_llm.local.engines.containers import (
+    Answer,
+    ContainerRequest,
+    StartedEngine,
+)
+from cdk_sagemaker_llm.local.engines.story import Speech
 
-_PLENTY = 100_000
 # What a request that does not name a model is called by (ChatCompletionRequest).
 _NO_MODEL = "default"
 
@@ -29,53 +36,41 @@ def answer(engine: StartedEngine, request: ContainerRequest) -> Answer:
     Raises:
         RefusedError: If it refuses it.
     """
-    body = _request(request)
+    try:
+        body = read_json(request.body)
+    except ValueError as fault:
+        raise _invalid("json_invalid", f"JSON decode error: {fault}") from fault
+    if not isinstance(body, dict):
+        raise _invalid("model_attributes_type", "Input should be an object")
+    if "messages" not in body:
+        raise _invalid("missing", "Field required", "'body', 'messages'")
+    if body["messages"] == []:
+        raise _refusal("Messages cannot be empty.", kind="BadRequestError")
+    if not is_chat(body):
+        raise _invalid("value_error", "a field has a value of another type")
     model = str(body.get("model") or _NO_MODEL)
-    _hold_adapter(engine, body, model)
+    _check_adapter(engine, _adapter(engine, model) or body.get("lora_path"))
     prompt, count = _fitted(engine, body, prompt_of(body))
-    words = SglangWords(model, int(time.time()))
     thinks = bool(engine.settings.get("reasoning_parser"))
     # Without a parser a call stays in the text.
     if not engine.settings.get("tool_call_parser"):
         body = {**body, "tools": None}
+    words = _SglangWords(model)
     return Chat(words, body, prompt=prompt, count=count, thinks=thinks).answer()
 
 
-def _request(request: ContainerRequest) -> dict[str, Any]:
-    try:
-        body: Untyped = json.loads(request.body)
-        # Half of a pair of surrogates is no text, though Python reads it.
-        dump(body)
-    except (ValueError, RecursionError) as fault:
-        raise flat(_invalid("json_invalid", f"JSON decode error: {fault}")) from fault
-    if not isinstance(body, dict):
-        raise flat(_invalid("model_attributes_type", "Input should be an object"))
-    if "messages" not in body:
-        raise flat(_invalid("missing", "Field required"), kind="Bad Request")
-    if body["messages"] == []:
-        raise flat("Messages cannot be empty.", kind="BadRequestError")
-    if not is_chat(body):
-        refusal = _invalid("value_error", "a field has a value of another type")
-        raise flat(refusal, kind="Bad Request")
-    return body
+def _refusal(message: str, *, kind: str = "BadRequest") -> RefusedError:
+    # A 400 always.
+    error = {"object": "error", "message": message, "type": kind}
+    return RefusedError.of(400, {**error, "param": None, "code": 400})
 
 
-def _invalid(kind: str, message: str) -> str:
-    where = "'loc': ('body', 'messages')" if kind == "missing" else "'loc': ('body',)"
-    return f"1 validation error:\n  {{'type': '{kind}', {where}, 'msg': '{message}'}}"
-
-
-def _hold_adapter(engine: StartedEngine, body: dict[str, Any], model: str) -> None:
-    name = _adapter(engine, model) or body.get("lora_path")
-    if name is None:
-        return
-    if not engine.settings.get("enable_lora") and not engine.adapters:
-        raise flat("LoRA is not enabled. Please set `--enable-lora` to enable LoRA.")
-    if name not in engine.adapters:
-        raise flat(
-            f"The following requested LoRA adapters are not loaded: {name}\n"
-            f"Loaded adapters: dict_keys({list(engine.adapters)})."
-        )
+def _invalid(kind: str, message: str, where: str = "'body',") -> RefusedError:
+    return _refusal(
+        "1 validation error:\n"
+        f"  {{'type': '{kind}', 'loc': ({where}), 'msg': '{message}'}}",
+        kind="Bad Request",
+    )
 
 
 def _adapter(engine: StartedEngine, model: str) -> str | None:
@@ -90,6 +85,19 @@ def _adapter(engine: StartedEngine, model: str) -> str | None:
     return model.partition(":")[2].strip() or None
 
 
+def _check_adapter(engine: StartedEngine, name: str | None) -> None:
+    if name is None or name in engine.adapters:
+        return
+    if not engine.settings.get("enable_lora") and not engine.adapters:
+        raise _refusal(
+            "LoRA is not enabled. Please set `--enable-lora` to enable LoRA."
+        )
+    raise _refusal(
+        f"The following requested LoRA adapters are not loaded: {name}\n"
+        f"Loaded adapters: dict_keys({list(engine.adapters)})."
+    )
+
+
 def _fitted(
     engine: StartedEngine, body: dict[str, Any], prompt: str
 ) -> tuple[str, int]:
@@ -99,21 +107,21 @@ def _fitted(
     limit = body.get("max_completion_tokens") or body.get("max_tokens")
     room, prompt_tokens = engine.context_length, token_count(prompt)
     if limit is not None and limit < 1:
-        raise flat(f"max_new_tokens must be at least 0, got {limit}.")
+        raise _refusal(f"max_new_tokens must be at least 0, got {limit}.")
     if room is None:
-        return prompt, limit or _PLENTY
+        return prompt, limit or PLENTY
     cuts = bool(engine.settings.get("allow_auto_truncate"))
+    if prompt_tokens >= room and not cuts:
+        raise _refusal(
+            f"The input ({prompt_tokens} tokens) is longer than the model's "
+            f"context length ({room} tokens)."
+        )
     if prompt_tokens >= room:
-        if not cuts:
-            raise flat(
-                f"The input ({prompt_tokens} tokens) is longer than the model's "
-                f"context length ({room} tokens)."
-            )
         # It leaves one token for the answer.
         prompt = " ".join(prompt.split()[: room - 1])
         prompt_tokens = token_count(prompt)
     if limit is not None and prompt_tokens + limit > room and not cuts:
-        raise flat(
+        raise _refusal(
             "Requested token count exceeds the model's maximum context length of "
             f"{room} tokens. You requested a total of {prompt_tokens + limit} tokens: "
             f"{prompt_tokens} tokens from the input messages and {limit} tokens for "
@@ -121,4 +129,43 @@ def _fitted(
             "Please reduce the number of tokens in the input messages or the "
             "completion to fit within the limit."
         )
-    return prompt, min(limit or _PLENTY, room - prompt_tokens)
+    return prompt, min(limit or PLENTY, room - prompt_tokens)
+
+
+class _SglangWords(Words):
+    def __init__(self, model: str) -> None:
+        super().__init__(model)
+        self._id = uuid.uuid4().hex
+
+    def message(self, speech: Speech) -> dict[str, Any]:
+        calls = [{**speech.call.as_message(), "index": 0}] if speech.call else []
+        return {
+            "role": "assistant",
+            "content": speech.content,
+            "reasoning_content": speech.thought or None,
+            **({"tool_calls": calls} if calls else {}),
+        }
+
+    def ending(self, speech: Speech | None) -> dict[str, Any]:
+        if speech is None:
+            return {"finish_reason": None, "matched_stop": None}
+        matched: str | int | None = speech.end.id if speech.end else speech.stop
+        return {"finish_reason": speech.reason, "matched_stop": matched}
+
+    def usage(self, prompt_tokens: int, answer_tokens: int) -> dict[str, Any]:
+        counts = super().usage(prompt_tokens, answer_tokens)
+        return {**counts, "prompt_tokens_details": None, "reasoning_tokens": 0}
+
+    def whole(
+        self, choices: list[dict[str, Any]], usage: dict[str, Any]
+    ) -> dict[str, Any]:
+        version = {"metadata": {"weight_version": "default"}}
+        return {**super().whole(choices, usage), **version}
+
+    def chunk(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
+        return {**super().chunk(choices), "usage": None}
+
+    def delta(self, **parts: object) -> dict[str, Any]:
+        # What is not new is null.
+        nothing = {"role": None, "content": None, "reasoning_content": None}
+        return {**nothing, **parts}

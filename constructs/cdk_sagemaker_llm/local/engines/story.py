@@ -182,6 +182,15 @@ class Speech:
         return "".join(token.text for token in self.tokens)
 
     @property
+    def content(self) -> str | None:
+        """
+        The answer; ``None`` beside a call, and where thoughts took all the room.
+        """
+        if self.call is not None or (self.thoughts and not self.tokens):
+            return None
+        return self.text
+
+    @property
     def thought(self) -> str:
         """
         The thoughts as one text.
@@ -295,15 +304,11 @@ class Call:
 
 def chosen_call(body: Mapping[str, Any], prefix: str) -> Call | None:
     """
-    Return the call that answers a chat; ``None`` where it is answered in words.
+    Return the call that answers a chat, whose id begins as the engine's do; ``None``
+    where it is answered in words.
 
     The stand-in calls the first tool that it is offered, or the one that is named, and
     answers in words once the tool has.
-
-    Args:
-        body: The request.
-
-        prefix: What the engine begins a call's id with.
     """
     choice = body.get("tool_choice")
     functions = list(_functions(body))

@@ -1,8 +1,12 @@
 """
-What vLLM does with a request to ``/invocations``, and with one that names a route.
+What vLLM does with a request to ``/invocations``, with one that names a route, and with
+an adapter.
 
 Read in vLLM 0.13.0 and 0.30.0 (entrypoints, sagemaker) and in the middleware of AWS's
-images (scripts/docker/vllm/sagemaker_serve.py of aws/deep-learning-containers).
+images (scripts/docker/vllm/sagemaker_serve.py of aws/deep-learning-containers);
+adapters, which SageMaker loads by POST and DELETE ``/adapters``, in
+model-hosting-container-standards 0.1.16 and in vLLM's
+entrypoints/openai/models/serving.py and lora/peft_helper.py.
 """
 
 from __future__ import annotations
@@ -11,86 +15,176 @@ import json
 import re
 import time
 import uuid
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.engines.bodies import (
-    DONE,
-    NO_PROMPT,
-    SSE,
-    RefusedError,
-    chat_faults,
-    dump,
-    event,
-    is_chat,
-    is_completion,
-    nested,
-    plain,
-    prompts_of,
-    raised,
-    token_count,
-)
-from cdk_sagemaker_llm.local.engines.chat import prompt_of
-from cdk_sagemaker_llm.local.engines.containers import JSON, Answer, ContainerRequest
-from cdk_sagemaker_llm.local.engines.engine import StartedEngine
-from cdk_sagemaker_llm.local.engines.engine_chats import (
+from cdk_sagemaker_llm.local.engines.answers import (
+    EMBED,
+    RERANK,
     Chat,
-    VllmWords,
+    Handler,
+    Words,
     choice_count,
     stops_of,
     vllm_usage,
 )
-from cdk_sagemaker_llm.local.engines.pooling import (
-    CLASSIFY,
-    EMBED,
-    POOLING,
-    RERANK,
-    SCORE,
-    Handler,
+from cdk_sagemaker_llm.local.engines.bodies import (
+    DONE,
+    PLENTY,
+    SSE,
+    chat_faults,
+    check_room,
+    dump,
+    event,
+    faulty,
+    is_chat,
+    is_completion,
+    nested,
+    not_found,
+    prompt_of,
+    prompts_of,
+    read_json,
+    token_count,
+)
+from cdk_sagemaker_llm.local.engines.containers import (
+    JSON,
+    Answer,
+    ContainerRequest,
+    StartedEngine,
 )
 from cdk_sagemaker_llm.local.engines.story import Speech, Token, say
-from cdk_sagemaker_llm.local.engines.vllm_refusals import (
-    allowed_tokens,
-    faulty,
-    renders,
-)
 
+ADAPTER_CONFIG = "adapter_config.json"
+_DEFAULT_RANK = 16
 # A completion has so many if nothing is said; a chat fills the context.
 _COMPLETION_TOKENS = 16
-_PLENTY = 100_000
 _MOST_CHOICES = 16_384  # VLLM_MAX_N_SEQUENCES.
 _NEWEST = "999"
-_AUTO = "enable_auto_tool_choice"
 # A slash, and what is neither blank nor comma.
 _ROUTE = re.compile(r"route=(/[^\s,]+)")
 _OF_SESSIONS = "requestType"
 _INVOCATIONS, _PING = "/invocations", "/ping"
 # Pull request 27892 of vLLM: adapters, and a `model` that does not count.
 _STANDARDS_SINCE = "0.13.0"
-_READS = {
-    "embed": (EMBED, RERANK, SCORE, POOLING),
-    "classify": (CLASSIFY, POOLING),
-    "rank": (CLASSIFY, RERANK, SCORE, POOLING),
-}
-_GET_ONLY = frozenset({"/health", "/load", "/metrics", "/v1/models", "/version"})
-_NOT_EMULATED = frozenset(
-    {
-        "/detokenize",
-        "/v1/audio/generate",
-        "/v1/audio/speech",
-        "/v1/audio/transcriptions",
-        "/v1/audio/translations",
-        "/v1/images/generations",
-        "/v1/messages",
-        "/v1/responses",
-        "/v1/videos",
-        "/v1/videos/sync",
-        "/v2/embed",
-    }
-)
+# Pull requests 27752 and 33402 of vLLM.
+_REASONING_SINCE = "0.12.0"
+_REASONING_CONTENT_UNTIL = "0.15.1"
+
+
+def answer(engine: StartedEngine, incoming: ContainerRequest) -> Answer:
+    """
+    Answer a request as vLLM does.
+
+    Raises:
+        RefusedError: If it refuses it.
+    """
+    named = _ROUTE.search(incoming.attributes) if engine.release.routes else None
+    path = named[1] if named else _INVOCATIONS
+    if path == _PING:
+        return Answer("", [])
+    if path != _INVOCATIONS:
+        return _routed(engine, incoming, path)
+    request = _read_request(incoming)
+    release = engine.release.engine_version
+    if release is not None and not is_release_between(release, _STANDARDS_SINCE):
+        _check_name(engine, request.get("model"))
+        return _by_shape(engine, request, request.get("model"))
+    if incoming.session is not None or _OF_SESSIONS in request:
+        raise nested("The embedded AWS does not emulate sessions.", status=501)
+    # What the body calls the model does not count here: the adapter does.
+    if not engine.takes_adapters:
+        _check_name(engine, incoming.adapter)
+    return _by_shape(engine, request, incoming.adapter)
+
+
+def _read_request(incoming: ContainerRequest) -> dict[str, Any]:
+    """
+    Read a body, which has to be a JSON object and to say that it is JSON.
+    """
+    if not incoming.is_json:
+        raise nested(
+            "1 validation error:\n"
+            "  Unsupported Media Type: Only 'application/json' is allowed",
+            kind="Bad Request",
+        )
+    try:
+        request = read_json(incoming.body)
+    except ValueError as fault:
+        raise nested(f"JSON decode error: {fault}", kind="Bad Request") from fault
+    if not isinstance(request, dict):
+        raise nested("Input should be a valid dictionary")
+    return request
+
+
+def _by_shape(
+    engine: StartedEngine, request: dict[str, Any], model: str | None
+) -> Answer:
+    handlers = _handlers_of(engine)
+    if engine.kind is None and request.keys() & {"messages", "prompt"}:
+        # A model that is not known writes, if it is asked to.
+        handlers = _WRITES
+    # vLLM's own checks of a chat come before those of types, whatever is asked.
+    if CHAT in handlers and request.keys() & {"messages", "prompt"}:
+        for message, field in chat_faults(request):
+            raise faulty(message, field)
+    for handler in handlers:
+        if handler.takes(request):
+            return handler.answer(engine, request, model or engine.served_names[0])
+    if COMPLETION in handlers:
+        raise _no_prompt()
+    names = [handler.name for handler in handlers]
+    raise nested(f"Cannot find suitable handler for request. Expected one of: {names}")
+
+
+def _handlers_of(engine: StartedEngine) -> tuple[Handler, ...]:
+    """
+    Return what an engine's model can do; all of it where the model is not known.
+    """
+    match engine.kind:
+        case None:
+            return (*_WRITES, EMBED, RERANK)
+        case "generate":
+            return _WRITES
+        case "embed":
+            return (EMBED, RERANK)
+        case "rank":
+            return (RERANK,)
+    raise nested("The embedded AWS does not emulate models that classify.", status=501)
+
+
+def _routed(engine: StartedEngine, incoming: ContainerRequest, path: str) -> Answer:
+    handler = _ROUTES.get(path)
+    if handler is None:
+        raise nested(f"The embedded AWS does not emulate {path} of vLLM.", status=501)
+    if handler not in _handlers_of(engine):
+        raise not_found()
+    request = _read_request(incoming)
+    if handler is CHAT:
+        for message, field in chat_faults(request):
+            raise faulty(message, field)
+    if handler is COMPLETION and not handler.takes(request):
+        raise _no_prompt()
+    if not handler.takes(request):
+        field = {CHAT: "messages", RERANK: "query"}.get(handler, "input")
+        where = f"'loc': ('body', '{field}')"
+        message = f"1 validation error:\n  {{'type': 'missing', {where}}}"
+        raise nested(message, kind="Bad Request")
+    _check_name(engine, request.get("model"))
+    model = request.get("model") or engine.served_names[0]
+    return handler.answer(engine, request, model)
+
+
+def _no_prompt() -> Exception:
+    message = "Either prompt or prompt_embeds must be provided and non-empty."
+    return faulty(message, "prompt")
+
+
+def _check_name(engine: StartedEngine, model: Untyped) -> None:
+    if model is None or model in engine.served_names or model in engine.adapters:
+        return
+    raise nested(f"The model `{model}` does not exist.", "model", status=404)
 
 
 def chat(engine: StartedEngine, body: dict[str, Any], model: str) -> Answer:
@@ -106,13 +200,108 @@ def chat(engine: StartedEngine, body: dict[str, Any], model: str) -> Answer:
         raise nested(str(fault)) from fault
     if body.get("tools") and "tool_choice" not in body:
         body = {**body, "tool_choice": "auto"}
-    _hold_tools(engine, body)
-    _hold_number(engine, body)
-    count = allowed_tokens(engine, body, prompt, _PLENTY)
-    release = engine.release.engine_version or _NEWEST
-    words = VllmWords(model, int(time.time()), release)
+    _check_tools(engine, body.get("tool_choice"))
+    count = _allowed_tokens(engine, body, prompt, PLENTY)
+    words = _VllmWords(model, engine.release.engine_version or _NEWEST)
     thinks = bool(engine.settings.get("reasoning_parser"))
     return Chat(words, body, prompt=prompt, count=count, thinks=thinks).answer()
+
+
+def _check_tools(engine: StartedEngine, choice: Untyped) -> None:
+    """
+    Check that the engine can read a call of a tool out of what the model writes.
+    """
+    if choice is None or choice == "none":
+        return
+    has_parser = bool(engine.settings.get("tool_call_parser"))
+    if choice != "auto" and not has_parser:
+        name = choice["function"]["name"] if isinstance(choice, dict) else None
+        wording = f'"{choice}"' if name is None else f'function "{name}"'
+        raise nested(f"tool_choice={wording} requires --tool-call-parser to be set")
+    if choice == "auto" and not (
+        has_parser and engine.settings.get("enable_auto_tool_choice")
+    ):
+        raise nested(
+            '"auto" tool choice requires --enable-auto-tool-choice and '
+            "--tool-call-parser to be set"
+        )
+
+
+def _allowed_tokens(
+    engine: StartedEngine, body: Mapping[str, Any], prompt: str, default: int
+) -> int:
+    """
+    Return how many tokens an answer may have; the default where the request does not
+    say, as far as there is room.
+    """
+    number = body.get("n")
+    if number is not None and not 1 <= number <= _MOST_CHOICES:
+        message = f"n must be 1 to {_MOST_CHOICES}, got {number}."
+        raise faulty(message, "n", number)
+    name = "max_completion_tokens"
+    if body.get(name) is None:
+        name = "max_tokens"
+    limit, prompt_tokens = body.get(name), token_count(prompt)
+    if limit is None:
+        check_room(engine, prompt_tokens)
+        room = engine.context_length
+        limit = default if room is None else min(default, room - prompt_tokens)
+    if limit < 1:
+        message = f"max_tokens must be at least 1, got {limit}."
+        raise faulty(message, "max_tokens", limit)
+    check_room(engine, prompt_tokens, limit, name)
+    return int(limit)
+
+
+class _VllmWords(Words):
+    call_prefix = "chatcmpl-tool-"
+
+    def __init__(self, model: str, release: str) -> None:
+        super().__init__(model)
+        self._release = release
+
+    def message(self, speech: Speech) -> dict[str, Any]:
+        return {
+            "role": "assistant",
+            "content": speech.content,
+            "refusal": None,
+            "annotations": None,
+            "audio": None,
+            "function_call": None,
+            **({"tool_calls": [speech.call.as_message()]} if speech.call else {}),
+            **self._reasoning(speech.thought or None),
+        }
+
+    def ending(self, speech: Speech | None) -> dict[str, Any]:
+        if speech is None:
+            return {"finish_reason": None}
+        return {"finish_reason": speech.reason, "stop_reason": speech.stop}
+
+    def usage(self, prompt_tokens: int, answer_tokens: int) -> dict[str, Any]:
+        return vllm_usage(prompt_tokens, answer_tokens)
+
+    def whole(
+        self, choices: list[dict[str, Any]], usage: dict[str, Any]
+    ) -> dict[str, Any]:
+        return {
+            **super().whole([{**one, "token_ids": None} for one in choices], usage),
+            "service_tier": None,
+            "system_fingerprint": None,
+            "prompt_logprobs": None,
+            "prompt_token_ids": None,
+            "kv_transfer_params": None,
+        }
+
+    def thought(self, text: str) -> dict[str, Any]:
+        return self._reasoning(text)
+
+    def _reasoning(self, thought: str | None) -> dict[str, Any]:
+        new = is_release_between(self._release, _REASONING_SINCE)
+        old = is_release_between(self._release, "0", _REASONING_CONTENT_UNTIL)
+        return {
+            **({"reasoning": thought} if new else {}),
+            **({"reasoning_content": thought} if old else {}),
+        }
 
 
 def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answer:
@@ -122,11 +311,17 @@ def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
     Raises:
         RefusedError: If the engine refuses it.
     """
-    _hold_number(engine, body)
     prompts = prompts_of(body) or [""]
-    speeches = [_continued(engine, body, prompt) for prompt in prompts]
-    number = choice_count(body)
-    answer_tokens = sum(one.count for one in speeches) * number
+    number, stops = choice_count(body), stops_of(body)
+    speeches = [
+        say(
+            prompt,
+            _allowed_tokens(engine, body, prompt, _COMPLETION_TOKENS),
+            stops=stops,
+        )
+        for prompt in prompts
+    ]
+    answer_tokens = sum(speech.count for speech in speeches) * number
     usage = vllm_usage(sum(map(token_count, prompts)), answer_tokens)
     head = {
         "id": f"cmpl-{uuid.uuid4().hex}",
@@ -135,18 +330,27 @@ def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
         "model": model,
     }
     every = [
-        (prompt if body.get("echo") else "", one)
-        for prompt, one in zip(prompts, speeches, strict=True)
+        (prompt if body.get("echo") else "", speech)
+        for prompt, speech in zip(prompts, speeches, strict=True)
         for _ in range(number)
     ]
     if body.get("stream"):
-        chunks = _chunks(head, every)
-        options = body.get("stream_options") or {}
-        last = [{**head, "choices": [], "usage": usage}]
-        usage_chunks = last if options.get("include_usage") else []
-        return Answer(SSE, [*map(event, [*chunks, *usage_chunks]), DONE], answer_tokens)
+        chunks = [{**head, "choices": [choice]} for choice in _streamed(every)]
+        if (body.get("stream_options") or {}).get("include_usage"):
+            chunks.append({**head, "choices": [], "usage": usage})
+        return Answer(SSE, [*map(event, chunks), DONE], answer_tokens)
     choices = [
-        _choice(index, prompt, one, body) for index, (prompt, one) in enumerate(every)
+        {
+            "index": index,
+            "text": prompt + speech.text,
+            "logprobs": _log_probs(speech.visible_tokens, body.get("logprobs")),
+            "finish_reason": speech.reason,
+            "stop_reason": speech.stop,
+            "token_ids": None,
+            "prompt_logprobs": None,
+            "prompt_token_ids": None,
+        }
+        for index, (prompt, speech) in enumerate(every)
     ]
     whole = {
         **head,
@@ -159,39 +363,14 @@ def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
     return Answer(JSON, [dump(whole)], answer_tokens)
 
 
-def _continued(engine: StartedEngine, body: dict[str, Any], prompt: str) -> Speech:
-    count = allowed_tokens(engine, body, prompt, _COMPLETION_TOKENS)
-    return say(prompt, count, stops=stops_of(body))
-
-
-def _choice(
-    index: int, prompt: str, speech: Speech, body: dict[str, Any]
-) -> dict[str, Any]:
-    return {
-        "index": index,
-        "text": prompt + speech.text,
-        "logprobs": _log_probs(speech.visible_tokens, body.get("logprobs")),
-        "finish_reason": speech.reason,
-        "stop_reason": speech.stop,
-        "token_ids": None,
-        "prompt_logprobs": None,
-        "prompt_token_ids": None,
-    }
-
-
-def _chunks(
-    head: dict[str, Any], every: list[tuple[str, Speech]]
-) -> Iterator[dict[str, Any]]:
-    def chunk(index: int, text: str, **ending: str | None) -> dict[str, Any]:
-        choice: dict[str, Any] = {"index": index, "text": text, "logprobs": None}
-        return {**head, "choices": [{**choice, "finish_reason": None, **ending}]}
-
+def _streamed(every: list[tuple[str, Speech]]) -> Iterator[dict[str, Any]]:
     for index, (prompt, speech) in enumerate(every):
-        if prompt:
-            yield chunk(index, prompt)
-        for token in speech.tokens:
-            yield chunk(index, token.text)
-        yield chunk(index, "", finish_reason=speech.reason, stop_reason=speech.stop)
+        texts = [prompt] if prompt else []
+        for text in (*texts, *(token.text for token in speech.tokens)):
+            choice = {"index": index, "text": text, "logprobs": None}
+            yield {**choice, "finish_reason": None}
+        end = {"finish_reason": speech.reason, "stop_reason": speech.stop}
+        yield {"index": index, "text": "", "logprobs": None, **end}
 
 
 def _log_probs(tokens: tuple[Token, ...], top: Untyped) -> Untyped:
@@ -209,201 +388,56 @@ def _log_probs(tokens: tuple[Token, ...], top: Untyped) -> Untyped:
     }
 
 
-def _hold_number(engine: StartedEngine, body: dict[str, Any]) -> None:
-    number = body.get("n")
-    if number is not None and number < 1:
-        raise faulty(f"n must be at least 1, got {number}.", "n", number, engine=engine)
-    if number is not None and number > _MOST_CHOICES:
-        message = f"n must be at most {_MOST_CHOICES}, got {number}."
-        raise faulty(message, "n", number, engine=engine)
-
-
-def _hold_tools(engine: StartedEngine, body: dict[str, Any]) -> None:
-    """
-    Hold that the engine can read a call of a tool out of what the model writes.
-    """
-    choice = body.get("tool_choice")
-    if choice is None or choice == "none":
-        return
-    settings = engine.settings
-    has_parser = bool(settings.get("tool_call_parser"))
-    if choice == "auto" and not (has_parser and settings.get(_AUTO)):
-        raise nested(
-            '"auto" tool choice requires --enable-auto-tool-choice and '
-            "--tool-call-parser to be set"
-        )
-    # Before, a grammar alone was enough for one that has to be called.
-    if not has_parser and renders(engine):
-        raise _no_parser(choice)
-
-
-def _no_parser(choice: Untyped) -> RefusedError:
-    name = choice["function"]["name"] if isinstance(choice, dict) else None
-    wording = f'"{choice}"' if name is None else f'function "{name}"'
-    return nested(f"tool_choice={wording} requires --tool-call-parser to be set")
-
-
-CHAT = Handler(("ChatCompletionRequest",), is_chat, chat)
-COMPLETION = Handler(("CompletionRequest",), is_completion, completion)
+CHAT = Handler("ChatCompletionRequest", is_chat, chat)
+COMPLETION = Handler("CompletionRequest", is_completion, completion)
 _WRITES = (CHAT, COMPLETION)
 _ROUTES = {
     "/v1/chat/completions": CHAT,
     "/v1/completions": COMPLETION,
     "/v1/embeddings": EMBED,
-    "/classify": CLASSIFY,
-    "/pooling": POOLING,
     "/rerank": RERANK,
     "/v1/rerank": RERANK,
     "/v2/rerank": RERANK,
-    "/score": SCORE,
-    "/v1/score": SCORE,
 }
 
 
-def answer(engine: StartedEngine, incoming: ContainerRequest) -> Answer:
+def load_adapter(engine: StartedEngine, name: str, config: bytes | None) -> None:
     """
-    Answer a request as vLLM does.
-
-    Raises:
-        RefusedError: If it refuses it.
+    Load an adapter by its name and its ``adapter_config.json``, if it has one.
     """
-    path = route_of(engine, incoming)
-    if path == _PING:
-        return Answer("", [])
-    if path not in {None, _INVOCATIONS}:
-        return _routed(engine, incoming, str(path))
-    request = read_request(incoming)
-    if not _has_standards(engine):
-        _hold_name(engine, request)
-        return _by_shape(engine, request, request.get("model"))
-    if incoming.session is not None or _OF_SESSIONS in request:
-        raise nested("The embedded AWS does not emulate sessions.", status=501)
-    # What the body calls the model does not count here: the adapter does.
     if not engine.takes_adapters:
-        _hold_name(engine, {"model": incoming.adapter})
-    return _by_shape(engine, request, incoming.adapter)
-
-
-def route_of(engine: StartedEngine, request: ContainerRequest) -> str | None:
-    """
-    Return the path that a request names, where the image looks for one.
-    """
-    found = _ROUTE.search(request.attributes) if engine.release.routes else None
-    return found[1] if found else None
-
-
-def read_request(incoming: ContainerRequest) -> dict[str, Any]:
-    """
-    Read a body.
-
-    Raises:
-        RefusedError: If it is no JSON object, or does not say that it is JSON.
-    """
-    if not incoming.is_json:
-        raise raised(
-            "1 validation error:\n"
-            "  Unsupported Media Type: Only 'application/json' is allowed"
+        # Nothing is at that path.
+        raise not_found()
+    if name in engine.adapters:
+        raise nested(
+            f"The lora adapter '{name}' has already been loaded. If you want to load "
+            "the adapter in place, set 'load_inplace' to True.",
+            kind="InvalidUserInput",
+        )
+    if config is None:
+        # vLLM takes the path out of what it says.
+        raise nested(
+            f"Loading lora {name} failed: No adapter found for <path>", status=404
         )
     try:
-        request: Untyped = json.loads(incoming.body)
-        # Half of a pair of surrogates is no text, though Python reads it.
-        dump(request)
+        document: Untyped = json.loads(config)
     except (ValueError, RecursionError) as fault:
-        raise raised(f"JSON decode error: {fault}") from fault
-    if not isinstance(request, dict):
-        raise nested("Input should be a valid dictionary")
-    return request
+        raise nested(str(fault), status=500) from fault
+    faults = " ".join(_adapter_faults(engine, document))
+    if faults:
+        raise nested(faults, status=500)
 
 
-def handlers_of(engine: StartedEngine) -> tuple[Handler, ...]:
-    """
-    Return what an engine's model can do; all of it where the model is not known.
-    """
-    if engine.kind == "generate":
-        return _WRITES
-    if engine.kind is None:
-        return (*_WRITES, EMBED, CLASSIFY, RERANK, SCORE, POOLING)
-    return _READS[engine.kind]
-
-
-def _by_shape(
-    engine: StartedEngine, request: dict[str, Any], model: str | None
-) -> Answer:
-    handlers = handlers_of(engine)
-    if engine.kind is None and request.keys() & {"messages", "prompt"}:
-        # A model that is not known writes, if it is asked to.
-        handlers = _WRITES
-    speaks = renders(engine)
-    # vLLM's own checks of a chat come before those of types, whatever is asked.
-    if CHAT in handlers and ("messages" in request or "prompt" in request) and speaks:
-        for message, field in chat_faults(request):
-            raise faulty(message, field, engine=engine)
-    for handler in handlers:
-        if handler.takes(request) and (speaks or not _is_faulty(handler, request)):
-            return handler.answer(engine, request, model or engine.served_names[0])
-    if COMPLETION in handlers and speaks:
-        # It is not passed over in favour of the message that lists the types.
-        raise faulty(*NO_PROMPT, engine=engine)
-    names = [name for handler in handlers for name in handler.names]
-    raise nested(f"Cannot find suitable handler for request. Expected one of: {names}")
-
-
-def _is_faulty(handler: Handler, request: dict[str, Any]) -> bool:
-    return handler is CHAT and any(True for _ in chat_faults(request))
-
-
-def _routed(engine: StartedEngine, incoming: ContainerRequest, path: str) -> Answer:
-    if path in _GET_ONLY:
-        raise plain(405)
-    if path in _NOT_EMULATED:
-        raise nested(f"The embedded AWS does not emulate {path} of vLLM.", status=501)
-    handler = _ROUTES.get(path)
-    if handler is None and path != "/tokenize":
-        raise plain(404)
-    if handler is not None and handler not in handlers_of(engine):
-        if renders(engine):
-            raise plain(404)
-        raise nested(f"The model does not support {path}")
-    request = read_request(incoming)
-    if handler is None:
-        return _tokens(engine, request)
-    if handler is CHAT:
-        for message, field in chat_faults(request):
-            raise faulty(message, field, engine=engine)
-    if not handler.takes(request):
-        raise _missing(engine, handler)
-    _hold_name(engine, request)
-    model = request.get("model") or engine.served_names[0]
-    return handler.answer(engine, request, model)
-
-
-def _missing(engine: StartedEngine, handler: Handler) -> Exception:
-    if handler is COMPLETION:
-        return faulty(*NO_PROMPT, engine=engine)
-    field = {CHAT: "messages", EMBED: "input", RERANK: "query"}.get(handler, "input")
-    where = f"'loc': ('body', '{field}')"
-    return raised(f"1 validation error:\n  {{'type': 'missing', {where}}}")
-
-
-def _tokens(engine: StartedEngine, request: dict[str, Any]) -> Answer:
-    text = prompt_of(request) if "messages" in request else str(request.get("prompt"))
-    words = text.split()
-    whole = {
-        "count": len(words),
-        "max_model_len": engine.context_length,
-        "tokens": [zlib.crc32(word.encode()) % 32_000 for word in words],
-        "token_strs": words if request.get("return_token_strs") else None,
-    }
-    return Answer(JSON, [dump(whole)])
-
-
-def _hold_name(engine: StartedEngine, request: dict[str, Any]) -> None:
-    model = request.get("model")
-    if model is None or model in engine.served_names or model in engine.adapters:
+def _adapter_faults(engine: StartedEngine, config: Untyped) -> Iterator[str]:
+    if not isinstance(config, dict):
         return
-    raise nested(f"The model `{model}` does not exist.", "model", status=404)
-
-
-def _has_standards(engine: StartedEngine) -> bool:
-    release = engine.release.engine_version
-    return release is None or is_release_between(release, _STANDARDS_SINCE)
+    if config.get("modules_to_save"):
+        yield "vLLM only supports modules_to_save being None."
+    if config.get("use_dora"):
+        yield "vLLM does not yet support DoRA."
+    rank, largest = config.get("r"), engine.settings.get("max_lora_rank")
+    largest = _DEFAULT_RANK if largest is None else largest
+    if isinstance(rank, int) and rank > int(largest):
+        yield f"LoRA rank {rank} is greater than max_lora_rank {largest}."
+    if config.get("bias", "none") != "none":
+        yield "Adapter bias is not supported."

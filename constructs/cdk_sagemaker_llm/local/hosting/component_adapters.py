@@ -9,9 +9,9 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.aws.artifacts import ModelData
 from cdk_sagemaker_llm.local.aws.errors import validation
-from cdk_sagemaker_llm.local.engines import vllm_refusals
+from cdk_sagemaker_llm.local.engines import vllm
 from cdk_sagemaker_llm.local.engines.bodies import RefusedError
-from cdk_sagemaker_llm.local.engines.engine import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.engines.containers import EngineError, StartedEngine
 from cdk_sagemaker_llm.local.hosting.container_starts import started_engine
 from cdk_sagemaker_llm.local.hosting.definitions import containers_of, serving_type
 from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
@@ -41,11 +41,8 @@ def refuse_adapter(
     world: World, endpoint: Endpoint, specification: Mapping[str, Any]
 ) -> None:
     """
-    Refuse an adapter that its base could not load.
-
-    Raises:
-        AwsError: In this package's words, but for a base that is not there; the
-            service's are not known.
+    Refuse an adapter that its base could not load, in this package's words but for a
+    base that is not there; the service's are not known.
     """
     base = world.components.get(specification[_BASE])
     if "ComputeResourceRequirements" in specification:
@@ -71,10 +68,8 @@ def refuse_adapter(
 
 def refuse_deleting_base(world: World, component: Component) -> None:
     """
-    Refuse to delete what adapters are loaded into.
-
-    Raises:
-        AwsError: In this package's words; the service's are not known.
+    Refuse to delete what adapters are loaded into, in this package's words; the
+    service's are not known.
     """
     names = sorted(
         each.name
@@ -90,10 +85,7 @@ def refuse_deleting_base(world: World, component: Component) -> None:
 
 def refuse_copies(component: Component) -> None:
     """
-    Refuse copies for an adapter.
-
-    Raises:
-        AwsError: In this package's words; the service's are not known.
+    Refuse copies for an adapter, in this package's words; the service's are not known.
     """
     if base_name(component.request) is not None:
         raise validation(
@@ -118,15 +110,8 @@ def load_failure(world: World, name: str, request: dict[str, Any]) -> str | None
     """
     Say why an adapter cannot be loaded; ``None`` if it can, and for what is none.
 
-    An engine in an image of its own is asked when the adapter comes, and its log says
-    what it did; LMI is asked with the first request.
-
-    Args:
-        world: Where.
-
-        name: The component's name, by which the container knows the adapter.
-
-        request: The component as it was described.
+    An engine in an image of its own is asked when the adapter comes, by the component's
+    name, and its log says what it did; LMI is asked with the first request.
     """
     missing = missing_artifact(world, request)
     base = world.components.find(base_name(request) or "")
@@ -136,9 +121,7 @@ def load_failure(world: World, name: str, request: dict[str, Any]) -> str | None
     url = str(specification_on(request, "")["Container"]["ArtifactUrl"])
     data = ModelData(url, prefix=url.endswith("/"))
     try:
-        vllm_refusals.load_adapter(
-            engine, name, world.artifacts.read(data, vllm_refusals.ADAPTER_CONFIG)
-        )
+        vllm.load_adapter(engine, name, world.artifacts.read(data, vllm.ADAPTER_CONFIG))
     except RefusedError as fault:
         # In this package's words; the service's are not known.
         return (

@@ -90,7 +90,14 @@ class Components:
             raise validation(NOT_FOR_COMPONENTS)
         refuse_unready_endpoint(endpoint)
         refuse_moving_endpoint(endpoint)
-        variant = self._variant(endpoint, self._wanted_variant(request))
+        base = components.find(base_name(request) or "")
+        # An adapter goes where its base is.
+        beside = base.variant_name if base else next(iter(endpoint.fleets))
+        variant = request.get("VariantName") or beside
+        if variant not in endpoint.fleets:
+            raise validation(
+                f'Could not find variant "{variant}" of endpoint "{endpoint.arn}".'
+            )
         component = Component(
             name=name,
             arn=components.arn(name),
@@ -127,12 +134,21 @@ class Components:
                 else {}
             ),
         }
-        placements = _placements(self._world, component)
+        endpoint = self._world.endpoints.get(component.endpoint_name)
+        fleet = endpoint.fleets[component.variant_name]
+        placements: list[dict[str, Any]] = []
+        if len(fleet.instance_types) > 1:
+            keys = [key for key in keys_of(component) if key in fleet.names]
+            placements = copies_by_type(
+                copy for key in keys for copy in fleet.copies(key)
+            )
+        base = base_of(self._world, component)
+        desired = base.copies if base.update is None else base.update.copies
         return {
             **self._summary(component),
             **specified,
             "RuntimeConfig": {
-                "DesiredCopyCount": _desired(base_of(self._world, component)),
+                "DesiredCopyCount": desired,
                 "CurrentCopyCount": serving_copies(self._world, component),
                 **({"PlacementStatus": placements} if placements else {}),
             },
@@ -197,22 +213,6 @@ class Components:
         look(self._world, endpoint)
         return {}
 
-    def _wanted_variant(self, request: dict[str, Any]) -> str | None:
-        """
-        Return the variant that a request names, or else that of an adapter's base.
-        """
-        base = self._world.components.find(base_name(request) or "")
-        variant: str | None = request.get("VariantName")
-        return variant or (base.variant_name if base else None)
-
-    def _variant(self, endpoint: Endpoint, variant: str | None) -> str:
-        name = variant or next(iter(endpoint.fleets))
-        if name not in endpoint.fleets:
-            raise validation(
-                f'Could not find variant "{name}" of endpoint "{endpoint.arn}".'
-            )
-        return name
-
     def _refuse_version(
         self,
         endpoint: Endpoint,
@@ -258,15 +258,8 @@ class Components:
     def _refuse_model(self, endpoint: Endpoint, name: str) -> None:
         # docs: realtime-endpoints-deploy-models, "Model and endpoint compatibility".
         model = self._world.models.get(name)
-        pairs = {
-            "execution role": (_role(model.request), _role(endpoint.config)),
-            "VPC configuration": (_vpc(model.request), _vpc(endpoint.config)),
-            "network isolation": (
-                _is_isolated(model.request),
-                _is_isolated(endpoint.config),
-            ),
-        }
-        wrong = [what for what, (one, other) in pairs.items() if one != other]
+        ours, theirs = _surroundings(model.request), _surroundings(endpoint.config)
+        wrong = [what for what in ours if ours[what] != theirs[what]]
         if wrong:
             raise validation(
                 f'Model "{model.arn}" and endpoint "{endpoint.arn}" must have the '
@@ -298,10 +291,7 @@ class Components:
 
 def scale_copies(world: World, component: Component, copies: int, why: str) -> None:
     """
-    Set how many copies a component has.
-
-    Raises:
-        AwsError: If it is not in a state for it, or they do not fit.
+    Set how many copies a component has, if it is in a state for it and they fit.
     """
     refuse_busy_component(component, "update")
     endpoint = world.endpoints.get(component.endpoint_name)
@@ -340,29 +330,16 @@ def keys_of(component: Component) -> set[str]:
     return {component.key, key_of(component.name, component.update.version)}
 
 
-def _placements(world: World, component: Component) -> list[dict[str, Any]]:
-    fleet = world.endpoints.get(component.endpoint_name).fleets[component.variant_name]
-    if len(fleet.instance_types) == 1:
-        return []
-    keys = [key for key in keys_of(component) if key in fleet.names]
-    return copies_by_type(copy for key in keys for copy in fleet.copies(key))
-
-
-def _desired(component: Component) -> int:
-    return component.copies if component.update is None else component.update.copies
-
-
-def _role(request: dict[str, Any]) -> str | None:
-    return request.get("ExecutionRoleArn")
-
-
-def _vpc(request: dict[str, Any]) -> tuple[list[str], list[str]]:
+def _surroundings(request: dict[str, Any]) -> dict[str, object]:
     vpc = request.get("VpcConfig", {})
-    return sorted(vpc.get("Subnets", ())), sorted(vpc.get("SecurityGroupIds", ()))
-
-
-def _is_isolated(request: dict[str, Any]) -> bool:
-    return bool(request.get("EnableNetworkIsolation", False))
+    return {
+        "execution role": request.get("ExecutionRoleArn"),
+        "VPC configuration": (
+            sorted(vpc.get("Subnets", ())),
+            sorted(vpc.get("SecurityGroupIds", ())),
+        ),
+        "network isolation": bool(request.get("EnableNetworkIsolation", False)),
+    }
 
 
 def _replace(
@@ -428,9 +405,6 @@ class _VersionsOfCopies:
         fleet.set_copies(self._new, size, "new version")
 
     def is_grown(self) -> bool:
-        """
-        Tell whether the new copies serve.
-        """
         fleet, name = self._fleet, self._new
         return name not in fleet.names or (
             fleet.is_settled(name) and fleet.serving(name) == fleet.desired(name)
@@ -446,15 +420,9 @@ class _VersionsOfCopies:
         return fleet.refusal(self._new)
 
     def shift(self, stage: Stage) -> None:
-        """
-        Let as many old copies go as there are new ones.
-        """
         self._shrink(max(0, self._size - stage.size))
 
     def retreat(self, why: str) -> None:
-        """
-        Have the old copies back.
-        """
         self._why = why
         if self._new in self._fleet.names:
             self._fleet.remove(self._new)
@@ -462,25 +430,16 @@ class _VersionsOfCopies:
             self._fleet.set_copies(self._old, self._size, "rolled back")
 
     def is_back(self) -> bool:
-        """
-        Tell whether the old copies serve, and alone.
-        """
         fleet, old = self._fleet, self._old
         serving = fleet.serving(old) if old in fleet.names else 0
         return serving == self._size and not holds(fleet, self._new)
 
     def is_stuck(self) -> bool:
-        """
-        Tell whether the old copies cannot come back.
-        """
         fleet, old = self._fleet, self._old
         gone = old in fleet.names and fleet.refusal(old) is not None
         return gone and fleet.is_settled()
 
     def finish(self) -> None:
-        """
-        Let the new copies be the component's, and the old ones go.
-        """
         component, update = self._component, self._update
         component.request, component.copies = update.request, update.copies
         component.version = update.version
@@ -488,15 +447,9 @@ class _VersionsOfCopies:
             self._fleet.remove(self._old)
 
     def is_finished(self) -> bool:
-        """
-        Tell whether the old copies are gone.
-        """
         return not holds(self._fleet, self._old)
 
     def close(self, outcome: Literal["done", "back", "stuck"]) -> None:
-        """
-        Put the component into the state that it ends in.
-        """
         self._component.update = None
         enter(
             self._component, "Failed" if outcome == "stuck" else "InService", self._why

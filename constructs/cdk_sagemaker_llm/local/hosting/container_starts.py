@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TextIO
 
 from cdk_sagemaker_llm.local.aws import faults
 from cdk_sagemaker_llm.local.aws.artifacts import ModelData
 from cdk_sagemaker_llm.local.aws.faults import Fault
-from cdk_sagemaker_llm.local.engines import compiled_engines, compiled_graphs
-from cdk_sagemaker_llm.local.engines.engine import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.engines.compiled import load_refusal
+from cdk_sagemaker_llm.local.engines.containers import EngineError, StartedEngine
 from cdk_sagemaker_llm.local.engines.starting import engine_release, start
 from cdk_sagemaker_llm.local.hosting.definitions import containers_of, model_on
 from cdk_sagemaker_llm.local.hosting.world import World, plain_name
@@ -22,6 +23,7 @@ from cdk_sagemaker_llm.simulation.fleet import Copy, Trouble, seconds
 
 _CONFIG = "config.json"
 _RUNS_FOR = 60.0
+_HEALTH_TIMEOUT = "ContainerStartupHealthCheckTimeoutInSeconds"
 # Not documented; what a repository measured for a container that crashes, twice.
 _DEFAULT_HEALTH_TIMEOUT = 24 * 60.0
 _streams: list[TextIO] = []
@@ -30,13 +32,8 @@ _said: set[tuple[str, tuple[str, ...]]] = set()
 
 def started_engine(world: World, container: Mapping[str, Any]) -> StartedEngine | None:
     """
-    Start the engine of a container; ``None`` if its image has none that is known.
-
-    Args:
-        container: The container as it was described.
-
-    Raises:
-        EngineError: If it does not start; it says why.
+    Start the engine of a container; ``None`` if its image has none that is known, an
+    ``EngineError`` if it does not start.
     """
     release = engine_release(str(container.get("Image", "")))
     if release is None:
@@ -49,19 +46,6 @@ def started_engine(world: World, container: Mapping[str, Any]) -> StartedEngine 
     config = world.artifacts.read(data, _CONFIG) if _CONFIG in files else None
     config_text = None if config is None else config.decode(errors="replace")
     return start(release, variables, files, config_text)
-
-
-def start_log(
-    world: World, container: Mapping[str, Any]
-) -> tuple[tuple[str, ...], bool]:
-    """
-    Return what a container's log says when it starts, and whether it comes to answer.
-    """
-    try:
-        engine = started_engine(world, container)
-    except EngineError as fault:
-        return fault.lines, False
-    return () if engine is None else engine.log, True
 
 
 def begin_restarts(world: World) -> None:
@@ -104,25 +88,22 @@ def trouble_of(
     world: World, endpoint: str, variant: dict[str, Any], copy: Copy
 ) -> Trouble | None:
     """
-    Return what keeps a copy from serving; ``None`` if nothing does.
-
-    Args:
-        endpoint: The endpoint's name.
-
-        variant: The variant as it was configured.
-
-        copy: The copy of a component, or of the variant's own model, which takes
-            whole instances.
+    Return what keeps a copy of a component, or of the variant's own model, from
+    serving; ``None`` if nothing does.
     """
-    subject, names, settings, image = _subject(world, endpoint, variant, copy)
-    times, found = world.times, world.faults
+    subject = _subject(world, endpoint, variant, copy)
+    words = subject.words
+    times, found, names = world.times, world.faults, subject.names
     kind = copy.instance.instance_type
     pull = seconds(times.image_pull, kind)
-    timeout = _health_timeout(settings) if world.clock.speed else 0.0
+    timeout = 0.0
+    if world.clock.speed:
+        timeout = float(subject.settings.get(_HEALTH_TIMEOUT, _DEFAULT_HEALTH_TIMEOUT))
     if found.find(faults.NO_IMAGE, names):
+        image = subject.container.get("Image", "")
         return Trouble(
             pull,
-            f'Failed to pull the image "{image}" of the container for {subject}. '
+            f'Failed to pull the image "{image}" of the container for {words}. '
             "Please ensure that the image exists and that the execution role "
             "grants ecr:BatchGetImage and ecr:GetDownloadUrlForLayer on it.",
         )
@@ -130,15 +111,18 @@ def trouble_of(
         return Trouble(
             pull,
             "CannotStartContainerError. Please ensure the model container for "
-            f"{subject} starts correctly when invoked with 'docker run <image> "
+            f"{words} starts correctly when invoked with 'docker run <image> "
             "serve'",
         )
-    container = _container(world, variant, copy)
-    log, starts = start_log(world, container)
+    container, starts = subject.container, True
+    try:
+        engine = started_engine(world, container)
+        log = () if engine is None else engine.log
+    except EngineError as fault:
+        log, starts = fault.lines, False
     # What was compiled for something else keeps LMI from loading its model.
-    unloadable = compiled_engines.engine_refusal(
-        world.artifacts, container, kind, _reservation(copy)
-    ) or compiled_graphs.graph_refusal(world.artifacts, container, kind)
+    reserved = None if copy.needs is None else int(copy.needs.accelerators or 0)
+    unloadable = load_refusal(world.artifacts, container, kind, reserved)
     if unloadable:
         log, starts = unloadable, False
     if log:
@@ -151,58 +135,49 @@ def trouble_of(
     if not starts or slow or restarts or found.find(faults.NEVER_HEALTHY, names):
         return Trouble(
             pull + timeout,
-            f"The primary container for production {subject} did not pass the ping "
+            f"The primary container for production {words} did not pass the ping "
             "health check. Please check CloudWatch logs for this endpoint."
             if copy.needs is None
-            else f"The container for {subject} did not pass the ping health check. "
+            else f"The container for {words} did not pass the ping health check. "
             "Please check CloudWatch logs for this inference component.",
         )
     return None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Subject:
+    """
+    What a copy runs: its words in messages, what a fault may call it, where its start
+    is configured, and its container as it was described.
+    """
+
+    words: str
+    names: set[str]
+    settings: dict[str, Any]
+    container: dict[str, Any]
+
+
 def _subject(
     world: World, endpoint: str, variant: dict[str, Any], copy: Copy
-) -> tuple[str, set[str], dict[str, Any], str]:
-    name = str(variant["VariantName"])
-    if copy.needs is None:
-        model = model_on(variant, copy.instance.instance_type)
-        names = {endpoint, name, model}
-        return f"variant {name}", names, variant, world.image_of(model)
-    component = world.components.find(plain_name(copy.name))
-    request = component.request if component else {}
-    specification = specification_on(request, copy.instance.instance_type)
-    container = specification.get("Container", {})
-    model = str(specification.get("ModelName", ""))
-    settings = specification.get("StartupParameters", {})
-    image = str(container.get("Image") or world.image_of(model))
-    name_of_component = plain_name(copy.name)
-    return (
-        f"inference component {name_of_component}",
-        {endpoint, name_of_component, model},
-        settings,
-        image,
-    )
-
-
-def _container(world: World, variant: dict[str, Any], copy: Copy) -> dict[str, Any]:
-    """
-    Return the container of a copy as it was described; empty where there is none.
-    """
+) -> _Subject:
     kind = copy.instance.instance_type
-    own: dict[str, Any] = {}
     if copy.needs is None:
-        model = model_on(variant, kind)
+        name, words, settings = str(variant["VariantName"]), "variant", variant
+        model, own = model_on(variant, kind), {}
     else:
-        component = world.components.find(plain_name(copy.name))
+        name, words = plain_name(copy.name), "inference component"
+        component = world.components.find(name)
         specification = specification_on(component.request if component else {}, kind)
+        settings = specification.get("StartupParameters", {})
         model = str(specification.get("ModelName", ""))
         own = specification.get("Container", {})
     found = world.deployed_models.get(model)
-    return containers_of(found.request)[0] if found else own
-
-
-def _reservation(copy: Copy) -> int | None:
-    return None if copy.needs is None else int(copy.needs.accelerators or 0)
+    return _Subject(
+        words=f"{words} {name}",
+        names={endpoint, name, model},
+        settings=settings,
+        container=containers_of(found.request)[0] if found else own,
+    )
 
 
 def _write_log(
@@ -213,10 +188,8 @@ def _write_log(
     lines: tuple[str, ...],
 ) -> str:
     """
-    Write what a container says to where its endpoint's, or component's, logs are.
-
-    Returns:
-        The log group.
+    Write what a container says to where its endpoint's, or component's, logs are;
+    return the log group.
     """
     is_component = copy.needs is not None
     place = f"InferenceComponents/{plain_name(copy.name)}"
@@ -224,14 +197,6 @@ def _write_log(
     stream = f"{variant['VariantName']}/container-0"
     world.surroundings.write_log(group, stream, lines, world.clock.now)
     return group
-
-
-def _health_timeout(settings: dict[str, Any]) -> float:
-    """
-    Return how many seconds a container has to become healthy.
-    """
-    name = "ContainerStartupHealthCheckTimeoutInSeconds"
-    return float(settings.get(name, _DEFAULT_HEALTH_TIMEOUT))
 
 
 def report_to(descriptor: int) -> None:
@@ -243,12 +208,8 @@ def report_to(descriptor: int) -> None:
 
 def report(group: str, lines: Sequence[str]) -> None:
     """
-    Report what a container said that does not start; the same once, of all its copies.
-
-    Args:
-        group: The log group that has it as well.
-
-        lines: What it said.
+    Report what a container said that does not start, which its log group has as well;
+    the same once, of all its copies.
     """
     one = (group, tuple(lines))
     if one in _said:

@@ -55,7 +55,9 @@ class Definitions:
         models.refuse_existing(request["ModelName"])
         for container in containers_of(request):
             for data in ModelData.of(container):
-                self._refuse_missing_data(request, data)
+                if not self._world.artifacts.is_there(data):
+                    role = request.get("ExecutionRoleArn")
+                    raise missing_data(data.url, role, self._world.region)
         name = request["ModelName"]
         model = Record(
             name=name, arn=models.arn(name), request=request, tags=tags_of(request)
@@ -154,11 +156,6 @@ class Definitions:
         self._world.configs.remove(request["EndpointConfigName"])
         return {}
 
-    def _refuse_missing_data(self, request: dict[str, Any], data: ModelData) -> None:
-        if not self._world.artifacts.is_there(data):
-            role = request.get("ExecutionRoleArn")
-            raise missing_data(data.url, role, self._world.region)
-
     def _refuse_variant(self, request: dict[str, Any], variant: dict[str, Any]) -> None:
         name = variant["VariantName"]
         if "ModelName" in variant:
@@ -176,10 +173,7 @@ class Definitions:
 
 def containers_of(model: dict[str, Any]) -> list[dict[str, Any]]:
     """
-    Return a model's containers, the first one first.
-
-    Raises:
-        AwsError: If it has none.
+    Return a model's containers, of which there has to be one, the first one first.
     """
     primary = model.get("PrimaryContainer")
     containers = [primary] if primary else list(model.get("Containers", ()))
@@ -215,10 +209,8 @@ def _without_tags(request: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_variants(config: dict[str, Any]) -> None:
     """
-    Refuse variants that contradict themselves or each other.
-
-    Raises:
-        AwsError: In this package's words; the service's are not known.
+    Refuse variants that contradict themselves or each other, in this package's words;
+    the service's are not known.
     """
     shadows = config.get("ShadowProductionVariants", [])
     names: set[str] = set()

@@ -30,18 +30,8 @@ def make_fleets(
     counts: dict[str, int],
 ) -> dict[str, Fleet]:
     """
-    Ask for the instances of every variant of a configuration.
-
-    Args:
-        world: Where.
-
-        endpoint: The endpoint's name.
-
-        config: The configuration.
-
-        watch: Who is told of changes.
-
-        counts: Of which variant how many, where it is not as many as it starts with.
+    Ask for the instances of every variant of a configuration: as many as counted, or
+    else as it starts with.
     """
     return {
         variant["VariantName"]: new_fleet(
@@ -65,21 +55,11 @@ def deploy(
     guardrails: dict[str, Any],
 ) -> None:
     """
-    Begin to move an endpoint; where nothing takes time it has moved afterwards.
+    Begin to move an endpoint to another configuration; where nothing takes time it has
+    moved afterwards.
 
-    Args:
-        world: Where.
-
-        endpoint: What is moved.
-
-        config_name: The name of the new configuration.
-
-        config: The new configuration.
-
-        counts: Of which variant how many instances, where it is not as many as it
-            starts with.
-
-        guardrails: The deployment's ``DeploymentConfig``.
+    Counts say of which variant how many instances there shall be, where it is not as
+    many as it starts with.
     """
     first = config["ProductionVariants"][0]
     size = counts.get(first["VariantName"], first.get("InitialInstanceCount", 0))
@@ -157,37 +137,22 @@ class _Fleets:
         self._why: str | None = None
 
     def grow(self, size: int) -> None:
-        """
-        Ask for the instances of the next batch.
-        """
         if self._batched is not None:
             self._new[self._batched].set_instances(size, "next batch")
 
     def is_grown(self) -> bool:
-        """
-        Tell whether the new fleets serve.
-        """
         return all(map(serves_fully, self._new.values()))
 
     def refusal(self) -> str | None:
-        """
-        Say why the new fleets will not serve.
-        """
         return next(filter(None, map(why_not, self._new.values())), None)
 
     def shift(self, stage: Stage) -> None:
-        """
-        Send a share of the traffic to the new fleets.
-        """
         self._deployment.share = stage.share
         if self._batched in self._old:
             remaining = max(0, self._size - stage.size)
             self._old[self._batched].set_instances(remaining, "moved in a batch")
 
     def retreat(self, why: str) -> None:
-        """
-        Send everything to the old fleets again.
-        """
         self._why = why
         self._deployment.share = 0.0
         enter(self._endpoint, "RollingBack", why)
@@ -197,22 +162,13 @@ class _Fleets:
             fleet.close()
 
     def is_back(self) -> bool:
-        """
-        Tell whether the old fleets serve fully, and alone.
-        """
         gone = not any(fleet.instances for fleet in self._new.values())
         return gone and all(map(serves_fully, self._old.values()))
 
     def is_stuck(self) -> bool:
-        """
-        Tell whether the old fleets have lost instances for good.
-        """
         return any(map(why_not, self._old.values()))
 
     def finish(self) -> None:
-        """
-        Let the new fleets be the endpoint's, and the old ones go.
-        """
         endpoint, deployment = self._endpoint, self._deployment
         endpoint.fleets, endpoint.config = deployment.fleets, deployment.config
         endpoint.config_name = deployment.config_name
@@ -222,15 +178,9 @@ class _Fleets:
             fleet.close()
 
     def is_finished(self) -> bool:
-        """
-        Tell whether the old fleets are gone.
-        """
         return not any(fleet.instances for fleet in self._old.values())
 
     def close(self, outcome: Literal["done", "back", "stuck"]) -> None:
-        """
-        Put the endpoint into the state that it ends in.
-        """
         self._endpoint.deployment = None
         status = "UpdateRollbackFailed" if outcome == "stuck" else "InService"
         enter(self._endpoint, status, self._why)

@@ -162,7 +162,9 @@ class Endpoints:
         refuse_busy_endpoint(endpoint)
         refuse_failed_endpoint(endpoint)
         every = request["DesiredWeightsAndCapacities"]
-        _refuse_repeated([change["VariantName"] for change in every])
+        names = [change["VariantName"] for change in every]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            raise validation(f'Variant "{name}" is listed more than once.')
         for change in every:
             _refuse_capacity(endpoint, change)
         for change in every:
@@ -278,19 +280,7 @@ def scale_instances(
     world: World, endpoint: Endpoint, counts: dict[str, int], why: str
 ) -> None:
     """
-    Set how many instances variants have.
-
-    Args:
-        world: Where.
-
-        endpoint: Whose variants.
-
-        counts: How many of which variant.
-
-        why: For the log.
-
-    Raises:
-        AwsError: If the endpoint is not in a state for it.
+    Set how many instances variants have, if the endpoint is in a state for it.
     """
     refuse_busy_endpoint(endpoint)
     refuse_failed_endpoint(endpoint)
@@ -298,11 +288,6 @@ def scale_instances(
     for name, count in counts.items():
         endpoint.fleets[name].set_instances(count, why)
     look(world, endpoint)
-
-
-def _refuse_repeated(names: list[str]) -> None:
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        raise validation(f'Variant "{name}" is listed more than once.')
 
 
 def _refuse_capacity(endpoint: Endpoint, change: dict[str, Any]) -> None:

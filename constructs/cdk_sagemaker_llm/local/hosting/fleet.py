@@ -4,6 +4,7 @@ The instances behind a variant, from its configuration.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -35,8 +36,8 @@ class Watch(Listener):
     """
 
     def __init__(self) -> None:
-        self.look: Callable[[], None] = _nothing
-        self.serves: Callable[[Copy], None] = _nobody
+        self.look: Callable[[], None] = lambda: None
+        self.serves: Callable[[Copy], None] = lambda _: None
 
     def copy_serving(self, copy: Copy) -> None:
         """
@@ -60,19 +61,8 @@ def new_fleet(
     instances: int | None = None,
 ) -> Fleet:
     """
-    Ask for the instances of a production variant.
-
-    Args:
-        world: Where.
-
-        variant: The variant as it was configured.
-
-        endpoint: The endpoint's name.
-
-        watch: Who is told of changes.
-
-        instances: How many there shall be.
-            If omitted, there are as many as the variant starts with.
+    Ask for the instances of a production variant: as many as it starts with, unless a
+    number is named.
     """
     name = str(variant["VariantName"])
 
@@ -140,20 +130,11 @@ def report(fleet: Fleet) -> list[dict[str, Any]]:
     """
     Describe which copies sit on which instance, for people and demos.
     """
-    return [
-        {"Instance": index, "Copies": _counts(instance.copies)}
-        for index, instance in enumerate(fleet.instances)
+    counts = [
+        Counter(plain_name(copy.name) for copy in instance.copies if copy.needs)
+        for instance in fleet.instances
     ]
-
-
-def _counts(copies: list[Copy]) -> dict[str, int]:
-    names = [plain_name(copy.name) for copy in copies if copy.needs is not None]
-    return {name: names.count(name) for name in sorted(set(names))}
-
-
-def _nothing() -> None:
-    pass
-
-
-def _nobody(_: Copy) -> None:
-    pass
+    return [
+        {"Instance": index, "Copies": dict(sorted(count.items()))}
+        for index, count in enumerate(counts)
+    ]

@@ -1,9 +1,5 @@
 """
 Processing and training jobs: created, run by the clock, and told of.
-
-What an image of LMI starts is read in ``dockerd-entrypoint.sh`` and
-``dockerd-entrypoint-with-cuda-compat.sh`` of deepjavalibrary/djl-serving, from v0.26.0
-to 0.33.0-dlc: what is neither ``serve`` nor ``partition`` is run as it is.
 """
 
 from __future__ import annotations
@@ -12,18 +8,16 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from cdk_sagemaker_llm.local.aws.clock import now
 from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
-from cdk_sagemaker_llm.local.engines import compiled_engines, compiled_graphs
+from cdk_sagemaker_llm.local.engines.compiled import run
 from cdk_sagemaker_llm.local.engines.job_containers import (
     Container,
-    ExitError,
     Files,
     MissingBucketError,
     MissingInputError,
-    lmi_tag,
 )
 from cdk_sagemaker_llm.local.hosting.records import Record, Shelf, page, tags_of
 from cdk_sagemaker_llm.local.hosting.world import Operation, World
@@ -35,9 +29,12 @@ _COMPILES = 600.0
 _STOPS = 120.0  # Seconds that a container has to end in.
 _UNDER_WAY = frozenset({"InProgress", "Stopping"})
 _LONGEST_REASON = 1024
+_NO_CAPACITY = (
+    "CapacityError: Unable to provision requested ML compute capacity. Please retry "
+    "using a different ML instance type or after some time."
+)
 Request = dict[str, Any]
 _LONGEST = 86_400.0
-_NOT_FOUND = 127
 
 
 @dataclass(kw_only=True)
@@ -55,12 +52,87 @@ class Job(Record):
     described: dict[str, Any] = field(default_factory=dict)
 
 
+class _Processing:
+    noun = "processing-job"
+    word = "Processing"
+
+    def refuse(self, request: Request) -> None:
+        folders = [folder for _, folder in self.inputs(request)]
+        for folder in folders:
+            if not folder.startswith("/opt/ml/processing/"):
+                raise validation(
+                    f"LocalPath {folder} must begin with /opt/ml/processing/"
+                )
+        if len({*folders}) < len(folders):
+            raise validation("LocalPath of every ProcessingInput must be unique")
+
+    def program(self, request: Request) -> tuple[str, list[str]]:
+        specification = request["AppSpecification"]
+        entrypoint = specification.get("ContainerEntrypoint", [])
+        arguments = specification.get("ContainerArguments", [])
+        return specification["ImageUri"], [*entrypoint, *arguments]
+
+    def instance_type(self, request: Request) -> str:
+        cluster = request["ProcessingResources"].get("ClusterConfig", {})
+        return str(cluster.get("InstanceType", ""))
+
+    def inputs(self, request: Request) -> Iterator[tuple[str, str]]:
+        for one in request.get("ProcessingInputs", []):
+            if where := one.get("S3Input"):
+                yield where["S3Uri"], where.get("LocalPath", "")
+
+    def upload(self, name: str, request: Request, files: Files) -> Request:  # noqa: ARG002 - the form of both
+        for one in request.get("ProcessingOutputConfig", {}).get("Outputs", []):
+            where = one.get("S3Output", {})
+            if "LocalPath" in where:
+                files.upload(where["LocalPath"], where["S3Uri"])
+        return {}
+
+
+class _Training:
+    noun = "training-job"
+    word = "Training"
+
+    def refuse(self, request: Request) -> None:
+        if "TrainingImage" not in request.get("AlgorithmSpecification", {}):
+            raise validation("not emulated: training jobs without a TrainingImage")
+        for member in ("ResourceConfig", "StoppingCondition"):
+            if member not in request:
+                raise validation(f"{member} is required")
+        if request["OutputDataConfig"].get("CompressionType") != "NONE":
+            raise validation("not emulated: training jobs that pack their model")
+
+    def program(self, request: Request) -> tuple[str, list[str]]:
+        specification = request["AlgorithmSpecification"]
+        entrypoint = specification.get("ContainerEntrypoint", [])
+        # Those that SageMaker has for it.
+        own = [] if entrypoint else ["train"]
+        arguments = specification.get("ContainerArguments", own)
+        return specification["TrainingImage"], [*entrypoint, *arguments]
+
+    def instance_type(self, request: Request) -> str:
+        return str(request["ResourceConfig"].get("InstanceType", ""))
+
+    def inputs(self, request: Request) -> Iterator[tuple[str, str]]:
+        for channel in request.get("InputDataConfig", []):
+            if where := channel["DataSource"].get("S3DataSource"):
+                yield where["S3Uri"], f"/opt/ml/input/data/{channel['ChannelName']}"
+
+    def upload(self, name: str, request: Request, files: Files) -> Request:
+        output = request["OutputDataConfig"]
+        place = f"{output['S3OutputPath'].rstrip('/')}/{name}/output/model/"
+        files.upload("/opt/ml/model", place)
+        return {"ModelArtifacts": {"S3ModelArtifacts": place}}
+
+
 class Jobs:
     """
     The operations on the jobs of one kind.
     """
 
-    def __init__(self, world: World, kind: Kind, shelf: Shelf[Job]) -> None:
+    def __init__(
+        self, world: World, kind: _Processing | _Training, shelf: Shelf[Job]
+    ) -> None:
         self._world, self._kind, self._jobs = world, kind, shelf
         self._name = f"{kind.word}JobName"
 
@@ -71,7 +143,7 @@ class Jobs:
         word = self._kind.word
         return {
             f"Create{word}Job": self._create,
-            f"Describe{word}Job": self._describe,
+            f"Describe{word}Job": lambda one: self._description(self._found(one)),
             f"List{word}Jobs": self._list,
             f"Stop{word}Job": self._stop,
         }
@@ -80,7 +152,11 @@ class Jobs:
         name = request[self._name]
         arn = self._jobs.arn(name)
         if self._jobs.find(name) is not None:
-            raise name_in_use(arn)
+            raise AwsError(
+                "ResourceInUse",
+                "Job name must be unique within an AWS account and region, and a job "
+                f"with this name already exists ({arn})",
+            )
         self._kind.refuse(request)
         job = Job(name=name, arn=arn, request=copy.deepcopy(request))
         job.tags = tags_of(request)
@@ -88,15 +164,12 @@ class Jobs:
         self._enter(job, "InProgress", "Starting")
         kind, times = self._kind.instance_type(request), self._world.times
         if self._world.available(kind, 0.0) < 1:
-            delay, action = times.refusal, partial(self._refuse_capacity, job)
+            delay, action = times.refusal, partial(self._fail, job, _NO_CAPACITY)
         else:
             delay = seconds(times.provision, kind) + seconds(times.image_pull, kind)
             action = partial(self._begin, job)
         self._world.clock.after(delay, action)
         return {f"{self._kind.word}JobArn": arn}
-
-    def _describe(self, request: Request) -> Request:
-        return self._description(self._found(request))
 
     def _list(self, request: Request) -> Request:
         word = self._kind.word
@@ -131,13 +204,6 @@ class Jobs:
             )
         return job
 
-    def _refuse_capacity(self, job: Job) -> None:
-        self._fail(
-            job,
-            "CapacityError: Unable to provision requested ML compute capacity. Please "
-            "retry using a different ML instance type or after some time.",
-        )
-
     def _begin(self, job: Job) -> None:
         if job.status != "InProgress":
             return
@@ -151,7 +217,8 @@ class Jobs:
                 return
         self._enter(job, "InProgress", self._kind.word)
         takes = 0.0 if self._world.clock.speed is None else _COMPILES
-        limit = self._kind.limit(job.request)
+        condition = job.request.get("StoppingCondition", {})
+        limit = float(condition.get("MaxRuntimeInSeconds", _LONGEST))
         if takes > limit:
             late = partial(self._end, job, "Stopped", "MaxRuntimeExceeded")
             self._world.clock.after(limit, late)
@@ -161,17 +228,19 @@ class Jobs:
     def _work(self, job: Job, files: Files) -> None:
         if job.status != "InProgress":
             return
-        image, entrypoint, arguments = self._kind.program(job.request)
+        image, command = self._kind.program(job.request)
         container = Container(
             image=image,
-            entrypoint=entrypoint,
-            arguments=arguments,
+            command=command,
             variables=job.request.get("Environment", {}),
             instance_type=self._kind.instance_type(job.request),
             files=files,
         )
-        code = run_container(container)
-        self._write_log(job, container.log)
+        code = run(container)
+        group = f"/aws/sagemaker/{self._kind.word}Jobs"
+        stream = f"{job.name}/algo-1-{int(job.created * 1000)}"
+        world = self._world
+        world.surroundings.write_log(group, stream, container.log, world.clock.now)
         if code:
             # The script leaves no message of its own: SageMaker has only its exit code.
             self._fail(job, f"AlgorithmError: , exit code: {code}")
@@ -246,20 +315,13 @@ class Jobs:
             f'"{bucket}".'
         )
 
-    def _write_log(self, job: Job, lines: list[str]) -> None:
-        stream = f"{job.name}/algo-1-{int(job.created * 1000)}"
-        group = f"/aws/sagemaker/{self._kind.word}Jobs"
-        clock = self._world.clock
-        self._world.surroundings.write_log(group, stream, lines, clock.now)
-
 
 def operations(world: World) -> dict[str, Operation]:
     """
     Return the operations on jobs, and lay out their shelves.
     """
     found: dict[str, Operation] = {}
-    kinds: tuple[Kind, ...] = (Processing(), Training())
-    for kind in kinds:
+    for kind in (_Processing(), _Training()):
         shelf: Shelf[Job] = Shelf(f"{kind.word.lower()} job", world.arn(kind.noun))
         world.jobs.append(shelf)
         found |= Jobs(world, kind, shelf).operations()
@@ -277,217 +339,3 @@ def _in_milliseconds(tree: Any) -> Any:  # noqa: ANN401 - as deep as a descripti
     if isinstance(tree, list):
         return [_in_milliseconds(one) for one in tree]
     return tree
-
-
-class Kind(Protocol):
-    """
-    A kind of job.
-    """
-
-    noun: str
-    word: str
-
-    def refuse(self, request: Request) -> None:
-        """
-        Refuse what the API's model lets pass and the service does not.
-        """
-
-    def program(self, request: Request) -> tuple[str, list[str], list[str]]:
-        """
-        Return the image, its entrypoint and its arguments.
-        """
-
-    def instance_type(self, request: Request) -> str:
-        """
-        Return what it runs on.
-        """
-
-    def limit(self, request: Request) -> float:
-        """
-        Return after how many seconds it is ended.
-        """
-
-    def inputs(self, request: Request) -> Iterator[tuple[str, str]]:
-        """
-        Walk through its inputs: the address of each, and the folder it comes into.
-        """
-
-    def upload(self, name: str, request: Request, files: Files) -> Request:
-        """
-        Bring what the container has written to S3; return what a description has of it.
-        """
-
-
-class Processing:
-    """
-    A processing job.
-    """
-
-    noun = "processing-job"
-    word = "Processing"
-
-    def refuse(self, request: Request) -> None:
-        """
-        Refuse folders elsewhere, and the same one twice.
-        """
-        folders = [folder for _, folder in self.inputs(request)]
-        for folder in folders:
-            if not folder.startswith("/opt/ml/processing/"):
-                raise validation(
-                    f"LocalPath {folder} must begin with /opt/ml/processing/"
-                )
-        if len({*folders}) < len(folders):
-            raise validation("LocalPath of every ProcessingInput must be unique")
-
-    def program(self, request: Request) -> tuple[str, list[str], list[str]]:
-        """
-        Return the image, its entrypoint and its arguments.
-        """
-        specification = request["AppSpecification"]
-        entrypoint = specification.get("ContainerEntrypoint", [])
-        return (
-            specification["ImageUri"],
-            entrypoint,
-            specification.get("ContainerArguments", []),
-        )
-
-    def instance_type(self, request: Request) -> str:
-        """
-        Return what it runs on.
-        """
-        cluster = request["ProcessingResources"].get("ClusterConfig", {})
-        return str(cluster.get("InstanceType", ""))
-
-    def limit(self, request: Request) -> float:
-        """
-        Return after how many seconds it is ended.
-        """
-        stopping = request.get("StoppingCondition", {})
-        return float(stopping.get("MaxRuntimeInSeconds", _LONGEST))
-
-    def inputs(self, request: Request) -> Iterator[tuple[str, str]]:
-        """
-        Walk through its inputs.
-        """
-        for one in request.get("ProcessingInputs", []):
-            if where := one.get("S3Input"):
-                yield where["S3Uri"], where.get("LocalPath", "")
-
-    def upload(self, name: str, request: Request, files: Files) -> Request:  # noqa: ARG002 - the form of both
-        """
-        Copy its folders, each to its place.
-        """
-        for one in request.get("ProcessingOutputConfig", {}).get("Outputs", []):
-            where = one.get("S3Output", {})
-            if "LocalPath" in where:
-                files.upload(where["LocalPath"], where["S3Uri"])
-        return {}
-
-
-class Training:
-    """
-    A training job.
-    """
-
-    noun = "training-job"
-    word = "Training"
-
-    def refuse(self, request: Request) -> None:
-        """
-        Refuse a job without an image, instances or an end.
-        """
-        if "TrainingImage" not in request.get("AlgorithmSpecification", {}):
-            raise validation("not emulated: training jobs without a TrainingImage")
-        for member in ("ResourceConfig", "StoppingCondition"):
-            if member not in request:
-                raise validation(f"{member} is required")
-
-    def program(self, request: Request) -> tuple[str, list[str], list[str]]:
-        """
-        Return the image, its entrypoint and its arguments, which SageMaker has for it.
-        """
-        specification = request["AlgorithmSpecification"]
-        entrypoint = specification.get("ContainerEntrypoint", [])
-        own = [] if entrypoint else ["train"]
-        return (
-            specification["TrainingImage"],
-            entrypoint,
-            specification.get("ContainerArguments", own),
-        )
-
-    def instance_type(self, request: Request) -> str:
-        """
-        Return what it runs on.
-        """
-        return str(request["ResourceConfig"].get("InstanceType", ""))
-
-    def limit(self, request: Request) -> float:
-        """
-        Return after how many seconds it is ended.
-        """
-        stopping = request["StoppingCondition"]
-        return float(stopping.get("MaxRuntimeInSeconds", _LONGEST))
-
-    def inputs(self, request: Request) -> Iterator[tuple[str, str]]:
-        """
-        Walk through its channels.
-        """
-        for channel in request.get("InputDataConfig", []):
-            if where := channel["DataSource"].get("S3DataSource"):
-                name = channel["ChannelName"]
-                yield where["S3Uri"], f"/opt/ml/input/data/{name}"
-
-    def upload(self, name: str, request: Request, files: Files) -> Request:
-        """
-        Bring its model to S3, packed unless that is not wanted.
-        """
-        output = request["OutputDataConfig"]
-        place = f"{output['S3OutputPath'].rstrip('/')}/{name}/output/model"
-        if output.get("CompressionType") == "NONE":
-            files.upload("/opt/ml/model", f"{place}/")
-            return {"ModelArtifacts": {"S3ModelArtifacts": f"{place}/"}}
-        if files.names("/opt/ml/model"):
-            files.upload_file(files.packed("/opt/ml/model"), f"{place}.tar.gz")
-        return {"ModelArtifacts": {"S3ModelArtifacts": f"{place}.tar.gz"}}
-
-
-def name_in_use(arn: str) -> AwsError:
-    """
-    Make the service's error for a name that is taken, for good.
-    """
-    return AwsError(
-        "ResourceInUse",
-        "Job name must be unique within an AWS account and region, and a job with this "
-        f"name already exists ({arn})",
-    )
-
-
-def run_container(container: Container) -> int:
-    """
-    Run a container to its end and return its exit code; its log says the rest.
-    """
-    try:
-        _run_container(container)
-    except ExitError as end:
-        container.log.extend(end.lines)
-        return end.code
-    return 0
-
-
-def _run_container(container: Container) -> None:
-    if not any(lmi_tag(container.image, each) for each in ("tensorrtllm", "neuronx")):
-        raise ExitError(
-            1,
-            f"not emulated: {container.image}; of the images of jobs those of LMI with "
-            "TensorRT-LLM and NeuronX are played, and of these the compiling",
-        )
-    if container.variables:
-        names = ", ".join(sorted(container.variables))
-        raise ExitError(1, f"not emulated: variables of a job, got {names}")
-    words = [*container.entrypoint, *container.arguments]
-    if words[:2] == ["python", compiled_engines.TENSORRT_LLM_SCRIPT]:
-        compiled_engines.compile_engines(container, words[2:])
-    elif words[:1] == ["partition"]:
-        compiled_graphs.compile_graphs(container, words[1:])
-    else:
-        raise ExitError(_NOT_FOUND, f"not emulated: the command {' '.join(words)}")

@@ -22,18 +22,9 @@ def host(
     world: World | None, fleet: Fleet, key: str, request: dict[str, Any], copies: int
 ) -> None:
     """
-    Place a component's copies; an adapter has none of its own.
+    Place a component's copies under a key; an adapter has none of its own.
 
-    Args:
-        world: Where its model's image is looked up; ``None`` for a trial.
-
-        fleet: Where to place them.
-
-        key: What they are called there.
-
-        request: What was asked for.
-
-        copies: How many.
+    The world knows the model's image; a trial has none.
     """
     needs = needs_of(request, fleet.instance_types)
     if needs is None:
@@ -53,10 +44,7 @@ def host(
 
 def refuse_overflow(fleet: Fleet, request: dict[str, Any], copies: int) -> None:
     """
-    Refuse more copies than the fleet can hold at its largest.
-
-    Raises:
-        AwsError: With what is short.
+    Refuse more copies than the fleet can hold at its largest, and say what is short.
     """
     needs = needs_of(request, fleet.instance_types)
     short = needs and copies > 0 and fleet.shortfall(needs, copies)
@@ -70,18 +58,9 @@ def refuse_overflow_of_all(
     instances: int | None = None,
 ) -> None:
     """
-    Refuse components that do not fit on a variant together.
-
-    Args:
-        variant: The variant as it is configured.
-
-        demands: The name, request and copies of each.
-
-        instances: How many there are. If omitted, there are as
-            many as it starts with.
-
-    Raises:
-        AwsError: With what is short.
+    Refuse components, by name, request and copies, that do not fit on a variant
+    together, and say what is short; without a number, it has the instances that it
+    starts with.
     """
     trial = trial_fleet(variant, instances)
     for name, request, copies in demands:
@@ -91,10 +70,8 @@ def refuse_overflow_of_all(
 
 def refuse_contents(specification: Shape) -> None:
     """
-    Refuse a specification that says too little to run, or too much.
-
-    Raises:
-        AwsError: In this package's words; the service's are not known.
+    Refuse a specification that says too little to run, or too much, in this package's
+    words; the service's are not known.
     """
     container = specification.get("Container", {})
     if "BaseInferenceComponentName" in specification:

@@ -86,10 +86,7 @@ class Shelf(Generic[R]):
 
     def get(self, name: str) -> R:
         """
-        Return the resource of that name.
-
-        Raises:
-            AwsError: If there is none.
+        Return the resource of that name; an ``AwsError`` if there is none.
         """
         record = self.find(name)
         if record is None:
@@ -143,24 +140,31 @@ def page(
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """
     Return one page of summaries, newest first, and the token of the next page.
-
-    Raises:
-        AwsError: If the token is not one of these.
     """
-    request = _with_seconds(request)
-    start = _start(request.get("NextToken"))
-    end = start + request.get("MaxResults", _DEFAULT_PAGE)
-    found = _sorted([r for r in records if _matches(r, request)], request)
-    token = {"NextToken": str(end)} if end < len(found) else {}
-    return [summary(record) for record in found[start:end]], token
-
-
-def _with_seconds(request: dict[str, Any]) -> dict[str, Any]:
     # The protocol's times are seconds; its readers take ISO 8601 as well.
-    return {
+    filters: dict[str, Any] = {
         name: _seconds(value) if "Time" in name and isinstance(value, str) else value
         for name, value in request.items()
     }
+    token = filters.get("NextToken") or "0"
+    if not token.isascii() or not token.isdigit():
+        raise validation("Invalid pagination token given.")
+    tests = [
+        (test, filters[name])
+        for name, test in _TESTS.items()
+        if filters.get(name) is not None
+    ]
+    key = _KEYS[filters.get("SortBy") or "CreationTime"]
+    found = sorted(
+        (each for each in records if all(test(each, value) for test, value in tests)),
+        key=lambda record: (key(record), record.created),
+    )
+    if (filters.get("SortOrder") or "Descending") == "Descending":
+        found.reverse()
+    start = int(token)
+    end = start + filters.get("MaxResults", _DEFAULT_PAGE)
+    following = {"NextToken": str(end)} if end < len(found) else {}
+    return [summary(record) for record in found[start:end]], following
 
 
 def _seconds(text: str) -> float:
@@ -170,27 +174,3 @@ def _seconds(text: str) -> float:
         message = f"{text} is not a time"
         raise AwsError("SerializationException", message) from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
-
-
-def _matches(record: Record, request: dict[str, Any]) -> bool:
-    return all(
-        test(record, request[name])
-        for name, test in _TESTS.items()
-        if request.get(name) is not None
-    )
-
-
-def _sorted(found: list[R], request: dict[str, Any]) -> list[R]:
-    key = _KEYS[request.get("SortBy") or "CreationTime"]
-    found.sort(key=lambda record: (key(record), record.created))
-    if (request.get("SortOrder") or "Descending") == "Descending":
-        found.reverse()
-    return found
-
-
-def _start(token: str | None) -> int:
-    if not token:
-        return 0
-    if not token.isascii() or not token.isdigit():
-        raise validation("Invalid pagination token given.")
-    return int(token)

@@ -46,10 +46,8 @@ class SageMaker:
 
     def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         """
-        Check a request against the API's model and carry it out.
-
-        Raises:
-            AwsError: If the service refuses it.
+        Check a request against the API's model and carry it out, unless the service
+        refuses it.
         """
         shapes.check("sagemaker", operation, request)
         answer = self._operations[operation](request)

@@ -4,7 +4,7 @@ From what a fleet does to the states that the API shows.
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
+from cdk_sagemaker_llm.local.aws.errors import validation
 from cdk_sagemaker_llm.local.aws.faults import MAINTENANCE
 from cdk_sagemaker_llm.local.hosting.fleet import holds
 from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
@@ -28,10 +28,8 @@ def is_busy(record: Endpoint | Component) -> bool:
 
 def refuse_busy_endpoint(endpoint: Endpoint) -> None:
     """
-    Refuse a change of an endpoint that changes already.
-
-    Raises:
-        AwsError: With the service's words, which are the same for a deletion.
+    Refuse a change of an endpoint that changes already, in the service's words, which
+    are the same for a deletion.
     """
     if is_busy(endpoint):
         raise validation(f'Cannot update in-progress endpoint "{endpoint.arn}".')
@@ -40,9 +38,6 @@ def refuse_busy_endpoint(endpoint: Endpoint) -> None:
 def refuse_moving_endpoint(endpoint: Endpoint) -> None:
     """
     Refuse changes of what an endpoint that moves to another configuration hosts.
-
-    Raises:
-        AwsError: While a deployment is under way.
     """
     if endpoint.deployment is not None:
         raise validation(f'Cannot update in-progress endpoint "{endpoint.arn}".')
@@ -52,8 +47,7 @@ def refuse_failed_endpoint(endpoint: Endpoint) -> None:
     """
     Refuse what only an endpoint that came up once can do.
 
-    Raises:
-        AwsError: If it failed. The API reference: deletion is all that is left then.
+    The API reference: deletion is all that is left of one that failed.
     """
     if endpoint.status == "Failed":
         raise validation(
@@ -64,11 +58,8 @@ def refuse_failed_endpoint(endpoint: Endpoint) -> None:
 
 def refuse_unready_endpoint(endpoint: Endpoint) -> None:
     """
-    Refuse components on an endpoint that is not there.
-
-    Raises:
-        AwsError: If it is not in service, nor on its way from one state of service to
-            another.
+    Refuse components on an endpoint that is not in service, nor on its way from one
+    state of service to another.
     """
     if endpoint.status in {"Creating", "Failed", "Deleting"}:
         raise validation(
@@ -79,21 +70,14 @@ def refuse_unready_endpoint(endpoint: Endpoint) -> None:
 
 def refuse_busy_component(component: Component, verb: str) -> None:
     """
-    Refuse a change of a component that changes already.
-
-    Raises:
-        AwsError: With the state that the service names; the rest of its words is not
-            documented.
+    Refuse a change of a component that changes already, with the state that the service
+    names; the rest of its words is not documented.
     """
     if component.status in _INNER:
-        raise _in_state(component, verb)
-
-
-def _in_state(component: Component, verb: str) -> AwsError:
-    return validation(
-        f'Cannot {verb} inference component "{component.arn}" while it is in state '
-        f"{_INNER[component.status]}."
-    )
+        raise validation(
+            f'Cannot {verb} inference component "{component.arn}" while it is in state '
+            f"{_INNER[component.status]}."
+        )
 
 
 def look(world: World, endpoint: Endpoint) -> None:

@@ -89,35 +89,23 @@ class Traffic:
         """
         Note a request that found no copy of its component.
         """
-        now = self._clock.moment
-        self.tell(where, started=now, ended=now, status=status, no_capacity=True)
+        now, (endpoint, variant, component) = self._clock.moment, where
+        self.tell(
+            Served(
+                endpoint=endpoint,
+                variant=variant,
+                component=component,
+                started=now,
+                ended=now,
+                status=status,
+                no_capacity=True,
+            )
+        )
 
-    def tell(
-        self,
-        where: Where,
-        *,
-        started: float,
-        ended: float,
-        status: int,
-        first_chunk: float | None = None,
-        no_capacity: bool = False,
-        is_cut: bool = False,
-    ) -> None:
+    def tell(self, served: Served) -> None:
         """
         Tell of a request that has ended.
         """
-        endpoint, variant, component = where
-        served = Served(
-            endpoint=endpoint,
-            variant=variant,
-            component=component,
-            started=started,
-            ended=ended,
-            status=status,
-            first_chunk=first_chunk,
-            no_capacity=no_capacity,
-            is_cut=is_cut,
-        )
         for listener in self.listeners:
             listener(served)
 
@@ -143,24 +131,25 @@ class Visit:
 
     def end(self, status: int, *, is_cut: bool = False) -> None:
         """
-        Note that it has ended.
-
-        Args:
-            status: What the container answered.
-
-            is_cut: Whether its stream broke off. If omitted, it did not.
+        Note that it has ended, with the container's status, or that its stream broke
+        off.
         """
         flight = self._traffic.in_flight
         flight[self._where] -= 1
         if not flight[self._where]:
             del flight[self._where]
+        endpoint, variant, component = self._where
         self._traffic.tell(
-            self._where,
-            started=self._started,
-            ended=self._clock.moment,
-            status=status,
-            first_chunk=self._first_chunk,
-            is_cut=is_cut,
+            Served(
+                endpoint=endpoint,
+                variant=variant,
+                component=component,
+                started=self._started,
+                ended=self._clock.moment,
+                status=status,
+                first_chunk=self._first_chunk,
+                is_cut=is_cut,
+            )
         )
 
 

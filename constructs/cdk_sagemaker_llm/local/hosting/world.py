@@ -60,12 +60,7 @@ class Endpoint(Record):
 
     def is_due(self, what: str, share: float) -> bool:
         """
-        Tell whether the next request is one of a share, evenly spread.
-
-        Args:
-            what: What the share is for.
-
-            share: 0 for none, 1 for all.
+        Tell whether the next request is one of a share, from 0 to 1, evenly spread.
         """
         due = self.due.get(what, 0.0) + share
         is_now = round(due, 6) >= 1

@@ -10,44 +10,42 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from werkzeug.datastructures import Headers
 from werkzeug.wrappers import Request, Response
 
-from cdk_sagemaker_llm.local.aws import faults, protocols
+from cdk_sagemaker_llm.local.aws import protocols
 from cdk_sagemaker_llm.local.aws.clock import passed_on
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.forwards import Forward
 from cdk_sagemaker_llm.local.aws.protocols import JSON, json_error
 from cdk_sagemaker_llm.local.aws.surroundings import Location
+from cdk_sagemaker_llm.local.engines.bodies import RefusedError
 from cdk_sagemaker_llm.local.engines.containers import ContainerRequest
-from cdk_sagemaker_llm.local.engines.model_server import ContainerError
 from cdk_sagemaker_llm.local.hosting.traffic import Visit
 from cdk_sagemaker_llm.local.hosting.world import World
 from cdk_sagemaker_llm.local.runtime import forwarding
-from cdk_sagemaker_llm.local.runtime.forwarding import Reply
 from cdk_sagemaker_llm.local.runtime.invocations import (
-    Invocation,
     NoCapacityError,
     Result,
     Route,
-    broken,
+    answer_instead,
+    answer_seconds,
+    ask,
+    extra_seconds,
     find_route,
     invoke,
+    model_error,
     shadow_route,
     timed_out,
 )
-from cdk_sagemaker_llm.local.runtime.processing import ask
 
 _LARGEST_BODY = 6_291_456  # botocore 1.44.5: BodyBlob of the runtime.
 # "your-algorithms-inference-code": a container has 60 seconds; a stream has more.
 _PATIENCE = 60.0
-_SLOW = 10.0
-_OK = 200
+_OK, _BAD_GATEWAY = 200, 502
 _BROKE_OFF = "the model server broke off in the middle of its answer"
 
 _BOTH = "InputAndOutput"
@@ -62,29 +60,22 @@ def answer(world: World, request: Request, endpoint: str, *, stream: bool) -> Re
         # Without a code: the SDKs show the status in its place.
         message = f"HTTP content length exceeded {_LARGEST_BODY} bytes."
         return Response(json.dumps({"message": message}), 413, content_type=JSON)
-    invocation = Invocation(
-        endpoint=endpoint,
-        component=headers.get("X-Amzn-SageMaker-Inference-Component"),
-        variant=headers.get("X-Amzn-SageMaker-Target-Variant"),
-        body=body,
-    )
     try:
-        route = find_route(world, invocation)
+        route = find_route(
+            world,
+            endpoint,
+            component_name=headers.get("X-Amzn-SageMaker-Inference-Component"),
+            variant=headers.get("X-Amzn-SageMaker-Target-Variant"),
+        )
     except NoCapacityError as error:
         world.traffic.note_refusal(error.where, error.status)
         return _refusal(error)
     except AwsError as error:
         return _refusal(error)
     visit = world.traffic.begin(route.where)
-    request_parts = RuntimeRequest(
-        body=body,
-        kind=request.content_type or JSON,
-        inference=headers.get("X-Amzn-SageMaker-Inference-Id", ""),
-        headers=Headers(headers),
-    )
-    copy_to_shadow(world, route, request_parts)
+    _copy_to_shadow(world, route, request)
     try:
-        return _Answering(world, route, visit).answer(request_parts, stream=stream)
+        return _Answering(world, route, visit).answer(request, stream=stream)
     except AwsError as error:
         visit.end(int(error.fields.get("OriginalStatusCode", error.status)))
         return _refusal(error)
@@ -103,82 +94,79 @@ class _Answering:
         self._route = route
         self._visit = visit
         self._clock = world.clock
-        self._fault = world.faults.find(faults.SLOW, route.names)
+        self._extra = extra_seconds(world, route)
+        self._headers = {"x-Amzn-Invoked-Production-Variant": route.variant}
         self._is_cut = False
 
-    def answer(self, sent: RuntimeRequest, *, stream: bool) -> Response:
+    def answer(self, sent: Request, *, stream: bool) -> Response:
         """
         Have the container answer, in the time that it takes.
         """
-        instead = self._world.faults.answer(self._route.names)
-        if instead == faults.THROTTLED:
-            raise faults.throttled()
-        if instead is not None and not (stream and instead == faults.CUT):
-            raise broken(self._world, self._route, instead)
+        self._is_cut = answer_instead(self._world, self._route, stream=stream)
         forward = self._world.forwards.find(
             self._route.component, self._route.base, self._route.endpoint.name
         )
         if forward is not None:
-            self._is_cut = instead == faults.CUT
             return self._forwarded(forward, sent, stream=stream)
-        result = invoke(self._world, self._route, _container_request(sent))
-        seconds = self._seconds(result)
+        request = ContainerRequest(
+            body=sent.get_data(),
+            content_type=_kind(sent),
+            attributes=sent.headers.get("X-Amzn-SageMaker-Custom-Attributes", ""),
+            session=sent.headers.get("X-Amzn-SageMaker-Session-Id"),
+        )
+        result = invoke(self._world, self._route, request)
+        seconds = answer_seconds(self._world, self._route, result.answer)
         kind = result.answer.content_type
-        variant = {"x-Amzn-Invoked-Production-Variant": result.variant}
-        headers = {**variant, **result.answer.headers}
         if stream:
-            headers["X-Amzn-SageMaker-Content-Type"] = kind
-            self._is_cut = instead == faults.CUT
-            frames = self._frames(result, seconds)
-            streamed = Response(content_type=protocols.EVENT_STREAM, headers=headers)
-            return self._fill(streamed, frames, _OK)
+            return self._fill(self._stream(kind), self._frames(result, seconds), _OK)
         if seconds > _PATIENCE:
             late = _refusal(timed_out(self._world, self._route))
             return self._fill(late, self._whole(late.get_data(), _PATIENCE), 0)
         whole = b"".join(result.answer.pieces)
-        capture(self._world, self._route, sent, whole, kind)
+        _capture(self._world, self._route, sent, whole, kind)
         # The length is known, though the body takes its time.
-        headers["Content-Length"] = str(len(whole))
+        headers = {**self._headers, "Content-Length": str(len(whole))}
         plain = Response(content_type=kind, headers=headers)
         return self._fill(plain, self._whole(whole, seconds), _OK)
 
-    def _forwarded(
-        self, forward: Forward, sent: RuntimeRequest, *, stream: bool
-    ) -> Response:
+    def _forwarded(self, forward: Forward, sent: Request, *, stream: bool) -> Response:
         """
         Have a model server answer, in the time that it takes on the wall.
         """
-        whole = b""
+        body, whole = sent.get_data(), b""
         try:
             # Others are answered meanwhile.
             with passed_on():
-                if self._fault:
-                    self._sleep(self._fault.seconds or _SLOW)
+                self._sleep(self._extra)
                 adapter = self._route.adapter
-                reply = forwarding.ask(forward, sent.body, sent.headers, adapter)
+                reply = forwarding.ask(forward, body, sent.headers, adapter)
                 if not stream:
                     whole = reply.whole()
         except forwarding.LateError as error:
             raise timed_out(self._world, self._route) from error
         except forwarding.BrokenOffError as error:
-            raise broken(self._world, self._route, "502", _BROKE_OFF) from error
-        except ContainerError as error:
-            status, message = str(error.status), error.body
-            raise broken(self._world, self._route, status, message) from error
+            raise self._failure(_BAD_GATEWAY, _BROKE_OFF) from error
+        except RefusedError as error:
+            raise self._failure(error.status, error.body) from error
         finally:
             self._clock.catch_up()
-        headers = {"x-Amzn-Invoked-Production-Variant": self._route.variant}
         if stream:
-            headers["X-Amzn-SageMaker-Content-Type"] = reply.kind
-            streamed = Response(content_type=protocols.EVENT_STREAM, headers=headers)
+            streamed = self._stream(reply.kind)
             streamed.response = self._passed_on(reply)
             streamed.call_on_close(partial(self._end, _OK))
             return streamed
-        capture(self._world, self._route, sent, whole, reply.kind)
+        _capture(self._world, self._route, sent, whole, reply.kind)
         self._visit.end(_OK)
-        return Response(whole, content_type=reply.kind, headers=headers)
+        return Response(whole, content_type=reply.kind, headers=self._headers)
 
-    def _passed_on(self, reply: Reply) -> Iterator[bytes]:
+    def _failure(self, status: int, body: str) -> AwsError:
+        return model_error(self._world, self._route, status, body)
+
+    def _stream(self, kind: str) -> Response:
+        headers = {**self._headers, "X-Amzn-SageMaker-Content-Type": kind}
+        return Response(content_type=protocols.EVENT_STREAM, headers=headers)
+
+    def _passed_on(self, reply: forwarding.Reply) -> Iterator[bytes]:
         pieces = reply.pieces()
         try:
             for piece in pieces:
@@ -195,7 +183,7 @@ class _Answering:
             yield protocols.broken_off()
 
     def _fill(self, response: Response, body: Iterator[bytes], status: int) -> Response:
-        if self._clock.speed or self._fault:
+        if self._clock.speed or self._extra:
             response.response = body
             # However it ends: read to its end, or given up by the client.
             response.call_on_close(partial(self._end, status))
@@ -203,12 +191,6 @@ class _Answering:
             response.response = list(body)
             self._visit.end(status, is_cut=self._is_cut)
         return response
-
-    def _seconds(self, result: Result) -> float:
-        extra = (self._fault.seconds or _SLOW) if self._fault else 0.0
-        if self._clock.speed is None:
-            return extra
-        return extra + self._world.latency.seconds(result.answer.tokens)
 
     def _whole(self, body: bytes, seconds: float) -> Iterator[bytes]:
         self._sleep(seconds)
@@ -241,13 +223,8 @@ class _Answering:
             self._visit.end(status, is_cut=self._is_cut)
 
 
-def _container_request(sent: RuntimeRequest) -> ContainerRequest:
-    return ContainerRequest(
-        body=sent.body,
-        content_type=sent.kind,
-        attributes=sent.headers.get("X-Amzn-SageMaker-Custom-Attributes", ""),
-        session=sent.headers.get("X-Amzn-SageMaker-Session-Id"),
-    )
+def _kind(sent: Request) -> str:
+    return sent.content_type or JSON
 
 
 def _refusal(error: AwsError) -> Response:
@@ -257,7 +234,7 @@ def _refusal(error: AwsError) -> Response:
     return json_error(refusal, **fields)
 
 
-def copy_to_shadow(world: World, route: Route, sent: RuntimeRequest) -> None:
+def _copy_to_shadow(world: World, route: Route, sent: Request) -> None:
     """
     Send a copy of a request to the shadow of its endpoint, if it is its turn.
 
@@ -272,49 +249,17 @@ def copy_to_shadow(world: World, route: Route, sent: RuntimeRequest) -> None:
     if not route.endpoint.is_due(f"shadow {shadow.variant}", share):
         return
     visit = world.traffic.begin(shadow.where)
-    found = ask(world, shadow, sent.body, _PATIENCE)
+    found = ask(world, shadow, sent.get_data(), _PATIENCE)
     if not found.failure:
-        capture(world, shadow, sent, found.body, found.kind)
+        _capture(world, shadow, sent, found.body, found.kind)
     world.clock.after(found.seconds, partial(visit.end, found.status))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RuntimeRequest:
-    """
-    What a client sent.
-
-    Args:
-        body: The request.
-
-        kind: Its content type.
-
-        inference: The identifier that the client gave it; empty for none.
-
-        headers: Its other headers.
-    """
-
-    body: bytes
-    kind: str = JSON
-    inference: str = ""
-    headers: Headers = field(default_factory=Headers)
-
-
-def capture(
-    world: World, route: Route, sent: RuntimeRequest, answer: bytes, answer_kind: str
+def _capture(
+    world: World, route: Route, sent: Request, answer: bytes, answer_kind: str
 ) -> None:
     """
-    Keep a request and its answer, if they are among those that are kept.
-
-    Args:
-        world: Where.
-
-        route: Who answered.
-
-        sent: The request.
-
-        answer: The whole answer.
-
-        answer_kind: Its content type.
+    Keep a request and its whole answer, if they are among those that are kept.
     """
     config = route.endpoint.config.get("DataCaptureConfig")
     if not config or not config.get("EnableCapture", True):
@@ -327,7 +272,7 @@ def capture(
     captured = {}
     if modes & {"Input", _BOTH}:
         captured["endpointInput"] = _captured_body(
-            config, sent.body, sent.kind, "INPUT"
+            config, sent.get_data(), _kind(sent), "INPUT"
         )
     if modes & {"Output", _BOTH}:
         captured["endpointOutput"] = _captured_body(
@@ -335,22 +280,16 @@ def capture(
         )
     now = datetime.fromtimestamp(world.clock.moment, UTC)
     event = {"eventId": str(uuid.uuid4()), "inferenceTime": f"{now:%Y-%m-%dT%H:%M:%SZ}"}
-    if sent.inference:
-        event["inferenceId"] = sent.inference
+    if inference := sent.headers.get("X-Amzn-SageMaker-Inference-Id"):
+        event["inferenceId"] = inference
     line = {"captureData": captured, "eventMetadata": event, "eventVersion": "0"}
-    place = Location.of("/".join(_path(config, route, now)))
-    if place is not None:
-        world.surroundings.write_object(place, f"{json.dumps(line)}\n".encode())
-
-
-def _path(config: dict[str, Any], route: Route, now: datetime) -> Iterator[str]:
     # The guide: "s3://{destination-bucket-prefix}/{endpoint-name}/{variant-name}/
     # yyyy/mm/dd/hh/filename.jsonl".
-    yield str(config["DestinationS3Uri"]).rstrip("/")
-    yield route.endpoint.name
-    yield route.variant
-    yield f"{now:%Y/%m/%d/%H}"
-    yield f"{now:%M-%S}-{now.microsecond // 1000:03}-{uuid.uuid4()}.jsonl"
+    folder = f"{route.endpoint.name}/{route.variant}/{now:%Y/%m/%d/%H}"
+    name = f"{now:%M-%S}-{now.microsecond // 1000:03}-{uuid.uuid4()}.jsonl"
+    place = Location.of(f"{config['DestinationS3Uri'].rstrip('/')}/{folder}/{name}")
+    if place is not None:
+        world.surroundings.write_object(place, f"{json.dumps(line)}\n".encode())
 
 
 def _captured_body(

@@ -15,7 +15,7 @@ from werkzeug.datastructures import Headers
 
 from cdk_sagemaker_llm.local.aws.forwards import Forward
 from cdk_sagemaker_llm.local.aws.protocols import JSON
-from cdk_sagemaker_llm.local.engines.model_server import ContainerError
+from cdk_sagemaker_llm.local.engines.bodies import RefusedError
 
 # As long as a container has to answer, and as long as a stream may be silent.
 PATIENCE = 60.0
@@ -62,12 +62,7 @@ class Reply:
 
     def whole(self) -> bytes:
         """
-        Read the body.
-
-        Raises:
-            LateError: If it takes too long.
-
-            BrokenOffError: If it breaks off.
+        Read the body, unless it takes too long or breaks off.
         """
         pieces, deadline = [], time.monotonic() + PATIENCE
         try:
@@ -81,12 +76,9 @@ class Reply:
 
     def pieces(self) -> Iterator[bytes]:
         """
-        Walk through the body as it comes, and close the connection.
-
-        Raises:
-            LateError: If nothing comes for too long.
-
-            BrokenOffError: If it breaks off.
+        Walk through the body as it comes, and close the connection; raise a
+        ``LateError`` if nothing comes for too long, a ``BrokenOffError`` if it breaks
+        off.
         """
         try:
             while piece := self._head.read1(_PIECE):
@@ -113,17 +105,8 @@ def ask(forward: Forward, body: bytes, headers: Headers, adapter: str | None) ->
     """
     Send a request on and wait for the head of its answer.
 
-    Args:
-        forward: Where to.
-
-        body: The request.
-
-        headers: Those of the client.
-
-        adapter: The adapter that the request asks for; ``None`` for none.
-
     Raises:
-        ContainerError: If the server refuses it, or is not there.
+        RefusedError: If the server refuses it, or is not there.
 
         LateError: If nothing comes for too long.
     """
@@ -132,7 +115,7 @@ def ask(forward: Forward, body: bytes, headers: Headers, adapter: str | None) ->
         return _send(forward, path, body, headers)
     try:
         return _send(forward, path, _naming(model, body), headers)
-    except ContainerError as refused:
+    except RefusedError as refused:
         # `transformers serve` lists what its cache has, and may know one model alone.
         is_wrong = refused.status in _UNKNOWN and model in refused.body
         if adapter or not is_wrong:
@@ -154,8 +137,8 @@ def _send(forward: Forward, path: str, body: bytes, headers: Headers) -> Reply:
         with suppress(BrokenOffError):
             text = Reply(connection, head).whole().decode(errors="replace")
             text = _explained(forward, path, head.status, text)
-            raise ContainerError(head.status, text or head.reason)
-        raise ContainerError(head.status, head.reason)
+            raise RefusedError(head.status, text or head.reason)
+        raise RefusedError(head.status, head.reason)
     except TimeoutError as error:
         connection.close()
         raise LateError from error
@@ -236,15 +219,15 @@ def _explained(forward: Forward, path: str, status: int, text: str) -> str:
     )
 
 
-def _unreachable(forward: Forward, error: Exception) -> ContainerError:
+def _unreachable(forward: Forward, error: Exception) -> RefusedError:
     why = getattr(error, "strerror", None) or str(error) or type(error).__name__
     if isinstance(error, http.client.HTTPException | ConnectionResetError):
-        return ContainerError(
+        return RefusedError(
             _BAD_GATEWAY,
             f"the model server at {forward.url}, to which {forward.name} is forwarded, "
             f"ended the connection without an answer: {why}",
         )
-    return ContainerError(
+    return RefusedError(
         _UNAVAILABLE,
         f"no model server answers at {forward.url}, to which {forward.name} is "
         f"forwarded: {why}; start it, or correct --forward",

@@ -1,5 +1,6 @@
 """
-``InvokeEndpoint``: from an endpoint's name to the variant, and the container behind it.
+``InvokeEndpoint``: from an endpoint's name to the variant, the container behind it, and
+what the container answers.
 """
 
 from __future__ import annotations
@@ -8,16 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cdk_sagemaker_llm.local.aws import faults
 from cdk_sagemaker_llm.local.aws.artifacts import ModelData
 from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.aws.protocols import JSON
+from cdk_sagemaker_llm.local.engines.bodies import RefusedError
 from cdk_sagemaker_llm.local.engines.containers import (
     Answer,
     ContainerRequest,
+    EngineError,
     ServingContainer,
     serving_container,
 )
-from cdk_sagemaker_llm.local.engines.engine import EngineError
-from cdk_sagemaker_llm.local.engines.model_server import ContainerError, generate
+from cdk_sagemaker_llm.local.engines.model_server import generate
 from cdk_sagemaker_llm.local.hosting.component_adapters import base_of
 from cdk_sagemaker_llm.local.hosting.components import keys_of, serving_copies
 from cdk_sagemaker_llm.local.hosting.container_starts import started_engine
@@ -28,7 +32,7 @@ from cdk_sagemaker_llm.local.hosting.definitions import (
     serving_type,
 )
 from cdk_sagemaker_llm.local.hosting.traffic import Where
-from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
+from cdk_sagemaker_llm.local.hosting.world import Endpoint, World
 from cdk_sagemaker_llm.simulation.api_values import specification_on
 from cdk_sagemaker_llm.simulation.fleet import Fleet
 
@@ -44,43 +48,10 @@ NO_CAPACITY = (
 )
 _NOT_THERE = frozenset({"Creating", "Failed", "Deleting"})
 _PACKED = 4  # Tokens that LMI 0.26 writes at once.
+_SLOW = 10.0
+_OK = 200
 # Weights are counted in whole parts, so that shares come out exactly.
 _PARTS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """
-    What a client asks for, beside the endpoint.
-    """
-
-    endpoint: str
-    component: str | None
-    variant: str | None
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """
-    An answer and the variant that gave it.
-    """
-
-    answer: Answer
-    variant: str
-    packed: int
-
-    def parts(self) -> Iterator[bytes]:
-        """
-        Cut the body into the parts of a stream.
-
-        A part is not a line: now and then one ends in the middle, as the service's do.
-        """
-        pieces = self.answer.pieces
-        for start in range(0, len(pieces), self.packed):
-            part = b"".join(pieces[start : start + self.packed])
-            middle = len(part) // 2 if start // self.packed % 3 == 1 else 0
-            yield from (cut for cut in (part[:middle], part[middle:]) if cut)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,112 +113,62 @@ class NoCapacityError(AwsError):
         self.where = where
 
 
-def find_route(world: World, invocation: Invocation) -> Route:
+def find_route(
+    world: World,
+    endpoint_name: str,
+    *,
+    component_name: str | None = None,
+    variant: str | None = None,
+) -> Route:
     """
     Find the container behind an endpoint.
 
     Raises:
         AwsError: If SageMaker refuses the request.
     """
-    endpoint = world.endpoints.find(invocation.endpoint)
+    endpoint = world.endpoints.find(endpoint_name)
     # One that has yet to come, or goes, is not there for the runtime.
     if endpoint is None or endpoint.status in _NOT_THERE:
-        name = f"Endpoint {invocation.endpoint} of account {world.account}"
+        name = f"Endpoint {endpoint_name} of account {world.account}"
         raise _invalid(f"{name} not found.")
     if endpoint.takes_components:
-        component = _component(world, endpoint, invocation.component)
-        base = base_of(world, component)
-        container, role, model = _of_component(world, endpoint, base)
-        return Route(
-            endpoint=endpoint,
-            variant=component.variant_name,
-            component=component.name,
-            container=container,
-            role=role,
-            model=model,
-            adapter=None if base is component else component.name,
-            base=base.name,
-        )
-    if invocation.component:
+        return _to_component(world, endpoint, component_name)
+    if component_name:
         raise _invalid(
             "Inference Component Name header is not allowed for endpoints to which "
             "you dont plan to deploy inference components. Please remove the "
             "Inference Component Name header or consider using inference components."
         )
-    return _to_variant(world, endpoint, invocation.variant)
+    return _to_variant(world, endpoint, variant)
 
 
-def shadow_route(world: World, endpoint: Endpoint) -> Route | None:
-    """
-    Find the container of an endpoint's shadow; ``None`` if it has none that serves.
-    """
-    for variant in endpoint.config.get("ShadowProductionVariants", ()):
-        name = variant["VariantName"]
-        fleet = endpoint.fleets.get(name)
-        if fleet is None or not fleet.serving(name):
-            continue
-        container, role, model = _of_model(world, variant["ModelName"])
-        return Route(
-            endpoint=endpoint,
-            variant=name,
-            component=None,
-            container=container,
-            role=role,
-            model=model,
+def _to_component(world: World, endpoint: Endpoint, name: str | None) -> Route:
+    if not name:
+        raise _invalid(COMPONENT_NEEDED)
+    component = world.components.find(name)
+    if component is None or component.endpoint_name != endpoint.name:
+        raise _invalid(
+            f"Inference Component {name} of endpoint {endpoint.name} not found."
         )
-    return None
-
-
-def invoke(world: World, route: Route, request: ContainerRequest) -> Result:
-    """
-    Pass a request to its container.
-
-    Args:
-        world: Where.
-
-        route: Where the request goes.
-
-        request: The request, as the client sent it.
-
-    Raises:
-        AwsError: If the container refuses it, or cannot be there.
-    """
-    container = replace(
-        _container(world, route.container, route.role), adapter=route.adapter
-    )
-    try:
-        answer = generate(container, replace(request, adapter=route.adapter))
-    except ContainerError as error:
-        raise _model_error(world, route.endpoint, error) from error
-    early = container.server == "lmi" and container.version < (0, 27)
-    return Result(answer, route.variant, _PACKED if early else 1)
-
-
-def broken(
-    world: World,
-    route: Route,
-    answer: str,
-    why: str = "this request was chosen to fail",
-) -> AwsError:
-    """
-    Make the error of a container that answers with a status, or breaks off.
-    """
-    status = int(answer) if answer.isdecimal() else 500
-    error = ContainerError(status, why)
-    return _model_error(world, route.endpoint, error)
-
-
-def timed_out(world: World, route: Route) -> AwsError:
-    """
-    Make the error of a container that took too long.
-    """
-    message = (
-        "Your invocation timed out while waiting for a response from container "
-        "primary. Review the latency metrics for each container in Amazon CloudWatch, "
-        "resolve the issue, and try again."
-    )
-    return _model_error(
-        world, route.endpoint, ContainerError(0, message), kind="server"
+    if not serving_copies(world, component):
+        raise NoCapacityError((endpoint.name, component.variant_name, component.name))
+    base = base_of(world, component)
+    fleet = endpoint.fleets[base.variant_name]
+    instance_type = serving_type(fleet, keys_of(base))
+    specification = specification_on(base.request, instance_type)
+    container = specification.get("Container", {})
+    role, model = endpoint.config["ExecutionRoleArn"], ""
+    if "ModelName" in specification:
+        container, role, model = _of_model(world, specification["ModelName"])
+    return Route(
+        endpoint=endpoint,
+        variant=component.variant_name,
+        component=component.name,
+        container=container,
+        role=role,
+        model=model,
+        adapter=None if base is component else component.name,
+        base=base.name,
     )
 
 
@@ -266,10 +187,27 @@ def _to_variant(world: World, endpoint: Endpoint, variant: str | None) -> Route:
             "this request."
         )
     filled_by = model_on(variants[name], serving_type(fleet, [name]))
-    container, role, model = _of_model(world, filled_by)
+    return _route_of_model(world, endpoint, name, filled_by)
+
+
+def shadow_route(world: World, endpoint: Endpoint) -> Route | None:
+    """
+    Find the container of an endpoint's shadow; ``None`` if it has none that serves.
+    """
+    for variant in endpoint.config.get("ShadowProductionVariants", ()):
+        name = variant["VariantName"]
+        fleet = endpoint.fleets.get(name)
+        if fleet is None or not fleet.serving(name):
+            continue
+        return _route_of_model(world, endpoint, name, variant["ModelName"])
+    return None
+
+
+def _route_of_model(world: World, endpoint: Endpoint, variant: str, name: str) -> Route:
+    container, role, model = _of_model(world, name)
     return Route(
         endpoint=endpoint,
-        variant=name,
+        variant=variant,
         component=None,
         container=container,
         role=role,
@@ -277,42 +215,54 @@ def _to_variant(world: World, endpoint: Endpoint, variant: str | None) -> Route:
     )
 
 
-def _component(world: World, endpoint: Endpoint, name: str | None) -> Component:
-    if not name:
-        raise _invalid(COMPONENT_NEEDED)
-    component = world.components.find(name)
-    if component is None or component.endpoint_name != endpoint.name:
-        raise _invalid(
-            f"Inference Component {name} of endpoint {endpoint.name} not found."
-        )
-    if not serving_copies(world, component):
-        raise NoCapacityError((endpoint.name, component.variant_name, component.name))
-    return component
-
-
-def _of_component(
-    world: World, endpoint: Endpoint, component: Component
-) -> tuple[dict[str, Any], str | None, str]:
-    fleet = endpoint.fleets[component.variant_name]
-    instance_type = serving_type(fleet, keys_of(component))
-    specification = specification_on(component.request, instance_type)
-    if "ModelName" in specification:
-        return _of_model(world, specification["ModelName"])
-    container = specification.get("Container", {})
-    return container, endpoint.config["ExecutionRoleArn"], ""
-
-
 def _of_model(world: World, name: str) -> tuple[dict[str, Any], str | None, str]:
     model = world.deployed_models[name].request
     return containers_of(model)[0], model.get("ExecutionRoleArn"), name
 
 
-def _container(
-    world: World, definition: dict[str, Any], role: str | None
-) -> ServingContainer:
+@dataclass(frozen=True, slots=True)
+class Result:
+    """
+    An answer, and how many of its pieces the container writes at once.
+    """
+
+    answer: Answer
+    packed: int
+
+    def parts(self) -> Iterator[bytes]:
+        """
+        Cut the body into the parts of a stream.
+
+        A part is not a line: now and then one ends in the middle, as the service's do.
+        """
+        pieces = self.answer.pieces
+        for start in range(0, len(pieces), self.packed):
+            part = b"".join(pieces[start : start + self.packed])
+            middle = len(part) // 2 if start // self.packed % 3 == 1 else 0
+            yield from (cut for cut in (part[:middle], part[middle:]) if cut)
+
+
+def invoke(world: World, route: Route, request: ContainerRequest) -> Result:
+    """
+    Pass a request to its container.
+
+    Raises:
+        AwsError: If the container refuses it, or cannot be there.
+    """
+    container = replace(_container(world, route), adapter=route.adapter)
+    try:
+        answer = generate(container, replace(request, adapter=route.adapter))
+    except RefusedError as error:
+        raise model_error(world, route, error.status, error.body) from error
+    early = container.server == "lmi" and container.version < (0, 27)
+    return Result(answer, _PACKED if early else 1)
+
+
+def _container(world: World, route: Route) -> ServingContainer:
+    definition = route.container
     data = next(ModelData.of(definition), None)
     if data and not world.artifacts.is_there(data):
-        raise missing_data(data.url, role, world.region)
+        raise missing_data(data.url, route.role, world.region)
     image = definition.get("Image", "")
     try:
         engine = started_engine(world, definition)
@@ -331,26 +281,133 @@ def _container(
     return found
 
 
+def answer_instead(world: World, route: Route, *, stream: bool) -> bool:
+    """
+    Have a request fail that a fault has chosen; tell whether its stream is to be cut.
+
+    Raises:
+        AwsError: If it fails at once.
+    """
+    instead = world.faults.answer(route.names)
+    if instead is None or (stream and instead == faults.CUT):
+        return instead is not None
+    if instead == faults.THROTTLED:
+        raise AwsError("ThrottlingException", "Rate exceeded")
+    status = int(instead) if instead.isdecimal() else 500
+    raise model_error(world, route, status, "this request was chosen to fail")
+
+
+def extra_seconds(world: World, route: Route) -> float:
+    """
+    Return how much longer a container takes that a fault makes slow.
+    """
+    fault = world.faults.find(faults.SLOW, route.names)
+    return (fault.seconds or _SLOW) if fault else 0.0
+
+
+def answer_seconds(world: World, route: Route, answer: Answer) -> float:
+    """
+    Return how long a container takes for an answer.
+    """
+    extra = extra_seconds(world, route)
+    if world.clock.speed is None:
+        return extra
+    return extra + world.latency.seconds(answer.tokens)
+
+
+def timed_out(world: World, route: Route) -> AwsError:
+    """
+    Make the error of a container that took too long.
+    """
+    message = (
+        "Your invocation timed out while waiting for a response from container "
+        "primary. Review the latency metrics for each container in Amazon CloudWatch, "
+        "resolve the issue, and try again."
+    )
+    return model_error(world, route, 0, message)
+
+
+def model_error(world: World, route: Route, status: int, body: str) -> AwsError:
+    """
+    Make the error of a container that answers with a status; 0 if it does not answer.
+    """
+    group = f"/aws/sagemaker/Endpoints/{route.endpoint.name}"
+    place = f"{world.region}:{world.account}"
+    kind = "client" if 0 < status < 500 else "server"  # noqa: PLR2004 - HTTP's line
+    return AwsError(
+        "ModelError",
+        f'Received {kind} error ({status}) from primary with message "{body}". See '
+        f"log group {group} in account {world.account} for more information.",
+        424,
+        OriginalStatusCode=status,
+        OriginalMessage=body,
+        LogStreamArn=f"arn:{world.partition}:logs:{place}:log-group:{group}",
+    )
+
+
 def _invalid(message: str) -> AwsError:
     # The runtime's own error shape is called ValidationError, not ...Exception.
     return AwsError("ValidationError", message)
 
 
-def _model_error(
-    world: World, endpoint: Endpoint, error: ContainerError, kind: str = ""
-) -> AwsError:
-    group = f"/aws/sagemaker/Endpoints/{endpoint.name}"
-    place = f"{world.region}:{world.account}"
-    kind = kind or ("client" if error.status < 500 else "server")  # noqa: PLR2004 - HTTP's line
-    return AwsError(
-        "ModelError",
-        f'Received {kind} error ({error.status}) from primary with message "'
-        f'{error.body}". See log group {group} in account {world.account} for more '
-        "information.",
-        424,
-        OriginalStatusCode=error.status,
-        OriginalMessage=error.body,
-        LogStreamArn=f"arn:{world.partition}:logs:{place}:log-group:{group}",
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """
+    What came of a request that no client waits for.
+
+    Args:
+        body: The answer, or why there is none.
+
+        kind: Its content type.
+
+        status: What the container answered; 0 if it was not asked.
+
+        seconds: How long it took.
+
+        variant: The variant that was asked; empty for none.
+
+        failure: Why it failed; empty if it did not.
+    """
+
+    body: bytes
+    kind: str = JSON
+    status: int = 0
+    seconds: float = 0.0
+    variant: str = ""
+    failure: str = ""
+
+    @classmethod
+    def lost(cls, reason: str) -> Outcome:
+        """
+        Return that of a request which no container was asked.
+        """
+        return cls(body=reason.encode(), failure=reason)
+
+
+def ask(world: World, route: Route, body: bytes, patience: float) -> Outcome:
+    """
+    Ask the container that a request goes to, and do not wait; it has the patience's
+    seconds.
+    """
+    try:
+        answer_instead(world, route, stream=False)
+        answer = invoke(world, route, ContainerRequest(body=body)).answer
+        seconds = answer_seconds(world, route, answer)
+        if seconds > patience:
+            raise timed_out(world, route)
+    except AwsError as error:
+        return Outcome(
+            body=error.message.encode(),
+            status=int(error.fields.get("OriginalStatusCode", error.status)),
+            variant=route.variant,
+            failure=error.message,
+        )
+    return Outcome(
+        body=b"".join(answer.pieces),
+        kind=answer.content_type,
+        status=_OK,
+        seconds=seconds,
+        variant=route.variant,
     )
 
 
@@ -362,7 +419,11 @@ def choose_variant(endpoint: Endpoint) -> str | None:
     second variant. ``None`` if every weight is zero.
     """
     names = [v["VariantName"] for v in endpoint.config["ProductionVariants"]]
-    parts = {name: _parts(endpoint.weights[name]) for name in names}
+    weights = {name: endpoint.weights[name] for name in names}
+    parts = {
+        name: max(1, round(weight * _PARTS)) if weight else 0
+        for name, weight in weights.items()
+    }
     total = sum(parts.values())
     if not total:
         return None
@@ -394,7 +455,3 @@ def choose_side(
         return endpoint.config, endpoint.fleets
     deployment.turn -= 1
     return deployment.config, deployment.fleets
-
-
-def _parts(weight: float) -> int:
-    return max(1, round(weight * _PARTS)) if weight else 0
