@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.local.builds import cdk_functions, events
 from cdk_sagemaker_llm.local.cloudformation import moto_glue
 from cdk_sagemaker_llm.local.gateway import Gateway
 from cdk_sagemaker_llm.local.hosting import container_starts
-from cdk_sagemaker_llm.local.scaling import application_auto_scaling, monitoring
+from cdk_sagemaker_llm.local.scaling import application_auto_scaling, cloudwatch
 
 
 class QuietRequestHandler(MotoRequestHandler):
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> None:
     for assignment in options.custom_resource:
         cdk_functions.register_handler(assignment)
     application_auto_scaling.install()
-    monitoring.install()
+    cloudwatch.install()
     moto_glue.install()
     events.install()
     moto = DomainDispatcherApplication(create_backend_app)

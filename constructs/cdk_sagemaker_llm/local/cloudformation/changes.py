@@ -14,7 +14,8 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.registry import (
-    attributes_follow_properties,
+    NESTED,
+    is_custom,
     must_replace,
 )
 from cdk_sagemaker_llm.local.cloudformation.resource import (
@@ -104,7 +105,8 @@ class _Preview:
                     old, physical_resource_id=UNKNOWN, read_attribute=lambda _: UNKNOWN
                 )
             )
-        elif attributes_follow_properties(declaration.type):
+        elif declaration.type == NESTED or is_custom(declaration.type):
+            # Their attributes may follow from their properties.
             self._unsettle(replace(old, read_attribute=lambda _: UNKNOWN))
         kept = "ReplaceAndRetain" if declaration.retain_on_replace else None
         policy = kept or "ReplaceAndDelete"

@@ -53,13 +53,6 @@ class Drift:
         }
 
 
-def is_checked(resource: Resource) -> bool:
-    """
-    Tell whether the state of a resource can be read back.
-    """
-    return isinstance(resource_type(resource.cf_resource_type), Observable)
-
-
 def detect(resource: Resource, scope: Scope) -> Drift | None:
     """
     Compare a resource with its template, or return nothing for an unchecked type.

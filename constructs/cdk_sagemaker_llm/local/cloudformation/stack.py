@@ -23,7 +23,6 @@ from cdk_sagemaker_llm.local.cloudformation import requests as stack_parameters
 from cdk_sagemaker_llm.local.cloudformation.drift import Drift
 from cdk_sagemaker_llm.local.cloudformation.lifecycle import Lifecycle
 from cdk_sagemaker_llm.local.cloudformation.resource import (
-    CircularDependencyError,
     Declaration,
     Resource,
     ResourceError,
@@ -387,7 +386,7 @@ class EmbeddedStack(Stack):
         try:
             resolver = self._resolver(body, parameters)
             plan = declarations(body, resolver.lazy_condition_map)
-        except (ResourceError, CircularDependencyError) as error:
+        except ResourceError as error:
             raise ValidationError(message=str(error)) from error
         resolver.made = self.resources
         return Draft(template=body, resolver=resolver, plan=plan)

@@ -31,6 +31,30 @@ _REMEMBERED = 1000  # Changes of state, of all alarms together.
 
 Act = Callable[[str, Alarm], None]
 
+# What moto calls the members of PutMetricAlarm, but for dimensions and queries.
+ALARM_MEMBERS = {
+    "name": "AlarmName",
+    "description": "AlarmDescription",
+    "namespace": "Namespace",
+    "metric_name": "MetricName",
+    "statistic": "Statistic",
+    "extended_statistic": "ExtendedStatistic",
+    "period": "Period",
+    "evaluation_periods": "EvaluationPeriods",
+    "datapoints_to_alarm": "DatapointsToAlarm",
+    "comparison_operator": "ComparisonOperator",
+    "threshold": "Threshold",
+    "threshold_metric_id": "ThresholdMetricId",
+    "unit": "Unit",
+    "treat_missing_data": "TreatMissingData",
+    "evaluate_low_sample_count_percentile": "EvaluateLowSampleCountPercentile",
+    "actions_enabled": "ActionsEnabled",
+    "alarm_actions": "AlarmActions",
+    "ok_actions": "OKActions",
+    "insufficient_data_actions": "InsufficientDataActions",
+    "rule": "AlarmRule",
+}
+
 _COMPARED = {
     "GreaterThanThreshold": "greater than",
     "GreaterThanOrEqualToThreshold": "greater than or equal to",
@@ -197,8 +221,9 @@ def rule_of(alarm: KeptAlarm) -> AlarmRule | None:
     """
     if alarm.threshold is None or alarm.rule is not None:
         return None
+    settings = {k: v for k, v in spell_alarm(alarm).items() if v is not None}
     try:
-        return alarm_rule(_spell(alarm), alarm.name)
+        return alarm_rule(settings, alarm.name)
     except ValueError:
         return None
 
@@ -216,29 +241,35 @@ def spell_metric(
     }
 
 
-def _spell(alarm: KeptAlarm) -> dict[str, Any]:
+def spell_alarm(alarm: KeptAlarm) -> dict[str, Any]:
+    """
+    Spell an alarm of moto's as PutMetricAlarm takes it, with ``None`` for what is not.
+    """
     return {
+        **{member: getattr(alarm, name) for name, member in ALARM_MEMBERS.items()},
         **spell_metric(alarm.namespace, alarm.metric_name, alarm.dimensions or ()),
-        "Statistic": alarm.extended_statistic or alarm.statistic,
-        "Period": alarm.period,
         "Metrics": [_spell_query(one) for one in alarm.metric_data_queries or ()],
-        "Threshold": alarm.threshold,
-        "ComparisonOperator": alarm.comparison_operator,
-        "EvaluationPeriods": alarm.evaluation_periods,
-        "DatapointsToAlarm": alarm.datapoints_to_alarm,
-        "TreatMissingData": alarm.treat_missing_data or "missing",
     }
 
 
 def _spell_query(query: MetricDataQuery) -> dict[str, Any]:
-    watched = {"Id": query.id, "Period": query.period, "ReturnData": query.return_data}
+    spelled: dict[str, Any] = {
+        "Id": query.id,
+        "Label": query.label,
+        "Period": query.period,
+        "ReturnData": query.return_data,
+    }
     stat = query.metric_stat
     if stat is None:
-        return {**watched, "Expression": query.expression}
+        return {**spelled, "Expression": query.expression}
     one = stat.metric
-    metric = spell_metric(one.namespace, one.metric_name, one.dimensions)
-    settings = {"Metric": metric, "Period": stat.period, "Stat": stat.stat}
-    return {**watched, "MetricStat": settings}
+    spelled["MetricStat"] = {
+        "Metric": spell_metric(one.namespace, one.metric_name, one.dimensions),
+        "Period": stat.period,
+        "Stat": stat.stat,
+        "Unit": stat.unit,
+    }
+    return spelled
 
 
 def start(alarm: KeptAlarm, now: float) -> None:

@@ -8,10 +8,8 @@ policies of a target that is deregistered.
 
 from __future__ import annotations
 
-import datetime as dt
 import enum
-import re
-import zoneinfo
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,7 +29,7 @@ from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.hosting.service import SAGEMAKER
 from cdk_sagemaker_llm.local.hosting.world import World
-from cdk_sagemaker_llm.local.scaling import monitoring
+from cdk_sagemaker_llm.local.scaling.cloudwatch import page_start
 from cdk_sagemaker_llm.local.scaling.scalable_targets import (
     NAMESPACE,
     ScalingEntry,
@@ -41,6 +39,7 @@ from cdk_sagemaker_llm.local.scaling.scaling_policies import put_alarms
 from cdk_sagemaker_llm.local.scaling.scaling_rules import (
     COMPONENT_DIMENSION,
     CONCURRENCY_DIMENSION,
+    refuse_action,
     refuse_capacity,
     refuse_configurations,
     refuse_followed,
@@ -48,11 +47,8 @@ from cdk_sagemaker_llm.local.scaling.scaling_rules import (
     refuse_resource,
 )
 from cdk_sagemaker_llm.local.scaling.watching import WATCHING
-from cdk_sagemaker_llm.simulation.api_values import moment
-from cdk_sagemaker_llm.simulation.scaling.schedules import next_time
 
-_RATE = re.compile(r"rate\((\d+) (minute|minutes|hour|hours|day|days)\)")
-_AT = re.compile(r"at\((\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\)")
+_MOST_ACTIVITIES = 50
 
 
 class EmbeddedScaling(ApplicationAutoscalingBackend):
@@ -161,6 +157,9 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             policy_body,
             policy_type,
         )
+        if before is not None:
+            # moto would make another ARN.
+            policy.policy_arn = before.policy_arn
         if service_namespace == NAMESPACE:
             self._set_up(policy, before)
         return policy
@@ -334,11 +333,10 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         policy: FakeApplicationAutoscalingPolicy,
         before: FakeApplicationAutoscalingPolicy | None,
     ) -> None:
-        # The same policy goes on under its ARN, with its alarms.
+        # The same policy goes on, with its alarms.
         names = []
         policy.creation_time = self._now
         if before is not None:
-            policy.policy_arn = before.policy_arn
             policy.creation_time = before.creation_time
             if before.policy_type == "TargetTrackingScaling":
                 names = [alarm.name for alarm in before.alarms]
@@ -391,7 +389,8 @@ def install() -> None:
     Put SageMaker's rules into moto, before any backend is made.
     """
     models.applicationautoscaling_backends.backend = EmbeddedScaling
-    monitoring.add_scaling_activities()
+    answers: Untyped = responses.ApplicationAutoScalingResponse
+    answers.describe_scaling_activities = _describe_scaling_activities
     # An enumeration cannot be extended, so moto's is replaced where it is looked up.
     names = {member.name: member.value for member in ScalableDimensionValueSet}
     names["SAGEMAKER_VARIANT_CONCURRENCY"] = CONCURRENCY_DIMENSION
@@ -399,6 +398,22 @@ def install() -> None:
     extended = enum.Enum("ScalableDimensionValueSet", names)  # type: ignore[misc]  # members are known at run time
     for module in (models, responses):
         module.ScalableDimensionValueSet = extended  # type: ignore[attr-defined]  # see above
+
+
+def _describe_scaling_activities(response: Untyped) -> str:
+    request: dict[str, Any] = json.loads(response.body)
+    most = request.get("MaxResults", _MOST_ACTIVITIES)
+    if not 1 <= most <= _MOST_ACTIVITIES:
+        raise AWSValidationException(
+            f"MaxResults must be between 1 and {_MOST_ACTIVITIES}"
+        )
+    start = page_start(request.get("NextToken"))
+    if start is None:
+        raise AWSValidationException("NextToken is not valid")
+    found = response.applicationautoscaling_backend.describe_scaling_activities(request)
+    page = [entry.as_answer() for entry in found[start : start + most]]
+    token = {"NextToken": str(start + most)} if start + most < len(found) else {}
+    return json.dumps({"ScalingActivities": page, **token})
 
 
 def _is_there(world: World, resource_id: str) -> bool:
@@ -413,82 +428,3 @@ def _is_async(world: World, resource_id: str) -> bool:
     # Only asynchronous endpoints and inference components go to zero.
     endpoint = world.endpoints.find(resource_id.split("/")[1])
     return endpoint is not None and "AsyncInferenceConfig" in endpoint.config
-
-
-def refuse_action(
-    schedule: str | None,
-    timezone: str | None,
-    window: tuple[Any, Any],
-    action: dict[str, Any] | None,
-) -> None:
-    """
-    Refuse an action that could never run.
-
-    Args:
-        schedule: When it runs. ``None`` for an action that keeps its schedule.
-
-        timezone: Where the schedule's clock hangs.
-
-        window: From when on, and until when, it runs; seconds, ISO 8601 or nothing.
-
-        action: The bounds it sets. ``None`` for an action that keeps them.
-    """
-    if schedule is not None and not _is_schedule(schedule):
-        raise AWSValidationException(
-            f"Schedule {schedule} is not a valid at, rate or cron expression"
-        )
-    if timezone and not _is_timezone(timezone):
-        raise AWSValidationException(f"Time zone {timezone} is not valid")
-    start, end = map(_moment, window)
-    if start is not None and end is not None and start >= end:
-        raise AWSValidationException("StartTime must be earlier than EndTime")
-    if action is not None:
-        _refuse_bounds(action)
-
-
-def _refuse_bounds(action: dict[str, Any]) -> None:
-    least, most = action.get("MinCapacity"), action.get("MaxCapacity")
-    if least is None and most is None:
-        raise AWSValidationException(
-            "ScalableTargetAction must specify MinCapacity, MaxCapacity or both"
-        )
-    if min(least or 0, most or 0) < 0:
-        raise AWSValidationException("Capacity must be greater than or equal to 0")
-    if least is not None and most is not None and least > most:
-        raise AWSValidationException(
-            "Maximum capacity cannot be less than minimum capacity"
-        )
-
-
-def _is_schedule(text: str) -> bool:
-    if found := _RATE.fullmatch(text):
-        return int(found[1]) > 0
-    if found := _AT.fullmatch(text):
-        try:
-            dt.datetime.fromisoformat(found[1])
-        except ValueError:
-            return False
-        return True
-    try:
-        next_time(text, "UTC", 0.0, 0.0)
-    except ValueError:
-        return False
-    return text.startswith("cron(")
-
-
-def _is_timezone(name: str) -> bool:
-    try:
-        zoneinfo.ZoneInfo(name)
-    except zoneinfo.ZoneInfoNotFoundError:
-        # Where a machine has no zones at all, nobody can tell.
-        return not zoneinfo.available_timezones()
-    except (ValueError, OSError):
-        return False
-    return True
-
-
-def _moment(value: float | str | None) -> dt.datetime | None:
-    try:
-        return moment(value)
-    except ValueError as error:
-        raise AWSValidationException(f"{value} is not a time") from error

@@ -1,15 +1,24 @@
 """
-CloudWatch that time runs in: metrics of the runtime, and alarms that change state.
+CloudWatch that time runs in: metrics of the runtime, alarms that change state, and what
+the service refuses of alarms.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
-from moto.cloudwatch.exceptions import InvalidFormat, ResourceNotFound
+from moto.cloudwatch import models
+from moto.cloudwatch.exceptions import (
+    InvalidFormat,
+    InvalidParameterCombination,
+    ResourceNotFound,
+    ValidationError,
+)
 from moto.cloudwatch.metric_data_expression_parser import parse_expression
 from moto.cloudwatch.models import (
     Alarm,
@@ -20,15 +29,35 @@ from moto.cloudwatch.models import (
     MetricDatumBase,
     Statistics,
 )
+from moto.cloudwatch.responses import CloudWatchResponse
+from moto.core.responses import ActionResult
 
+from cdk_sagemaker_llm.local.aws import shapes
+from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.scaling.alarms import go_on, moment, spell_metric, start
+from cdk_sagemaker_llm.local.scaling.alarms import (
+    ALARM_MEMBERS,
+    Change,
+    go_on,
+    moment,
+    spell_metric,
+    start,
+)
 from cdk_sagemaker_llm.local.scaling.meter import period_of, unit_of
 from cdk_sagemaker_llm.local.scaling.watching import WATCHING
 from cdk_sagemaker_llm.simulation.from_api import metric_of
 from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
 
-_DAY = 86_400
+_HOUR, _DAY, _WEEK = 3600, 86_400, 604_800
+_MISSING_DATA = ("breaching", "ignore", "missing", "notBreaching")
+_SHORT_PERIODS = frozenset({10, 20, 30})
+# The user guide's page "CloudWatch statistics definitions".
+_EXTENDED = re.compile(
+    r"(?:p|tm|wm|tc|ts)(?:\d{1,2}(?:\.\d{1,10})?|100)|IQM"
+    r"|(?:PR|TM|WM|TC|TS)\((?:\d+(?:\.\d+)?%?)?:(?:\d+(?:\.\d+)?%?)?\)",
+    re.IGNORECASE,
+)
+_MOST_CHANGES = 100
 
 
 class _RuntimeDatum(MetricAggregatedDatum):
@@ -43,7 +72,7 @@ class _RuntimeDatum(MetricAggregatedDatum):
         return object.__new__(cls)
 
 
-class WatchedCloudWatch(CloudWatchBackend):
+class EmbeddedCloudWatch(CloudWatchBackend):
     """
     moto's CloudWatch, with what the runtime publishes and alarms that are watched.
 
@@ -55,6 +84,13 @@ class WatchedCloudWatch(CloudWatchBackend):
         self._published: dict[Metric, deque[MetricDatumBase]] = {}
         # The metrics that are being asked for; None for all.
         self._queries: set[tuple[str, str]] | None = None
+
+    @property
+    def _url_module(self) -> Untyped:
+        # moto derives it from the name of the module the class is in.
+        from moto.cloudwatch import urls  # noqa: PLC0415 - as moto does
+
+        return urls
 
     def publish(self, metric: Metric, start: float, point: Datapoint) -> None:
         """
@@ -236,8 +272,10 @@ class WatchedCloudWatch(CloudWatchBackend):
 
     def put_metric_alarm(self, **settings: Untyped) -> Alarm:  # type: ignore[override]  # keywords of moto's own
         """
-        Keep an alarm and watch it; one that is put again keeps its state.
+        Keep an alarm that can go off, and watch it; one put again keeps its state.
         """
+        if not settings.get("rule"):  # A composite alarm has none of the rest.
+            _check_alarm(settings)
         before = self.alarms.get(settings["name"])
         # moto knows percentiles alone.
         extended = settings.pop("extended_statistic", None)
@@ -328,3 +366,141 @@ def _point(datum: MetricDatumBase) -> Datapoint | None:
 def _seconds(timestamp: datetime) -> float:
     aware = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
     return aware.timestamp()
+
+
+def _check_alarm(settings: dict[str, Untyped]) -> None:
+    request = {
+        member: settings[name]
+        for name, member in ALARM_MEMBERS.items()
+        if settings.get(name) is not None
+    }
+    try:
+        shapes.check("cloudwatch", "PutMetricAlarm", request)
+    except AwsError as error:
+        raise ValidationError(error.message) from error
+    for fault in _alarm_faults(settings):
+        raise ValidationError(fault)
+    extended = settings.get("extended_statistic")
+    if settings.get("metric_name") is None:
+        return
+    if (settings.get("statistic") is None) == (extended is None):
+        raise InvalidParameterCombination(
+            "Exactly one of Statistic and ExtendedStatistic must be specified."
+        )
+    if extended is not None and not _EXTENDED.fullmatch(extended):
+        raise ValidationError(
+            f"The value {extended} for parameter ExtendedStatistic is not supported."
+        )
+
+
+def _alarm_faults(settings: dict[str, Untyped]) -> Iterator[str]:
+    for name in ("comparison_operator", "evaluation_periods"):
+        if settings.get(name) is None:
+            yield f"The parameter {ALARM_MEMBERS[name]} is required."
+            return
+    has_threshold = settings.get("threshold") is not None or settings.get(
+        "threshold_metric_id"
+    )
+    # An alarm of CloudFormation with metrics does not show here which they are.
+    has_metric = (
+        settings.get("metric_name") or settings.get("metric_data_queries") is None
+    )
+    if has_metric and not has_threshold:
+        yield "The parameter Threshold is required."
+    points = settings.get("datapoints_to_alarm")
+    if points is not None and points > settings["evaluation_periods"]:
+        yield "DatapointsToAlarm must be less than or equal to EvaluationPeriods."
+    missing = settings.get("treat_missing_data")
+    if missing is not None and missing not in _MISSING_DATA:
+        yield (
+            f"Option {missing} is not supported. Supported options for parameter "
+            f"TreatMissingData are {', '.join(_MISSING_DATA)}."
+        )
+    if settings.get("metric_name") is not None:
+        yield from _period_faults(settings)
+    elif settings.get("metric_data_queries") is None:
+        yield "Specify either MetricName or Metrics."
+
+
+def _period_faults(settings: dict[str, Untyped]) -> Iterator[str]:
+    period, count = settings.get("period"), settings["evaluation_periods"]
+    if not settings.get("namespace"):
+        yield "The parameter Namespace is required."
+    if period is None:
+        yield "The parameter Period is required."
+        return
+    if period not in _SHORT_PERIODS and period % 60:
+        yield f"Period must be 10, 20, 30 or a multiple of 60, got {period}."
+    if period < _HOUR and period * count > _DAY:
+        yield (
+            "Metrics cannot be checked across more than a day (EvaluationPeriods * "
+            f"Period must be <= {_DAY})"
+        )
+    if period * count > _WEEK:
+        yield (
+            "Metrics cannot be checked across more than seven days "
+            f"(EvaluationPeriods * Period must be <= {_WEEK})"
+        )
+
+
+def install() -> None:
+    """
+    Put all this into moto, before any backend is made.
+    """
+    models.cloudwatch_backends.backend = EmbeddedCloudWatch
+    answers: Untyped = CloudWatchResponse
+    answers.describe_alarm_history = _describe_alarm_history
+    # moto reads the rule of a composite alarm there, but lacks the name.
+    answers.put_composite_alarm = CloudWatchResponse.put_metric_alarm
+
+
+def _describe_alarm_history(response: Untyped) -> ActionResult:
+    request = response._get_params()  # noqa: SLF001 - as moto's own answers do
+    watching = WATCHING.at(response.current_account, response.region)
+    changes = list(watching.alarms.history) if watching.alarms else []
+    found = [change for change in changes if _is_wanted(change, request)]
+    if request.get("ScanBy") != "TimestampAscending":
+        found.reverse()
+    start = page_start(request.get("NextToken"))
+    if start is None:
+        raise InvalidFormat("NextToken is not valid")
+    most = int(request.get("MaxRecords") or _MOST_CHANGES)
+    page = [_item(change) for change in found[start : start + most]]
+    token = str(start + most) if start + most < len(found) else None
+    return ActionResult({"AlarmHistoryItems": page, "NextToken": token})
+
+
+def _is_wanted(change: Change, request: dict[str, Any]) -> bool:
+    name, kind = request.get("AlarmName"), request.get("HistoryItemType")
+    first, last = request.get("StartDate"), request.get("EndDate")
+    return (
+        name in {None, change.alarm}
+        and kind in {None, "StateUpdate"}
+        and (first is None or _seconds(first) <= change.time)
+        and (last is None or change.time <= _seconds(last))
+    )
+
+
+def _item(change: Change) -> dict[str, Any]:
+    data = {
+        "version": "1.0",
+        "oldState": {"stateValue": change.before},
+        "newState": {"stateValue": change.after, "stateReason": change.reason},
+    }
+    return {
+        "AlarmName": change.alarm,
+        "AlarmType": "CompositeAlarm" if change.is_composite else "MetricAlarm",
+        "Timestamp": datetime.fromtimestamp(change.time, UTC),
+        "HistoryItemType": "StateUpdate",
+        "HistorySummary": f"Alarm updated from {change.before} to {change.after}",
+        "HistoryData": json.dumps(data),
+    }
+
+
+def page_start(token: str | None) -> int | None:
+    """
+    Return where the page begins that a token asks for; ``None`` if no answer gave it.
+    """
+    if not token:
+        return 0
+    return int(token) if token.isascii() and token.isdigit() else None
