@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.local import regions
 from cdk_sagemaker_llm.local.aws.clock import CLOCK
 from cdk_sagemaker_llm.local.aws.settings import Settings
 from cdk_sagemaker_llm.local.builds import cdk_functions, events
-from cdk_sagemaker_llm.local.cloudformation import moto_glue
+from cdk_sagemaker_llm.local.cloudformation import responses
 from cdk_sagemaker_llm.local.gateway import Gateway
 from cdk_sagemaker_llm.local.hosting import container_starts
 from cdk_sagemaker_llm.local.scaling import application_auto_scaling, cloudwatch
@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> None:
         cdk_functions.register_handler(assignment)
     application_auto_scaling.install()
     cloudwatch.install()
-    moto_glue.install()
+    responses.install()
     events.install()
     moto = DomainDispatcherApplication(create_backend_app)
     server = make_server(

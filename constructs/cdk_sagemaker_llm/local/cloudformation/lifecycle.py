@@ -7,15 +7,11 @@ resources before old ones go; on a failure, everything done is undone in reverse
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
-
-from moto.secretsmanager.models import secretsmanager_backends
-from moto.ssm.models import ssm_backends
 
 from cdk_sagemaker_llm.local.aws.clock import current
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
@@ -24,6 +20,7 @@ from cdk_sagemaker_llm.local.cloudformation.registry import (
     must_replace,
     resource_type,
 )
+from cdk_sagemaker_llm.local.cloudformation.resolver import reveal
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -36,63 +33,36 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
 )
 
 _GONE = re.compile(r"not found|could not find|does not exist|no such", re.IGNORECASE)
-_REFERENCE = re.compile(r"\{\{resolve:(secretsmanager|ssm|ssm-secure):([^}]+)\}\}")
-_SECRET = re.compile(
-    r"(?P<id>arn:[^:]+:secretsmanager:[^:]+:\d+:secret:[^:]+|[^:]+)"
-    r"(?::SecretString(?::(?P<key>[^:]*)(?::(?P<stage>[^:]*)(?::(?P<version>.*))?)?)?)?"
-)
 
 
 class Ground(Protocol):
     """
     What a lifecycle works on: a stack's resources, its resolver and its events.
+
+    The stack itself cannot be named here, since it is made of lifecycles.
     """
 
-    @property
-    def resources(self) -> dict[str, Resource]:
-        """
-        The resources that exist, by logical id.
-        """
+    # Whether what was made stays when something fails.
+    disable_rollback: bool
 
     @property
-    def scope(self) -> Scope:
-        """
-        Where the stack is.
-        """
+    def resources(self) -> dict[str, Resource]: ...
 
     @property
-    def disable_rollback(self) -> bool:
-        """
-        Whether what was made stays when something fails.
-        """
+    def scope(self) -> Scope: ...
 
     @property
-    def is_unwanted(self) -> bool:
-        """
-        Whether the stack is to be deleted, and nothing more is to be made.
-        """
+    def is_unwanted(self) -> bool: ...
 
-    def resolve(self, value: Untyped) -> Untyped:
-        """
-        Resolve intrinsic functions against the resources as they are now.
-        """
+    def resolve(self, value: Untyped) -> Untyped: ...
 
     def note(
         self, what: Declaration, physical_id: str, status: str, reason: str | None
-    ) -> None:
-        """
-        Record an event of a resource.
-        """
+    ) -> None: ...
 
-    def enter(self, status: str, reason: str | None = None) -> None:
-        """
-        Put the stack into a status and record the event.
-        """
+    def enter(self, status: str, reason: str | None = None) -> None: ...
 
-    def verify(self) -> None:
-        """
-        Check what depends on the resources and is none: the outputs.
-        """
+    def verify(self) -> None: ...
 
 
 class Lifecycle:
@@ -406,63 +376,3 @@ def _message(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"required key [{error.args[0]}] not found"
     return str(getattr(error, "message", None) or error)
-
-
-def reveal(value: Untyped, scope: Scope) -> Untyped:
-    """
-    Replace every dynamic reference in a value by what it stands for.
-
-    Raises:
-        ResourceError: If the secret, its key or the parameter is not there.
-    """
-    if isinstance(value, dict):
-        return {key: reveal(item, scope) for key, item in value.items()}
-    if isinstance(value, list):
-        return [reveal(item, scope) for item in value]
-    if isinstance(value, str):
-        return _REFERENCE.sub(lambda match: _resolve(match, scope), value)
-    return value
-
-
-def _resolve(match: re.Match[str], scope: Scope) -> str:
-    service, path = match.groups()
-    if service == "secretsmanager":
-        return _secret(path, scope)
-    return _parameter(path, scope)
-
-
-def _secret(path: str, scope: Scope) -> str:
-    match = _SECRET.fullmatch(path)
-    if match is None:
-        raise ResourceError(f"Incorrect format is used in {path}")
-    backend = secretsmanager_backends[scope.account][scope.region]
-    try:
-        found = backend.get_secret_value(
-            match["id"], match["version"] or "", match["stage"] or ""
-        )
-    except Exception as error:
-        raise ResourceError(
-            f"Could not resolve {{{{resolve:secretsmanager:{path}}}}}: Secrets Manager "
-            "can't find the specified secret."
-        ) from error
-    text = str(found["SecretString"])
-    return _member(text, match["key"]) if match["key"] else text
-
-
-def _member(text: str, key: str) -> str:
-    try:
-        return str(json.loads(text)[key])
-    except (ValueError, KeyError, TypeError) as error:
-        raise ResourceError(
-            f"Could not find a value associated with JSONKey '{key}' in SecretString"
-        ) from error
-
-
-def _parameter(path: str, scope: Scope) -> str:
-    found = ssm_backends[scope.account][scope.region].get_parameter(path)
-    if found is None:
-        raise ResourceError(
-            f"Could not resolve {{{{resolve:ssm:{path}}}}}: Systems Manager has no "
-            "such parameter."
-        )
-    return str(found.value)

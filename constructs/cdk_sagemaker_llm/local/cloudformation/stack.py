@@ -6,22 +6,24 @@ moto keeps what the API shows: names, parameters, events, outputs.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import Event, Stack, cloudformation_backends
-from moto.cloudformation.parsing import Export, ResourceMap, clean_json
-from moto.utilities.utils import get_partition
+from moto.cloudformation.parsing import Export, ResourceMap
 
 from cdk_sagemaker_llm.local.aws.clock import current, wait_for_others
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation import requests as stack_parameters
 from cdk_sagemaker_llm.local.cloudformation.drift import Drift
 from cdk_sagemaker_llm.local.cloudformation.lifecycle import Lifecycle
+from cdk_sagemaker_llm.local.cloudformation.resolver import (
+    EmbeddedResourceMap,
+    with_whole_attributes,
+)
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Resource,
@@ -29,14 +31,8 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Scope,
     declarations,
 )
-from cdk_sagemaker_llm.local.cloudformation.template import (
-    importers,
-    listed,
-    parse,
-    with_missing_functions,
-)
+from cdk_sagemaker_llm.local.cloudformation.template import functions, parse
 
-_DOTTED_ATTRIBUTE = re.compile(r"\$\{(\w+)\.(\w+\.[\w.]+)\}")
 _EVENT_DISTANCE = timedelta(milliseconds=1)
 _ROLLING_BACK = frozenset({"ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_IN_PROGRESS"})
 _DEPLOYED = frozenset(
@@ -46,63 +42,6 @@ _DEPLOYED = frozenset(
         "UPDATE_ROLLBACK_COMPLETE",
     }
 )
-
-
-class EmbeddedResourceMap(ResourceMap):
-    """
-    moto's resolver, which looks resources up and never makes one on the way.
-    """
-
-    def __init__(self, *args: Untyped, **kwargs: Untyped) -> None:
-        super().__init__(*args, **kwargs)
-        # moto writes the commercial partition into every region.
-        partition = get_partition(self._region_name)
-        suffix = "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com"
-        self._parsed_resources["AWS::Partition"] = partition
-        self._parsed_resources["AWS::URLSuffix"] = suffix
-        self.made: dict[str, Resource] = {}
-
-    def __getitem__(self, key: str) -> Untyped:
-        """
-        Return a resource that was made, a parameter or a pseudo parameter.
-        """
-        if key in self.made:
-            return self.made[key]
-        if key in self._parsed_resources:
-            return self._parsed_resources[key]
-        raise ResourceError(f"Unresolved resource dependencies [{key}] in the template")
-
-    def get(self, key: str, default: Untyped = None) -> Untyped:
-        """
-        Return what ``Fn::GetAtt`` names, or the default.
-        """
-        return self.made.get(key, default)
-
-    def validate_outputs(self) -> None:
-        """
-        Leave outputs alone: moto knows the attributes of its own types only.
-        """
-
-    def parse_ssm_parameter(self, value: str, value_type: str) -> str:
-        """
-        Read a parameter of an SSM type; moto fails on one that is not there.
-        """
-        try:
-            return super().parse_ssm_parameter(value, value_type)
-        except AttributeError as error:
-            raise ValidationError(
-                message=f"Unable to fetch parameters [{value}] from parameter store "
-                "for this account."
-            ) from error
-
-    def resolve(self, value: Untyped) -> Untyped:
-        """
-        Resolve intrinsic functions; what ``AWS::NoValue`` stood for is gone.
-        """
-        zones = [f"{self._region_name}{letter}" for letter in "abc"]
-        return _without_none(
-            clean_json(with_missing_functions(value, self.resolve, zones), self)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +88,7 @@ class EmbeddedStack(Stack):
         """
         Parse a template; moto resolves no attribute of a nested stack.
         """
-        body: dict[str, Any] = _with_whole_attributes(parse(template))
+        body: dict[str, Any] = with_whole_attributes(parse(template))
         return body
 
     def is_created(self) -> bool:
@@ -463,37 +402,25 @@ class EmbeddedStack(Stack):
         return gone
 
 
-def _with_whole_attributes(value: Untyped) -> Untyped:
-    # moto reads one word of an attribute's name, which may have dots: Outputs.Name.
-    if isinstance(value, list):
-        return [_with_whole_attributes(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "Fn::GetAtt" in value:
-        path = value["Fn::GetAtt"]
-        words = path.split(".") if isinstance(path, str) else path
-        return {"Fn::GetAtt": [words[0], ".".join(words[1:])]}
-    if isinstance(value.get("Fn::Sub"), str):
-        return {"Fn::Sub": _with_named_attributes(value["Fn::Sub"])}
-    return {key: _with_whole_attributes(item) for key, item in value.items()}
+def importers(export: str, stacks: Iterable[EmbeddedStack]) -> list[str]:
+    """
+    Name the stacks that import an export.
+    """
+    return sorted(
+        stack.name for stack in stacks if stack.resources and export in _imports(stack)
+    )
 
 
-def _with_named_attributes(text: str) -> Untyped:
-    names: dict[str, Any] = {}
-
-    def sub_name(match: re.Match[str]) -> str:
-        resource, attribute = match.groups()
-        name = f"{resource}{attribute}".replace(".", "")
-        names[name] = {"Fn::GetAtt": [resource, attribute]}
-        return f"${{{name}}}"
-
-    replaced = _DOTTED_ATTRIBUTE.sub(sub_name, text)
-    return [replaced, names] if names else text
+def _imports(stack: EmbeddedStack) -> Iterator[Untyped]:
+    for section in ("Resources", "Outputs"):
+        for function, argument in functions(stack.template_dict.get(section)):
+            if function == "Fn::ImportValue":
+                yield stack.resolve(argument)
 
 
-def _without_none(value: Untyped) -> Untyped:
-    if isinstance(value, list):
-        return [_without_none(item) for item in value if item is not None]
-    if isinstance(value, dict):
-        return {k: _without_none(v) for k, v in value.items() if v is not None}
-    return value
+def listed(names: list[str]) -> str:
+    """
+    Write names as CloudFormation does: ``a, b and c``.
+    """
+    *rest, last = names
+    return f"{', '.join(rest)} and {last}" if rest else last

@@ -1,24 +1,19 @@
 """
 Reading templates, and refusing those that are none before anything is made.
-
-Some functions of templates moto's resolver lacks, or gets wrong. What a stack exports,
-templates of others import.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Any
 
 import yaml
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import Stack
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.cloudformation.resource import Resource
 
 _IAM_NAMES = {
     "AWS::IAM::Group": "GroupName",
@@ -60,9 +55,6 @@ _PSEUDO_PARAMETERS = frozenset(
 )
 _LOGICAL_ID = re.compile(r"[A-Za-z0-9]+")
 _IN_SUB = re.compile(r"\$\{\s*([^!{}][^{}]*?)\s*\}")
-_NOTIFICATIONS = {"Ref": "AWS::NotificationARNs"}
-_ADDRESS_BITS = {4: 32, 6: 128}
-_IMPORT = "Fn::ImportValue"
 
 
 def parse(text: Untyped) -> dict[str, Any]:
@@ -282,7 +274,7 @@ def _references(resources: dict[str, Any]) -> Iterator[str]:
 
 
 def _referred(value: Untyped) -> Iterator[str]:
-    for function, argument in _functions(value):
+    for function, argument in functions(value):
         if function == "Ref" and isinstance(argument, str):
             yield argument
         if function == "Fn::Sub":
@@ -302,132 +294,19 @@ def _substituted(argument: Untyped) -> Iterator[str]:
 
 def _function_arguments(value: Untyped, name: str) -> Iterator[list[str]]:
     # The arguments of a function, as far as they are written out.
-    for function, argument in _functions(value):
+    for function, argument in functions(value):
         if function == name:
             parts = argument.split(".") if isinstance(argument, str) else argument
             if isinstance(parts, list) and parts and isinstance(parts[0], str):
                 yield parts
 
 
-def _functions(value: Untyped) -> Iterator[tuple[str, Untyped]]:
+def functions(value: Untyped) -> Iterator[tuple[str, Untyped]]:
     if isinstance(value, list):
         for item in value:
-            yield from _functions(item)
+            yield from functions(item)
     if isinstance(value, dict):
         for key, item in value.items():
             if len(value) == 1 and (key == "Ref" or str(key).startswith("Fn::")):
                 yield key, item
-            yield from _functions(item)
-
-
-def with_missing_functions(
-    value: Untyped, resolve: Callable[[Untyped], Untyped], zones: list[str]
-) -> Untyped:
-    """
-    Put the results of those functions in their places.
-
-    Args:
-        value: A part of a template.
-
-        resolve: What resolves the arguments.
-
-        zones: The availability zones of the stack's region.
-    """
-    if isinstance(value, list):
-        return [with_missing_functions(item, resolve, zones) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "Fn::GetAZs" in value:
-        # moto makes zones out of whatever stands in it, a Ref included.
-        return zones
-    if value == _NOTIFICATIONS:
-        return []
-    for name, function in _FUNCTIONS.items():
-        if name in value:
-            return function(resolve(value[name]))
-    inside = {
-        key: with_missing_functions(item, resolve, zones) for key, item in value.items()
-    }
-    _check_selection(inside, resolve)
-    return inside
-
-
-def _blocks(arguments: list[Any]) -> list[str]:
-    block, count = ipaddress.ip_network(arguments[0]), int(arguments[1])
-    bits = int(arguments[2]) if len(arguments) > 2 else 8  # noqa: PLR2004 - optional
-    prefix = _ADDRESS_BITS[block.version] - bits
-    subnets = block.subnets(new_prefix=prefix)
-    return [str(subnet) for subnet, _ in zip(subnets, range(count), strict=False)]
-
-
-def _check_selection(value: dict[str, Any], resolve: Callable[..., Untyped]) -> None:
-    if "Fn::Select" not in value:
-        return
-    index, items = value["Fn::Select"]
-    found = resolve(items)
-    position = int(resolve(index))
-    if isinstance(found, list) and not 0 <= position < len(found):
-        raise ValidationError(
-            message="Template error: Fn::Select cannot select nonexistent value at "
-            f"index {position}"
-        )
-
-
-_FUNCTIONS: dict[str, Callable[[Untyped], Untyped]] = {
-    "Fn::Cidr": _blocks,
-    "Fn::Length": len,
-}
-
-
-class Importer(Protocol):
-    """
-    A stack that may import.
-    """
-
-    name: str
-    template_dict: dict[str, Any]
-
-    @property
-    def resources(self) -> dict[str, Resource]:
-        """
-        The resources that exist.
-        """
-
-    def resolve(self, value: Untyped) -> Untyped:
-        """
-        Resolve intrinsic functions.
-        """
-
-
-def importers(export: str, stacks: Iterable[Importer]) -> list[str]:
-    """
-    Name the stacks that import an export.
-    """
-    return sorted(
-        stack.name for stack in stacks if stack.resources and export in _imported(stack)
-    )
-
-
-def listed(names: list[str]) -> str:
-    """
-    Write names as CloudFormation does: ``a, b and c``.
-    """
-    *rest, last = names
-    return f"{', '.join(rest)} and {last}" if rest else last
-
-
-def _imported(stack: Importer) -> Iterator[Untyped]:
-    for section in ("Resources", "Outputs"):
-        for argument in _import_arguments(stack.template_dict.get(section)):
-            yield stack.resolve(argument)
-
-
-def _import_arguments(value: Untyped) -> Iterator[Untyped]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _import_arguments(item)
-    elif isinstance(value, dict):
-        if _IMPORT in value:
-            yield value[_IMPORT]
-        for item in value.values():
-            yield from _import_arguments(item)
+            yield from functions(item)

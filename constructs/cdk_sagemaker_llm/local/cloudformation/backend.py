@@ -1,5 +1,6 @@
 """
-Putting this package's stacks behind moto's CloudFormation API.
+moto's CloudFormation with this package's stacks in it, and change sets that announce
+what they do.
 
 Everything that moto lacks or does otherwise is mended here, each with its reason.
 """
@@ -7,55 +8,34 @@ Everything that moto lacks or does otherwise is mended here, each with its reaso
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
+from functools import partial
 from typing import Any
 
-from moto.cloudformation import models, urls
 from moto.cloudformation.exceptions import (
     AlreadyExistsException,
     CloudFormationError,
     ValidationError,
 )
 from moto.cloudformation.models import ChangeSet, CloudFormationBackend, Stack
-from moto.cloudformation.responses import CloudFormationResponse
 from moto.cloudformation.utils import (
     generate_changeset_id,
     generate_stack_id,
     validate_create_change_set,
 )
-from moto.core.responses import ActionResult, EmptyResult
-from moto.iam.access_control import PermissionResult
-from moto.s3.models import FakeBucket
 
 from cdk_sagemaker_llm.local.aws.clock import begin
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.cloudformation import nested, requests
-from cdk_sagemaker_llm.local.cloudformation.changes import (
-    Change,
-    changes,
-    without_values,
-)
+from cdk_sagemaker_llm.local.cloudformation import nested
+from cdk_sagemaker_llm.local.cloudformation.changes import Change, changes
 from cdk_sagemaker_llm.local.cloudformation.registry import NESTED
-from cdk_sagemaker_llm.local.cloudformation.requests import page
 from cdk_sagemaker_llm.local.cloudformation.resource import ResourceError, Scope
-from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack
-from cdk_sagemaker_llm.local.cloudformation.stack_answers import (
-    DriftAnswers,
-    drift_information,
+from cdk_sagemaker_llm.local.cloudformation.stack import (
+    EmbeddedStack,
+    importers,
+    listed,
 )
-from cdk_sagemaker_llm.local.cloudformation.template import importers, listed, parse
+from cdk_sagemaker_llm.local.cloudformation.template import parse
 
-_AT_WORK = frozenset(
-    {
-        "CREATE_IN_PROGRESS",
-        "DELETE_IN_PROGRESS",
-        "ROLLBACK_IN_PROGRESS",
-        "UPDATE_IN_PROGRESS",
-        "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS",
-        "UPDATE_ROLLBACK_IN_PROGRESS",
-        "UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS",
-    }
-)
 _BEYOND_UPDATES = frozenset(
     {"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "UPDATE_ROLLBACK_FAILED"}
 )
@@ -103,21 +83,17 @@ class EmbeddedCloudFormation(CloudFormationBackend):
     moto's backend with stacks that roll back, replace and clean up.
     """
 
-    def __init__(self, *args: Untyped, **kwargs: Untyped) -> None:
-        super().__init__(*args, **kwargs)
-        # Names of stacks yet to come that are to stay as they fail.
-        self.unrolled: set[str] = set()
-
-    @property
-    def _url_module(self) -> Untyped:
-        # moto derives it from the name of the module the class is in.
-        return SimpleNamespace(
-            url_bases=urls.url_bases,
-            url_paths={"{0}/$": EmbeddedResponse.dispatch},
-        )
+    # moto derives it from the name of the module the class is in.
+    _url_module: Untyped = None
 
     def create_stack(  # type: ignore[override]  # keywords of moto's own
-        self, name: str, template: str, parameters: dict[str, Any], **settings: Untyped
+        self,
+        name: str,
+        template: str,
+        parameters: dict[str, Any],
+        *,
+        disable_rollback: bool = False,
+        **settings: Untyped,
     ) -> Stack:
         """
         Create a stack; a failed creation leaves it in ROLLBACK_COMPLETE.
@@ -125,8 +101,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         if any(stack.name == name for stack in self.stacks.values()):
             raise AlreadyExistsException(f"Stack [{name}] already exists")
         stack = self._new_stack(name, template, parameters, **settings)
-        stack.disable_rollback = name in self.unrolled
-        self.unrolled.discard(name)
+        stack.disable_rollback = disable_rollback
         self.stacks[stack.stack_id] = stack
         begin(lambda: self._create(stack))
         return stack
@@ -218,12 +193,12 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             waiting = self.find_change_set(name, stack.stack_id)
         except ChangeSetNotFound:
             return
-        if waiting.execution_status == "EXECUTE_COMPLETE":
-            return
-        request = {"Template": template, "Parameters": parameters}
-        there = {"Template": waiting.template, "Parameters": waiting.parameters}
-        for attribute, value in request.items():
-            if value != there[attribute]:
+        pairs = {
+            "Template": (template, waiting.template),
+            "Parameters": (parameters, waiting.parameters),
+        }
+        for attribute, (value, existing) in pairs.items():
+            if value != existing and waiting.execution_status != "EXECUTE_COMPLETE":
                 raise AlreadyExistsException(
                     f"ChangeSet {name} cannot be created due to a mismatch with "
                     f"existing attribute {attribute}"
@@ -308,32 +283,29 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         Delete a stack; one that is not there is no error, as in the service.
         """
         for stack in list(self.stacks.values()):
-            if name_or_stack_id in (stack.name, stack.stack_id):
-                self._delete(self.stack_named(stack.stack_id))
-
-    def _delete(self, stack: EmbeddedStack) -> None:
-        if stack.status == "DELETE_IN_PROGRESS":
-            return
-        # One that is being made is deleted when what is under way has come to its end.
-        is_coming = stack.status == "CREATE_IN_PROGRESS"
-        if stack.status in _AT_WORK and not is_coming:
-            raise ValidationError(
-                message=f"Stack [{stack.stack_id}] cannot be deleted while in status "
-                f"{stack.status}"
-            )
-        if stack.enable_termination_protection:
-            raise ValidationError(
-                message=f"Stack [{stack.name}] cannot be deleted while "
-                "TerminationProtection is enabled"
-            )
-        begin(lambda: self.discard(stack))
+            if name_or_stack_id not in (stack.name, stack.stack_id):
+                continue
+            if stack.status == "DELETE_IN_PROGRESS":
+                continue
+            # One that is being made is deleted when what is under way has ended.
+            if _is_at_work(stack) and stack.status != "CREATE_IN_PROGRESS":
+                raise ValidationError(
+                    message=f"Stack [{stack.stack_id}] cannot be deleted while in "
+                    f"status {stack.status}"
+                )
+            if stack.enable_termination_protection:
+                raise ValidationError(
+                    message=f"Stack [{stack.name}] cannot be deleted while "
+                    "TerminationProtection is enabled"
+                )
+            begin(partial(self.discard, self.stack_named(stack.stack_id)))
 
     def discard(self, stack: EmbeddedStack) -> None:
         """
         Delete a stack's resources, and the stack if nothing is left of them.
         """
         for export in stack.exports:
-            users = importers(export.name, map(self.stack_named, self.stacks))
+            users = importers(export.name, self.own_stacks)
             if users:
                 # The service answers the call, and keeps the stack's status.
                 stack.enter(
@@ -350,15 +322,19 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                     del self.change_sets[change_set_id]
             self._export(stack)
 
+    @property
+    def own_stacks(self) -> list[EmbeddedStack]:
+        return [self.stack_named(stack_id) for stack_id in self.stacks]
+
     def _updatable(self, name_or_id: str) -> EmbeddedStack:
-        return self._idle(name_or_id, _AT_WORK | _BEYOND_UPDATES)
+        return self._idle(name_or_id, _BEYOND_UPDATES)
 
     def _idle(
-        self, name_or_id: str, refused: frozenset[str] = _AT_WORK
+        self, name_or_id: str, beyond: frozenset[str] = frozenset()
     ) -> EmbeddedStack:
         # While a function works for a stack, other requests are answered.
         stack = self.stack_named(name_or_id)
-        if stack.status in refused:
+        if _is_at_work(stack) or stack.status in beyond:
             raise ValidationError(
                 message=f"Stack:{stack.stack_id} is in {stack.status} state and can "
                 "not be updated."
@@ -448,241 +424,6 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         self.exports.update({export.name: export for export in stack.exports})
 
 
-class EmbeddedResponse(DriftAnswers):
-    """
-    moto's API with the calls that the CDK CLI trips over.
-    """
-
-    # Without moto's own form of changes.
-    RESPONSE_KEY_PATH_TO_TRANSFORMER = {  # noqa: RUF012 - as in moto's class
-        path: transform
-        for path, transform in (
-            CloudFormationResponse.RESPONSE_KEY_PATH_TO_TRANSFORMER.items()
-        )
-        if path != "DescribeChangeSetOutput.Changes"
-    }
-
-    def create_stack(self) -> ActionResult:
-        """
-        Create a stack, which stays as it fails if that is asked for.
-        """
-        name = self._get_param("StackName")
-        self._backend.unrolled.discard(name)
-        if self._keeps_failures or self._get_param("OnFailure") == "DO_NOTHING":
-            self._backend.unrolled.add(name)
-        return super().create_stack()
-
-    def execute_change_set(self) -> ActionResult:
-        """
-        Carry a change set out; the same of a stack that fails.
-        """
-        self._change_set().stack.disable_rollback = self._keeps_failures
-        return super().execute_change_set()
-
-    @property
-    def _keeps_failures(self) -> bool:
-        return bool(self._get_bool_param("DisableRollback"))
-
-    def create_change_set(self) -> ActionResult:
-        """
-        Prepare a change set.
-
-        moto fails on UsePreviousValue of a parameter that has only its default.
-        """
-        kind = self._get_param("ChangeSetType", "UPDATE")
-        if kind == "IMPORT":
-            raise ValidationError(
-                message="not emulated: change sets of type IMPORT; nothing was imported"
-            )
-        if kind == "CREATE":
-            requests.check_name(self._get_param("StackName"))
-        change_set_id, stack_id = self._backend.create_change_set(
-            stack_name=self._get_param("StackName"),
-            change_set_name=self._get_param("ChangeSetName"),
-            template=self._template(),
-            parameters=self._parameters(),
-            description=self._get_param("Description"),
-            notification_arns=self._get_param("NotificationARNs", []),
-            tags=self._tags(),
-            role_arn=self._get_param("RoleARN"),
-            change_set_type=kind,
-            include_nested=bool(self._get_bool_param("IncludeNestedStacks")),
-        )
-        return ActionResult({"Id": change_set_id, "StackId": stack_id})
-
-    def update_stack(self) -> ActionResult:
-        """
-        Update a stack; the same trouble with parameters as above.
-        """
-        stack = self._backend.get_stack(self._get_param("StackName"))
-        self._validate_status(stack)
-        stack.disable_rollback = self._keeps_failures
-        self._backend.update_stack(
-            name=stack.stack_id,
-            template=self._template(),
-            role_arn=self._get_param("RoleARN"),
-            parameters=self._parameters(),
-            tags=self._tags(),
-        )
-        return ActionResult({"StackId": stack.stack_id})
-
-    def describe_change_set(self) -> ActionResult:
-        """
-        Describe the change set of the stack that is asked for, a page at a time.
-        """
-        change_set = self._change_set()
-        with_values = self._get_bool_param("IncludePropertyValues")
-        changes, following = page(change_set.changes, self._get_param("NextToken"))
-        changes = [c if with_values else without_values(c) for c in changes]
-        return ActionResult(
-            {
-                "ChangeSetName": change_set.change_set_name,
-                "ChangeSetId": change_set.change_set_id,
-                "StackId": change_set.stack_id,
-                "StackName": change_set.stack_name,
-                "Description": change_set.description,
-                "Parameters": requests.shown_parameter(
-                    change_set.stack.parse_template(change_set.template),
-                    change_set.parameters,
-                ),
-                "CreationTime": change_set.creation_time,
-                "ExecutionStatus": change_set.execution_status,
-                "Status": change_set.status,
-                "StatusReason": change_set.status_reason,
-                "NotificationARNs": change_set.notification_arns or [],
-                "Capabilities": [],
-                "Tags": [
-                    {"Key": key, "Value": value}
-                    for key, value in (change_set.tags or {}).items()
-                ],
-                "Changes": [
-                    {"Type": "Resource", "ResourceChange": change} for change in changes
-                ],
-                "ParentChangeSetId": change_set.parent_change_set_id,
-                "NextToken": following,
-            }
-        )
-
-    def delete_change_set(self) -> EmptyResult:
-        """
-        Delete a change set; the service does not mind if there is none.
-        """
-        try:
-            change_set = self._change_set()
-        except ChangeSetNotFound:
-            return EmptyResult()
-        self._backend.drop_change_set(change_set)
-        return EmptyResult()
-
-    def update_termination_protection(self) -> ActionResult:
-        """
-        Set what moto only stores at creation.
-        """
-        stack = self._backend.get_stack(self._get_param("StackName"))
-        enabled = self._get_bool_param("EnableTerminationProtection")
-        stack.enable_termination_protection = bool(enabled)
-        return ActionResult({"StackId": stack.stack_id})
-
-    def describe_stack_resources(self) -> ActionResult:
-        """
-        Describe resources with their own status; moto shows the stack's.
-        """
-        stack = self._holder()
-        name = self._get_param("LogicalResourceId")
-        rows = [
-            _row(stack, resource)
-            for resource in stack.resources.values()
-            if name in {None, resource.logical_resource_id}
-        ]
-        return ActionResult({"StackResources": rows})
-
-    def describe_stack_resource(self) -> ActionResult:
-        """
-        Describe one resource with its own status.
-        """
-        stack, resource = self._backend.describe_stack_resource(
-            self._get_param("StackName"), self._get_param("LogicalResourceId")
-        )
-        assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
-        return ActionResult({"StackResourceDetail": _row(stack, resource)})
-
-    def list_stack_resources(self) -> ActionResult:
-        """
-        List resources with their own status; moto has CREATE_COMPLETE written down.
-        """
-        stack = self._stack_named()
-        resources, following = page(
-            list(stack.resources.values()), self._get_param("NextToken")
-        )
-        rows = [_row(stack, resource) for resource in resources]
-        return ActionResult({"StackResourceSummaries": rows, "NextToken": following})
-
-    @property
-    def _backend(self) -> EmbeddedCloudFormation:
-        backend = self.cloudformation_backend
-        assert isinstance(backend, EmbeddedCloudFormation)  # noqa: S101 - for mypy
-        return backend
-
-    def _holder(self) -> EmbeddedStack:
-        if self._get_param("StackName"):
-            return self._stack_named()
-        physical_id = self._get_param("PhysicalResourceId")
-        for stack in self._backend.stacks.values():
-            for resource in self._backend.stack_named(
-                stack.stack_id
-            ).resources.values():
-                if resource.physical_resource_id == physical_id:
-                    return self._backend.stack_named(stack.stack_id)
-        raise ValidationError(message=f"Stack for {physical_id} does not exist")
-
-    def _change_set(self) -> EmbeddedChangeSet:
-        return self._backend.find_change_set(
-            self._get_param("ChangeSetName"), self._get_param("StackName")
-        )
-
-    def _template(self) -> str:
-        if self._get_bool_param("UsePreviousTemplate"):
-            stack = self._backend.get_stack(self._get_param("StackName"))
-            body = str(stack.template)
-        else:
-            body = self._body()
-        requests.check_capabilities(body, self._get_param("Capabilities", []))
-        return body
-
-    def _parameters(self) -> dict[str, str]:
-        values = self._get_param("Parameters", [])
-        previous: dict[str, str] = {}
-        if any(parameter.get("UsePreviousValue") for parameter in values):
-            stack = self._backend.get_stack(self._get_param("StackName"))
-            previous = stack.parameters
-        return {
-            parameter["ParameterKey"]: previous[parameter["ParameterKey"]]
-            if parameter.get("UsePreviousValue")
-            else parameter["ParameterValue"]
-            for parameter in values
-            if not parameter.get("UsePreviousValue")
-            or parameter["ParameterKey"] in previous
-        }
-
-    def _tags(self) -> dict[str, str] | None:
-        tags = {tag["Key"]: tag["Value"] for tag in self._get_param("Tags", [])}
-        return tags or None
-
-
-def install() -> None:
-    """
-    Put our stacks behind moto's API, before any backend is made.
-    """
-    models.cloudformation_backends.backend = EmbeddedCloudFormation
-    # moto holds bucket policies against every request and knows no conditions: one that
-    # demands TLS would shut its bucket. No other policy is checked here either.
-    FakeBucket.get_permission = _neutral  # type: ignore[method-assign, assignment]  # see above
-
-
-def _neutral(*_: object) -> PermissionResult:
-    return PermissionResult.NEUTRAL
-
-
 def _unchanged(
     stack: EmbeddedStack,
     template: str,
@@ -696,16 +437,7 @@ def _unchanged(
     )
 
 
-def _row(stack: EmbeddedStack, resource: Untyped) -> dict[str, Any]:
-    return {
-        "StackId": stack.stack_id,
-        "StackName": stack.name,
-        "LogicalResourceId": resource.logical_resource_id,
-        "PhysicalResourceId": resource.physical_resource_id,
-        "ResourceType": resource.cf_resource_type,
-        "ResourceStatus": resource.status,
-        "ResourceStatusReason": resource.reason,
-        "Timestamp": resource.updated,
-        "LastUpdatedTimestamp": resource.updated,
-        "DriftInformation": drift_information(stack, resource.logical_resource_id),
-    }
+def _is_at_work(stack: Stack) -> bool:
+    # One in review waits for its first change set.
+    status = str(stack.status)
+    return status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS"
