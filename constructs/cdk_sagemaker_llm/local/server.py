@@ -22,8 +22,8 @@ from werkzeug.serving import make_server
 from cdk_sagemaker_llm.local import regions
 from cdk_sagemaker_llm.local.aws.clock import CLOCK
 from cdk_sagemaker_llm.local.aws.settings import Settings
-from cdk_sagemaker_llm.local.builds import cdk_functions, events
-from cdk_sagemaker_llm.local.cloudformation import responses
+from cdk_sagemaker_llm.local.builds import events
+from cdk_sagemaker_llm.local.cloudformation import custom_resources, responses
 from cdk_sagemaker_llm.local.gateway import Gateway
 from cdk_sagemaker_llm.local.hosting import container_starts
 from cdk_sagemaker_llm.local.scaling import application_auto_scaling, cloudwatch
@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> None:
     if options.reports is not None:
         container_starts.report_to(options.reports)
     for assignment in options.custom_resource:
-        cdk_functions.register_handler(assignment)
+        custom_resources.register_handler(assignment)
     application_auto_scaling.install()
     cloudwatch.install()
     responses.install()

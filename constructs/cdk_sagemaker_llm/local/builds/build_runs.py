@@ -334,9 +334,8 @@ class Run:
         folder = root / "src"
         folder.mkdir()
         _bring_source(self._build, self._around, folder)
-        spec = _read_buildspec(
-            str(self._build.request["source"].get("buildspec") or "")
-        )
+        source = self._build.request["source"]
+        spec = _read_buildspec(str(source.get("buildspec") or ""))
         variables = Variables(self._build)
         self._hide = variables.hide
         self._close_phase(build_records.SUCCEEDED)
@@ -437,12 +436,9 @@ class Run:
         with CLOCK.lock:
             build = self._build
             ending = self._ending or status
-            final, last = (
-                build_records.begun("FINALIZING"),
-                build_records.begun("COMPLETED"),
-            )
-            final.end, final.status = now(), build_records.SUCCEEDED
-            build.phases += [final, last]
+            last = build_records.begun("FINALIZING")
+            last.end, last.status = now(), build_records.SUCCEEDED
+            build.phases += [last, build_records.begun("COMPLETED")]
             build.status = ending
             build.ended = max(now(), build.started)
             self._tell(build)
@@ -484,9 +480,8 @@ class Group:
         Start a process in the group; the settings are those of ``Popen``.
         """
         leader = self._leader.pid
-        started: subprocess.Popen[bytes] = subprocess.Popen(
-            command, process_group=leader, **settings
-        )
+        process: Untyped = subprocess.Popen(command, process_group=leader, **settings)
+        started: subprocess.Popen[bytes] = process
         return started
 
     def kill(self) -> None:
