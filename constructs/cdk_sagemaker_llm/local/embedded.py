@@ -38,11 +38,13 @@ _PROBE_LIMIT = 1.0
 _TAIL = 20
 _NEEDED = ("moto", "flask", "boto3")
 _SERVER = "cdk_sagemaker_llm.local.server"
-_HEALTH = "/_embedded/health"
 _ACCOUNT = re.compile(r"[0-9]{12}")
 
 DEFAULT_ACCOUNT = "123456789012"
 """The account that everything is in if none is named."""
+
+HEALTH_PATH = "/_embedded/health"
+"""Where the server says that it is there."""
 
 
 class EmbeddedAwsError(Exception):
@@ -408,7 +410,7 @@ class EmbeddedAws:
         while self.is_running and time.monotonic() < deadline:
             try:
                 # The socket listens already: a request waits for its answer.
-                with opener.open(self.url + _HEALTH, timeout=_PROBE_LIMIT):
+                with opener.open(self.url + HEALTH_PATH, timeout=_PROBE_LIMIT):
                     return
             except (OSError, urllib.error.URLError):
                 continue

@@ -25,7 +25,7 @@ from moto.cloudformation.utils import (
 
 from cdk_sagemaker_llm.local.aws.clock import begin
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.cloudformation import nested
+from cdk_sagemaker_llm.local.cloudformation import stack_types
 from cdk_sagemaker_llm.local.cloudformation.changes import Change, changes
 from cdk_sagemaker_llm.local.cloudformation.registry import NESTED
 from cdk_sagemaker_llm.local.cloudformation.resource import ResourceError, Scope
@@ -213,8 +213,8 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 change["ChangeSetId"], _ = self.create_change_set(
                     change["PhysicalResourceId"],
                     change_set.change_set_name,
-                    nested.template(properties, scope),
-                    nested.parameters(properties),
+                    stack_types.template(properties, scope),
+                    stack_types.parameters(properties),
                     change_set.description,
                     "UPDATE",
                     include_nested=True,

@@ -24,7 +24,6 @@ from cdk_sagemaker_llm.local.cloudformation.custom_resources import (
     NotEmulated,
 )
 from cdk_sagemaker_llm.local.cloudformation.hosting_types import HOSTING_TYPES
-from cdk_sagemaker_llm.local.cloudformation.nested import NestedStackType
 from cdk_sagemaker_llm.local.cloudformation.plain_types import PLAIN_TYPES
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
@@ -36,7 +35,8 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     changed_names,
 )
 from cdk_sagemaker_llm.local.cloudformation.scaling_types import SCALING_TYPES
-from cdk_sagemaker_llm.local.cloudformation.wait_conditions import (
+from cdk_sagemaker_llm.local.cloudformation.stack_types import (
+    NestedStackType,
     WaitConditionHandleType,
     WaitConditionType,
 )

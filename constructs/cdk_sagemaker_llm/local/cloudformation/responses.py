@@ -27,9 +27,9 @@ from cdk_sagemaker_llm.local.cloudformation.backend import (
 )
 from cdk_sagemaker_llm.local.cloudformation.changes import without_values
 from cdk_sagemaker_llm.local.cloudformation.drift import DRIFTED, Drift, detect
-from cdk_sagemaker_llm.local.cloudformation.nested import template_at
 from cdk_sagemaker_llm.local.cloudformation.requests import page
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack, importers
+from cdk_sagemaker_llm.local.cloudformation.stack_types import template_at
 
 _DETECTABLE = frozenset(
     {

@@ -1,10 +1,10 @@
 """
-``AWS::CloudFormation::WaitCondition`` and its handle: waiting for signals.
+``AWS::CloudFormation::*``: a stack that another one makes from S3, and wait conditions.
 
-The words of its failures are CloudFormation's, as users report them: in
-aws-samples/immersive-media-refarch#7 (timed out), aws-samples/vpn-gateway-strongswan#28
-(failed message), aws-cloudformation/cloudformation-coverage-roadmap#2088 (unparsable)
-and #1097 (no updates).
+The words of the failures of wait conditions are CloudFormation's, as users report them:
+in aws-samples/immersive-media-refarch#7 (timed out), aws-samples/vpn-gateway-strongswan
+#28 (failed message), aws-cloudformation/cloudformation-coverage-roadmap#2088
+(unparsable) and #1097 (no updates).
 """
 
 from __future__ import annotations
@@ -15,14 +15,19 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
+from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import cloudformation_backends
+from moto.s3.models import s3_backends
 from moto.utilities.utils import get_partition
 
 from cdk_sagemaker_llm.local.aws.clock import CLOCK, wait_for_others
 from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.aws.surroundings import Location
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -31,35 +36,147 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Scope,
     attributes,
     changed_names,
+    physical_name,
 )
 
-PATH = "/cloudformation-waitcondition-"
+WAIT_PATH = "/cloudformation-waitcondition-"
 """How the paths of handles begin: with the name of a bucket of CloudFormation's."""
 
-LONGEST = 43_200
-"""The most seconds that a condition waits."""
-
+_LONGEST_NAME = 128
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
+_LONGEST = 43_200  # The most seconds that a condition waits.
 _VALID = 86_399  # Seconds after which a handle's address is good for nothing.
+
+
+class NestedStackType:
+    """
+    A stack of its own, which comes, changes and goes with its parent.
+    """
+
+    def create(
+        self, declaration: Declaration, properties: Properties, scope: Scope
+    ) -> Resource:
+        backend = _backend(scope)
+        parent = backend.stack_named(scope.stack_id)
+        stem = f"{parent.name}-{declaration.logical_id}"
+        stack = backend.create_nested(
+            physical_name(stem, _LONGEST_NAME),
+            template(properties, scope),
+            parameters(properties),
+            parent,
+            {tag["Key"]: tag["Value"] for tag in properties.get("Tags", ())},
+        )
+        if stack.status != "CREATE_COMPLETE":
+            backend.discard(stack)
+            raise ResourceError(
+                f"Embedded stack {stack.stack_id} was not successfully created: "
+                f"{stack.failure}"
+            )
+        return Resource(
+            declaration, properties, stack.stack_id, partial(_output, stack), stack
+        )
+
+    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
+        stack = resource.native
+        _backend(scope).update_nested(
+            stack, template(properties, scope), parameters(properties)
+        )
+        # One that fails has rolled back by itself.
+        if stack.status != "UPDATE_COMPLETE":
+            raise ResourceError(
+                f"Embedded stack {stack.stack_id} was not successfully updated. "
+                f"Currently in {stack.status} with reason: {stack.failure}"
+            )
+
+    def delete(self, resource: Resource, scope: Scope) -> None:
+        stack = resource.native
+        backend = _backend(scope)
+        if stack.stack_id in backend.stacks:
+            backend.discard(stack)
+            if stack.stack_id in backend.stacks:
+                raise ResourceError(
+                    f"Embedded stack {stack.stack_id} was not successfully deleted: "
+                    f"{stack.status_reason}"
+                )
+
+
+def template(properties: Properties, scope: Scope) -> str:
+    """
+    Read a nested stack's template from the embedded S3.
+    """
+    url, partition = str(properties.get("TemplateURL")), get_partition(scope.region)
+    try:
+        return template_at(url, scope.account, partition)
+    except ValidationError as error:
+        raise ResourceError(
+            "TemplateURL must reference a valid S3 object to which you have access: "
+            f"{url}"
+        ) from error
+
+
+def parameters(properties: Properties) -> dict[str, str]:
+    """
+    Write a nested stack's parameters as the API takes them: a list as one text.
+    """
+    return {
+        key: ",".join(map(str, value)) if isinstance(value, list) else _plain(value)
+        for key, value in properties.get("Parameters", {}).items()
+    }
+
+
+def _plain(value: Untyped) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _output(stack: Untyped, attribute: str) -> Untyped:
+    outputs: list[dict[str, Any]] = stack.outputs or []
+    values = {f"Outputs.{o['OutputKey']}": o["OutputValue"] for o in outputs}
+    if attribute not in values:
+        raise ResourceError(f"Attribute '{attribute}' does not exist")
+    return values[attribute]
+
+
+def _backend(scope: Scope) -> Untyped:
+    # What makes stacks is made of stacks, whose types are these: no import leads there.
+    return cloudformation_backends[scope.account][scope.region]
+
+
+def template_at(url: str, account: str, partition: str) -> str:
+    """
+    Read a template from the embedded S3.
+
+    moto takes the first word of any other host for the name of a bucket.
+    """
+    parts = urlsplit(url)
+    location = Location.of(url.partition("?")[0])
+    if parts.hostname in _LOCAL:
+        # The CDK CLI puts the path behind the address that it has.
+        name, _, key = parts.path.lstrip("/").partition("/")
+        location = Location(name, key)
+    if location is None:
+        raise ValidationError(message="TemplateURL must be a supported URL.")
+    bucket = s3_backends[account][partition].buckets.get(unquote(location.bucket))
+    found = None if bucket is None else bucket.keys.get(unquote(location.key))
+    if found is None:
+        what = "bucket" if bucket is None else "key"
+        raise ValidationError(
+            message=f"S3 error: The specified {what} does not exist\nFor more "
+            "information check http://docs.aws.amazon.com/AmazonS3/latest/API/"
+            "ErrorResponses.html"
+        )
+    text: str = found.value.decode()
+    return text
 
 
 @dataclass
 class Handle:
     """
     An address for signals, and what came in there.
-
-    Args:
-        physical_id: The handle's own name, which CloudFormation signs into its address.
-
-        path: The path of its address.
-
-        signature: What a request must know beside the path.
-
-        made: When it was made.
     """
 
-    physical_id: str
+    physical_id: str  # Its own name, which CloudFormation signs into its address.
     path: str
-    signature: str
+    signature: str  # What a request must know beside the path.
     made: float
     reasons: dict[str, str] = field(default_factory=dict)
     data: dict[str, str] = field(default_factory=dict)
@@ -110,15 +227,13 @@ class Handle:
 _HANDLES: dict[str, Handle] = {}
 
 
-def receive(
+def receive_signal(
     method: str, path: str, query: dict[str, str], content_type: str, body: bytes
 ) -> None:
     """
-    Take a request to the address of a handle.
+    Take a request to the address of a handle, or refuse it as S3 does.
 
-    Raises:
-        AwsError: If S3 would refuse it: the address is signed for a PUT without a
-            content type, and for one day.
+    The address is signed for a PUT without a content type, and for one day.
     """
     handle = _HANDLES.get(path)
     signed = handle is not None and query.get("X-Amz-Signature") == handle.signature
@@ -157,29 +272,23 @@ class WaitConditionHandleType:
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
-        """
-        Make an address.
-        """
-        physical_id = _physical_id(declaration.logical_id, scope)
+        # The stack's id has the place, its name and a part that no other stack has.
+        stack = scope.stack_id.partition(":stack/")[2]
+        place = f"{get_partition(scope.region)}:cloudformation:{scope.region}"
+        physical_id = (
+            f"arn:{place}:{scope.account}:stack/{stack}/{declaration.logical_id}"
+        )
         handle = Handle(
             physical_id=physical_id,
-            path=f"{PATH}{scope.region}/{physical_id}",
+            path=f"{WAIT_PATH}{scope.region}/{physical_id}",
             signature=uuid.uuid4().hex * 2,
             made=CLOCK.now,
         )
         _HANDLES[handle.path] = handle
-        return Resource(
-            declaration=declaration,
-            properties=properties,
-            physical_resource_id=handle.url,
-            read_attribute=attributes({"Id": physical_id}),
-            native=handle,
-        )
+        read = attributes({"Id": physical_id})
+        return Resource(declaration, properties, handle.url, read)
 
     def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:  # noqa: ARG002 - protocol
-        """
-        Refuse: there is nothing to change.
-        """
         raise _no_update("WaitConditionHandle")
 
     def delete(self, resource: Resource, scope: Scope) -> None:
@@ -196,29 +305,19 @@ class WaitConditionType:
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
-        """
-        Wait for the signals.
-        """
         handle = _handle(properties)
         count, timeout = _whole(properties, "Count", 1), _whole(properties, "Timeout")
-        if timeout > LONGEST:
+        if timeout > _LONGEST:
             raise ResourceError(
-                f"Value of property Timeout must be at most {LONGEST} seconds, got "
+                f"Value of property Timeout must be at most {_LONGEST} seconds, got "
                 f"{timeout}"
             )
         _wait(handle, count, timeout, _is_unwanted(scope))
         data = json.dumps(handle.data, separators=(",", ":"))
-        return Resource(
-            declaration=declaration,
-            properties=properties,
-            physical_resource_id=handle.physical_id,
-            read_attribute=attributes({"Data": data, "Id": handle.physical_id}),
-        )
+        read = attributes({"Data": data, "Id": handle.physical_id})
+        return Resource(declaration, properties, handle.physical_id, read)
 
     def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:  # noqa: ARG002 - protocol
-        """
-        Refuse, as the service does.
-        """
         if changed_names(resource.properties, properties):
             raise _no_update("WaitCondition")
 
@@ -233,7 +332,7 @@ def _wait(
 ) -> None:
     deadline = CLOCK.now + timeout
     # Somebody looks when the time is over, where time runs.
-    CLOCK.after(timeout, _nothing)
+    CLOCK.after(timeout, lambda: None)
 
     def is_over() -> bool:
         handle.fail()
@@ -249,10 +348,6 @@ def _wait(
         f"WaitCondition timed out. Received {len(handle.data)} conditions when "
         f"expecting {count}"
     )
-
-
-def _nothing() -> None:
-    pass
 
 
 def _handle(properties: Properties) -> Handle:
@@ -288,14 +383,6 @@ def _is_unwanted(scope: Scope) -> Callable[[], bool]:
         return False
 
     return is_going
-
-
-def _physical_id(logical_id: str, scope: Scope) -> str:
-    # The stack's id has the place, its name and a part that no other stack has.
-    stack = scope.stack_id.partition(":stack/")[2]
-    partition = get_partition(scope.region)
-    place = f"{scope.region}:{scope.account}"
-    return f"arn:{partition}:cloudformation:{place}:stack/{stack}/{logical_id}"
 
 
 def _no_update(kind: str) -> ResourceError:
