@@ -136,9 +136,6 @@ class EmbeddedAws:
         self._log: IO[bytes] = io.BytesIO()
 
     def __enter__(self) -> Self:
-        """
-        Start the server.
-        """
         self.start()
         return self
 
@@ -148,9 +145,6 @@ class EmbeddedAws:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """
-        Stop the server.
-        """
         self.stop()
 
     @property

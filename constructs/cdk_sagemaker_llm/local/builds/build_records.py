@@ -30,10 +30,6 @@ _NOON = 12
 
 @dataclass
 class Project:
-    """
-    A project, by what it was created with.
-    """
-
     arn: str
     settings: Answer
     created: float
@@ -42,15 +38,9 @@ class Project:
 
     @property
     def name(self) -> str:
-        """
-        Its name.
-        """
         return str(self.settings["name"])
 
     def as_answer(self) -> Answer:
-        """
-        Describe it.
-        """
         return {
             "timeoutInMinutes": _TIMEOUT,
             "queuedTimeoutInMinutes": _QUEUED,
@@ -77,9 +67,6 @@ class Phase:
     message: str = ""
 
     def as_answer(self) -> Answer:
-        """
-        Describe it.
-        """
         answer: Answer = {"phaseType": self.type, "startTime": moment(self.start)}
         if self.end is not None:
             answer |= {
@@ -122,16 +109,10 @@ class Build:
 
     @property
     def project_name(self) -> str:
-        """
-        The project's name.
-        """
         return str(self.request["name"])
 
     @property
     def is_over(self) -> bool:
-        """
-        Whether nothing more will happen.
-        """
         return self.ended is not None
 
     @property
@@ -143,18 +124,12 @@ class Build:
 
     @property
     def variables(self) -> list[dict[str, str]]:
-        """
-        The environment variables, of the project and of its start.
-        """
         found: list[dict[str, str]] = self.request["environment"].get(
             "environmentVariables", []
         )
         return found
 
     def as_answer(self) -> Answer:
-        """
-        Describe it.
-        """
         answer: Answer = {
             "id": self.id,
             "arn": self.arn,
@@ -187,16 +162,10 @@ class Build:
 
 
 def moment(seconds: float) -> datetime:
-    """
-    Write a time as an answer has it.
-    """
     return datetime.fromtimestamp(seconds, UTC)
 
 
 def begun(kind: str) -> Phase:
-    """
-    Make a phase that begins now.
-    """
     return Phase(kind, now())
 
 

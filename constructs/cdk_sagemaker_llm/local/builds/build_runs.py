@@ -459,10 +459,6 @@ class Run:
 
 
 class Group:
-    """
-    A process group whose leader watches over this process.
-    """
-
     def __init__(self) -> None:
         self._leader = subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__],

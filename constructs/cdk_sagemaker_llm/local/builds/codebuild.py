@@ -34,15 +34,6 @@ Answer = dict[str, Any]
 class CodeBuild:
     """
     CodeBuild in one region.
-
-    Args:
-        account: The account.
-
-        region: The region.
-
-        partition: The partition.
-
-        around: The other services there.
     """
 
     def __init__(
@@ -75,9 +66,6 @@ class CodeBuild:
     def call(self, operation: str, request: Answer) -> Answer:
         """
         Check a request against the API's model and carry it out.
-
-        Raises:
-            AwsError: If the service refuses it.
         """
         if not shapes.has_operation(SERVICE, operation):
             raise AwsError(

@@ -35,9 +35,6 @@ Event = dict[str, Any]
 
 
 def install() -> None:
-    """
-    Have rules send to functions, before any is made.
-    """
     sends = Rule.send_to_targets
 
     def send(rule: Rule, event: Untyped, transform_input: bool = True) -> None:  # noqa: FBT001, FBT002 - moto's signature

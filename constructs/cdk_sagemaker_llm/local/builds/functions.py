@@ -113,10 +113,7 @@ exports.send = (event, context, status, data, id, noEcho) => {
 """
 
 
-class NotRunnableError(Exception):
-    """
-    A function that is not here, or whose code cannot be loaded on this machine.
-    """
+class NotRunnableError(Exception): ...
 
 
 class FunctionError(Exception):
@@ -154,9 +151,6 @@ class Outcome:
 def find_function(token: str, account: str, region: str) -> Function:
     """
     Find a function by its ARN.
-
-    Raises:
-        NotRunnableError: If there is none.
     """
     try:
         found = lambda_backends[account][region].get_function(token)
@@ -308,9 +302,6 @@ class Callback:
 def receive_response(path: str, body: bytes) -> int:
     """
     Take a response in.
-
-    Returns:
-        The HTTP status to answer with.
     """
     arrived = _expected.get(path.removeprefix(RESPONSE_PATH))
     try:

@@ -46,18 +46,11 @@ _NO_CHANGES = (
 
 
 class ChangeSetNotFound(CloudFormationError):  # noqa: N818 - the service's name
-    """
-    The CDK CLI waits for this code after it has deleted a change set.
-    """
-
+    # The CDK CLI waits for it after it has deleted a change set.
     code = "ChangeSetNotFound"
 
 
 class InvalidChangeSetStatus(CloudFormationError):  # noqa: N818 - the service's name
-    """
-    A change set that has failed, or was executed already.
-    """
-
     code = "InvalidChangeSetStatus"
 
 
@@ -114,9 +107,6 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         parameters: dict[str, Any],
         tags: dict[str, str] | None,
     ) -> Stack:
-        """
-        Update a stack, or refuse if nothing would change.
-        """
         stack = self._updatable(name)
         if _unchanged(stack, template, parameters, tags) and not changes(
             stack, stack.draft(template, parameters)
@@ -226,9 +216,6 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             made.parent_change_set_id = change_set.change_set_id
 
     def drop_change_set(self, change_set: EmbeddedChangeSet) -> None:
-        """
-        Forget a change set with those of its nested stacks.
-        """
         del self.change_sets[change_set.change_set_id]
         for change in change_set.changes:
             nested = self.change_sets.get(change.get("ChangeSetId", ""))
@@ -349,9 +336,6 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         parent: EmbeddedStack,
         tags: dict[str, str],
     ) -> EmbeddedStack:
-        """
-        Create a stack on behalf of another one, whose tags it has as well.
-        """
         stack = self._new_stack(
             name, template, parameters, tags={**parent.tags, **tags}
         )
@@ -368,9 +352,6 @@ class EmbeddedCloudFormation(CloudFormationBackend):
     def update_nested(
         self, stack: EmbeddedStack, template: str, parameters: dict[str, str]
     ) -> None:
-        """
-        Update a stack on behalf of another one.
-        """
         stack.change(template, parameters)
         self._export(stack)
 

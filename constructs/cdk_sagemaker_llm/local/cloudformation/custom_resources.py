@@ -66,9 +66,6 @@ class CustomResourceType:
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
-        """
-        Ask the function to create; one that cannot be run leaves a remark.
-        """
         event = _event("Create", declaration, properties, scope)
         try:
             answer = _ask(event, scope)
@@ -111,9 +108,6 @@ class CustomResourceType:
         )
 
     def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Ask the function to delete, if it made the resource.
-        """
         if resource.native is None:
             return
         event = _event("Delete", resource.declaration, resource.properties, scope)
@@ -244,9 +238,6 @@ def _as_text(value: Untyped) -> Untyped:
 class NotEmulated:
     """
     A type that is recorded, so that references resolve, and nothing more.
-
-    Args:
-        silent: Whether the event goes without a remark.
     """
 
     silent: bool
@@ -254,9 +245,6 @@ class NotEmulated:
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
-        """
-        Record the resource and say that it was not made.
-        """
         name = physical_name(declaration.logical_id)
         place = f"{scope.region}:{scope.account}"
         remark = f"{declaration.type} is not emulated: recorded, nothing was made."
@@ -272,15 +260,11 @@ class NotEmulated:
             reason=None if self.silent else remark,
         )
 
-    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
-        """
-        Do nothing.
-        """
+    def update(
+        self, resource: Resource, properties: Properties, scope: Scope
+    ) -> None: ...
 
-    def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Do nothing.
-        """
+    def delete(self, resource: Resource, scope: Scope) -> None: ...
 
 
 def _empty_bucket(event: dict[str, Any]) -> None:
@@ -401,9 +385,6 @@ HANDLERS: dict[str, Handler] = {
 def register_handler(assignment: str) -> None:
     """
     Register ``Custom::Name=module:function``.
-
-    Raises:
-        ValueError: If it is not of that form, or there is no such function.
     """
     name, separator, place = assignment.partition("=")
     module, colon, attribute = place.partition(":")

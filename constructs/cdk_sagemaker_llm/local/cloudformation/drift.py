@@ -37,9 +37,6 @@ class Drift:
     time: datetime
 
     def as_answer(self, stack_id: str) -> dict[str, Any]:
-        """
-        Return what ``DescribeStackResourceDrifts`` shows.
-        """
         return {
             "StackId": stack_id,
             "LogicalResourceId": self.resource.logical_resource_id,

@@ -46,17 +46,11 @@ class HostingType:
 
     @property
     def name(self) -> str:
-        """
-        The type as templates name it.
-        """
         return f"AWS::SageMaker::{self.kind}"
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
-        """
-        Call the service's create operation.
-        """
         operation = f"Create{self.kind}"
         later = self._parameters("Update") - self._parameters("Create")
         members = {k: v for k, v in properties.items() if k not in later}
@@ -153,17 +147,11 @@ class HostingType:
         return record.failure
 
     def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Call the service's delete operation.
-        """
         name = {f"{self.kind}Name": resource.native}
         _service(scope).call(f"Delete{self.kind}", name)
         wait_until(lambda: self._find(resource.native, scope) is None)
 
     def actual(self, resource: Resource, scope: Scope) -> Properties | None:
-        """
-        Read the resource back by the service's describe operation.
-        """
         arn = {"ResourceArn": resource.physical_resource_id}
         try:
             found = self._describe(resource.native, scope)

@@ -155,9 +155,6 @@ class Lifecycle:
     def delete(self) -> bool:
         """
         Remove every resource that is not retained.
-
-        Returns:
-            Whether nothing is left that should be gone.
         """
         failed: list[Declaration] = []
         for resource in deletion_order(self._ground.resources.values()):
@@ -342,15 +339,9 @@ class _naming_failures:  # noqa: N801 - reads as a statement
         self._note = partial(ground.note, declaration, physical_id, status)
         self._logical_id = declaration.logical_id
 
-    def __enter__(self) -> None:
-        """
-        Begin.
-        """
+    def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        """
-        Record the failure, if there was one.
-        """
         if isinstance(error, Exception):
             self._note(_reason(error))
             raise ResourceError(self._logical_id) from error

@@ -73,9 +73,6 @@ def _refuse(member: str, value: str, faults: list[str]) -> None:
 def check_parameters(template: dict[str, Any], values: dict[str, Untyped]) -> None:
     """
     Refuse values that the template's parameters do not allow.
-
-    Raises:
-        ValidationError: In the service's words.
     """
     declared = template.get("Parameters") or {}
     unknown = [name for name in values if name not in declared]
@@ -115,9 +112,6 @@ def parameters_as_given(
 
 
 def is_list_type(body: dict[str, Any]) -> bool:
-    """
-    Tell whether a parameter is a list, written as one text.
-    """
     kind = str(body.get("Type"))
     return kind == "CommaDelimitedList" or kind.startswith("List<")
 

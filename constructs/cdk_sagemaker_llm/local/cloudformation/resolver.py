@@ -58,9 +58,6 @@ class EmbeddedResourceMap(ResourceMap):
         raise ResourceError(f"Unresolved resource dependencies [{key}] in the template")
 
     def get(self, key: str, default: Untyped = None) -> Untyped:
-        """
-        Return what ``Fn::GetAtt`` names, or the default.
-        """
         return self.made.get(key, default)
 
     def validate_outputs(self) -> None:
@@ -165,9 +162,6 @@ _FUNCTIONS: dict[str, Callable[[Untyped], Untyped]] = {
 def reveal(value: Untyped, scope: Scope) -> Untyped:
     """
     Replace every dynamic reference in a value by what it stands for.
-
-    Raises:
-        ResourceError: If the secret, its key or the parameter is not there.
     """
     if isinstance(value, dict):
         return {key: reveal(item, scope) for key, item in value.items()}

@@ -48,13 +48,6 @@ _DEPLOYED = frozenset(
 class Draft:
     """
     A template as it would be deployed.
-
-    Args:
-        template: The template, parsed.
-
-        resolver: What resolves its functions.
-
-        plan: The resources it declares, dependencies first.
     """
 
     template: dict[str, Any]
@@ -78,9 +71,6 @@ class EmbeddedStack(Stack):
 
     @staticmethod
     def cloudformation_name_type() -> str:
-        """
-        Nothing: moto leaves it abstract in its own stack.
-        """
         return ""
 
     @staticmethod
@@ -92,31 +82,19 @@ class EmbeddedStack(Stack):
         return body
 
     def is_created(self) -> bool:
-        """
-        Whether it is deployed; abstract in moto's own stack as well.
-        """
         return self.is_deployed
 
     @property
     def scope(self) -> Scope:
-        """
-        Where the stack is.
-        """
         return Scope(self.account_id, self.region_name, self.stack_id, self.name)
 
     @property
     def resources(self) -> dict[str, Resource]:
-        """
-        The resources that exist.
-        """
         made: dict[str, Resource] = self.resource_map.made  # type: ignore[attr-defined]  # our map
         return made
 
     @property
     def stack_resources(self) -> Untyped:
-        """
-        The resources that exist, as moto's responses ask for them.
-        """
         return list(self.resources.values())
 
     @property
@@ -155,9 +133,6 @@ class EmbeddedStack(Stack):
 
     @property
     def exports(self) -> list[Export]:
-        """
-        The exports of a stack that is deployed.
-        """
         return self._own_exports() if self.is_deployed else []
 
     def _own_exports(self) -> list[Export]:
@@ -251,17 +226,11 @@ class EmbeddedStack(Stack):
                 )
 
     def resolve(self, value: Untyped) -> Untyped:
-        """
-        Resolve intrinsic functions against the resources as they are now.
-        """
         return self.resource_map.resolve(value)  # type: ignore[attr-defined]  # our map
 
     def note(
         self, what: Declaration, physical_id: str, status: str, reason: str | None
     ) -> None:
-        """
-        Record an event of a resource.
-        """
         self.events.append(
             Event(
                 stack_id=self.stack_id,
@@ -277,9 +246,6 @@ class EmbeddedStack(Stack):
         self._keep_events_apart()
 
     def enter(self, status: str, reason: str | None = None) -> None:
-        """
-        Put the stack into a status and record the event.
-        """
         self.status = status
         self.status_reason = reason
         self._add_stack_event(status, resource_status_reason=reason)
@@ -317,9 +283,6 @@ class EmbeddedStack(Stack):
     def draft(self, template: str, parameters: dict[str, Any]) -> Draft:
         """
         Read a template that the stack could be brought to; nothing changes.
-
-        Raises:
-            ValidationError: If it cannot be deployed.
         """
         body = self.parse_template(template)
         try:
@@ -333,9 +296,6 @@ class EmbeddedStack(Stack):
     def load(self, template: str, parameters: dict[str, Any]) -> list[Declaration]:
         """
         Take on a template, keep the resources there are, and return what it declares.
-
-        Raises:
-            ValidationError: If it cannot be deployed; then nothing has changed.
         """
         draft = self.draft(template, parameters)
         self.template, self.parameters = template, parameters
@@ -345,9 +305,6 @@ class EmbeddedStack(Stack):
         return draft.plan
 
     def create_resources(self) -> None:
-        """
-        Make what the template declares, or roll back.
-        """
         plan = self.load(str(self.template), self.parameters)
         self.enter("CREATE_IN_PROGRESS", "User Initiated")
         self._is_coming = True
@@ -378,9 +335,6 @@ class EmbeddedStack(Stack):
         Lifecycle(self).restore(plan, skipped)
 
     def retain(self, logical_ids: Collection[str]) -> None:
-        """
-        Let resources outlive the stack.
-        """
         for resource in self.resources.values():
             if resource.logical_resource_id in logical_ids:
                 resource.declaration = replace(
@@ -390,9 +344,6 @@ class EmbeddedStack(Stack):
     def remove(self) -> bool:
         """
         Delete what can be deleted.
-
-        Returns:
-            Whether the stack is gone.
         """
         self.enter("DELETE_IN_PROGRESS", "User Initiated")
         wait_for_others(lambda: not self._is_coming)

@@ -115,9 +115,6 @@ def template(properties: Properties, scope: Scope) -> str:
 
 
 def parameters(properties: Properties) -> dict[str, str]:
-    """
-    Write a nested stack's parameters as the API takes them: a list as one text.
-    """
     return {
         key: ",".join(map(str, value)) if isinstance(value, list) else _plain(value)
         for key, value in properties.get("Parameters", {}).items()
@@ -291,10 +288,7 @@ class WaitConditionHandleType:
     def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:  # noqa: ARG002 - protocol
         raise _no_update("WaitConditionHandle")
 
-    def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Forget nothing: signals that come too late are taken all the same.
-        """
+    def delete(self, resource: Resource, scope: Scope) -> None: ...
 
 
 class WaitConditionType:
@@ -321,10 +315,7 @@ class WaitConditionType:
         if changed_names(resource.properties, properties):
             raise _no_update("WaitCondition")
 
-    def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Do nothing: it is only the memory of having waited.
-        """
+    def delete(self, resource: Resource, scope: Scope) -> None: ...
 
 
 def _wait(

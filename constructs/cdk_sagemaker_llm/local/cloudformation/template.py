@@ -60,9 +60,6 @@ _IN_SUB = re.compile(r"\$\{\s*([^!{}][^{}]*?)\s*\}")
 def parse(text: Untyped) -> dict[str, Any]:
     """
     Parse a template.
-
-    Raises:
-        ValidationError: If it is no template, in the service's words.
     """
     if isinstance(text, dict):
         return text
@@ -138,9 +135,6 @@ def validation_answer(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def parameters(template: dict[str, Any]) -> list[dict[str, Any]]:
-    """
-    Describe the parameters that a template declares.
-    """
     return [
         {
             "ParameterKey": key,
@@ -170,9 +164,6 @@ def capabilities(document: dict[str, Any]) -> list[str]:
 
 
 def capabilities_reason(document: dict[str, Any]) -> str:
-    """
-    Name the types for which capabilities have to be acknowledged.
-    """
     bodies = document["Resources"].values()
     found = sorted({body["Type"] for body in bodies if body["Type"] in _IAM})
     names = ", ".join(found)
@@ -198,9 +189,6 @@ def check_template(template: dict[str, Any]) -> None:
 
     A template with a transform is left alone: the transform may declare what is
     missing, and take away what is too much.
-
-    Raises:
-        ValidationError: In the service's words.
     """
     if "Transform" in template:
         return

@@ -134,9 +134,6 @@ class Alarms:
         )
 
     def drop(self, name: str) -> None:
-        """
-        Forget an alarm.
-        """
         self._kept.pop(name, None)
         watch = self._watches.pop(name, None)
         if watch is not None:
@@ -407,11 +404,6 @@ def _stamp(time: float) -> str:
 def composite_state(rule: str, state_of: StateOf) -> str | None:
     """
     Return the state of a composite alarm; ``None`` if its rule cannot be read.
-
-    Args:
-        rule: Such as ``ALARM("slow") AND NOT ALARM("deploying")``.
-
-        state_of: Returns an alarm's state by its name.
     """
     try:
         return ALARM if _Reading(rule, state_of).result() else OK
@@ -428,9 +420,6 @@ class _Reading:
         self._tokens = list(_tokens(rule, state_of))
 
     def result(self) -> bool:
-        """
-        Tell whether the rule is met.
-        """
         value = self._any()
         if self._tokens:
             raise ValueError(self._tokens[0])

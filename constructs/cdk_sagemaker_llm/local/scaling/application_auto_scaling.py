@@ -128,9 +128,6 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         policy_body: dict[str, Any],
         policy_type: str | None,
     ) -> FakeApplicationAutoscalingPolicy:
-        """
-        Keep a policy of a registered target.
-        """
         key = FakeApplicationAutoscalingPolicy.formulate_key(
             service_namespace, resource_id, scalable_dimension, policy_name
         )
@@ -233,9 +230,6 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         end_time: str,
         scalable_target_action: str,
     ) -> None:
-        """
-        Keep a scheduled action of a registered target.
-        """
         if service_namespace == NAMESPACE:
             if not self._scalable_target_exists(resource_id, scalable_dimension):
                 raise JsonRESTError(
@@ -286,9 +280,6 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         resource_id: str,
         scalable_dimension: str,
     ) -> None:
-        """
-        Delete a scheduled action.
-        """
         super().delete_scheduled_action(
             service_namespace, scheduled_action_name, resource_id, scalable_dimension
         )
@@ -368,9 +359,6 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
 def refuse_request(operation: str, request: dict[str, Any]) -> None:
     """
     Refuse a call that is not as the API's model says.
-
-    Raises:
-        AwsError: If it is not.
     """
     service = "application-autoscaling"
     if not shapes.has_operation(service, operation):

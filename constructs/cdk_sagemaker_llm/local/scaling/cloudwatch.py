@@ -61,10 +61,6 @@ _MOST_CHANGES = 100
 
 
 class _RuntimeDatum(MetricAggregatedDatum):
-    """
-    What the runtime measured in a period.
-    """
-
     def __new__(cls, *_: Untyped, **__: Untyped) -> Self:
         """
         Make one that is forgotten with its series: moto keeps all it ever made.
@@ -93,9 +89,6 @@ class EmbeddedCloudWatch(CloudWatchBackend):
         return urls
 
     def publish(self, metric: Metric, start: float, point: Datapoint) -> None:
-        """
-        Take in what the runtime measured in a period.
-        """
         datum = _RuntimeDatum(
             metric.namespace,
             metric.name,
@@ -118,9 +111,6 @@ class EmbeddedCloudWatch(CloudWatchBackend):
         series.append(datum)
 
     def get_all_metrics(self) -> list[MetricDatumBase]:
-        """
-        Return what clients have put and what the runtime has published.
-        """
         queries = self._queries
         points = [
             datum
@@ -292,9 +282,6 @@ class EmbeddedCloudWatch(CloudWatchBackend):
         return alarm
 
     def delete_alarms(self, alarm_names: list[str]) -> None:
-        """
-        Forget alarms.
-        """
         super().delete_alarms(alarm_names)
         alarms = self._watching.alarms
         if alarms is not None:
@@ -304,9 +291,6 @@ class EmbeddedCloudWatch(CloudWatchBackend):
     def set_alarm_state(
         self, alarm_name: str, reason: str, reason_data: str, state_value: str
     ) -> None:
-        """
-        Set a state until the alarm is evaluated again.
-        """
         alarm = self.alarms.get(alarm_name)
         if alarm is None:
             raise ResourceNotFound(f"There is no alarm {alarm_name}")

@@ -60,9 +60,6 @@ class Meter:
 
     @property
     def pending(self) -> int:
-        """
-        How many periods wait to be published.
-        """
         return len(self._counted)
 
     def begin(self, subject: Subject, capacity: int, now: float) -> None:
@@ -194,9 +191,6 @@ def _add(counts: dict[str, Datapoint], name: str, value: float) -> None:
 
 
 def unit_of(name: str) -> str:
-    """
-    Return the unit that a metric is published in.
-    """
     if name in GPU:
         return "Percent"
     if name in _UNITS:
@@ -205,9 +199,6 @@ def unit_of(name: str) -> str:
 
 
 def period_of(name: str) -> int:
-    """
-    Return the seconds between two values of a metric.
-    """
     return TEN_SECONDS if name in HIGH_RESOLUTION else MINUTE
 
 
@@ -229,16 +220,10 @@ class Subject(NamedTuple):
 
     @classmethod
     def of(cls, where: Where) -> Subject:
-        """
-        Return whose a request is.
-        """
         endpoint, variant, component = where
         return cls(endpoint, variant, component or "")
 
     def metric(self, name: str) -> Metric:
-        """
-        Return one of its metrics.
-        """
         if name in GPU:
             return self._gauge(name)
         if self.component:
@@ -249,9 +234,6 @@ class Subject(NamedTuple):
 
     @property
     def utilization(self) -> str:
-        """
-        The name of its accelerators' utilization.
-        """
         return _OF_COMPONENT if self.component else _OF_VARIANT
 
     def _gauge(self, name: str) -> Metric:
@@ -263,16 +245,10 @@ class Subject(NamedTuple):
 
     @property
     def invocations_each(self) -> str:
-        """
-        The name of its invocations by instance or copy.
-        """
         return "InvocationsPerCopy" if self.component else "InvocationsPerInstance"
 
     @property
     def concurrency(self) -> str:
-        """
-        The name of its concurrent requests by instance or copy.
-        """
         if self.component:
             return "ConcurrentRequestsPerCopy"
         return "ConcurrentRequestsPerModel"

@@ -52,33 +52,17 @@ Key = tuple[str, str]  # A resource id and its dimension.
 class ScalingEntry:
     """
     One activity of one scalable target.
-
-    Args:
-        activity: What the engine of time did.
-
-        resource_id: The target's.
-
-        dimension: The target's.
-
-        noun: What the service calls the capacity.
-
-        refusal: Why SageMaker refused it; empty if it did not.
-
-        reached: What capacity there was when it was over; ``None`` while it is not.
     """
 
     activity: Activity
     resource_id: str
     dimension: str
-    noun: str
-    refusal: str = ""
-    reached: int | None = None
+    noun: str  # What the service calls the capacity.
+    refusal: str = ""  # Why SageMaker refused it.
+    reached: int | None = None  # What capacity there was when it was over.
     identity: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def as_answer(self) -> dict[str, Any]:
-        """
-        Return it in the form of DescribeScalingActivities.
-        """
         activity = self.activity
         answer: dict[str, Any] = {
             "ActivityId": self.identity,
@@ -130,15 +114,6 @@ def _not_scaled(activity: Activity) -> dict[str, Any]:
 class Target:
     """
     One scalable target, and what the engine of time does with it.
-
-    Args:
-        timeline: The time it lives in.
-
-        hosting: The SageMaker it is in.
-
-        kept: The target as moto keeps it.
-
-        log: Takes what is done.
     """
 
     def __init__(
@@ -204,11 +179,6 @@ class Target:
 class Targets:
     """
     Every scalable target of SageMaker's in a region.
-
-    Args:
-        timeline: The time they live in.
-
-        hosting: The SageMaker they are in.
     """
 
     def __init__(self, timeline: Timeline, hosting: SageMaker) -> None:
@@ -231,9 +201,6 @@ class Targets:
             self._targets[key] = Target(self._timeline, self._hosting, kept, self._log)
 
     def deregister(self, key: Key) -> None:
-        """
-        Forget a target; what was done with it stays known.
-        """
         target = self._targets.pop(key, None)
         if target is not None:
             target.scaler.stop()
@@ -263,17 +230,11 @@ class Targets:
                 target.scaler.alarms.pop(alarm.name, None)
 
     def schedule(self, action: FakeScheduledAction) -> None:
-        """
-        Plan a scheduled action.
-        """
         target = self._targets.get((action.resource_id, action.scalable_dimension))
         if target is not None:
             target.schedule(action)
 
     def unschedule(self, key: Key, name: str) -> None:
-        """
-        Forget a scheduled action.
-        """
         target = self._targets.get(key)
         if target is not None:
             target.scaler.unschedule(name)
@@ -298,9 +259,6 @@ class Targets:
             scaler.alarmed(found, alarm)
 
     def settle(self) -> None:
-        """
-        Notice what is over.
-        """
         for target in self._targets.values():
             target.settle()
 

@@ -32,14 +32,7 @@ def put_alarms(
     names: list[str],
 ) -> list[KeptAlarm]:
     """
-    Make the alarms of a policy of target tracking, as the service does.
-
-    Args:
-        cloudwatch: Where they live.
-
-        policy: The policy.
-
-        names: Those that the policy had before; empty for a new one.
+    Make the alarms of a policy of target tracking, under the names they had before.
     """
     tracking = policy.target_tracking_scaling_policy_configuration or {}
     watched = _watched(policy.resource_id, tracking)
@@ -150,12 +143,7 @@ def queries_of(
     metrics: list[dict[str, Any]], period: int | None = None
 ) -> list[MetricDataQuery]:
     """
-    Return what an alarm reads.
-
-    Args:
-        metrics: The queries of a request: of PutMetricAlarm, or of a policy.
-
-        period: Seconds of every metric, where the queries have none of their own.
+    Return what an alarm reads, with a period where the queries have none of their own.
     """
     return [_query(query, period) for query in metrics]
 

@@ -54,9 +54,6 @@ _STEPS = 20  # The service's quota of step adjustments.
 
 
 def refuse_resource(resource_id: str, dimension: str) -> None:
-    """
-    Refuse a resource id that is not of its dimension.
-    """
     form = _RESOURCES.get(dimension)
     if form is None or not form.fullmatch(resource_id):
         raise AWSValidationException(
@@ -116,9 +113,6 @@ def refuse_configurations(request: dict[str, Any]) -> None:
 def refuse_policy(
     dimension: str, policy_type: str | None, policy: dict[str, Any]
 ) -> None:
-    """
-    Refuse a policy's configuration.
-    """
     name = _CONFIGURATIONS.get(policy_type or "")
     if name is None:
         raise AWSValidationException(
@@ -137,11 +131,6 @@ def refuse_policy(
 def refuse_followed(policy: dict[str, Any], others: Iterable[dict[str, Any]]) -> None:
     """
     Refuse a policy of a predefined metric that another one of the target follows.
-
-    Args:
-        policy: Its configuration.
-
-        others: The configurations of the target's other policies.
     """
     metric = policy.get("PredefinedMetricSpecification")
     if metric and any(

@@ -113,16 +113,7 @@ WATCHING = InRegions[Watching]()
 
 class Publisher:
     """
-    Publishes every ten seconds, for as long as the timeline runs.
-
-    Args:
-        timeline: The time it lives in.
-
-        meter: What counts.
-
-        live: Tells which subjects serve now, and with how many instances or copies.
-
-        publish: Takes a metric, the start of the period and its values.
+    Publishes what subjects that live have measured, every ten seconds.
     """
 
     def __init__(
