@@ -23,8 +23,8 @@ from cdk_sagemaker_llm.local.aws.forwards import Forwards
 from cdk_sagemaker_llm.local.aws.settings import Latency, Settings
 from cdk_sagemaker_llm.local.aws.surroundings import Location
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.builds import events
 from cdk_sagemaker_llm.local.builds.codebuild import CODEBUILD, CodeBuild
+from cdk_sagemaker_llm.local.builds.functions import publish
 from cdk_sagemaker_llm.local.hosting.service import SAGEMAKER, SageMaker
 from cdk_sagemaker_llm.local.hosting.world import World
 from cdk_sagemaker_llm.local.scaling.scalable_targets import NAMESPACE
@@ -164,7 +164,7 @@ class MotoSurroundings:
         self, source: str, kind: str, detail: dict[str, Any], resource: str
     ) -> None:
         place = (self._account, self._region)
-        events.publish(*place, source, kind, detail, resource)
+        publish(*place, source, kind, detail, resource)
 
     def scalable_targets(self) -> set[str]:
         targets = self._scaling.describe_scalable_targets(NAMESPACE, None, None)

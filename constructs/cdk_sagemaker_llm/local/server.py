@@ -46,7 +46,7 @@ from cdk_sagemaker_llm.local.aws.protocols import (
 )
 from cdk_sagemaker_llm.local.aws.settings import Settings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.builds import events, functions
+from cdk_sagemaker_llm.local.builds import functions
 from cdk_sagemaker_llm.local.cloudformation import (
     custom_resources,
     responses,
@@ -422,7 +422,7 @@ def main(arguments: list[str]) -> None:
     application_auto_scaling.install()
     cloudwatch.install()
     responses.install()
-    events.install()
+    functions.send_to_functions()
     moto = DomainDispatcherApplication(create_backend_app)
     server = make_server(
         "127.0.0.1",

@@ -8,7 +8,8 @@ resources before old ones go; on a failure, everything done is undone in reverse
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -124,12 +125,7 @@ class Lifecycle:
             self._ground.enter("UPDATE_ROLLBACK_IN_PROGRESS", reason)
             self._roll_back("UPDATE_ROLLBACK")
             return False
-        remaining = {declaration.logical_id for declaration in plan}
-        for logical_id in self._ground.resources.keys() - remaining:
-            self._leftovers.append(self._ground.resources.pop(logical_id))
-        self._ground.enter("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
-        self._clean_up()
-        self._ground.enter("UPDATE_COMPLETE")
+        self._complete(plan, "UPDATE_COMPLETE")
         return True
 
     def restore(self, plan: Iterable[Declaration], skipped: Container[str]) -> None:
@@ -145,12 +141,7 @@ class Lifecycle:
             reason = f"The following resource(s) failed to roll back: [{failed}]. "
             self._ground.enter("UPDATE_ROLLBACK_FAILED", reason)
             return
-        remaining = {declaration.logical_id for declaration in plan}
-        for logical_id in self._ground.resources.keys() - remaining:
-            self._leftovers.append(self._ground.resources.pop(logical_id))
-        self._ground.enter("UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS")
-        self._clean_up()
-        self._ground.enter("UPDATE_ROLLBACK_COMPLETE")
+        self._complete(plan, "UPDATE_ROLLBACK_COMPLETE")
 
     def delete(self) -> bool:
         """
@@ -277,8 +268,12 @@ class Lifecycle:
         resource.properties = before.properties
         self._note(resource, "UPDATE_COMPLETE")
 
-    def _clean_up(self) -> None:
-        # CloudFormation ends as UPDATE_COMPLETE even if an old resource stays behind.
+    def _complete(self, plan: Iterable[Declaration], status: str) -> None:
+        remaining = {declaration.logical_id for declaration in plan}
+        for logical_id in self._ground.resources.keys() - remaining:
+            self._leftovers.append(self._ground.resources.pop(logical_id))
+        self._ground.enter(f"{status}_CLEANUP_IN_PROGRESS")
+        # The stack is complete even if an old resource stays behind.
         for resource in deletion_order(self._leftovers):
             declaration = resource.declaration
             current = self._ground.resources.get(declaration.logical_id)
@@ -291,6 +286,7 @@ class Lifecycle:
                 self._note(resource, "DELETE_SKIPPED")
             else:
                 self._remove(resource)
+        self._ground.enter(status)
 
     def _remove(self, resource: Resource) -> bool:
         self._note(resource, "DELETE_IN_PROGRESS")
@@ -328,23 +324,16 @@ class Lifecycle:
         )
 
 
-class _naming_failures:  # noqa: N801 - reads as a statement
-    """
-    Turn whatever fails inside into an event and the name of the resource.
-    """
-
-    def __init__(
-        self, ground: Ground, declaration: Declaration, physical_id: str, status: str
-    ) -> None:
-        self._note = partial(ground.note, declaration, physical_id, status)
-        self._logical_id = declaration.logical_id
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        if isinstance(error, Exception):
-            self._note(_reason(error))
-            raise ResourceError(self._logical_id) from error
+@contextmanager
+def _naming_failures(
+    ground: Ground, declaration: Declaration, physical_id: str, status: str
+) -> Iterator[None]:
+    # Turns whatever fails inside into an event and the name of the resource.
+    try:
+        yield
+    except Exception as error:
+        ground.note(declaration, physical_id, status, _reason(error))
+        raise ResourceError(declaration.logical_id) from error
 
 
 def _type(resource: Resource) -> ResourceType:

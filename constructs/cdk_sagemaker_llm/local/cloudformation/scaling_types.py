@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Scope,
 )
 from cdk_sagemaker_llm.local.scaling.alarms import ALARM_MEMBERS, spell_alarm
-from cdk_sagemaker_llm.local.scaling.scaling_policies import queries_of
+from cdk_sagemaker_llm.local.scaling.scalable_targets import queries_of
 
 _TARGET_KEY = ("ResourceId", "ScalableDimension", "ServiceNamespace")
 _ALARM_ARN = {"Arn": "arn:{partition}:cloudwatch:{region}:{account}:alarm:{}"}

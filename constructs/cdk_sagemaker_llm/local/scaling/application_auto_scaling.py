@@ -34,8 +34,8 @@ from cdk_sagemaker_llm.local.scaling.scalable_targets import (
     NAMESPACE,
     ScalingEntry,
     Targets,
+    put_alarms,
 )
-from cdk_sagemaker_llm.local.scaling.scaling_policies import put_alarms
 from cdk_sagemaker_llm.local.scaling.scaling_rules import (
     COMPONENT_DIMENSION,
     CONCURRENCY_DIMENSION,
