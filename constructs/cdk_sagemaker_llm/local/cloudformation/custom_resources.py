@@ -80,11 +80,11 @@ class CustomResourceType:
                 _ask({**gone, "PhysicalResourceId": physical_id}, scope)
             raise _failure(answer, event)
         resource = Resource(
-            declaration=declaration,
-            properties=properties,
-            physical_resource_id=str(physical_id),
-            read_attribute=lambda name: _attribute(resource, name),
-            native=answer,
+            declaration,
+            properties,
+            str(physical_id),
+            lambda name: _attribute(resource, name),
+            answer,
         )
         return resource
 

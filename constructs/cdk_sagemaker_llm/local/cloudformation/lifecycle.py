@@ -224,7 +224,8 @@ class Lifecycle:
     ) -> None:
         before = replace(old)
         self._note(old, "UPDATE_IN_PROGRESS")
-        _type(old).update(old, self._reveal(properties), self._ground.scope)
+        scope = self._ground.scope
+        _type(old).update(old, reveal(properties, scope), scope)
         old.declaration, old.properties = declaration, properties
         if is_custom(declaration.type) and (
             old.physical_resource_id != before.physical_resource_id
@@ -262,8 +263,8 @@ class Lifecycle:
             resource.physical_resource_id,
             "UPDATE_FAILED",
         ):
-            properties = self._reveal(before.properties)
-            _type(resource).update(resource, properties, self._ground.scope)
+            scope = self._ground.scope
+            _type(resource).update(resource, reveal(before.properties, scope), scope)
         resource.declaration = before.declaration
         resource.properties = before.properties
         self._note(resource, "UPDATE_COMPLETE")
@@ -293,17 +294,21 @@ class Lifecycle:
         try:
             _type(resource).delete(resource, self._ground.scope)
         except Exception as error:  # noqa: BLE001 - any service's refusal is an event
-            if not _is_gone(error):
+            # What somebody has deleted already counts as deleted, in any service's
+            # words. What a function or a nested stack says of its failure does not.
+            is_gone = not isinstance(error, ResourceError) and _GONE.search(
+                _message(error)
+            )
+            if not is_gone:
                 self._note(resource, "DELETE_FAILED", _reason(error))
                 return False
         self._note(resource, "DELETE_COMPLETE")
         return True
 
     def _created(self, declaration: Declaration, properties: Properties) -> Resource:
+        kind, scope = resource_type(declaration.type), self._ground.scope
         try:
-            resource = resource_type(declaration.type).create(
-                declaration, self._reveal(properties), self._ground.scope
-            )
+            resource = kind.create(declaration, reveal(properties, scope), scope)
         except UnstableError as failed:
             # It is there all the same, and goes with the rest.
             self._undo.append(partial(self._remove, failed.resource))
@@ -311,10 +316,6 @@ class Lifecycle:
             raise
         resource.properties = properties
         return resource
-
-    def _reveal(self, properties: Properties) -> Properties:
-        revealed: Properties = reveal(properties, self._ground.scope)
-        return revealed
 
     def _note(self, resource: Resource, status: str, reason: str | None = None) -> None:
         resource.status = status
@@ -338,12 +339,6 @@ def _naming_failures(
 
 def _type(resource: Resource) -> ResourceType:
     return resource_type(resource.declaration.type)
-
-
-def _is_gone(error: Exception) -> bool:
-    # What somebody has deleted already counts as deleted, in any service's words. What
-    # a function or a nested stack says of its failure does not come into it.
-    return not isinstance(error, ResourceError) and bool(_GONE.search(_message(error)))
 
 
 def _reason(error: Exception) -> str:
