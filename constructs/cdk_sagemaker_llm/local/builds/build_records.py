@@ -21,11 +21,6 @@ _KEPT = (
 _TIMEOUT, _QUEUED = 60, 480  # Minutes, where a project says nothing.
 SOURCE = "aws.codebuild"
 STATE_CHANGE = "CodeBuild Build State Change"
-_MONTHS = (
-    *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
-    *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
-)
-_NOON = 12
 
 
 @dataclass
@@ -60,7 +55,7 @@ class Phase:
     """
 
     type: str
-    start: float
+    start: float = field(default_factory=now)
     end: float | None = None
     status: str | None = None
     code: str = ""
@@ -81,24 +76,13 @@ class Phase:
 @dataclass
 class Build:
     """
-    A build.
-
-    Args:
-        id: Its name: the project's, and a part of its own.
-
-        arn: The same, unmistakable.
-
-        number: Which of its project it is.
-
-        request: What it was started with, laid over its project.
-
-        started: When.
+    A build, under way or over.
     """
 
-    id: str
+    id: str  # The project's name, and a part of its own.
     arn: str
-    number: int
-    request: Answer
+    number: int  # Which of its project it is.
+    request: Answer  # What it was started with, laid over its project.
     started: float
     initiator: str
     log_group: str
@@ -117,9 +101,7 @@ class Build:
 
     @property
     def timeout(self) -> float:
-        """
-        After how many seconds it is ended.
-        """
+        # In seconds.
         return 60.0 * int(self.request["timeoutInMinutes"])
 
     @property
@@ -130,6 +112,8 @@ class Build:
         return found
 
     def as_answer(self) -> Answer:
+        partition, _, region, account = self.arn.split(":")[1:5]
+        logs = f"arn:{partition}:logs:{region}:{account}:log-group"
         answer: Answer = {
             "id": self.id,
             "arn": self.arn,
@@ -140,7 +124,13 @@ class Build:
             "projectName": self.project_name,
             "phases": [phase.as_answer() for phase in self.phases],
             "artifacts": {"location": ""},
-            "logs": self._logs(),
+            "logs": {
+                "groupName": self.log_group,
+                "streamName": self.log_stream,
+                "cloudWatchLogs": {"status": "ENABLED"},
+                "cloudWatchLogsArn": f"{logs}:{self.log_group}:log-stream:"
+                f"{self.log_stream}",
+            },
             "buildComplete": self.is_over,
             "initiator": self.initiator,
         }
@@ -149,24 +139,9 @@ class Build:
             answer["endTime"] = moment(self.ended)
         return copy.deepcopy(answer)
 
-    def _logs(self) -> Answer:
-        partition, _, region, account = self.arn.split(":")[1:5]
-        place = f"arn:{partition}:logs:{region}:{account}:log-group"
-        return {
-            "groupName": self.log_group,
-            "streamName": self.log_stream,
-            "cloudWatchLogs": {"status": "ENABLED"},
-            "cloudWatchLogsArn": f"{place}:{self.log_group}:log-stream:"
-            f"{self.log_stream}",
-        }
-
 
 def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def begun(kind: str) -> Phase:
-    return Phase(kind, now())
 
 
 def state_change(build: Build) -> dict[str, Any]:
@@ -221,9 +196,6 @@ def _phase(phase: Phase) -> dict[str, Any]:
 
 
 def _date(seconds: float) -> str:
-    # "Sep 1, 2017 4:12:29 PM", in any locale.
-    when = datetime.fromtimestamp(seconds, UTC)
-    half = "AM" if when.hour < _NOON else "PM"
-    month = _MONTHS[when.month - 1]
-    hour = when.hour % _NOON or _NOON
-    return f"{month} {when.day}, {when.year} {hour}:{when:%M:%S} {half}"
+    # Such as "Sep 1, 2017 4:12:29 PM".
+    when = moment(seconds)
+    return f"{when:%b} {when.day}, {when.year} {when.hour % 12 or 12}:{when:%M:%S %p}"

@@ -32,8 +32,16 @@ from moto.secretsmanager.models import secretsmanager_backends
 from cdk_sagemaker_llm.local.aws.clock import CLOCK, now
 from cdk_sagemaker_llm.local.aws.surroundings import Location, Surroundings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.builds import build_records, guard
-from cdk_sagemaker_llm.local.builds.build_records import Build
+from cdk_sagemaker_llm.local.builds import guard
+from cdk_sagemaker_llm.local.builds.build_records import (
+    FAILED,
+    FAULT,
+    STOPPED,
+    SUCCEEDED,
+    TIMED_OUT,
+    Build,
+    Phase,
+)
 
 _VERSION = "0.2"
 # What of a buildspec is read; packages to install are not, and a log says so.
@@ -65,8 +73,8 @@ _NOT_INSTALLED = (
 )
 # What the commands' exit status came from, if CodeBuild's own ending was not it.
 _ENDINGS = {
-    build_records.STOPPED: ("", "Build has been stopped."),
-    build_records.TIMED_OUT: ("BUILD_TIMED_OUT", "Build has timed out. "),
+    STOPPED: ("", "Build has been stopped."),
+    TIMED_OUT: ("BUILD_TIMED_OUT", "Build has timed out. "),
 }
 _SILENT = frozenset({"SUBMITTED", "QUEUED", "PROVISIONING"})
 _LATE = 1.0  # Seconds for lines that are on their way when a command ends.
@@ -276,14 +284,14 @@ class Run:
 
     def start(self) -> None:
         for kind in ("SUBMITTED", "QUEUED", "PROVISIONING"):
-            self._build.phases.append(build_records.begun(kind))
-            self._close_phase(build_records.SUCCEEDED)
-        self._build.phases.append(build_records.begun("DOWNLOAD_SOURCE"))
+            self._build.phases.append(Phase(kind))
+            self._close_phase(SUCCEEDED)
+        self._build.phases.append(Phase("DOWNLOAD_SOURCE"))
         self._tell(self._build)
         threading.Thread(target=self._live, daemon=True).start()
 
     def stop(self) -> None:
-        self._end_as(build_records.STOPPED)
+        self._end_as(STOPPED)
 
     def _end_as(self, status: str) -> None:
         with CLOCK.lock:
@@ -295,11 +303,11 @@ class Run:
 
     def _live(self) -> None:
         speed = CLOCK.speed or 1.0
-        seconds, ending = self._build.timeout / speed, build_records.TIMED_OUT
+        seconds, ending = self._build.timeout / speed, TIMED_OUT
         limit = threading.Timer(seconds, self._end_as, [ending])
         limit.daemon = True
         limit.start()
-        status = build_records.FAULT
+        status = FAULT
         try:
             with tempfile.TemporaryDirectory(
                 prefix="embedded-build-", ignore_cleanup_errors=True
@@ -320,9 +328,9 @@ class Run:
         try:
             return self._run_phases(root)
         except PhaseError as error:
-            status = self._ending or build_records.FAILED
+            status = self._ending or FAILED
             self._close_phase(status, error.code, error.message)
-            return build_records.FAILED
+            return FAILED
         finally:
             with CLOCK.lock:
                 self._group = None
@@ -338,13 +346,13 @@ class Run:
         spec = _read_buildspec(str(source.get("buildspec") or ""))
         variables = Variables(self._build)
         self._hide = variables.hide
-        self._close_phase(build_records.SUCCEEDED)
+        self._close_phase(SUCCEEDED)
         self._open_phase("INSTALL")
         if spec["install"]:
             self._say(_NOT_INSTALLED)
         for command in spec["install"]:
             self._say(f"Not run: {command}")
-        self._close_phase(build_records.SUCCEEDED)
+        self._close_phase(SUCCEEDED)
         self._pass("PRE_BUILD")
         self._open_phase("BUILD")
         environment = {**_surroundings(self._build, root, folder), **variables.values}
@@ -354,13 +362,13 @@ class Run:
         except PhaseError as error:
             if self._ending is not None:
                 raise
-            self._close_phase(build_records.FAILED, error.code, error.message)
+            self._close_phase(FAILED, error.code, error.message)
             self._pass("POST_BUILD")
-            return build_records.FAILED
-        self._close_phase(build_records.SUCCEEDED)
+            return FAILED
+        self._close_phase(SUCCEEDED)
         self._pass("POST_BUILD")
         self._pass("UPLOAD_ARTIFACTS")
-        return build_records.SUCCEEDED
+        return SUCCEEDED
 
     def _run(self, command: str, folder: Path, environment: dict[str, str]) -> None:
         self._say(f"Running command {command}")
@@ -415,11 +423,11 @@ class Run:
     def _open_phase(self, kind: str) -> None:
         self._say(f"Entering phase {kind}")
         with CLOCK.lock:
-            self._build.phases.append(build_records.begun(kind))
+            self._build.phases.append(Phase(kind))
 
     def _pass(self, kind: str) -> None:
         self._open_phase(kind)
-        self._close_phase(build_records.SUCCEEDED)
+        self._close_phase(SUCCEEDED)
 
     def _close_phase(self, status: str, code: str = "", message: str = "") -> None:
         with CLOCK.lock:
@@ -436,9 +444,9 @@ class Run:
         with CLOCK.lock:
             build = self._build
             ending = self._ending or status
-            last = build_records.begun("FINALIZING")
-            last.end, last.status = now(), build_records.SUCCEEDED
-            build.phases += [last, build_records.begun("COMPLETED")]
+            last = Phase("FINALIZING")
+            last.end, last.status = now(), SUCCEEDED
+            build.phases += [last, Phase("COMPLETED")]
             build.status = ending
             build.ended = max(now(), build.started)
             self._tell(build)

@@ -117,52 +117,38 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         begin(lambda: self.update_nested(stack, template, parameters))
         return stack
 
-    def create_change_set(  # noqa: PLR0917 - moto's signature
-        self,
-        stack_name: str,
-        change_set_name: str,
-        template: str,
-        parameters: dict[str, str],
-        description: str,
-        change_set_type: str,
-        notification_arns: list[str] | None = None,
-        tags: dict[str, str] | None = None,
-        role_arn: str | None = None,
-        *,
-        include_nested: bool = False,
+    def create_change_set(  # type: ignore[override]  # keywords of moto's own
+        self, stack_name: str, *, include_nested: bool = False, **settings: Untyped
     ) -> tuple[str, str]:
         """
         Prepare a change set, and one for each nested stack that changes, if asked.
 
         moto makes a second stack of the same name when a stack is still in review.
         """
-        validate_create_change_set(change_set_name)
-        parse(template)
-        if change_set_type == "UPDATE":
+        name = settings["change_set_name"]
+        is_update = settings["change_set_type"] == "UPDATE"
+        validate_create_change_set(name)
+        parse(settings["template"])
+        if is_update:
             stack = self._updatable(stack_name)
         else:
-            stack = self._stack_to_review(stack_name, tags, role_arn)
+            stack = self._stack_to_review(stack_name, settings)
         if stack.parent_id is None:
             # Those of nested stacks go with their parent's.
-            self._refuse_second(stack, change_set_name, template, parameters)
+            self._refuse_second(stack, settings)
         change_set = EmbeddedChangeSet(
-            change_set_type=change_set_type,
-            change_set_id=generate_changeset_id(
-                change_set_name, self.region_name, self.account_id
-            ),
-            change_set_name=change_set_name,
             stack=stack,
-            template=template,
-            parameters=parameters,
-            description=description,
-            notification_arns=notification_arns,
-            tags=tags,
-            role_arn=role_arn,
+            change_set_id=generate_changeset_id(
+                name, self.region_name, self.account_id
+            ),
+            **settings,
         )
         empty = (
-            change_set_type == "UPDATE"
+            is_update
             and not change_set.changes
-            and _unchanged(stack, template, parameters, tags)
+            and _unchanged(
+                stack, change_set.template, change_set.parameters, change_set.tags
+            )
         )
         change_set.status = "FAILED" if empty else "CREATE_COMPLETE"
         change_set.execution_status = "UNAVAILABLE" if empty else "AVAILABLE"
@@ -172,26 +158,19 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             self._prepare_nested(change_set, stack.scope)
         return change_set.change_set_id, stack.stack_id
 
-    def _refuse_second(
-        self,
-        stack: EmbeddedStack,
-        name: str,
-        template: str,
-        parameters: dict[str, str],
-    ) -> None:
+    def _refuse_second(self, stack: EmbeddedStack, settings: dict[str, Any]) -> None:
+        name = settings["change_set_name"]
         try:
             waiting = self.find_change_set(name, stack.stack_id)
         except ChangeSetNotFound:
             return
-        pairs = {
-            "Template": (template, waiting.template),
-            "Parameters": (parameters, waiting.parameters),
-        }
-        for attribute, (value, existing) in pairs.items():
-            if value != existing and waiting.execution_status != "EXECUTE_COMPLETE":
+        if waiting.execution_status == "EXECUTE_COMPLETE":
+            return
+        for attribute in ("template", "parameters"):
+            if settings[attribute] != getattr(waiting, attribute):
                 raise AlreadyExistsException(
                     f"ChangeSet {name} cannot be created due to a mismatch with "
-                    f"existing attribute {attribute}"
+                    f"existing attribute {attribute.capitalize()}"
                 )
 
     def _prepare_nested(self, change_set: EmbeddedChangeSet, scope: Scope) -> None:
@@ -202,11 +181,11 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             try:
                 change["ChangeSetId"], _ = self.create_change_set(
                     change["PhysicalResourceId"],
-                    change_set.change_set_name,
-                    stack_types.template(properties, scope),
-                    stack_types.parameters(properties),
-                    change_set.description,
-                    "UPDATE",
+                    change_set_name=change_set.change_set_name,
+                    change_set_type="UPDATE",
+                    template=stack_types.template(properties, scope),
+                    parameters=stack_types.parameters(properties),
+                    description=change_set.description,
                     include_nested=True,
                 )
             except (ResourceError, ValidationError):
@@ -384,15 +363,14 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             raise ValidationError(name_or_id)
         return stack
 
-    def _stack_to_review(
-        self, name: str, tags: dict[str, str] | None, role_arn: str | None
-    ) -> EmbeddedStack:
-        for stack in self.stacks.values():
-            if stack.name == name and stack.status != "REVIEW_IN_PROGRESS":
-                raise AlreadyExistsException(f"Stack [{name}] already exists")
+    def _stack_to_review(self, name: str, settings: dict[str, Any]) -> EmbeddedStack:
+        for stack in self.own_stacks:
+            if stack.name == name and stack.status == "REVIEW_IN_PROGRESS":
+                return stack
             if stack.name == name:
-                return self.stack_named(stack.stack_id)
-        stack = self._new_stack(name, {}, {}, tags=tags, role_arn=role_arn)
+                raise AlreadyExistsException(f"Stack [{name}] already exists")
+        tags, role = settings["tags"], settings["role_arn"]
+        stack = self._new_stack(name, {}, {}, tags=tags, role_arn=role)
         self.stacks[stack.stack_id] = stack
         stack.enter("REVIEW_IN_PROGRESS", "User Initiated")
         return stack

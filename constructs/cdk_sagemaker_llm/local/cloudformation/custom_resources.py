@@ -39,6 +39,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
     Scope,
     physical_name,
+    scalar_text,
 )
 
 _GRACE = 1.0  # Seconds for a response that is on its way when the function ends.
@@ -97,9 +98,7 @@ class CustomResourceType:
         event = _event("Update", resource.declaration, properties, scope)
         event["PhysicalResourceId"] = resource.physical_resource_id
         event["OldResourceProperties"] = _as_text(resource.properties)
-        answer = _ask(event, scope)
-        if answer["Status"] != "SUCCESS":
-            raise _failure(answer, event)
+        answer = _succeed(event, scope)
         # In place: GetAtt reads from the object that was made.
         resource.native.clear()
         resource.native.update(answer)
@@ -112,9 +111,7 @@ class CustomResourceType:
             return
         event = _event("Delete", resource.declaration, resource.properties, scope)
         event["PhysicalResourceId"] = resource.physical_resource_id
-        answer = _ask(event, scope)
-        if answer["Status"] != "SUCCESS":
-            raise _failure(answer, event)
+        _succeed(event, scope)
 
 
 def _event(
@@ -141,6 +138,13 @@ def _ask(event: dict[str, Any], scope: Scope) -> Response:
         return _answer(lambda: _provided(function, event, scope), event)
     with clock.passed_on():
         return _protocol(function, event)
+
+
+def _succeed(event: dict[str, Any], scope: Scope) -> Response:
+    answer = _ask(event, scope)
+    if answer["Status"] != "SUCCESS":
+        raise _failure(answer, event)
+    return answer
 
 
 def _protocol(function: Function, event: dict[str, Any]) -> Response:
@@ -231,7 +235,7 @@ def _as_text(value: Untyped) -> Untyped:
         return {key: _as_text(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_as_text(item) for item in value]
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return scalar_text(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,19 +250,15 @@ class NotEmulated:
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
         name = physical_name(declaration.logical_id)
-        place = f"{scope.region}:{scope.account}"
         remark = f"{declaration.type} is not emulated: recorded, nothing was made."
-        return Resource(
-            declaration=declaration,
-            properties=properties,
-            physical_resource_id=name,
-            read_attribute=lambda attribute: (
-                f"arn:aws:not-emulated:{place}:{name}"
-                if attribute.endswith("Arn")
-                else f"{name}.{attribute}"
-            ),
-            reason=None if self.silent else remark,
-        )
+
+        def read(attribute: str) -> str:
+            if attribute.endswith("Arn"):
+                return f"arn:aws:not-emulated:{scope.region}:{scope.account}:{name}"
+            return f"{name}.{attribute}"
+
+        reason = None if self.silent else remark
+        return Resource(declaration, properties, name, read, reason=reason)
 
     def update(
         self, resource: Resource, properties: Properties, scope: Scope
@@ -268,9 +268,6 @@ class NotEmulated:
 
 
 def _empty_bucket(event: dict[str, Any]) -> None:
-    """
-    Delete the objects of a bucket that is about to go, all versions of them.
-    """
     if event["RequestType"] != "Delete":
         return
     bucket, s3 = event["ResourceProperties"]["BucketName"], _client("s3")
@@ -282,9 +279,6 @@ def _empty_bucket(event: dict[str, Any]) -> None:
 
 
 def _retain_logs(event: dict[str, Any]) -> dict[str, Any]:
-    """
-    Make a log group if need be, and set how long its events are kept.
-    """
     properties, logs = event["ResourceProperties"], _client("logs")
     name = properties["LogGroupName"]
     if event["RequestType"] == "Delete":

@@ -91,7 +91,7 @@ class Resource:
         Answer ``Fn::GetAtt``; a truth value is text in small letters.
         """
         value = self.read_attribute(name)
-        return str(value).lower() if isinstance(value, bool) else value
+        return scalar_text(value) if isinstance(value, bool) else value
 
 
 class UnstableError(ResourceError):
@@ -135,6 +135,13 @@ class Observable(Protocol):
         A property that cannot be read back is left out; one that was taken away is
         there with ``None``.
         """
+
+
+def scalar_text(value: Untyped) -> str:
+    """
+    Write a value of a template as text: a truth value in small letters.
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def physical_name(logical_id: str, longest: int = 63) -> str:

@@ -156,10 +156,10 @@ def _put_policy(_: str, properties: Properties, scope: Scope) -> str:
         members.update(zip(_TARGET_KEY, target.split("|"), strict=True))
     request = _request("PutScalingPolicy", members)
     policy = _scaling(scope).put_scaling_policy(
-        request["PolicyName"],
-        request["ServiceNamespace"],
-        request["ResourceId"],
-        request["ScalableDimension"],
+        policy_name=request["PolicyName"],
+        service_namespace=request["ServiceNamespace"],
+        resource_id=request["ResourceId"],
+        scalable_dimension=request["ScalableDimension"],
         policy_body=request.get("TargetTrackingScalingPolicyConfiguration")
         or request.get("StepScalingPolicyConfiguration", {}),
         policy_type=request.get("PolicyType"),

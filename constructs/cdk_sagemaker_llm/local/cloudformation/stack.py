@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
     Scope,
     declarations,
+    scalar_text,
 )
 from cdk_sagemaker_llm.local.cloudformation.template import functions, parse
 
@@ -107,9 +108,9 @@ class EmbeddedStack(Stack):
         return [
             {
                 "ParameterKey": key,
-                "ParameterValue": ",".join(map(stack_parameters.parameter_text, value))
+                "ParameterValue": ",".join(map(scalar_text, value))
                 if isinstance(value, list)
-                else stack_parameters.parameter_text(value),
+                else scalar_text(value),
             }
             for key, value in rows.items()
         ]
@@ -124,7 +125,7 @@ class EmbeddedStack(Stack):
         return [
             {
                 "OutputKey": key,
-                "OutputValue": stack_parameters.parameter_text(body["Value"]),
+                "OutputValue": scalar_text(body["Value"]),
                 "Description": body.get("Description"),
                 "ExportName": body.get("Export", {}).get("Name"),
             }
@@ -140,7 +141,7 @@ class EmbeddedStack(Stack):
             Export(
                 self.stack_id,
                 str(body["Export"]["Name"]),
-                stack_parameters.parameter_text(body["Value"]),
+                scalar_text(body["Value"]),
             )
             for _, body in self._resolved_outputs()
             if "Export" in body
@@ -174,14 +175,8 @@ class EmbeddedStack(Stack):
         Why the last operation was rolled back.
         """
         for event in reversed(self.events):
-            if (
-                event.physical_resource_id == self.stack_id
-                and event.resource_status
-                in {
-                    "ROLLBACK_IN_PROGRESS",
-                    "UPDATE_ROLLBACK_IN_PROGRESS",
-                }
-            ):
+            is_of_stack = event.physical_resource_id == self.stack_id
+            if is_of_stack and event.resource_status in _ROLLING_BACK:
                 return str(event.resource_status_reason)
         return ""
 
@@ -195,29 +190,19 @@ class EmbeddedStack(Stack):
                     "Template format error: The Value field of every Outputs member "
                     "must evaluate to a String."
                 )
-        self._refuse_taken_exports()
-        self._refuse_lost_exports()
-
-    def _refuse_taken_exports(self) -> None:
-        for export in self._own_exports():
-            taken = self.cross_stack_resources.get(export.name)
-            if taken is not None and taken.exporting_stack_id != self.stack_id:
-                stack = cloudformation_backends[self.account_id][
-                    self.region_name
-                ].get_stack(taken.exporting_stack_id)
-                raise ResourceError(
-                    f"Export with name {export.name} is already exported by stack "
-                    f"{stack.name}"
-                )
-
-    def _refuse_lost_exports(self) -> None:
-        stacks = cloudformation_backends[self.account_id][self.region_name].stacks
-        others = [s for s in stacks.values() if isinstance(s, EmbeddedStack)]
+        backend = cloudformation_backends[self.account_id][self.region_name]
         remaining = {export.name: export.value for export in self._own_exports()}
+        for name in remaining:
+            taken = self.cross_stack_resources.get(name)
+            if taken is not None and taken.exporting_stack_id != self.stack_id:
+                stack = backend.get_stack(taken.exporting_stack_id)
+                raise ResourceError(
+                    f"Export with name {name} is already exported by stack {stack.name}"
+                )
+        others = [s for s in backend.stacks.values() if isinstance(s, EmbeddedStack)]
         for export in self.cross_stack_resources.values():
-            if export.exporting_stack_id != self.stack_id:
-                continue
-            users = importers(export.name, others)
+            is_own = export.exporting_stack_id == self.stack_id
+            users = importers(export.name, others) if is_own else []
             if users and remaining.get(export.name) != export.value:
                 what = "updated" if export.name in remaining else "deleted"
                 raise ResourceError(

@@ -37,6 +37,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     attributes,
     changed_names,
     physical_name,
+    scalar_text,
 )
 
 WAIT_PATH = "/cloudformation-waitcondition-"
@@ -116,13 +117,11 @@ def template(properties: Properties, scope: Scope) -> str:
 
 def parameters(properties: Properties) -> dict[str, str]:
     return {
-        key: ",".join(map(str, value)) if isinstance(value, list) else _plain(value)
+        key: ",".join(map(str, value))
+        if isinstance(value, list)
+        else scalar_text(value)
         for key, value in properties.get("Parameters", {}).items()
     }
-
-
-def _plain(value: Untyped) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _output(stack: Untyped, attribute: str) -> Untyped:

@@ -85,7 +85,7 @@ def parse(text: Untyped) -> dict[str, Any]:
                 f"Unresolved condition dependency {condition} in the Resources block "
                 "of the template"
             )
-    check_template(document)
+    _check_template(document)
     return document
 
 
@@ -93,61 +93,57 @@ def summary(document: dict[str, Any]) -> dict[str, Any]:
     """
     Return what ``GetTemplateSummary`` tells of a template.
     """
-    bodies = document["Resources"].values()
-    capability_names = capabilities(document)
-    return {
-        "Parameters": parameters(document),
-        "Description": document.get("Description"),
-        "Capabilities": capability_names,
-        "CapabilitiesReason": capabilities_reason(document)
-        if capability_names
-        else None,
-        "ResourceTypes": sorted({body["Type"] for body in bodies}),
-        "Version": document.get("AWSTemplateFormatVersion"),
-        "Metadata": json.dumps(document["Metadata"])
-        if "Metadata" in document
-        else None,
-        "DeclaredTransforms": _transforms(document),
-    }
-
-
-def validation_answer(body: dict[str, Any]) -> dict[str, Any]:
-    """
-    Return what ``ValidateTemplate`` tells of a template.
-    """
-    members = ("ParameterKey", "DefaultValue", "NoEcho", "Description")
-    answer = summary(body)
+    types = {body["Type"] for body in document["Resources"].values()}
+    acknowledged = ", ".join(sorted(types & _IAM))
+    metadata, transforms = document.get("Metadata"), document.get("Transform") or []
     return {
         "Parameters": [
-            {key: value for key, value in parameter.items() if key in members}
-            for parameter in answer["Parameters"]
+            _parameter(key, body)
+            for key, body in (document.get("Parameters") or {}).items()
         ],
-        **{
-            key: answer[key]
-            for key in (
-                "Description",
-                "Capabilities",
-                "CapabilitiesReason",
-                "DeclaredTransforms",
-            )
-        },
+        "Description": document.get("Description"),
+        "Capabilities": capabilities(document),
+        "CapabilitiesReason": (
+            f"The following resource(s) require capabilities: [{acknowledged}]"
+            if acknowledged
+            else None
+        ),
+        "ResourceTypes": sorted(types),
+        "Version": document.get("AWSTemplateFormatVersion"),
+        "Metadata": None if metadata is None else json.dumps(metadata),
+        "DeclaredTransforms": [transforms]
+        if isinstance(transforms, str)
+        else list(transforms),
     }
 
 
-def parameters(template: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        {
-            "ParameterKey": key,
-            "DefaultValue": _text(body.get("Default")),
-            "ParameterType": body.get("Type", "String"),
-            "NoEcho": str(body.get("NoEcho", False)).lower() == "true",
-            "Description": body.get("Description"),
-            "ParameterConstraints": {
-                "AllowedValues": [str(one) for one in body.get("AllowedValues", ())]
-            },
-        }
-        for key, body in (template.get("Parameters") or {}).items()
-    ]
+def validation_answer(document: dict[str, Any]) -> dict[str, Any]:
+    """
+    Return what ``ValidateTemplate`` tells of a template: a part of its summary.
+    """
+    answer = summary(document)
+    for parameter in answer["Parameters"]:
+        del parameter["ParameterType"], parameter["ParameterConstraints"]
+    return {
+        key: answer[key]
+        for key in (
+            *("Parameters", "Description", "Capabilities"),
+            *("CapabilitiesReason", "DeclaredTransforms"),
+        )
+    }
+
+
+def _parameter(key: str, body: dict[str, Any]) -> dict[str, Any]:
+    default = body.get("Default")
+    allowed = [str(one) for one in body.get("AllowedValues", ())]
+    return {
+        "ParameterKey": key,
+        "DefaultValue": None if default is None else str(default),
+        "ParameterType": body.get("Type", "String"),
+        "NoEcho": str(body.get("NoEcho", False)).lower() == "true",
+        "Description": body.get("Description"),
+        "ParameterConstraints": {"AllowedValues": allowed},
+    }
 
 
 def capabilities(document: dict[str, Any]) -> list[str]:
@@ -163,43 +159,15 @@ def capabilities(document: dict[str, Any]) -> list[str]:
     return ["CAPABILITY_NAMED_IAM" if has_names else "CAPABILITY_IAM"]
 
 
-def capabilities_reason(document: dict[str, Any]) -> str:
-    bodies = document["Resources"].values()
-    found = sorted({body["Type"] for body in bodies if body["Type"] in _IAM})
-    names = ", ".join(found)
-    return f"The following resource(s) require capabilities: [{names}]"
-
-
-def _transforms(body: dict[str, Any]) -> list[str]:
-    declared = body.get("Transform") or []
-    return [declared] if isinstance(declared, str) else list(declared)
-
-
-def _text(value: Untyped) -> str | None:
-    return None if value is None else str(value)
-
-
 def _format_error(what: str) -> ValidationError:
     return ValidationError(message=f"Template format error: {what}")
 
 
-def check_template(template: dict[str, Any]) -> None:
-    """
-    Refuse a template that names what it does not declare, or is otherwise malformed.
-
-    A template with a transform is left alone: the transform may declare what is
-    missing, and take away what is too much.
-    """
+def _check_template(template: dict[str, Any]) -> None:
+    # A template with a transform is left alone: the transform may declare what is
+    # missing, and take away what is too much.
     if "Transform" in template:
         return
-    _check_sections(template)
-    _check_resources(template)
-    declared = {*template["Resources"], *(template.get("Parameters") or {})}
-    for section in ("Resources", "Outputs"):
-        _check_names(template, section, declared | _PSEUDO_PARAMETERS)
-
-
-def _check_sections(template: dict[str, Any]) -> None:
     unknown = [str(name) for name in template if name not in _SECTIONS]
     if unknown:
         raise ValidationError(
@@ -210,9 +178,6 @@ def _check_sections(template: dict[str, Any]) -> None:
         raise _format_error(
             f"{version} is not a supported value for AWSTemplateFormatVersion."
         )
-
-
-def _check_resources(template: dict[str, Any]) -> None:
     resources = template["Resources"]
     if len(resources) > _MOST_RESOURCES:
         raise _format_error(
@@ -222,13 +187,14 @@ def _check_resources(template: dict[str, Any]) -> None:
     for name in resources:
         if not _LOGICAL_ID.fullmatch(str(name)):
             raise _format_error(f"Resource name {name} is non alphanumeric.")
+    declared = {*resources, *(template.get("Parameters") or {})} | _PSEUDO_PARAMETERS
+    for section in ("Resources", "Outputs"):
+        _check_names(template, section, declared)
 
 
 def _check_names(template: dict[str, Any], section: str, declared: set[str]) -> None:
     body = template.get(section) or {}
-    for resource in (
-        part[0] for part in _function_arguments(body, "Fn::GetAtt") if part
-    ):
+    for resource in _first_arguments(body, "Fn::GetAtt"):
         if resource not in template["Resources"]:
             raise ValidationError(
                 message="Template error: instance of Fn::GetAtt references undefined "
@@ -244,9 +210,7 @@ def _check_names(template: dict[str, Any], section: str, declared: set[str]) -> 
         raise ValidationError(
             message=what if section == "Outputs" else f"Template format error: {what}"
         )
-    for name in (
-        part[0] for part in _function_arguments(body, "Fn::FindInMap") if part
-    ):
+    for name in _first_arguments(body, "Fn::FindInMap"):
         if name not in (template.get("Mappings") or {}):
             raise ValidationError(
                 message=f"Template error: Mapping named '{name}' is not present in the "
@@ -280,13 +244,13 @@ def _substituted(argument: Untyped) -> Iterator[str]:
             yield name.split(".")[0]
 
 
-def _function_arguments(value: Untyped, name: str) -> Iterator[list[str]]:
-    # The arguments of a function, as far as they are written out.
+def _first_arguments(value: Untyped, name: str) -> Iterator[str]:
+    # The first argument of each call of a function, as far as it is written out.
     for function, argument in functions(value):
         if function == name:
             parts = argument.split(".") if isinstance(argument, str) else argument
             if isinstance(parts, list) and parts and isinstance(parts[0], str):
-                yield parts
+                yield parts[0]
 
 
 def functions(value: Untyped) -> Iterator[tuple[str, Untyped]]:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Iterator
 from typing import Any
 
-from moto.applicationautoscaling import models, responses
+from moto.applicationautoscaling import models, responses, urls
 from moto.applicationautoscaling.exceptions import AWSValidationException
 from moto.applicationautoscaling.models import (
     ApplicationAutoscalingBackend,
@@ -49,6 +48,12 @@ from cdk_sagemaker_llm.local.scaling.scaling_rules import (
 from cdk_sagemaker_llm.local.scaling.watching import WATCHING
 
 _MOST_ACTIVITIES = 50
+# What tells a target from others, as moto's keywords.
+_PLACE = ("service_namespace", "resource_id", "scalable_dimension")
+_NO_TARGET = (
+    "No scalable target registered for service namespace: {}, resource ID: {}, "
+    "scalable dimension: {}"
+)
 
 
 class EmbeddedScaling(ApplicationAutoscalingBackend):
@@ -56,12 +61,8 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
     moto's Application Auto Scaling with SageMaker's rules.
     """
 
-    @property
-    def _url_module(self) -> Untyped:
-        # moto derives it from the name of the module the class is in.
-        from moto.applicationautoscaling import urls  # noqa: PLC0415 - as moto does
-
-        return urls
+    # moto derives it from the name of the module the class is in.
+    _url_module: Untyped = urls
 
     def register_scalable_target(  # type: ignore[override]  # keywords of moto's own
         self, namespace: str, r_id: str, dimension: str, **settings: Untyped
@@ -119,58 +120,37 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         if self._acting:
             self._acting.deregister((r_id, dimension))
 
-    def put_scaling_policy(  # noqa: PLR0917 - moto's signature
-        self,
-        policy_name: str,
-        service_namespace: str,
-        resource_id: str,
-        scalable_dimension: str,
-        policy_body: dict[str, Any],
-        policy_type: str | None,
+    def put_scaling_policy(  # type: ignore[override]  # keywords of moto's own
+        self, **settings: Untyped
     ) -> FakeApplicationAutoscalingPolicy:
+        place = [settings[name] for name in _PLACE]
+        namespace, resource_id, dimension = place
+        name, body = settings["policy_name"], settings["policy_body"]
         key = FakeApplicationAutoscalingPolicy.formulate_key(
-            service_namespace, resource_id, scalable_dimension, policy_name
+            namespace, resource_id, dimension, name
         )
         before = self.policies.get(key)
-        if service_namespace == NAMESPACE:
-            if not self._scalable_target_exists(resource_id, scalable_dimension):
-                raise AWSValidationException(
-                    "No scalable target registered for service namespace: "
-                    f"{service_namespace}, resource ID: {resource_id}, scalable "
-                    f"dimension: {scalable_dimension}"
-                )
+        if namespace == NAMESPACE:
+            if not self._scalable_target_exists(resource_id, dimension):
+                raise AWSValidationException(_NO_TARGET.format(*place))
             # What is left out of a policy that exists stays as it is.
-            if policy_body or before is None:
-                refuse_policy(scalable_dimension, policy_type, policy_body)
-                refuse_followed(
-                    policy_body or {},
-                    self._others(resource_id, scalable_dimension, policy_name),
-                )
-        policy = super().put_scaling_policy(
-            policy_name,
-            service_namespace,
-            resource_id,
-            scalable_dimension,
-            policy_body,
-            policy_type,
-        )
+            if body or before is None:
+                refuse_policy(dimension, settings["policy_type"], body)
+                others = [
+                    each.target_tracking_scaling_policy_configuration or {}
+                    for each in self.policies.values()
+                    if (each.resource_id, each.scalable_dimension)
+                    == (resource_id, dimension)
+                    and each.policy_name != name
+                ]
+                refuse_followed(body or {}, others)
+        policy = super().put_scaling_policy(**settings)
         if before is not None:
             # moto would make another ARN.
             policy.policy_arn = before.policy_arn
-        if service_namespace == NAMESPACE:
+        if namespace == NAMESPACE:
             self._set_up(policy, before)
         return policy
-
-    def _others(
-        self, resource_id: str, dimension: str, name: str
-    ) -> Iterator[dict[str, Any]]:
-        for each in self.policies.values():
-            of_target = (each.resource_id, each.scalable_dimension) == (
-                resource_id,
-                dimension,
-            )
-            if of_target and each.policy_name != name:
-                yield each.target_tracking_scaling_policy_configuration or {}
 
     def describe_scaling_policies(
         self,
@@ -218,57 +198,26 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             policy_name, service_namespace, resource_id, scalable_dimension
         )
 
-    def put_scheduled_action(  # noqa: PLR0917 - moto's signature
-        self,
-        service_namespace: str,
-        schedule: str,
-        timezone: str,
-        scheduled_action_name: str,
-        resource_id: str,
-        scalable_dimension: str,
-        start_time: str,
-        end_time: str,
-        scalable_target_action: str,
-    ) -> None:
-        if service_namespace == NAMESPACE:
-            if not self._scalable_target_exists(resource_id, scalable_dimension):
+    def put_scheduled_action(self, **settings: Untyped) -> None:  # type: ignore[override]  # keywords of moto's own
+        place = [settings[name] for name in _PLACE]
+        names: Untyped = [settings["scheduled_action_name"]]
+        if settings["service_namespace"] == NAMESPACE:
+            schedule = settings["schedule"] or None
+            bounds = settings["scalable_target_action"] or None
+            if not self._scalable_target_exists(*place[1:]):
                 raise JsonRESTError(
-                    "ObjectNotFoundException",
-                    "No scalable target registered for service namespace: "
-                    f"{service_namespace}, resource ID: {resource_id}, scalable "
-                    f"dimension: {scalable_dimension}",
+                    "ObjectNotFoundException", _NO_TARGET.format(*place)
                 )
-            before = self.describe_scheduled_actions(
-                [scheduled_action_name],  # type: ignore[arg-type]  # a list to moto too
-                service_namespace,
-                resource_id,
-                scalable_dimension,
-            )
-            if not before and not (schedule and scalable_target_action):
+            before = self.describe_scheduled_actions(names, *place)
+            if not before and not (schedule and bounds):
                 raise AWSValidationException(
                     "Schedule and ScalableTargetAction are required for a new "
                     "scheduled action"
                 )
-            bounds: Untyped = scalable_target_action or None
-            window = start_time, end_time
-            refuse_action(schedule or None, timezone, window, bounds)
-        super().put_scheduled_action(
-            service_namespace,
-            schedule,
-            timezone,
-            scheduled_action_name,
-            resource_id,
-            scalable_dimension,
-            start_time,
-            end_time,
-            scalable_target_action,
-        )
-        for action in self.describe_scheduled_actions(
-            [scheduled_action_name],  # type: ignore[arg-type]  # a list to moto too
-            service_namespace,
-            resource_id,
-            scalable_dimension,
-        ):
+            window = settings["start_time"], settings["end_time"]
+            refuse_action(schedule, settings["timezone"], window, bounds)
+        super().put_scheduled_action(**settings)
+        for action in self.describe_scheduled_actions(names, *place):
             action.creation_time = self._now
             if self._acting:
                 self._acting.schedule(action)

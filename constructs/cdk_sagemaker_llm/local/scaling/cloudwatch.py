@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
-from moto.cloudwatch import models
+from moto.cloudwatch import models, urls
 from moto.cloudwatch.exceptions import (
     InvalidFormat,
     InvalidParameterCombination,
@@ -75,18 +75,14 @@ class EmbeddedCloudWatch(CloudWatchBackend):
     A day of every metric of the runtime is kept; what clients put stays for ever.
     """
 
+    # moto derives it from the name of the module the class is in.
+    _url_module: Untyped = urls
+
     def __init__(self, region_name: str, account_id: str) -> None:
         super().__init__(region_name, account_id)
         self._published: dict[Metric, deque[MetricDatumBase]] = {}
         # The metrics that are being asked for; None for all.
         self._queries: set[tuple[str, str]] | None = None
-
-    @property
-    def _url_module(self) -> Untyped:
-        # moto derives it from the name of the module the class is in.
-        from moto.cloudwatch import urls  # noqa: PLC0415 - as moto does
-
-        return urls
 
     def publish(self, metric: Metric, start: float, point: Datapoint) -> None:
         datum = _RuntimeDatum(
