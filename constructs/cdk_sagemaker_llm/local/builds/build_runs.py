@@ -10,7 +10,6 @@ awslabs/aws-deployment-framework#471.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
@@ -277,7 +276,7 @@ class Run:
         self._build = build
         self._around = around
         self._tell = tell
-        self._group: Group | None = None
+        self._group: guard.Group | None = None
         self._readers: list[threading.Thread] = []
         self._ending: str | None = None
         self._hide: Callable[[str], str] = lambda line: line
@@ -320,7 +319,7 @@ class Run:
             self._finish(status)
 
     def _work(self, root: Path) -> str:
-        group = Group()
+        group = guard.Group()
         with CLOCK.lock:
             self._group = group
             if self._ending is not None:
@@ -393,14 +392,8 @@ class Run:
         with CLOCK.lock:
             if self._ending is not None or self._group is None:
                 return ""
-            process = self._group.start(
-                ["bash", "--noprofile", "--norc", "-c", command],
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-            )
+            shell = ["bash", "--noprofile", "--norc", "-c", command]
+            process = self._group.start(shell, folder, environment)
         reader = threading.Thread(target=self._read, args=(process,), daemon=True)
         self._readers.append(reader)
         reader.start()
@@ -464,35 +457,3 @@ class Run:
                 [self._hide(line) for line in lines],
                 CLOCK.now,
             )
-
-
-class Group:
-    def __init__(self) -> None:
-        self._leader = subprocess.Popen(
-            [sys.executable, "-I", "-S", guard.__file__],
-            stdin=subprocess.PIPE,  # Its end is this process's end.
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            process_group=0,
-        )
-        if self._leader.stdout is not None:
-            # It takes no more signals from here on, and is there for others to join.
-            self._leader.stdout.read(1)
-
-    def start(self, command: list[str], **settings: Untyped) -> subprocess.Popen[bytes]:
-        """
-        Start a process in the group; the settings are those of ``Popen``.
-        """
-        leader = self._leader.pid
-        process: Untyped = subprocess.Popen(command, process_group=leader, **settings)
-        started: subprocess.Popen[bytes] = process
-        return started
-
-    def kill(self) -> None:
-        with contextlib.suppress(PermissionError):
-            guard.tell(self._leader.pid, signal.SIGKILL)
-        self._leader.wait()
-        for pipe in (self._leader.stdin, self._leader.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()

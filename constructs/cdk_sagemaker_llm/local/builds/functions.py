@@ -218,11 +218,8 @@ def _unpack(function: Function, root: Path) -> None:
             archive.extractall(root)
     except zipfile.BadZipFile as error:
         raise NotRunnableError("its code is not there, or no ZIP archive") from error
-    if {path.name for path in root.iterdir()} == _INLINE:
-        _name_inline(function, root)
-
-
-def _name_inline(function: Function, root: Path) -> None:
+    if {path.name for path in root.iterdir()} != _INLINE:
+        return
     # moto packs inline code as Python, with a helper of its own that is out of date.
     (root / "cfnresponse.py").unlink()
     stem = root / function.handler.rpartition(".")[0]
@@ -237,6 +234,21 @@ def _name_inline(function: Function, root: Path) -> None:
 def _process(
     command: list[str], function: Function, event: dict[str, Any], root: Path
 ) -> str:
+    region = function.arn.split(":")[3]
+    environment = {
+        **os.environ,
+        **function.environment,
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
+        "AWS_LAMBDA_FUNCTION_NAME": function.name,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory),
+        "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
+        "AWS_LAMBDA_LOG_STREAM_NAME": uuid.uuid4().hex,
+        "LAMBDA_TASK_ROOT": str(root),
+        "EMBEDDED_FUNCTION_ARN": function.arn,
+        "EMBEDDED_TIMEOUT": str(function.timeout),
+    }
     try:
         process = subprocess.run(
             command,
@@ -244,7 +256,7 @@ def _process(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=root,
-            env={**os.environ, **_environment(function, root)},
+            env=environment,
             text=True,
             timeout=function.timeout,
             check=False,
@@ -259,23 +271,6 @@ def _process(
     if process.returncode:
         raise FunctionError(last)
     return last
-
-
-def _environment(function: Function, root: Path) -> dict[str, str]:
-    region = function.arn.split(":")[3]
-    return {
-        **function.environment,
-        "AWS_REGION": region,
-        "AWS_DEFAULT_REGION": region,
-        "AWS_LAMBDA_FUNCTION_NAME": function.name,
-        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory),
-        "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
-        "AWS_LAMBDA_LOG_STREAM_NAME": uuid.uuid4().hex,
-        "LAMBDA_TASK_ROOT": str(root),
-        "EMBEDDED_FUNCTION_ARN": function.arn,
-        "EMBEDDED_TIMEOUT": str(function.timeout),
-    }
 
 
 class Callback:

@@ -5,7 +5,7 @@ The resources of a stack: as declared, in the order they can be made, and as the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from graphlib import CycleError, TopologicalSorter
@@ -184,7 +184,21 @@ def declarations(
         for logical_id, body in template.get("Resources", {}).items()
         if "Condition" not in body or conditions[body["Condition"]]
     }
-    declared = [_declare(name, body, active) for name, body in active.items()]
+    declared = []
+    for name, body in active.items():
+        explicit = body.get("DependsOn", [])
+        explicit = [explicit] if isinstance(explicit, str) else explicit
+        properties = body.get("Properties") or {}
+        implicit = {pointer.partition(".")[0] for pointer in pointers(properties)}
+        declaration = Declaration(
+            logical_id=name,
+            type=body["Type"],
+            properties=properties,
+            depends_on=frozenset({*implicit, *explicit} & active.keys()),
+            retain_on_delete=body.get("DeletionPolicy") == "Retain",
+            retain_on_replace=body.get("UpdateReplacePolicy") == "Retain",
+        )
+        declared.append(declaration)
     return _in_order(declared)
 
 
@@ -215,23 +229,6 @@ def pointers(value: Untyped) -> Iterator[str]:
                     text = item[0] if isinstance(item, list) else item
                     yield from _SUBSTITUTION.findall(text)
                 yield from pointers(item)
-
-
-def _declare(
-    logical_id: str, body: dict[str, Any], active: Collection[str]
-) -> Declaration:
-    explicit = body.get("DependsOn", [])
-    explicit = [explicit] if isinstance(explicit, str) else explicit
-    properties = body.get("Properties") or {}
-    implicit = {pointer.partition(".")[0] for pointer in pointers(properties)}
-    return Declaration(
-        logical_id=logical_id,
-        type=body["Type"],
-        properties=properties,
-        depends_on=frozenset({*implicit, *explicit} & {*active}),
-        retain_on_delete=body.get("DeletionPolicy") == "Retain",
-        retain_on_replace=body.get("UpdateReplacePolicy") == "Retain",
-    )
 
 
 def _in_order(declared: list[Declaration]) -> list[Declaration]:

@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.local.cloudformation.backend import (
 from cdk_sagemaker_llm.local.cloudformation.changes import without_values
 from cdk_sagemaker_llm.local.cloudformation.drift import DRIFTED, Drift, detect
 from cdk_sagemaker_llm.local.cloudformation.requests import page
+from cdk_sagemaker_llm.local.cloudformation.resource import Resource
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack, importers
 from cdk_sagemaker_llm.local.cloudformation.stack_types import template_at
 
@@ -211,7 +212,7 @@ class EmbeddedResponse(CloudFormationResponse):
         gone = self._backend.deleted_stacks.values()
         stacks = [*self._backend.stacks.values(), *gone]
         rows = [
-            _summary(stack)
+            stack.summary()
             for stack in sorted(stacks, key=lambda s: s.creation_time, reverse=True)
             if isinstance(stack, EmbeddedStack)
             and (not statuses or stack.status in statuses)
@@ -226,25 +227,23 @@ class EmbeddedResponse(CloudFormationResponse):
         stack = self._stack_named() if by_name else self._holder()
         name = self._get_param("LogicalResourceId")
         rows = [
-            _row(stack, resource)
+            stack.row(resource)
             for resource in stack.resources.values()
             if name in {None, resource.logical_resource_id}
         ]
         return ActionResult({"StackResources": rows})
 
     def describe_stack_resource(self) -> ActionResult:
-        stack, resource = self._backend.describe_stack_resource(
-            self._get_param("StackName"), self._get_param("LogicalResourceId")
-        )
-        assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
-        return ActionResult({"StackResourceDetail": _row(stack, resource)})
+        stack = self._stack_named()
+        resource = _resource(stack, self._get_param("LogicalResourceId"))
+        return ActionResult({"StackResourceDetail": stack.row(resource)})
 
     def list_stack_resources(self) -> ActionResult:
         """
         List resources with their own status; moto has CREATE_COMPLETE written down.
         """
         stack = self._stack_named()
-        rows = [_row(stack, resource) for resource in stack.resources.values()]
+        rows = [stack.row(resource) for resource in stack.resources.values()]
         return self._paged("StackResourceSummaries", rows)
 
     def get_template(self) -> ActionResult:
@@ -425,22 +424,6 @@ def install() -> None:
     FakeBucket.get_permission = lambda *_: PermissionResult.NEUTRAL  # type: ignore[method-assign]  # see above
 
 
-def _summary(stack: EmbeddedStack) -> dict[str, Any]:
-    gone = stack.status == "DELETE_COMPLETE"
-    return {
-        "StackId": stack.stack_id,
-        "StackName": stack.name,
-        "TemplateDescription": stack.description,
-        "CreationTime": stack.creation_time,
-        "DeletionTime": stack.events[-1].timestamp if gone else None,
-        "StackStatus": stack.status,
-        "StackStatusReason": getattr(stack, "status_reason", None),
-        "ParentId": stack.parent_id,
-        "RootId": stack.root_id,
-        "DriftInformation": stack.drift_information,
-    }
-
-
 def _change_set_row(change_set: ChangeSet) -> dict[str, Any]:
     return {
         "StackId": change_set.stack_id,
@@ -455,29 +438,16 @@ def _change_set_row(change_set: ChangeSet) -> dict[str, Any]:
     }
 
 
-def _row(stack: EmbeddedStack, resource: Untyped) -> dict[str, Any]:
-    drift = stack.drifts.get(resource.logical_resource_id)
-    found = {"StackResourceDriftStatus": drift.status if drift else "NOT_CHECKED"}
-    return {
-        "StackId": stack.stack_id,
-        "StackName": stack.name,
-        "LogicalResourceId": resource.logical_resource_id,
-        "PhysicalResourceId": resource.physical_resource_id,
-        "ResourceType": resource.cf_resource_type,
-        "ResourceStatus": resource.status,
-        "ResourceStatusReason": resource.reason,
-        "Timestamp": resource.updated,
-        "LastUpdatedTimestamp": resource.updated,
-        "DriftInformation": {**found, "LastCheckTimestamp": drift and drift.time},
-    }
-
-
-def _detect(stack: EmbeddedStack, name: str) -> Drift | None:
+def _resource(stack: EmbeddedStack, name: str) -> Resource:
     if name not in stack.resources:
         raise ValidationError(
             message=f"Resource {name} does not exist for stack {stack.name}"
         )
-    drift = detect(stack.resources[name], stack.scope)
+    return stack.resources[name]
+
+
+def _detect(stack: EmbeddedStack, name: str) -> Drift | None:
+    drift = detect(_resource(stack, name), stack.scope)
     if drift is not None:
         stack.drifts[name] = drift
     return drift

@@ -180,6 +180,45 @@ class EmbeddedStack(Stack):
                 return str(event.resource_status_reason)
         return ""
 
+    def summary(self) -> dict[str, Any]:
+        """
+        Return what ``ListStacks`` shows.
+        """
+        gone = self.status == "DELETE_COMPLETE"
+        return {
+            "StackId": self.stack_id,
+            "StackName": self.name,
+            "TemplateDescription": self.description,
+            "CreationTime": self.creation_time,
+            "DeletionTime": self.events[-1].timestamp if gone else None,
+            "StackStatus": self.status,
+            "StackStatusReason": getattr(self, "status_reason", None),
+            "ParentId": self.parent_id,
+            "RootId": self.root_id,
+            "DriftInformation": self.drift_information,
+        }
+
+    def row(self, resource: Resource) -> dict[str, Any]:
+        """
+        Return what descriptions and lists show of a resource.
+        """
+        drift = self.drifts.get(resource.logical_resource_id)
+        return {
+            "StackId": self.stack_id,
+            "StackName": self.name,
+            "LogicalResourceId": resource.logical_resource_id,
+            "PhysicalResourceId": resource.physical_resource_id,
+            "ResourceType": resource.cf_resource_type,
+            "ResourceStatus": resource.status,
+            "ResourceStatusReason": resource.reason,
+            "Timestamp": resource.updated,
+            "LastUpdatedTimestamp": resource.updated,
+            "DriftInformation": {
+                "StackResourceDriftStatus": drift.status if drift else "NOT_CHECKED",
+                "LastCheckTimestamp": drift.time if drift else None,
+            },
+        }
+
     def verify(self) -> None:
         """
         Resolve the outputs, so that a wrong one fails the stack and no later call.

@@ -92,10 +92,6 @@ class Alarms:
     Watches every metric alarm that the engine understands, and composites of them.
 
     Args:
-        timeline: The time it lives in.
-
-        read: Where values come from.
-
         act: Called with the ARN of each action of an alarm that is in ALARM: when it
             comes there and, as scaling is, every minute for as long as it stays.
     """
@@ -267,24 +263,6 @@ def _spell_query(query: MetricDataQuery) -> dict[str, Any]:
         "Unit": stat.unit,
     }
     return spelled
-
-
-def start(alarm: KeptAlarm, now: float) -> None:
-    """
-    Give a new alarm the state in which the service makes it.
-    """
-    alarm.state_value = INSUFFICIENT_DATA
-    alarm.state_updated_timestamp = moment(now)
-
-
-def go_on(alarm: KeptAlarm, before: KeptAlarm) -> None:
-    """
-    Keep the state of an alarm that is put again, as the service does.
-    """
-    alarm.state_value = before.state_value
-    alarm.state_reason = before.state_reason
-    alarm.state_reason_data = before.state_reason_data
-    alarm.state_updated_timestamp = before.state_updated_timestamp
 
 
 def moment(time: float) -> datetime:

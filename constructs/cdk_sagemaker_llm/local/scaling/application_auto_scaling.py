@@ -27,7 +27,6 @@ from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.hosting.service import SAGEMAKER
-from cdk_sagemaker_llm.local.hosting.world import World
 from cdk_sagemaker_llm.local.scaling.cloudwatch import page_start
 from cdk_sagemaker_llm.local.scaling.scalable_targets import (
     NAMESPACE,
@@ -293,7 +292,13 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         self, r_id: str, dimension: str, settings: dict[str, Any]
     ) -> None:
         world = SAGEMAKER.at(self.account_id, self.region_name).world
-        if not _is_there(world, r_id):
+        kind, name, *rest = r_id.split("/")
+        endpoint = world.endpoints.find(name)
+        if kind == "inference-component":
+            is_there = world.components.find("/".join([name, *rest])) is not None
+        else:
+            is_there = endpoint is not None and rest[-1] in endpoint.fleets
+        if not is_there:
             raise AWSValidationException(
                 f"SageMaker has no resource with resource ID: {r_id}"
             )
@@ -302,7 +307,9 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         if target is not None:
             least = target.min_capacity if least is None else least
             most = target.max_capacity if most is None else most
-        refuse_capacity(dimension, least, most, to_zero=_is_async(world, r_id))
+        # Of variants only those of asynchronous endpoints go to zero.
+        to_zero = endpoint is not None and "AsyncInferenceConfig" in endpoint.config
+        refuse_capacity(dimension, least, most, to_zero=to_zero)
 
 
 def refuse_request(operation: str, request: dict[str, Any]) -> None:
@@ -351,17 +358,3 @@ def _describe_scaling_activities(response: Untyped) -> str:
     page = [entry.as_answer() for entry in found[start : start + most]]
     token = {"NextToken": str(start + most)} if start + most < len(found) else {}
     return json.dumps({"ScalingActivities": page, **token})
-
-
-def _is_there(world: World, resource_id: str) -> bool:
-    parts = resource_id.split("/")
-    if parts[0] == "inference-component":
-        return world.components.find("/".join(parts[1:])) is not None
-    endpoint = world.endpoints.find(parts[1])
-    return endpoint is not None and parts[-1] in endpoint.fleets
-
-
-def _is_async(world: World, resource_id: str) -> bool:
-    # Only asynchronous endpoints and inference components go to zero.
-    endpoint = world.endpoints.find(resource_id.split("/")[1])
-    return endpoint is not None and "AsyncInferenceConfig" in endpoint.config

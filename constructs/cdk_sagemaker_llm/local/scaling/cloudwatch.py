@@ -38,13 +38,12 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.scaling.alarms import (
     ALARM_MEMBERS,
     Change,
-    go_on,
     moment,
     spell_metric,
-    start,
 )
 from cdk_sagemaker_llm.local.scaling.meter import period_of, unit_of
 from cdk_sagemaker_llm.local.scaling.watching import WATCHING
+from cdk_sagemaker_llm.simulation.alarms import INSUFFICIENT_DATA
 from cdk_sagemaker_llm.simulation.from_api import metric_of
 from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
 
@@ -58,6 +57,11 @@ _EXTENDED = re.compile(
     re.IGNORECASE,
 )
 _MOST_CHANGES = 100
+# What an alarm keeps that is put again.
+_STATE = (
+    *("state_value", "state_reason"),
+    *("state_reason_data", "state_updated_timestamp"),
+)
 
 
 class _RuntimeDatum(MetricAggregatedDatum):
@@ -270,9 +274,11 @@ class EmbeddedCloudWatch(CloudWatchBackend):
         watching = self._watching
         alarm.configuration_updated_timestamp = moment(watching.now())
         if before is not None:
-            go_on(alarm, before)
+            for name in _STATE:
+                setattr(alarm, name, getattr(before, name))
         elif watching.alarms is not None:
-            start(alarm, watching.now())
+            alarm.state_value = INSUFFICIENT_DATA
+            alarm.state_updated_timestamp = moment(watching.now())
         if watching.alarms is not None:
             watching.alarms.put(alarm)
         return alarm

@@ -42,7 +42,6 @@ from cdk_sagemaker_llm.simulation.scaling import (
     Activity,
     Autoscaler,
     Bounds,
-    ScheduledAction,
     TargetTracking,
 )
 from cdk_sagemaker_llm.simulation.scaling.policies import (
@@ -57,6 +56,12 @@ NAMESPACE = "sagemaker"
 """What Application Auto Scaling calls the service."""
 
 _MINUTE = 60
+# What a reason for not scaling tells beside its code.
+_CAPACITIES = {
+    AT_MAXIMUM: "MaxCapacity",
+    AT_MINIMUM: "MinCapacity",
+    AT_DESIRED: "CurrentCapacity",
+}
 _REMEMBERED = 10_000  # Activities, of all targets together; AWS keeps six weeks.
 
 Key = tuple[str, str]  # A resource id and its dimension.
@@ -87,11 +92,13 @@ class ScalingEntry:
             "StartTime": activity.time,
         }
         if activity.not_scaled:
+            capacity = _CAPACITIES.get(activity.not_scaled)
+            capacities = {capacity: activity.after} if capacity else {}
             return {
                 **answer,
                 "Description": "Attempting to scale due to alarm triggered",
                 "StatusCode": "Failed",
-                "NotScaledReasons": [_not_scaled(activity)],
+                "NotScaledReasons": [{"Code": activity.not_scaled, **capacities}],
             }
         goal = f"{self.noun} count to {activity.after}"
         outcome = f"Successfully set desired {goal}."
@@ -113,16 +120,6 @@ class ScalingEntry:
             message = f"{outcome} Change was not fulfilled by sagemaker."
             answer["EndTime"] = activity.completed
         return {**answer, "StatusCode": code, "StatusMessage": message}
-
-
-def _not_scaled(activity: Activity) -> dict[str, Any]:
-    capacity = {
-        AT_MAXIMUM: "MaxCapacity",
-        AT_MINIMUM: "MinCapacity",
-        AT_DESIRED: "CurrentCapacity",
-    }.get(activity.not_scaled)
-    capacities = {capacity: activity.after} if capacity else {}
-    return {"Code": activity.not_scaled, **capacities}
 
 
 class Target:
@@ -158,8 +155,16 @@ class Target:
         """
         Plan a scheduled action, unless its cron has what the engine does not read.
         """
+        settings: dict[str, Any] = {
+            "ScheduledActionName": action.scheduled_action_name,
+            "Schedule": action.schedule,
+            "Timezone": action.timezone,
+            "ScalableTargetAction": action.scalable_target_action or {},
+            "StartTime": action.start_time,
+            "EndTime": action.end_time,
+        }
         try:
-            self.scaler.schedule(_scheduled(action))
+            self.scaler.schedule(scheduled_action(settings))
         except ValueError:
             self.scaler.unschedule(action.scheduled_action_name)
 
@@ -290,19 +295,6 @@ class Targets:
 def _bounds(kept: FakeScalableTarget) -> Bounds:
     least, most = kept.min_capacity or 0, kept.max_capacity or 0
     return bounds_of({"MinCapacity": least, "MaxCapacity": most})
-
-
-def _scheduled(action: FakeScheduledAction) -> ScheduledAction:
-    return scheduled_action(
-        {
-            "ScheduledActionName": action.scheduled_action_name,
-            "Schedule": action.schedule,
-            "Timezone": action.timezone,
-            "ScalableTargetAction": action.scalable_target_action or {},
-            "StartTime": action.start_time,
-            "EndTime": action.end_time,
-        }
-    )
 
 
 def put_alarms(

@@ -68,8 +68,6 @@ def refuse_capacity(
     Refuse bounds that no target can have.
 
     Args:
-        dimension: What they are bounds of.
-
         least: The minimum that counts after the request.
 
         most: The maximum that counts after it.

@@ -34,11 +34,7 @@ class Watching:
     What happens by itself in one account and region.
 
     Args:
-        hosting: Its SageMaker.
-
         publish: Takes what the runtime measured in a period.
-
-        now: What time it is.
 
         timeline: The time it lives in. If omitted, nothing happens by itself, and
             what is counted is published when it is read.
