@@ -135,8 +135,8 @@ class Gateway:
         body: bytes = b"",
     ) -> Iterable[bytes]:
         # What S3 answers without a body is an answer.
-        in_words = environ["REQUEST_METHOD"] == "POST" and service not in {"", "s3"}
-        answer = _Held(start_response, empty_is_page=in_words)
+        with_body = environ["REQUEST_METHOD"] == "POST" and service not in {"", "s3"}
+        answer = _Held(start_response, empty_is_page=with_body)
         try:
             parts = self._moto(environ, answer.start)
             if not answer.status:

@@ -300,7 +300,7 @@ class Callback:
 
 def receive_response(path: str, body: bytes) -> int:
     """
-    Take a response in.
+    Take a response in, and return the HTTP status to answer with.
     """
     arrived = _expected.get(path.removeprefix(RESPONSE_PATH))
     try:
@@ -329,7 +329,9 @@ def send_to_functions() -> None:
             return
         for target in rule.targets:
             if ":lambda:" in target["Arn"]:
-                arguments = (rule.account_id, rule.region_name, target, event)
+                # moto changes the event for some of its own targets.
+                own = copy.deepcopy(event)
+                arguments = (rule.account_id, rule.region_name, target, own)
                 threading.Thread(target=_deliver, args=arguments, daemon=True).start()
             else:
                 alone = copy.copy(rule)

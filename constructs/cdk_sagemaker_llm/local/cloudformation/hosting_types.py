@@ -183,7 +183,12 @@ def _service(scope: Scope) -> SageMaker:
 def _request(operation: str, properties: Properties) -> dict[str, Any]:
     shape = shapes.input_shape("sagemaker", operation)
     request: dict[str, Any] = shapes.coerce(shape, properties)
-    _fill_wait_interval(request.get("DeploymentConfig") or {})
+    deployment = request.get("DeploymentConfig") or {}
+    blue_green = deployment.get("BlueGreenUpdatePolicy") or {}
+    routing = blue_green.get("TrafficRoutingConfiguration")
+    if routing is not None:
+        # Required by the API and not by CloudFormation, which then sends none to wait.
+        routing.setdefault("WaitIntervalInSeconds", 0)
     extraneous = list(shapes.unknown_members(shape, request))
     if extraneous:
         raise ResourceError(
@@ -202,14 +207,6 @@ def _as_declared(value: Untyped) -> Untyped:
     if "DeployedImage" in plain:
         plain["Image"] = plain["DeployedImage"].get("SpecifiedImage")
     return plain
-
-
-def _fill_wait_interval(deployment: dict[str, Any]) -> None:
-    # Required by the API and not by CloudFormation, which then sends none to wait.
-    blue_green = deployment.get("BlueGreenUpdatePolicy") or {}
-    routing = blue_green.get("TrafficRoutingConfiguration")
-    if routing is not None:
-        routing.setdefault("WaitIntervalInSeconds", 0)
 
 
 def _retag(resource: Resource, properties: Properties, scope: Scope) -> None:

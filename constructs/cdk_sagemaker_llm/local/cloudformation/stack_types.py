@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -305,7 +304,7 @@ class WaitConditionType:
                 f"Value of property Timeout must be at most {_LONGEST} seconds, got "
                 f"{timeout}"
             )
-        _wait(handle, count, timeout, _is_unwanted(scope))
+        _wait(handle, count, timeout, scope)
         data = json.dumps(handle.data, separators=(",", ":"))
         read = attributes({"Data": data, "Id": handle.physical_id})
         return Resource(declaration, properties, handle.physical_id, read)
@@ -317,9 +316,7 @@ class WaitConditionType:
     def delete(self, resource: Resource, scope: Scope) -> None: ...
 
 
-def _wait(
-    handle: Handle, count: int, timeout: int, is_unwanted: Callable[[], bool]
-) -> None:
+def _wait(handle: Handle, count: int, timeout: int, scope: Scope) -> None:
     deadline = CLOCK.now + timeout
     # Somebody looks when the time is over, where time runs.
     CLOCK.after(timeout, lambda: None)
@@ -327,12 +324,12 @@ def _wait(
     def is_over() -> bool:
         handle.fail()
         is_late = CLOCK.now >= deadline
-        return len(handle.data) >= count or is_late or is_unwanted()
+        return len(handle.data) >= count or is_late or _is_unwanted(scope)
 
     wait_for_others(is_over)
     if len(handle.data) >= count:
         return
-    if is_unwanted():
+    if _is_unwanted(scope):
         raise ResourceError("Resource creation cancelled")
     raise ResourceError(
         f"WaitCondition timed out. Received {len(handle.data)} conditions when "
@@ -360,19 +357,15 @@ def _whole(properties: dict[str, Any], name: str, default: int | None = None) ->
     return int(text)
 
 
-def _is_unwanted(scope: Scope) -> Callable[[], bool]:
+def _is_unwanted(scope: Scope) -> bool:
     stacks = cloudformation_backends[scope.account][scope.region].stacks
-
-    def is_going() -> bool:
-        stack = stacks.get(scope.stack_id)
-        while stack is not None:
-            if stack.status == "DELETE_IN_PROGRESS":
-                return True
-            # A nested one goes with what it is in.
-            stack = stacks.get(getattr(stack, "parent_id", None) or "")
-        return False
-
-    return is_going
+    stack = stacks.get(scope.stack_id)
+    while stack is not None:
+        if stack.status == "DELETE_IN_PROGRESS":
+            return True
+        # A nested one goes with what it is in.
+        stack = stacks.get(getattr(stack, "parent_id", None) or "")
+    return False
 
 
 def _no_update(kind: str) -> ResourceError:

@@ -201,7 +201,7 @@ def _check_names(template: dict[str, Any], section: str, declared: set[str]) -> 
                 f"resource {resource}"
             )
     names = _referred(body) if section == "Outputs" else _references(body)
-    missing = sorted({name for name in names if name not in declared})
+    missing = sorted({*names} - declared)
     if missing:
         what = (
             f"Unresolved resource dependencies [{', '.join(missing)}] in the {section} "

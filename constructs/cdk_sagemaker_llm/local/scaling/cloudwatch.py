@@ -105,7 +105,10 @@ class EmbeddedCloudWatch(CloudWatchBackend):
             datum.dimensions = series[-1].dimensions
         else:
             datum.dimensions = [Dimension(n, v) for n, v in metric.dimensions]
-            self._forget(datum.timestamp - timedelta(seconds=_DAY))
+            day_before = datum.timestamp - timedelta(seconds=_DAY)
+            for other, others in list(self._published.items()):
+                if others[-1].timestamp < day_before:
+                    del self._published[other]
             length = _DAY // period_of(metric.name)
             series = self._published[metric] = deque(maxlen=length)
         series.append(datum)
@@ -194,7 +197,10 @@ class EmbeddedCloudWatch(CloudWatchBackend):
             datum
             for datum in super().get_all_metrics()
             if (datum.namespace, datum.name) == (namespace, name)
-            and (not dimensions or _dimensions(datum) == dimensions)
+            and (
+                not dimensions
+                or {one.name: one.value for one in datum.dimensions} == dimensions
+            )
         ]
         if dimensions:
             metric = Metric.of(namespace, name, dimensions)
@@ -308,11 +314,6 @@ class EmbeddedCloudWatch(CloudWatchBackend):
         if alarms is not None:
             alarms.force(alarm, before)
 
-    def _forget(self, before: datetime) -> None:
-        for metric, series in list(self._published.items()):
-            if series[-1].timestamp < before:
-                del self._published[metric]
-
     @property
     def _watching(self) -> Untyped:
         return WATCHING.at(self.account_id, self.region_name)
@@ -323,10 +324,6 @@ def _rounded(start: datetime, period: int) -> datetime:
     # is shorter.
     start = start.replace(microsecond=0)
     return start - timedelta(seconds=start.timestamp() % min(period, 60))
-
-
-def _dimensions(datum: MetricDatumBase) -> dict[str | None, str | None]:
-    return {one.name: one.value for one in datum.dimensions}
 
 
 def _result(

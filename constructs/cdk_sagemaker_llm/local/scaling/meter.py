@@ -205,18 +205,11 @@ def period_of(name: str) -> int:
 class Subject(NamedTuple):
     """
     A variant, or one of the components on it; or an endpoint with its queue.
-
-    Args:
-        endpoint: The endpoint's name.
-
-        variant: The variant's name; empty for the endpoint.
-
-        component: The component's name; empty for a variant with a model.
     """
 
     endpoint: str
-    variant: str
-    component: str = ""
+    variant: str  # Empty for the endpoint.
+    component: str = ""  # Empty for a variant with a model.
 
     @classmethod
     def of(cls, where: Where) -> Subject:
@@ -224,8 +217,12 @@ class Subject(NamedTuple):
         return cls(endpoint, variant, component or "")
 
     def metric(self, name: str) -> Metric:
+        if name in GPU and self.component:
+            dimensions = {"InferenceComponentName": self.component}
+            return Metric.of(COMPONENTS, name, dimensions)
         if name in GPU:
-            return self._gauge(name)
+            dimensions = {"EndpointName": self.endpoint, "VariantName": self.variant}
+            return Metric.of(ENDPOINTS, name, dimensions)
         if self.component:
             return Metric.of_component(name, self.component)
         if not self.variant:
@@ -235,13 +232,6 @@ class Subject(NamedTuple):
     @property
     def utilization(self) -> str:
         return _OF_COMPONENT if self.component else _OF_VARIANT
-
-    def _gauge(self, name: str) -> Metric:
-        if self.component:
-            dimensions = {"InferenceComponentName": self.component}
-            return Metric.of(COMPONENTS, name, dimensions)
-        dimensions = {"EndpointName": self.endpoint, "VariantName": self.variant}
-        return Metric.of(ENDPOINTS, name, dimensions)
 
     @property
     def invocations_each(self) -> str:

@@ -401,7 +401,17 @@ def queries_of(
 
 
 def _query(query: dict[str, Any], period: int | None) -> MetricDataQuery:
-    stat = query.get("MetricStat")
+    stat, read = query.get("MetricStat"), None
+    if stat is not None:
+        metric = stat["Metric"]
+        each = metric.get("Dimensions") or ()
+        dimensions = [Dimension(one["Name"], one["Value"]) for one in each]
+        read = MetricStat(
+            Metric(metric.get("MetricName"), metric.get("Namespace"), dimensions),
+            period=stat["Period"] if period is None else str(period),
+            stat=stat["Stat"],
+            unit=stat.get("Unit"),
+        )
     return MetricDataQuery(
         query_id=query["Id"],
         label=query.get("Label"),  # type: ignore[arg-type]  # moto's own calls pass None
@@ -409,18 +419,5 @@ def _query(query: dict[str, Any], period: int | None) -> MetricDataQuery:
         # Left out, it means true; moto's answers would leave it out.
         return_data=query.get("ReturnData", True),
         expression=query.get("Expression"),
-        metric_stat=None if stat is None else _stat(stat, period),
-    )
-
-
-def _stat(stat: dict[str, Any], period: int | None) -> MetricStat:
-    metric = stat["Metric"]
-    dimensions = [
-        Dimension(one["Name"], one["Value"]) for one in metric.get("Dimensions") or ()
-    ]
-    return MetricStat(
-        metric=Metric(metric.get("MetricName"), metric.get("Namespace"), dimensions),
-        period=stat["Period"] if period is None else str(period),
-        stat=stat["Stat"],
-        unit=stat.get("Unit"),  # type: ignore[arg-type]  # moto's own calls pass None
+        metric_stat=read,
     )
