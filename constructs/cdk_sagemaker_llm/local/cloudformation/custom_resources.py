@@ -98,7 +98,7 @@ class CustomResourceType:
         event = _event("Update", resource.declaration, properties, scope)
         event["PhysicalResourceId"] = resource.physical_resource_id
         event["OldResourceProperties"] = _as_text(resource.properties)
-        answer = _succeed(event, scope)
+        answer = _ask_or_fail(event, scope)
         # In place: GetAtt reads from the object that was made.
         resource.native.clear()
         resource.native.update(answer)
@@ -111,7 +111,7 @@ class CustomResourceType:
             return
         event = _event("Delete", resource.declaration, resource.properties, scope)
         event["PhysicalResourceId"] = resource.physical_resource_id
-        _succeed(event, scope)
+        _ask_or_fail(event, scope)
 
 
 def _event(
@@ -140,7 +140,7 @@ def _ask(event: dict[str, Any], scope: Scope) -> Response:
         return _protocol(function, event)
 
 
-def _succeed(event: dict[str, Any], scope: Scope) -> Response:
+def _ask_or_fail(event: dict[str, Any], scope: Scope) -> Response:
     answer = _ask(event, scope)
     if answer["Status"] != "SUCCESS":
         raise _failure(answer, event)

@@ -86,12 +86,12 @@ def _differences(
         for index, (item, found) in enumerate(pairs):
             yield from _differences(item, found, f"{path}/{index}")
     elif not _same(expected, actual):
-        changed = "REMOVE" if actual is None else "NOT_EQUAL"
+        kind = "REMOVE" if actual is None else "NOT_EQUAL"
         yield {
             "PropertyPath": path,
             "ExpectedValue": _text(expected),
             "ActualValue": _text(actual),
-            "DifferenceType": "ADD" if expected is None else changed,
+            "DifferenceType": "ADD" if expected is None else kind,
         }
 
 
