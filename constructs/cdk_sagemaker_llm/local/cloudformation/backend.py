@@ -106,12 +106,15 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         role_arn: str | None,
         parameters: dict[str, Any],
         tags: dict[str, str] | None,
+        *,
+        disable_rollback: bool = False,
     ) -> Stack:
-        stack = self._updatable(name)
+        stack = self._idle(name, _BEYOND_UPDATES)
         if _unchanged(stack, template, parameters, tags) and not changes(
             stack, stack.draft(template, parameters)
         ):
             raise ValidationError(name, message="No updates are to be performed.")
+        stack.disable_rollback = disable_rollback
         stack.role_arn = role_arn
         stack.tags = stack.tags if tags is None else tags
         begin(lambda: self.update_nested(stack, template, parameters))
@@ -130,7 +133,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         validate_create_change_set(name)
         parse(settings["template"])
         if is_update:
-            stack = self._updatable(stack_name)
+            stack = self._idle(stack_name, _BEYOND_UPDATES)
         else:
             stack = self._stack_to_review(stack_name, settings)
         if stack.parent_id is None:
@@ -219,7 +222,11 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         raise ChangeSetNotFound(f"ChangeSet [{name}] does not exist")
 
     def execute_change_set(
-        self, change_set_name: str, stack_name: str | None = None
+        self,
+        change_set_name: str,
+        stack_name: str | None = None,
+        *,
+        disable_rollback: bool = False,
     ) -> None:
         """
         Carry a change set out; moto ends as complete whatever happens.
@@ -231,18 +238,15 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 f"current status of [{change_set.status}]"
             )
         stack = self._idle(change_set.stack_id)
+        stack.disable_rollback = disable_rollback
         change_set.execution_status = "EXECUTE_COMPLETE"
         stack.tags = change_set.tags or stack.tags
+        template, parameters = change_set.template, change_set.parameters
         if change_set.change_set_type == "CREATE":
-            stack.template = change_set.template
-            stack.parameters = change_set.parameters
+            stack.template, stack.parameters = template, parameters
             begin(lambda: self._create(stack))
         else:
-            begin(
-                lambda: self.update_nested(
-                    stack, change_set.template, change_set.parameters
-                )
-            )
+            begin(lambda: self.update_nested(stack, template, parameters))
 
     def delete_stack(self, name_or_stack_id: str) -> None:
         """
@@ -291,9 +295,6 @@ class EmbeddedCloudFormation(CloudFormationBackend):
     @property
     def own_stacks(self) -> list[EmbeddedStack]:
         return [self.stack_named(stack_id) for stack_id in self.stacks]
-
-    def _updatable(self, name_or_id: str) -> EmbeddedStack:
-        return self._idle(name_or_id, _BEYOND_UPDATES)
 
     def _idle(
         self, name_or_id: str, beyond: frozenset[str] = frozenset()

@@ -76,10 +76,11 @@ class EmbeddedResponse(CloudFormationResponse):
         return ActionResult({"StackId": stack.stack_id})
 
     def update_stack(self) -> ActionResult:
-        stack = self._stack_named()
-        self._validate_status(stack)
-        stack.disable_rollback = self._keeps_failures
-        self._backend.update_stack(stack.stack_id, **self._contents())
+        stack = self._backend.update_stack(
+            self._stack_named().stack_id,
+            disable_rollback=self._keeps_failures,
+            **self._contents(),
+        )
         return ActionResult({"StackId": stack.stack_id})
 
     def delete_stack(self) -> ActionResult:
@@ -144,8 +145,12 @@ class EmbeddedResponse(CloudFormationResponse):
         )
 
     def execute_change_set(self) -> ActionResult:
-        self._change_set().stack.disable_rollback = self._keeps_failures
-        return super().execute_change_set()
+        self._backend.execute_change_set(
+            self._get_param("ChangeSetName"),
+            self._get_param("StackName"),
+            disable_rollback=self._keeps_failures,
+        )
+        return EmptyResult()
 
     def delete_change_set(self) -> EmptyResult:
         """
