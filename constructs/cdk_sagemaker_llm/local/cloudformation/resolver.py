@@ -48,9 +48,6 @@ class EmbeddedResourceMap(ResourceMap):
         self.made: dict[str, Resource] = {}
 
     def __getitem__(self, key: str) -> Untyped:
-        """
-        Return a resource that was made, a parameter or a pseudo parameter.
-        """
         if key in self.made:
             return self.made[key]
         if key in self._parsed_resources:

@@ -57,9 +57,6 @@ class EmbeddedResponse(CloudFormationResponse):
     }
 
     def create_stack(self) -> ActionResult:
-        """
-        Create a stack, which stays as it fails if that is asked for.
-        """
         requests.check_name(self._get_param("StackName"))
         on_failure = self._get_param("OnFailure")
         stack = self._backend.create_stack(
