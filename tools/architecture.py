@@ -79,7 +79,6 @@ INNER_FLOORS = {
         "cloudformation",
         "embedded",
         "regions",
-        "gateway",
         "server",
     ),
     "cli": ("app", "output", "commands"),

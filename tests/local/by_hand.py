@@ -28,10 +28,10 @@ from cdk_sagemaker_llm.local import regions
 from cdk_sagemaker_llm.local.aws.clock import CLOCK
 from cdk_sagemaker_llm.local.aws.settings import BY_HAND, Settings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.gateway import Gateway
 from cdk_sagemaker_llm.local.hosting.service import SageMaker
-from cdk_sagemaker_llm.local.scaling import application_auto_scaling, monitoring
+from cdk_sagemaker_llm.local.scaling import application_auto_scaling, cloudwatch
 from cdk_sagemaker_llm.local.scaling.watching import Watching
+from cdk_sagemaker_llm.local.server import Gateway
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def hand_run_aws(
 @functools.cache
 def _moto() -> WSGIApplication:
     application_auto_scaling.install()
-    monitoring.install()
+    cloudwatch.install()
     application: WSGIApplication = DomainDispatcherApplication(create_backend_app)
     return application
 

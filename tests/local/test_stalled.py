@@ -13,9 +13,8 @@ import pytest
 from werkzeug.serving import make_server
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from cdk_sagemaker_llm.local.gateway import Gateway
 from cdk_sagemaker_llm.local.scaling import application_auto_scaling
-from cdk_sagemaker_llm.local.server import QuietRequestHandler
+from cdk_sagemaker_llm.local.server import Gateway, QuietRequestHandler
 
 _LIMIT = 20
 SIGNED = (

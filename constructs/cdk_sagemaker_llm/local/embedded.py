@@ -38,11 +38,13 @@ _PROBE_LIMIT = 1.0
 _TAIL = 20
 _NEEDED = ("moto", "flask", "boto3")
 _SERVER = "cdk_sagemaker_llm.local.server"
-_HEALTH = "/_embedded/health"
 _ACCOUNT = re.compile(r"[0-9]{12}")
 
 DEFAULT_ACCOUNT = "123456789012"
 """The account that everything is in if none is named."""
+
+HEALTH_PATH = "/_embedded/health"
+"""Where the server says that it is there."""
 
 
 class EmbeddedAwsError(Exception):
@@ -134,9 +136,6 @@ class EmbeddedAws:
         self._log: IO[bytes] = io.BytesIO()
 
     def __enter__(self) -> Self:
-        """
-        Start the server.
-        """
         self.start()
         return self
 
@@ -146,9 +145,6 @@ class EmbeddedAws:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """
-        Stop the server.
-        """
         self.stop()
 
     @property
@@ -375,32 +371,28 @@ class EmbeddedAws:
         arguments += ["--settings", self._settings.to_json()]
         for name, place in self.custom_resources.items():
             arguments += ["--custom-resource", f"{name}={place}"]
-        if self._reports_to is None:
-            return self._run(arguments, [descriptor])
-        # Of its own: the server's standard streams are others.
-        reports = os.dup(self._reports_to)
+        descriptors = [descriptor]
+        if self._reports_to is not None:
+            # Of its own: the server's standard streams are others.
+            descriptors.append(os.dup(self._reports_to))
+            arguments += ["--reports", str(descriptors[1])]
         try:
-            arguments += ["--reports", str(reports)]
-            return self._run(arguments, [descriptor, reports])
+            return subprocess.Popen(
+                [sys.executable, "-m", _SERVER, *arguments],
+                env={
+                    **_without_aws(os.environ),
+                    **self.environment,
+                    "MOTO_ACCOUNT_ID": self.account,
+                },
+                pass_fds=descriptors,
+                stdin=subprocess.PIPE,  # Its end is the server's end.
+                stdout=self._log,
+                stderr=subprocess.STDOUT,
+                process_group=0,  # Ctrl-C is for this process, which then stops it.
+            )
         finally:
-            os.close(reports)
-
-    def _run(
-        self, arguments: list[str], descriptors: list[int]
-    ) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-m", _SERVER, *arguments],
-            env={
-                **_without_aws(os.environ),
-                **self.environment,
-                "MOTO_ACCOUNT_ID": self.account,
-            },
-            pass_fds=descriptors,
-            stdin=subprocess.PIPE,  # Its end is the server's end.
-            stdout=self._log,
-            stderr=subprocess.STDOUT,
-            process_group=0,  # Ctrl-C is for this process, which then stops it.
-        )
+            for own in descriptors[1:]:
+                os.close(own)
 
     def _await_answer(self) -> None:
         deadline = time.monotonic() + _START_LIMIT
@@ -408,7 +400,7 @@ class EmbeddedAws:
         while self.is_running and time.monotonic() < deadline:
             try:
                 # The socket listens already: a request waits for its answer.
-                with opener.open(self.url + _HEALTH, timeout=_PROBE_LIMIT):
+                with opener.open(self.url + HEALTH_PATH, timeout=_PROBE_LIMIT):
                     return
             except (OSError, urllib.error.URLError):
                 continue
@@ -445,9 +437,7 @@ def _without_aws(environment: os._Environ[str]) -> dict[str, str]:
 
 
 def _direct() -> str:
-    """
-    Return what is reached without a proxy: what the caller says, and this machine.
-    """
+    # What is reached without a proxy: what the caller says, and this machine.
     names = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     # All that there is, and nothing if something stands beside it.
     if names.strip() == "*":

@@ -23,8 +23,8 @@ from cdk_sagemaker_llm.local.aws.forwards import Forwards
 from cdk_sagemaker_llm.local.aws.settings import Latency, Settings
 from cdk_sagemaker_llm.local.aws.surroundings import Location
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.builds import events
 from cdk_sagemaker_llm.local.builds.codebuild import CODEBUILD, CodeBuild
+from cdk_sagemaker_llm.local.builds.functions import publish
 from cdk_sagemaker_llm.local.hosting.service import SAGEMAKER, SageMaker
 from cdk_sagemaker_llm.local.hosting.world import World
 from cdk_sagemaker_llm.local.scaling.scalable_targets import NAMESPACE
@@ -113,23 +113,14 @@ class MotoSurroundings:
         self._sns = sns_backends[account][region]
 
     def read_object(self, location: Location) -> bytes | None:
-        """
-        Return the contents of an object, or ``None`` if it is not there.
-        """
         found = self._object(location)
         return None if found is None else bytes(found.value)
 
     def write_object(self, location: Location, contents: bytes) -> None:
-        """
-        Write an object, if its bucket is there.
-        """
         if location.bucket in self._s3.buckets:
             self._s3.put_object(location.bucket, location.key, contents)
 
     def publish(self, topic: str, message: str) -> bool:
-        """
-        Send a message to a topic; return whether it is there.
-        """
         try:
             self._sns.publish(message=message, arn=topic)
         except ServiceException:
@@ -137,16 +128,10 @@ class MotoSurroundings:
         return True
 
     def object_version(self, location: Location) -> str | None:
-        """
-        Return what changes with an object's contents, without reading them.
-        """
         found = self._object(location)
         return None if found is None else f"{found.version_id} {found.etag}"
 
     def has_objects(self, prefix: Location) -> bool:
-        """
-        Tell whether the key of any object starts like this.
-        """
         bucket = self._s3.buckets.get(prefix.bucket)
         return bucket is not None and any(
             key.startswith(prefix.key) and isinstance(bucket.keys[key], FakeKey)
@@ -154,9 +139,6 @@ class MotoSurroundings:
         )
 
     def objects_under(self, prefix: Location) -> tuple[str, ...]:
-        """
-        Return the keys that start like this, without that beginning.
-        """
         bucket = self._s3.buckets.get(prefix.bucket)
         found = bucket.keys if bucket is not None else ()
         return tuple(
@@ -168,9 +150,6 @@ class MotoSurroundings:
     def write_log(
         self, group: str, stream: str, lines: Sequence[str], moment: float
     ) -> None:
-        """
-        Write lines to a log stream, which is made if it is not there.
-        """
         logs = logs_backends[self._account][self._region]
         if group not in logs.groups:
             logs.create_log_group(group, {})
@@ -184,23 +163,14 @@ class MotoSurroundings:
     def notify(
         self, source: str, kind: str, detail: dict[str, Any], resource: str
     ) -> None:
-        """
-        Tell EventBridge of what has happened, and wait for nobody.
-        """
         place = (self._account, self._region)
-        events.publish(*place, source, kind, detail, resource)
+        publish(*place, source, kind, detail, resource)
 
     def scalable_targets(self) -> set[str]:
-        """
-        Return the resource ids that Application Auto Scaling has registered.
-        """
         targets = self._scaling.describe_scalable_targets(NAMESPACE, None, None)
         return {target.resource_id for target in targets}
 
     def deregister(self, resource_id: str) -> None:
-        """
-        Remove a scalable target and its policies.
-        """
         targets = self._scaling.describe_scalable_targets(
             NAMESPACE, [resource_id], None
         )

@@ -21,19 +21,10 @@ _KEPT = (
 _TIMEOUT, _QUEUED = 60, 480  # Minutes, where a project says nothing.
 SOURCE = "aws.codebuild"
 STATE_CHANGE = "CodeBuild Build State Change"
-_MONTHS = (
-    *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
-    *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
-)
-_NOON = 12
 
 
 @dataclass
 class Project:
-    """
-    A project, by what it was created with.
-    """
-
     arn: str
     settings: Answer
     created: float
@@ -42,15 +33,9 @@ class Project:
 
     @property
     def name(self) -> str:
-        """
-        Its name.
-        """
         return str(self.settings["name"])
 
     def as_answer(self) -> Answer:
-        """
-        Describe it.
-        """
         return {
             "timeoutInMinutes": _TIMEOUT,
             "queuedTimeoutInMinutes": _QUEUED,
@@ -70,16 +55,13 @@ class Phase:
     """
 
     type: str
-    start: float
+    start: float = field(default_factory=now)
     end: float | None = None
     status: str | None = None
     code: str = ""
     message: str = ""
 
     def as_answer(self) -> Answer:
-        """
-        Describe it.
-        """
         answer: Answer = {"phaseType": self.type, "startTime": moment(self.start)}
         if self.end is not None:
             answer |= {
@@ -94,24 +76,13 @@ class Phase:
 @dataclass
 class Build:
     """
-    A build.
-
-    Args:
-        id: Its name: the project's, and a part of its own.
-
-        arn: The same, unmistakable.
-
-        number: Which of its project it is.
-
-        request: What it was started with, laid over its project.
-
-        started: When.
+    A build, under way or over.
     """
 
-    id: str
+    id: str  # The project's name, and a part of its own.
     arn: str
-    number: int
-    request: Answer
+    number: int  # Which of its project it is.
+    request: Answer  # What it was started with, laid over its project.
     started: float
     initiator: str
     log_group: str
@@ -122,39 +93,27 @@ class Build:
 
     @property
     def project_name(self) -> str:
-        """
-        The project's name.
-        """
         return str(self.request["name"])
 
     @property
     def is_over(self) -> bool:
-        """
-        Whether nothing more will happen.
-        """
         return self.ended is not None
 
     @property
     def timeout(self) -> float:
-        """
-        After how many seconds it is ended.
-        """
+        # In seconds.
         return 60.0 * int(self.request["timeoutInMinutes"])
 
     @property
     def variables(self) -> list[dict[str, str]]:
-        """
-        The environment variables, of the project and of its start.
-        """
         found: list[dict[str, str]] = self.request["environment"].get(
             "environmentVariables", []
         )
         return found
 
     def as_answer(self) -> Answer:
-        """
-        Describe it.
-        """
+        partition, _, region, account = self.arn.split(":")[1:5]
+        logs = f"arn:{partition}:logs:{region}:{account}:log-group"
         answer: Answer = {
             "id": self.id,
             "arn": self.arn,
@@ -165,7 +124,13 @@ class Build:
             "projectName": self.project_name,
             "phases": [phase.as_answer() for phase in self.phases],
             "artifacts": {"location": ""},
-            "logs": self._logs(),
+            "logs": {
+                "groupName": self.log_group,
+                "streamName": self.log_stream,
+                "cloudWatchLogs": {"status": "ENABLED"},
+                "cloudWatchLogsArn": f"{logs}:{self.log_group}:log-stream:"
+                f"{self.log_stream}",
+            },
             "buildComplete": self.is_over,
             "initiator": self.initiator,
         }
@@ -174,30 +139,9 @@ class Build:
             answer["endTime"] = moment(self.ended)
         return copy.deepcopy(answer)
 
-    def _logs(self) -> Answer:
-        partition, _, region, account = self.arn.split(":")[1:5]
-        place = f"arn:{partition}:logs:{region}:{account}:log-group"
-        return {
-            "groupName": self.log_group,
-            "streamName": self.log_stream,
-            "cloudWatchLogs": {"status": "ENABLED"},
-            "cloudWatchLogsArn": f"{place}:{self.log_group}:log-stream:"
-            f"{self.log_stream}",
-        }
-
 
 def moment(seconds: float) -> datetime:
-    """
-    Write a time as an answer has it.
-    """
     return datetime.fromtimestamp(seconds, UTC)
-
-
-def begun(kind: str) -> Phase:
-    """
-    Make a phase that begins now.
-    """
-    return Phase(kind, now())
 
 
 def state_change(build: Build) -> dict[str, Any]:
@@ -252,9 +196,6 @@ def _phase(phase: Phase) -> dict[str, Any]:
 
 
 def _date(seconds: float) -> str:
-    # "Sep 1, 2017 4:12:29 PM", in any locale.
-    when = datetime.fromtimestamp(seconds, UTC)
-    half = "AM" if when.hour < _NOON else "PM"
-    month = _MONTHS[when.month - 1]
-    hour = when.hour % _NOON or _NOON
-    return f"{month} {when.day}, {when.year} {hour}:{when:%M:%S} {half}"
+    # Such as "Sep 1, 2017 4:12:29 PM".
+    when = moment(seconds)
+    return f"{when:%b} {when.day}, {when.year} {when.hour % 12 or 12}:{when:%M:%S %p}"

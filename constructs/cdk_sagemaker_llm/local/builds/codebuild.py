@@ -34,15 +34,6 @@ Answer = dict[str, Any]
 class CodeBuild:
     """
     CodeBuild in one region.
-
-    Args:
-        account: The account.
-
-        region: The region.
-
-        partition: The partition.
-
-        around: The other services there.
     """
 
     def __init__(
@@ -75,9 +66,6 @@ class CodeBuild:
     def call(self, operation: str, request: Answer) -> Answer:
         """
         Check a request against the API's model and carry it out.
-
-        Raises:
-            AwsError: If the service refuses it.
         """
         if not shapes.has_operation(SERVICE, operation):
             raise AwsError(
@@ -120,34 +108,24 @@ class CodeBuild:
         return {"projects": sorted(self._projects)}
 
     def _batch_get_projects(self, request: Answer) -> Answer:
-        found, missing = [], []
-        for name in request["names"]:
-            project = self._projects.get(self._name(name))
-            if project is None:
-                missing.append(name)
-            else:
-                found.append(project.as_answer())
-        return {"projects": found, "projectsNotFound": missing}
+        found = {n: self._projects.get(self._name(n)) for n in request["names"]}
+        return {
+            "projects": [one.as_answer() for one in found.values() if one],
+            "projectsNotFound": [name for name, one in found.items() if not one],
+        }
 
     def _batch_get_builds(self, request: Answer) -> Answer:
-        found, missing = [], []
-        for name in request["ids"]:
-            build = self._builds.get(self._build_id(name))
-            if build is None:
-                missing.append(name)
-            else:
-                found.append(build.as_answer())
-        return {"builds": found, "buildsNotFound": missing}
+        found = {n: self._builds.get(self._build_id(n)) for n in request["ids"]}
+        return {
+            "builds": [one.as_answer() for one in found.values() if one],
+            "buildsNotFound": [name for name, one in found.items() if not one],
+        }
 
     def _list_builds(self, request: Answer) -> Answer:
-        ids = list(self._builds)
-        return {"ids": ids if request.get("sortOrder") == "ASCENDING" else ids[::-1]}
+        return _sorted(list(self._builds), request)
 
     def _list_builds_for_project(self, request: Answer) -> Answer:
-        ids = self._project(request["projectName"]).builds
-        return {
-            "ids": list(ids) if request.get("sortOrder") == "ASCENDING" else ids[::-1]
-        }
+        return _sorted(self._project(request["projectName"]).builds, request)
 
     def _start_build(self, request: Answer) -> Answer:
         project = self._project(request["projectName"])
@@ -160,25 +138,6 @@ class CodeBuild:
             raise _invalid(f"not emulated: {', '.join(beyond)} of StartBuild")
         settings = _build_settings(project, request)
         self._check_role(settings["serviceRole"])
-        build = self._make_build(project, settings)
-        if token:
-            self._tokens[project.name, token] = now(), build.id
-        run = Run(build, self._around, self._tell)
-        self._runs[build.id] = run
-        run.start()
-        return {"build": build.as_answer()}
-
-    def _stop_build(self, request: Answer) -> Answer:
-        build_id = request["id"]
-        build = self._builds.get(self._build_id(build_id))
-        if build is None:
-            raise AwsError(
-                "ResourceNotFoundException", f"Build cannot be found: {build_id}"
-            )
-        self._runs[build.id].stop()
-        return {"build": build.as_answer()}
-
-    def _make_build(self, project: Project, settings: Answer) -> Build:
         own = str(uuid.uuid4())
         build_id = f"{project.name}:{own}"
         logs = settings.get("logsConfig", {}).get("cloudWatchLogs", {})
@@ -195,7 +154,22 @@ class CodeBuild:
         )
         project.builds.append(build_id)
         self._builds[build_id] = build
-        return build
+        if token:
+            self._tokens[project.name, token] = now(), build.id
+        run = Run(build, self._around, self._tell)
+        self._runs[build.id] = run
+        run.start()
+        return {"build": build.as_answer()}
+
+    def _stop_build(self, request: Answer) -> Answer:
+        build_id = request["id"]
+        build = self._builds.get(self._build_id(build_id))
+        if build is None:
+            raise AwsError(
+                "ResourceNotFoundException", f"Build cannot be found: {build_id}"
+            )
+        self._runs[build.id].stop()
+        return {"build": build.as_answer()}
 
     def _tell(self, build: Build) -> None:
         self._around.notify(
@@ -220,9 +194,6 @@ class CodeBuild:
         self._check_role(request["serviceRole"])
 
     def _check_role(self, role: str) -> None:
-        """
-        Refuse a role that CodeBuild cannot assume.
-        """
         roles = iam_backends[self._account][self._partition].get_roles()
         for found in roles:
             if role in {found.arn, found.name} and _trusts(
@@ -254,6 +225,11 @@ class CodeBuild:
 
 CODEBUILD = InRegions[CodeBuild]()
 """The CodeBuild of every account and region."""
+
+
+def _sorted(ids: list[str], request: Answer) -> Answer:
+    ascending = request.get("sortOrder") == "ASCENDING"
+    return {"ids": list(ids) if ascending else ids[::-1]}
 
 
 def _build_settings(project: Project, request: Answer) -> Answer:

@@ -1,11 +1,13 @@
 """
-Lambda functions: found, run in processes of their own, and answered by address.
+Lambda functions: found, run in processes of their own, answered by address, and called
+by the rules of EventBridge.
 
 The code runs with this user's rights: it is the code that this user has deployed.
 """
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -14,20 +16,26 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 import uuid
 import zipfile
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from moto.awslambda.models import LambdaFunction, lambda_backends
+from moto.awslambda.models import lambda_backends
+from moto.events.models import Rule, events_backends
 
+from cdk_sagemaker_llm.local.aws.clock import CLOCK, now
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.builds import python_runner
 
 _INLINE = {"index.py", "cfnresponse.py"}
-LEAST_TIMEOUT = 60.0
-"""Seconds that every function gets: a laptop is no Lambda."""
+_LEAST_TIMEOUT = 60.0  # Seconds that every function gets: a laptop is no Lambda.
+# Seconds until Lambda tries again what it was not waited for with, and which failed:
+# https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
+_RETRIES = (60.0, 120.0)
 RESPONSE_PATH = "/_embedded/custom-resource-response/"
 _responses: dict[str, dict[str, Any]] = {}
 _expected: dict[str, threading.Event] = {}
@@ -113,10 +121,7 @@ exports.send = (event, context, status, data, id, noEcho) => {
 """
 
 
-class NotRunnableError(Exception):
-    """
-    A function that is not here, or whose code cannot be loaded on this machine.
-    """
+class NotRunnableError(Exception): ...
 
 
 class FunctionError(Exception):
@@ -154,18 +159,11 @@ class Outcome:
 def find_function(token: str, account: str, region: str) -> Function:
     """
     Find a function by its ARN.
-
-    Raises:
-        NotRunnableError: If there is none.
     """
     try:
         found = lambda_backends[account][region].get_function(token)
     except Exception as error:
         raise NotRunnableError(f"no Lambda function has the ARN {token}") from error
-    return _function_of(found)
-
-
-def _function_of(found: LambdaFunction) -> Function:
     variables = found.environment_vars or {}
     return Function(
         arn=found.function_arn,
@@ -174,7 +172,7 @@ def _function_of(found: LambdaFunction) -> Function:
         handler=str(found.handler or ""),
         code=bytes(getattr(found, "code_bytes", b"")),
         environment={key: str(value) for key, value in variables.items()},
-        timeout=max(LEAST_TIMEOUT, float(found.timeout or 0)),
+        timeout=max(_LEAST_TIMEOUT, float(found.timeout or 0)),
         memory=int(found.memory_size or 128),
     )
 
@@ -220,11 +218,8 @@ def _unpack(function: Function, root: Path) -> None:
             archive.extractall(root)
     except zipfile.BadZipFile as error:
         raise NotRunnableError("its code is not there, or no ZIP archive") from error
-    if {path.name for path in root.iterdir()} == _INLINE:
-        _name_inline(function, root)
-
-
-def _name_inline(function: Function, root: Path) -> None:
+    if {path.name for path in root.iterdir()} != _INLINE:
+        return
     # moto packs inline code as Python, with a helper of its own that is out of date.
     (root / "cfnresponse.py").unlink()
     stem = root / function.handler.rpartition(".")[0]
@@ -239,6 +234,21 @@ def _name_inline(function: Function, root: Path) -> None:
 def _process(
     command: list[str], function: Function, event: dict[str, Any], root: Path
 ) -> str:
+    region = function.arn.split(":")[3]
+    environment = {
+        **os.environ,
+        **function.environment,
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
+        "AWS_LAMBDA_FUNCTION_NAME": function.name,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory),
+        "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
+        "AWS_LAMBDA_LOG_STREAM_NAME": uuid.uuid4().hex,
+        "LAMBDA_TASK_ROOT": str(root),
+        "EMBEDDED_FUNCTION_ARN": function.arn,
+        "EMBEDDED_TIMEOUT": str(function.timeout),
+    }
     try:
         process = subprocess.run(
             command,
@@ -246,7 +256,7 @@ def _process(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=root,
-            env={**os.environ, **_environment(function, root)},
+            env=environment,
             text=True,
             timeout=function.timeout,
             check=False,
@@ -261,23 +271,6 @@ def _process(
     if process.returncode:
         raise FunctionError(last)
     return last
-
-
-def _environment(function: Function, root: Path) -> dict[str, str]:
-    region = function.arn.split(":")[3]
-    return {
-        **function.environment,
-        "AWS_REGION": region,
-        "AWS_DEFAULT_REGION": region,
-        "AWS_LAMBDA_FUNCTION_NAME": function.name,
-        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(function.memory),
-        "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
-        "AWS_LAMBDA_LOG_STREAM_NAME": uuid.uuid4().hex,
-        "LAMBDA_TASK_ROOT": str(root),
-        "EMBEDDED_FUNCTION_ARN": function.arn,
-        "EMBEDDED_TIMEOUT": str(function.timeout),
-    }
 
 
 class Callback:
@@ -307,10 +300,7 @@ class Callback:
 
 def receive_response(path: str, body: bytes) -> int:
     """
-    Take a response in.
-
-    Returns:
-        The HTTP status to answer with.
+    Take a response in, and return the HTTP status to answer with.
     """
     arrived = _expected.get(path.removeprefix(RESPONSE_PATH))
     try:
@@ -322,3 +312,87 @@ def receive_response(path: str, body: bytes) -> int:
     _responses[path.removeprefix(RESPONSE_PATH)] = response
     arrived.set()
     return 200
+
+
+def send_to_functions() -> None:
+    """
+    Have rules send to functions, before any is made.
+    """
+    sends = Rule.send_to_targets
+
+    def send(rule: Rule, event: Untyped, transform_input: bool = True) -> None:  # noqa: FBT001, FBT002 - moto's signature
+        # moto takes no notice of a rule's state, and has one without a pattern, which
+        # is one by the clock, match everything.
+        if rule.state != "ENABLED" or not rule.event_pattern.get_pattern():
+            return
+        if not rule.event_pattern.matches_event(event):
+            return
+        for target in rule.targets:
+            if ":lambda:" in target["Arn"]:
+                # moto changes the event for some of its own targets.
+                own = copy.deepcopy(event)
+                arguments = (rule.account_id, rule.region_name, target, own)
+                threading.Thread(target=_deliver, args=arguments, daemon=True).start()
+            else:
+                alone = copy.copy(rule)
+                alone.targets = [target]
+                sends(alone, event, transform_input)
+
+    Rule.send_to_targets = send  # type: ignore[method-assign, assignment]  # see above
+
+
+def publish(  # noqa: PLR0917 - as services call it
+    account: str,
+    region: str,
+    source: str,
+    kind: str,
+    detail: dict[str, Any],
+    resource: str,
+) -> None:
+    """
+    Send an event of a service's to the rules of a region, and wait for nobody.
+    """
+    event: Untyped = {
+        "version": "0",
+        "id": str(uuid.uuid4()),
+        "detail-type": kind,
+        "source": source,
+        "account": account,
+        "time": now(),
+        "region": region,
+        "resources": [resource],
+        "detail": json.loads(json.dumps(detail)),
+    }
+    bus = events_backends[account][region].event_buses["default"]
+    for rule in list(bus.rules.values()):
+        try:
+            rule.send_to_targets(copy.deepcopy(event))
+        except Exception:  # noqa: BLE001 - a service does not fail for a rule's target
+            traceback.print_exc()
+
+
+def _input(target: dict[str, Any], event: Untyped) -> Untyped:
+    for name in ("InputPath", "InputTransformer"):
+        if name in target:
+            raise NotRunnableError(f"not emulated: {name} of a rule's target")
+    if "Input" in target:
+        return json.loads(target["Input"])
+    visible = {k: v for k, v in event.items() if k != "ingestion-time"}
+    moment = datetime.fromtimestamp(float(event["time"]), UTC)
+    return {**visible, "time": moment.strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+
+def _deliver(account: str, region: str, target: dict[str, Any], event: Untyped) -> None:
+    for pause in (0.0, *_RETRIES):
+        CLOCK.sleep(pause)
+        try:
+            with CLOCK.lock:
+                function = find_function(target["Arn"], account, region)
+            run_function(function, _input(target, event))
+        except (NotRunnableError, FunctionError) as error:
+            # Nobody waits for it: the server's own output is where it can be read.
+            print(f"{target['Arn']}, called by a rule, failed: {error}", flush=True)  # noqa: T201 - see above
+            if isinstance(error, NotRunnableError):
+                return
+        else:
+            return

@@ -81,6 +81,49 @@ def _from_ps() -> list[tuple[int, int, str]]:
     return [(int(process), int(group), state[0]) for process, group, state, *_ in lines]
 
 
+class Group:
+    """
+    A process group whose leader watches over the process that makes it.
+    """
+
+    def __init__(self) -> None:
+        self._leader = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__],
+            stdin=subprocess.PIPE,  # Its end is this process's end.
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            process_group=0,
+        )
+        if self._leader.stdout is not None:
+            # It takes no more signals from here on, and is there for others to join.
+            self._leader.stdout.read(1)
+
+    def start(
+        self, command: list[str], folder: Path, environment: dict[str, str]
+    ) -> subprocess.Popen[bytes]:
+        """
+        Start a process in the group, unless the group was killed.
+        """
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            process_group=self._leader.pid,
+        )
+
+    def kill(self) -> None:
+        with contextlib.suppress(PermissionError):
+            tell(self._leader.pid, signal.SIGKILL)
+        self._leader.wait()
+        for pipe in (self._leader.stdin, self._leader.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+
 def main() -> None:
     """
     Wait for the end of standard input, or for a word on it.

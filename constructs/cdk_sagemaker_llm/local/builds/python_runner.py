@@ -37,9 +37,6 @@ class Context:
         self._deadline = time.time() + float(os.environ["EMBEDDED_TIMEOUT"])
 
     def get_remaining_time_in_millis(self) -> int:
-        """
-        Return how long the function may go on.
-        """
         return max(0, int((self._deadline - time.time()) * 1000))
 
 

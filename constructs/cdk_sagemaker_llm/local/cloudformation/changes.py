@@ -14,7 +14,8 @@ from typing import Any
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation.registry import (
-    attributes_follow_properties,
+    NESTED,
+    is_custom,
     must_replace,
 )
 from cdk_sagemaker_llm.local.cloudformation.resource import (
@@ -90,7 +91,8 @@ class _Preview:
         after = self._resolved(declaration)
         if old is None:
             self._unsettle(Resource(declaration, after, UNKNOWN, lambda _: UNKNOWN))
-            return self._addition(declaration, after)
+            context = self._after(declaration, after)
+            return {**_entry("Add", declaration), "AfterContext": context}
         details = [
             *self._property_details(old, declaration, after),
             *self._attribute_details(declaration.logical_id),
@@ -104,53 +106,28 @@ class _Preview:
                     old, physical_resource_id=UNKNOWN, read_attribute=lambda _: UNKNOWN
                 )
             )
-        elif attributes_follow_properties(declaration.type):
+        elif declaration.type == NESTED or is_custom(declaration.type):
+            # Their attributes may follow from their properties.
             self._unsettle(replace(old, read_attribute=lambda _: UNKNOWN))
         kept = "ReplaceAndRetain" if declaration.retain_on_replace else None
         policy = kept or "ReplaceAndDelete"
         return {
+            **_entry("Modify", declaration, old.physical_resource_id),
             "PolicyAction": None if replacement == "False" else policy,
-            "Action": "Modify",
-            "LogicalResourceId": declaration.logical_id,
-            "PhysicalResourceId": old.physical_resource_id,
-            "ResourceType": declaration.type,
             "Replacement": replacement,
             "Scope": sorted({detail["Target"]["Attribute"] for detail in details}),
             "Details": details,
-            "BeforeContext": self._context(
-                self._stack.template_dict, old.logical_resource_id, old.properties
-            ),
-            "AfterContext": self._context(
-                self._draft.template, declaration.logical_id, after
-            ),
-        }
-
-    def _addition(self, declaration: Declaration, after: Properties) -> Change:
-        return {
-            "Action": "Add",
-            "LogicalResourceId": declaration.logical_id,
-            "ResourceType": declaration.type,
-            "Scope": [],
-            "Details": [],
-            "AfterContext": self._context(
-                self._draft.template, declaration.logical_id, after
-            ),
+            "BeforeContext": self._before(old),
+            "AfterContext": self._after(declaration, after),
         }
 
     def _removal(self, resource: Resource) -> Change:
         retained = resource.declaration.retain_on_delete
-        name = resource.logical_resource_id
+        physical_id = resource.physical_resource_id
         return {
+            **_entry("Remove", resource.declaration, physical_id),
             "PolicyAction": "Retain" if retained else "Delete",
-            "Action": "Remove",
-            "LogicalResourceId": name,
-            "PhysicalResourceId": resource.physical_resource_id,
-            "ResourceType": resource.cf_resource_type,
-            "Scope": [],
-            "Details": [],
-            "BeforeContext": self._context(
-                self._stack.template_dict, name, resource.properties
-            ),
+            "BeforeContext": self._before(resource),
         }
 
     def _unsettle(self, resource: Resource) -> None:
@@ -181,9 +158,7 @@ class _Preview:
                 "Name": None if tags else name,
                 "RequiresRecreation": "Always" if always else "Never",
                 "Path": f"/Properties/{name}",
-                "BeforeValue": self._hide_secrets(before.get(name)),
-                "AfterValue": self._hide_secrets(after.get(name)),
-                "AttributeChangeType": _kind(name, before, after),
+                **self._values(name, before, after),
             }
             unknown = UNKNOWN in json.dumps(after.get(name), default=str)
             pair = (old.declaration.properties, declaration.properties)
@@ -218,17 +193,28 @@ class _Preview:
                     "Attribute": name,
                     "RequiresRecreation": "Never",
                     "Path": f"/{name}",
-                    "BeforeValue": self._hide_secrets(before.get(name)),
-                    "AfterValue": self._hide_secrets(after.get(name)),
-                    "AttributeChangeType": _kind(name, before, after),
+                    **self._values(name, before, after),
                 }
                 direct = {"Evaluation": "Static", "ChangeSource": "DirectModification"}
                 yield {"Target": target, **direct}
 
-    def _context(
-        self, template: dict[str, Any], logical_id: str, properties: Properties
-    ) -> str | None:
-        body = _body(template, logical_id)
+    def _values(self, name: str, before: Properties, after: Properties) -> Change:
+        kind = "Modify" if name in after else "Remove"
+        return {
+            "BeforeValue": self._hide_secrets(before.get(name)),
+            "AfterValue": self._hide_secrets(after.get(name)),
+            "AttributeChangeType": kind if name in before else "Add",
+        }
+
+    def _before(self, resource: Resource) -> str | None:
+        body = _body(self._stack.template_dict, resource.logical_resource_id)
+        return self._context(body, resource.properties)
+
+    def _after(self, declaration: Declaration, properties: Properties) -> str | None:
+        body = _body(self._draft.template, declaration.logical_id)
+        return self._context(body, properties)
+
+    def _context(self, body: dict[str, Any], properties: Properties) -> str | None:
         context = {name: body[name] for name in _ATTRIBUTES if name in body}
         return self._hide_secrets({"Properties": properties, **context})
 
@@ -255,18 +241,25 @@ def _replacement(old: Resource, after: Properties) -> str:
     return "True" if certain else "Conditional"
 
 
+def _entry(
+    action: str, declaration: Declaration, physical_id: str | None = None
+) -> Change:
+    return {
+        "Action": action,
+        "LogicalResourceId": declaration.logical_id,
+        "PhysicalResourceId": physical_id,
+        "ResourceType": declaration.type,
+        "Scope": [],
+        "Details": [],
+    }
+
+
 def _cause(evaluation: str, source: str, entity: str) -> dict[str, str]:
     return {
         "Evaluation": evaluation,
         "ChangeSource": source,
         "CausingEntity": entity,
     }
-
-
-def _kind(name: str, before: Properties, after: Properties) -> str:
-    if name not in before:
-        return "Add"
-    return "Modify" if name in after else "Remove"
 
 
 def _body(template: dict[str, Any], logical_id: str) -> dict[str, Any]:

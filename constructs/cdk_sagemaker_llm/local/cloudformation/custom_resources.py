@@ -1,20 +1,28 @@
 """
 ``Custom::*``: resources that a function makes, in CloudFormation's protocol.
 
-One whose function cannot be run is recorded, as are types that nothing here stands for.
+The CDK's own functions are played by callables in Python, as are those that a caller
+names. One whose function cannot be run is recorded, as are types that nothing here
+stands for.
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import json
+import os
+import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from botocore import xform_name
+
 from cdk_sagemaker_llm.local.aws import clock
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.builds import cdk_functions
 from cdk_sagemaker_llm.local.builds.functions import (
     Callback,
     Function,
@@ -31,6 +39,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceError,
     Scope,
     physical_name,
+    scalar_text,
 )
 
 _GRACE = 1.0  # Seconds for a response that is on its way when the function ends.
@@ -40,6 +49,14 @@ _POLL = 1.0
 _ON_EVENT = "USER_ON_EVENT_FUNCTION_ARN"
 _IS_COMPLETE = "USER_IS_COMPLETE_FUNCTION_ARN"
 Response = dict[str, Any]
+# What the SDK for JavaScript calls otherwise than the one for Python.
+_OTHER_NAMES = {
+    "cloudwatchlogs": "logs",
+    "cloudwatchevents": "events",
+    "eventbridge": "events",
+    "sfn": "stepfunctions",
+}
+Handler = Callable[[dict[str, Any]], Untyped]
 
 
 class CustomResourceType:
@@ -50,9 +67,6 @@ class CustomResourceType:
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
-        """
-        Ask the function to create; one that cannot be run leaves a remark.
-        """
         event = _event("Create", declaration, properties, scope)
         try:
             answer = _ask(event, scope)
@@ -67,11 +81,11 @@ class CustomResourceType:
                 _ask({**gone, "PhysicalResourceId": physical_id}, scope)
             raise _failure(answer, event)
         resource = Resource(
-            declaration=declaration,
-            properties=properties,
-            physical_resource_id=str(physical_id),
-            read_attribute=lambda name: _attribute(resource, name),
-            native=answer,
+            declaration,
+            properties,
+            str(physical_id),
+            lambda name: _attribute(resource, name),
+            answer,
         )
         return resource
 
@@ -84,9 +98,7 @@ class CustomResourceType:
         event = _event("Update", resource.declaration, properties, scope)
         event["PhysicalResourceId"] = resource.physical_resource_id
         event["OldResourceProperties"] = _as_text(resource.properties)
-        answer = _ask(event, scope)
-        if answer["Status"] != "SUCCESS":
-            raise _failure(answer, event)
+        answer = _ask_or_fail(event, scope)
         # In place: GetAtt reads from the object that was made.
         resource.native.clear()
         resource.native.update(answer)
@@ -95,16 +107,11 @@ class CustomResourceType:
         )
 
     def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Ask the function to delete, if it made the resource.
-        """
         if resource.native is None:
             return
         event = _event("Delete", resource.declaration, resource.properties, scope)
         event["PhysicalResourceId"] = resource.physical_resource_id
-        answer = _ask(event, scope)
-        if answer["Status"] != "SUCCESS":
-            raise _failure(answer, event)
+        _ask_or_fail(event, scope)
 
 
 def _event(
@@ -122,7 +129,7 @@ def _event(
 
 
 def _ask(event: dict[str, Any], scope: Scope) -> Response:
-    own = cdk_functions.HANDLERS.get(event["ResourceType"])
+    own = HANDLERS.get(event["ResourceType"])
     if own is not None:
         return _answer(lambda: own(event), event)
     token = str(event["ServiceToken"])
@@ -131,6 +138,13 @@ def _ask(event: dict[str, Any], scope: Scope) -> Response:
         return _answer(lambda: _provided(function, event, scope), event)
     with clock.passed_on():
         return _protocol(function, event)
+
+
+def _ask_or_fail(event: dict[str, Any], scope: Scope) -> Response:
+    answer = _ask(event, scope)
+    if answer["Status"] != "SUCCESS":
+        raise _failure(answer, event)
+    return answer
 
 
 def _protocol(function: Function, event: dict[str, Any]) -> Response:
@@ -221,16 +235,13 @@ def _as_text(value: Untyped) -> Untyped:
         return {key: _as_text(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_as_text(item) for item in value]
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return scalar_text(value)
 
 
 @dataclass(frozen=True, slots=True)
 class NotEmulated:
     """
     A type that is recorded, so that references resolve, and nothing more.
-
-    Args:
-        silent: Whether the event goes without a remark.
     """
 
     silent: bool
@@ -238,30 +249,144 @@ class NotEmulated:
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
-        """
-        Record the resource and say that it was not made.
-        """
         name = physical_name(declaration.logical_id)
-        place = f"{scope.region}:{scope.account}"
         remark = f"{declaration.type} is not emulated: recorded, nothing was made."
-        return Resource(
-            declaration=declaration,
-            properties=properties,
-            physical_resource_id=name,
-            read_attribute=lambda attribute: (
-                f"arn:aws:not-emulated:{place}:{name}"
-                if attribute.endswith("Arn")
-                else f"{name}.{attribute}"
-            ),
-            reason=None if self.silent else remark,
+
+        def read(attribute: str) -> str:
+            if attribute.endswith("Arn"):
+                return f"arn:aws:not-emulated:{scope.region}:{scope.account}:{name}"
+            return f"{name}.{attribute}"
+
+        reason = None if self.silent else remark
+        return Resource(declaration, properties, name, read, reason=reason)
+
+    def update(
+        self, resource: Resource, properties: Properties, scope: Scope
+    ) -> None: ...
+
+    def delete(self, resource: Resource, scope: Scope) -> None: ...
+
+
+def _empty_bucket(event: dict[str, Any]) -> None:
+    if event["RequestType"] != "Delete":
+        return
+    bucket, s3 = event["ResourceProperties"]["BucketName"], _client("s3")
+    for found in s3.get_paginator("list_object_versions").paginate(Bucket=bucket):
+        entries = [*found.get("Versions", ()), *found.get("DeleteMarkers", ())]
+        keys = [{"Key": e["Key"], "VersionId": e["VersionId"]} for e in entries]
+        if keys:
+            s3.delete_objects(Bucket=bucket, Delete={"Objects": keys})
+
+
+def _retain_logs(event: dict[str, Any]) -> dict[str, Any]:
+    properties, logs = event["ResourceProperties"], _client("logs")
+    name = properties["LogGroupName"]
+    if event["RequestType"] == "Delete":
+        if properties.get("RemovalPolicy") == "destroy":
+            logs.delete_log_group(logGroupName=name)
+        return {"PhysicalResourceId": name}
+    with contextlib.suppress(logs.exceptions.ResourceAlreadyExistsException):
+        logs.create_log_group(logGroupName=name)
+    days = properties.get("RetentionInDays")
+    if days:
+        logs.put_retention_policy(logGroupName=name, retentionInDays=int(days))
+    else:
+        logs.delete_retention_policy(logGroupName=name)
+    return {"PhysicalResourceId": name, "Data": {"LogGroupName": name}}
+
+
+def _call_aws(event: dict[str, Any]) -> dict[str, Any]:
+    """
+    Make the call that an ``AwsCustomResource`` declares for a request, if any.
+    """
+    own_id = event.get("PhysicalResourceId") or event["LogicalResourceId"]
+    declared = event["ResourceProperties"].get(event["RequestType"])
+    if not declared:
+        return {"PhysicalResourceId": own_id}
+    call = json.loads(declared.replace("PHYSICAL:RESOURCEID:", own_id))
+    client = _client(_service(call["service"]), call.get("region"))
+    action = call["action"].removesuffix("Command")
+    method = getattr(client, xform_name(action[0].upper() + action[1:]))
+    try:
+        data = dict(_flat(method(**_decoded(call.get("parameters") or {}))))
+    except client.exceptions.ClientError as error:
+        pattern = call.get("ignoreErrorCodesMatching")
+        if not (pattern and re.search(pattern, error.response["Error"]["Code"])):
+            raise
+        data = {}
+    id_source = call.get("physicalResourceId") or {}
+    physical_id = (
+        data.get(id_source.get("responsePath", "")) or id_source.get("id") or own_id
+    )
+    paths = tuple(call.get("outputPaths") or [""])
+    visible = {key: value for key, value in data.items() if key.startswith(paths)}
+    return {"PhysicalResourceId": physical_id, "Data": visible}
+
+
+def _service(name: str) -> str:
+    import boto3  # noqa: PLC0415 - a quarter of a second, which few stacks need
+
+    plain = name.removeprefix("@aws-sdk/client-").replace("-", "").lower()
+    names = {
+        one.replace("-", ""): one for one in boto3.Session().get_available_services()
+    }
+    return names.get(plain) or _OTHER_NAMES.get(plain, plain)
+
+
+def _decoded(value: Untyped) -> Untyped:
+    # The construct writes booleans so, which CloudFormation would make strings.
+    if isinstance(value, dict):
+        return {key: _decoded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_decoded(item) for item in value]
+    return {"TRUE:BOOLEAN": True, "FALSE:BOOLEAN": False}.get(value, value)
+
+
+def _flat(value: Untyped, path: str = "") -> Iterator[tuple[str, str]]:
+    items: Iterable[tuple[Untyped, Untyped]] = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    else:
+        yield path, str(value)
+    for key, item in items:
+        if key != "ResponseMetadata":
+            yield from _flat(item, f"{path}.{key}" if path else str(key))
+
+
+def _client(service: str, region: str | None = None) -> Untyped:
+    import boto3  # noqa: PLC0415 - a quarter of a second, which few stacks need
+    from botocore.config import Config  # noqa: PLC0415 - the same
+
+    return boto3.client(  # type: ignore[call-overload]  # any service by name
+        service,
+        region_name=region,
+        endpoint_url=os.environ["AWS_ENDPOINT_URL"],
+        config=Config(retries={"max_attempts": 0}, proxies={"http": ""}),
+    )
+
+
+# The CDK's own, whose code needs an SDK for Node that only Lambda has.
+HANDLERS: dict[str, Handler] = {
+    "Custom::AWS": _call_aws,
+    "Custom::S3AutoDeleteObjects": _empty_bucket,
+    "Custom::LogRetention": _retain_logs,
+}
+"""The callables by type of custom resource."""
+
+
+def register_handler(assignment: str) -> None:
+    """
+    Register ``Custom::Name=module:function``.
+    """
+    name, separator, place = assignment.partition("=")
+    module, colon, attribute = place.partition(":")
+    if not (name and separator and module and colon and attribute):
+        raise ValueError(
+            f"custom_resource must be Custom::Name=module:function, got {assignment!r}"
         )
-
-    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
-        """
-        Do nothing.
-        """
-
-    def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Do nothing.
-        """
+    try:
+        HANDLERS[name] = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"custom_resource {name}: {error}") from error

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.resource_types import without_write_only
@@ -37,9 +38,6 @@ class Drift:
     time: datetime
 
     def as_answer(self, stack_id: str) -> dict[str, Any]:
-        """
-        Return what ``DescribeStackResourceDrifts`` shows.
-        """
         return {
             "StackId": stack_id,
             "LogicalResourceId": self.resource.logical_resource_id,
@@ -51,13 +49,6 @@ class Drift:
             "StackResourceDriftStatus": self.status,
             "Timestamp": self.time,
         }
-
-
-def is_checked(resource: Resource) -> bool:
-    """
-    Tell whether the state of a resource can be read back.
-    """
-    return isinstance(resource_type(resource.cf_resource_type), Observable)
 
 
 def detect(resource: Resource, scope: Scope) -> Drift | None:
@@ -91,21 +82,17 @@ def _differences(
         for key, item in expected.items():
             yield from _differences(item, actual.get(key), f"{path}/{key}")
     elif isinstance(expected, list) and isinstance(actual, list):
-        yield from _list_differences(expected, actual, path)
+        pairs = zip_longest(_in_order(expected), _in_order(actual))
+        for index, (item, found) in enumerate(pairs):
+            yield from _differences(item, found, f"{path}/{index}")
     elif not _same(expected, actual):
         kind = "REMOVE" if actual is None else "NOT_EQUAL"
-        yield _difference(path, expected, actual, kind)
-
-
-def _list_differences(
-    expected: list[Untyped], actual: list[Untyped], path: str
-) -> Iterator[dict[str, str]]:
-    expected, actual = _in_order(expected), _in_order(actual)
-    for index, item in enumerate(expected):
-        found = actual[index] if index < len(actual) else None
-        yield from _differences(item, found, f"{path}/{index}")
-    for index, item in enumerate(actual[len(expected) :], start=len(expected)):
-        yield _difference(f"{path}/{index}", None, item, "ADD")
+        yield {
+            "PropertyPath": path,
+            "ExpectedValue": _text(expected),
+            "ActualValue": _text(actual),
+            "DifferenceType": "ADD" if expected is None else kind,
+        }
 
 
 def _in_order(items: list[Untyped]) -> list[Untyped]:
@@ -131,17 +118,6 @@ def _plain(value: Untyped) -> Untyped:
         return float(value)
     except (TypeError, ValueError):
         return value
-
-
-def _difference(
-    path: str, expected: Untyped, actual: Untyped, kind: str
-) -> dict[str, str]:
-    return {
-        "PropertyPath": path,
-        "ExpectedValue": _text(expected),
-        "ActualValue": _text(actual),
-        "DifferenceType": kind,
-    }
 
 
 def _text(value: Untyped) -> str:

@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
 )
 from cdk_sagemaker_llm.local.hosting.service import SAGEMAKER, SageMaker
 from cdk_sagemaker_llm.local.hosting.states import is_busy
-from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint, World
+from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,11 @@ class HostingType:
 
     @property
     def name(self) -> str:
-        """
-        The type as templates name it.
-        """
         return f"AWS::SageMaker::{self.kind}"
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
-        """
-        Call the service's create operation.
-        """
         operation = f"Create{self.kind}"
         later = self._parameters("Update") - self._parameters("Create")
         members = {k: v for k, v in properties.items() if k not in later}
@@ -65,19 +59,18 @@ class HostingType:
         )
         request = _request(operation, members)
         arn = _service(scope).call(operation, request)[f"{self.kind}Arn"]
+        # What GetAtt reads, with what the description adds to it.
         table = {f"{self.kind}Name": name, f"{self.kind}Arn": arn, "Id": arn}
-        resource = Resource(
-            declaration=declaration,
-            properties=properties,
-            physical_resource_id=arn,
-            read_attribute=attributes(table),
-            native=name,
-        )
-        why = settled(_service(scope).world, self.kind, name)
+        resource = Resource(declaration, properties, arn, attributes(table), name)
+        why = self._settle(name, scope)
         if why is not None:
             raise UnstableError(why, resource)
         description = self._describe(name, scope)
-        resource.read_attribute = attributes({**table, **self._attributes(description)})
+        for path in resource_types.read_only(self.name):
+            value = functools.reduce(_member, path.split("."), description)
+            # A moment, such as CreationTime, is no value of a template.
+            if isinstance(value, str | int):
+                table[path] = value
         return resource
 
     def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
@@ -98,7 +91,7 @@ class HostingType:
             operation, request = self._change(differing - {"Tags"}, properties)
             request[f"{self.kind}Name"] = resource.native
             _service(scope).call(operation, _request(operation, request))
-            why = settled(_service(scope).world, self.kind, resource.native)
+            why = self._settle(resource.native, scope)
             if why is not None:
                 raise ResourceError(why)
 
@@ -135,26 +128,30 @@ class HostingType:
         request = {f"{self.kind}Name": name}
         return _service(scope).call(f"Describe{self.kind}", request)
 
-    def _attributes(self, description: dict[str, Any]) -> dict[str, Any]:
-        # A moment, such as CreationTime, is no value of a template.
-        names = {
-            name: functools.reduce(_member, name.split("."), description)
-            for name in resource_types.read_only(self.name)
-        }
-        return {k: v for k, v in names.items() if isinstance(v, str | int)}
+    def _find(self, name: str, scope: Scope) -> Endpoint | Component | None:
+        # What takes time to come and to go; the others are what they are at once.
+        world = _service(scope).world
+        if self.kind == "Endpoint":
+            return world.endpoints.find(name)
+        if self.kind == "InferenceComponent":
+            return world.components.find(name)
+        return None
+
+    def _settle(self, name: str, scope: Scope) -> str | None:
+        # Waits until it changes no more; returns why it is not what was asked for.
+        record = self._find(name, scope)
+        if record is None:
+            return None
+        wait_until(lambda: not is_busy(record))
+        # After a rollback it is in service as well, as it was before.
+        return record.failure
 
     def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Call the service's delete operation.
-        """
         name = {f"{self.kind}Name": resource.native}
         _service(scope).call(f"Delete{self.kind}", name)
-        wait_until_gone(_service(scope).world, self.kind, resource.native)
+        wait_until(lambda: self._find(resource.native, scope) is None)
 
     def actual(self, resource: Resource, scope: Scope) -> Properties | None:
-        """
-        Read the resource back by the service's describe operation.
-        """
         arn = {"ResourceArn": resource.physical_resource_id}
         try:
             found = self._describe(resource.native, scope)
@@ -186,7 +183,12 @@ def _service(scope: Scope) -> SageMaker:
 def _request(operation: str, properties: Properties) -> dict[str, Any]:
     shape = shapes.input_shape("sagemaker", operation)
     request: dict[str, Any] = shapes.coerce(shape, properties)
-    _fill_wait_interval(request.get("DeploymentConfig") or {})
+    deployment = request.get("DeploymentConfig") or {}
+    blue_green = deployment.get("BlueGreenUpdatePolicy") or {}
+    routing = blue_green.get("TrafficRoutingConfiguration")
+    if routing is not None:
+        # Required by the API and not by CloudFormation, which then sends none to wait.
+        routing.setdefault("WaitIntervalInSeconds", 0)
     extraneous = list(shapes.unknown_members(shape, request))
     if extraneous:
         raise ResourceError(
@@ -207,14 +209,6 @@ def _as_declared(value: Untyped) -> Untyped:
     return plain
 
 
-def _fill_wait_interval(deployment: dict[str, Any]) -> None:
-    # Required by the API and not by CloudFormation, which then sends none to wait.
-    blue_green = deployment.get("BlueGreenUpdatePolicy") or {}
-    routing = blue_green.get("TrafficRoutingConfiguration")
-    if routing is not None:
-        routing.setdefault("WaitIntervalInSeconds", 0)
-
-
 def _retag(resource: Resource, properties: Properties, scope: Scope) -> None:
     old = {tag["Key"] for tag in resource.properties.get("Tags", ())}
     new = properties.get("Tags", [])
@@ -224,40 +218,3 @@ def _retag(resource: Resource, properties: Properties, scope: Scope) -> None:
         _service(scope).call("DeleteTags", {**arn, "TagKeys": gone})
     if new:
         _service(scope).call("AddTags", {**arn, "Tags": new})
-
-
-def settled(world: World, kind: str, name: str) -> str | None:
-    """
-    Wait until a resource changes no more.
-
-    Args:
-        world: Where it is.
-
-        kind: The API's word for it; most kinds are what they are at once.
-
-        name: Its name.
-
-    Returns:
-        The service's reason if it is not what was asked for.
-    """
-    record = _find(world, kind, name)
-    if record is None:
-        return None
-    wait_until(lambda: not is_busy(record))
-    # After a rollback it is in service as well, as it was before.
-    return record.failure
-
-
-def wait_until_gone(world: World, kind: str, name: str) -> None:
-    """
-    Wait until a resource that is deleted is not there any more.
-    """
-    wait_until(lambda: _find(world, kind, name) is None)
-
-
-def _find(world: World, kind: str, name: str) -> Endpoint | Component | None:
-    if kind == "Endpoint":
-        return world.endpoints.find(name)
-    if kind == "InferenceComponent":
-        return world.components.find(name)
-    return None

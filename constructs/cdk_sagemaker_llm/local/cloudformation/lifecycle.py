@@ -7,15 +7,12 @@ resources before old ones go; on a failure, everything done is undone in reverse
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
-
-from moto.secretsmanager.models import secretsmanager_backends
-from moto.ssm.models import ssm_backends
 
 from cdk_sagemaker_llm.local.aws.clock import current
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
@@ -24,6 +21,7 @@ from cdk_sagemaker_llm.local.cloudformation.registry import (
     must_replace,
     resource_type,
 )
+from cdk_sagemaker_llm.local.cloudformation.resolver import reveal
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
     Properties,
@@ -36,63 +34,36 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
 )
 
 _GONE = re.compile(r"not found|could not find|does not exist|no such", re.IGNORECASE)
-_REFERENCE = re.compile(r"\{\{resolve:(secretsmanager|ssm|ssm-secure):([^}]+)\}\}")
-_SECRET = re.compile(
-    r"(?P<id>arn:[^:]+:secretsmanager:[^:]+:\d+:secret:[^:]+|[^:]+)"
-    r"(?::SecretString(?::(?P<key>[^:]*)(?::(?P<stage>[^:]*)(?::(?P<version>.*))?)?)?)?"
-)
 
 
 class Ground(Protocol):
     """
     What a lifecycle works on: a stack's resources, its resolver and its events.
+
+    The stack itself cannot be named here, since it is made of lifecycles.
     """
 
-    @property
-    def resources(self) -> dict[str, Resource]:
-        """
-        The resources that exist, by logical id.
-        """
+    # Whether what was made stays when something fails.
+    disable_rollback: bool
 
     @property
-    def scope(self) -> Scope:
-        """
-        Where the stack is.
-        """
+    def resources(self) -> dict[str, Resource]: ...
 
     @property
-    def disable_rollback(self) -> bool:
-        """
-        Whether what was made stays when something fails.
-        """
+    def scope(self) -> Scope: ...
 
     @property
-    def is_unwanted(self) -> bool:
-        """
-        Whether the stack is to be deleted, and nothing more is to be made.
-        """
+    def is_unwanted(self) -> bool: ...
 
-    def resolve(self, value: Untyped) -> Untyped:
-        """
-        Resolve intrinsic functions against the resources as they are now.
-        """
+    def resolve(self, value: Untyped) -> Untyped: ...
 
     def note(
         self, what: Declaration, physical_id: str, status: str, reason: str | None
-    ) -> None:
-        """
-        Record an event of a resource.
-        """
+    ) -> None: ...
 
-    def enter(self, status: str, reason: str | None = None) -> None:
-        """
-        Put the stack into a status and record the event.
-        """
+    def enter(self, status: str, reason: str | None = None) -> None: ...
 
-    def verify(self) -> None:
-        """
-        Check what depends on the resources and is none: the outputs.
-        """
+    def verify(self) -> None: ...
 
 
 class Lifecycle:
@@ -154,12 +125,7 @@ class Lifecycle:
             self._ground.enter("UPDATE_ROLLBACK_IN_PROGRESS", reason)
             self._roll_back("UPDATE_ROLLBACK")
             return False
-        remaining = {declaration.logical_id for declaration in plan}
-        for logical_id in self._ground.resources.keys() - remaining:
-            self._leftovers.append(self._ground.resources.pop(logical_id))
-        self._ground.enter("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
-        self._clean_up()
-        self._ground.enter("UPDATE_COMPLETE")
+        self._complete(plan, "UPDATE_COMPLETE")
         return True
 
     def restore(self, plan: Iterable[Declaration], skipped: Container[str]) -> None:
@@ -175,19 +141,11 @@ class Lifecycle:
             reason = f"The following resource(s) failed to roll back: [{failed}]. "
             self._ground.enter("UPDATE_ROLLBACK_FAILED", reason)
             return
-        remaining = {declaration.logical_id for declaration in plan}
-        for logical_id in self._ground.resources.keys() - remaining:
-            self._leftovers.append(self._ground.resources.pop(logical_id))
-        self._ground.enter("UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS")
-        self._clean_up()
-        self._ground.enter("UPDATE_ROLLBACK_COMPLETE")
+        self._complete(plan, "UPDATE_ROLLBACK_COMPLETE")
 
     def delete(self) -> bool:
         """
         Remove every resource that is not retained.
-
-        Returns:
-            Whether nothing is left that should be gone.
         """
         failed: list[Declaration] = []
         for resource in deletion_order(self._ground.resources.values()):
@@ -266,7 +224,8 @@ class Lifecycle:
     ) -> None:
         before = replace(old)
         self._note(old, "UPDATE_IN_PROGRESS")
-        _type(old).update(old, self._reveal(properties), self._ground.scope)
+        scope = self._ground.scope
+        _type(old).update(old, reveal(properties, scope), scope)
         old.declaration, old.properties = declaration, properties
         if is_custom(declaration.type) and (
             old.physical_resource_id != before.physical_resource_id
@@ -304,14 +263,18 @@ class Lifecycle:
             resource.physical_resource_id,
             "UPDATE_FAILED",
         ):
-            properties = self._reveal(before.properties)
-            _type(resource).update(resource, properties, self._ground.scope)
+            scope = self._ground.scope
+            _type(resource).update(resource, reveal(before.properties, scope), scope)
         resource.declaration = before.declaration
         resource.properties = before.properties
         self._note(resource, "UPDATE_COMPLETE")
 
-    def _clean_up(self) -> None:
-        # CloudFormation ends as UPDATE_COMPLETE even if an old resource stays behind.
+    def _complete(self, plan: Iterable[Declaration], status: str) -> None:
+        remaining = {declaration.logical_id for declaration in plan}
+        for logical_id in self._ground.resources.keys() - remaining:
+            self._leftovers.append(self._ground.resources.pop(logical_id))
+        self._ground.enter(f"{status}_CLEANUP_IN_PROGRESS")
+        # The stack is complete even if an old resource stays behind.
         for resource in deletion_order(self._leftovers):
             declaration = resource.declaration
             current = self._ground.resources.get(declaration.logical_id)
@@ -324,23 +287,28 @@ class Lifecycle:
                 self._note(resource, "DELETE_SKIPPED")
             else:
                 self._remove(resource)
+        self._ground.enter(status)
 
     def _remove(self, resource: Resource) -> bool:
         self._note(resource, "DELETE_IN_PROGRESS")
         try:
             _type(resource).delete(resource, self._ground.scope)
         except Exception as error:  # noqa: BLE001 - any service's refusal is an event
-            if not _is_gone(error):
+            # What somebody has deleted already counts as deleted, in any service's
+            # words. What a function or a nested stack says of its failure does not.
+            is_gone = not isinstance(error, ResourceError) and _GONE.search(
+                _message(error)
+            )
+            if not is_gone:
                 self._note(resource, "DELETE_FAILED", _reason(error))
                 return False
         self._note(resource, "DELETE_COMPLETE")
         return True
 
     def _created(self, declaration: Declaration, properties: Properties) -> Resource:
+        kind, scope = resource_type(declaration.type), self._ground.scope
         try:
-            resource = resource_type(declaration.type).create(
-                declaration, self._reveal(properties), self._ground.scope
-            )
+            resource = kind.create(declaration, reveal(properties, scope), scope)
         except UnstableError as failed:
             # It is there all the same, and goes with the rest.
             self._undo.append(partial(self._remove, failed.resource))
@@ -348,10 +316,6 @@ class Lifecycle:
             raise
         resource.properties = properties
         return resource
-
-    def _reveal(self, properties: Properties) -> Properties:
-        revealed: Properties = reveal(properties, self._ground.scope)
-        return revealed
 
     def _note(self, resource: Resource, status: str, reason: str | None = None) -> None:
         resource.status = status
@@ -361,39 +325,20 @@ class Lifecycle:
         )
 
 
-class _naming_failures:  # noqa: N801 - reads as a statement
-    """
-    Turn whatever fails inside into an event and the name of the resource.
-    """
-
-    def __init__(
-        self, ground: Ground, declaration: Declaration, physical_id: str, status: str
-    ) -> None:
-        self._note = partial(ground.note, declaration, physical_id, status)
-        self._logical_id = declaration.logical_id
-
-    def __enter__(self) -> None:
-        """
-        Begin.
-        """
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        """
-        Record the failure, if there was one.
-        """
-        if isinstance(error, Exception):
-            self._note(_reason(error))
-            raise ResourceError(self._logical_id) from error
+@contextmanager
+def _naming_failures(
+    ground: Ground, declaration: Declaration, physical_id: str, status: str
+) -> Iterator[None]:
+    # Turns whatever fails inside into an event and the name of the resource.
+    try:
+        yield
+    except Exception as error:
+        ground.note(declaration, physical_id, status, _reason(error))
+        raise ResourceError(declaration.logical_id) from error
 
 
 def _type(resource: Resource) -> ResourceType:
     return resource_type(resource.declaration.type)
-
-
-def _is_gone(error: Exception) -> bool:
-    # What somebody has deleted already counts as deleted, in any service's words. What
-    # a function or a nested stack says of its failure does not come into it.
-    return not isinstance(error, ResourceError) and bool(_GONE.search(_message(error)))
 
 
 def _reason(error: Exception) -> str:
@@ -406,63 +351,3 @@ def _message(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"required key [{error.args[0]}] not found"
     return str(getattr(error, "message", None) or error)
-
-
-def reveal(value: Untyped, scope: Scope) -> Untyped:
-    """
-    Replace every dynamic reference in a value by what it stands for.
-
-    Raises:
-        ResourceError: If the secret, its key or the parameter is not there.
-    """
-    if isinstance(value, dict):
-        return {key: reveal(item, scope) for key, item in value.items()}
-    if isinstance(value, list):
-        return [reveal(item, scope) for item in value]
-    if isinstance(value, str):
-        return _REFERENCE.sub(lambda match: _resolve(match, scope), value)
-    return value
-
-
-def _resolve(match: re.Match[str], scope: Scope) -> str:
-    service, path = match.groups()
-    if service == "secretsmanager":
-        return _secret(path, scope)
-    return _parameter(path, scope)
-
-
-def _secret(path: str, scope: Scope) -> str:
-    match = _SECRET.fullmatch(path)
-    if match is None:
-        raise ResourceError(f"Incorrect format is used in {path}")
-    backend = secretsmanager_backends[scope.account][scope.region]
-    try:
-        found = backend.get_secret_value(
-            match["id"], match["version"] or "", match["stage"] or ""
-        )
-    except Exception as error:
-        raise ResourceError(
-            f"Could not resolve {{{{resolve:secretsmanager:{path}}}}}: Secrets Manager "
-            "can't find the specified secret."
-        ) from error
-    text = str(found["SecretString"])
-    return _member(text, match["key"]) if match["key"] else text
-
-
-def _member(text: str, key: str) -> str:
-    try:
-        return str(json.loads(text)[key])
-    except (ValueError, KeyError, TypeError) as error:
-        raise ResourceError(
-            f"Could not find a value associated with JSONKey '{key}' in SecretString"
-        ) from error
-
-
-def _parameter(path: str, scope: Scope) -> str:
-    found = ssm_backends[scope.account][scope.region].get_parameter(path)
-    if found is None:
-        raise ResourceError(
-            f"Could not resolve {{{{resolve:ssm:{path}}}}}: Systems Manager has no "
-            "such parameter."
-        )
-    return str(found.value)

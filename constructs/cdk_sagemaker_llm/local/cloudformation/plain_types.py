@@ -5,11 +5,10 @@ Types that moto serves by API and not by CloudFormation, and projects of CodeBui
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from moto.cloudwatch.models import cloudwatch_backends
 from moto.logs.models import logs_backends
 from moto.moto_api._internal import mock_random
 from moto.s3.models import S3Backend, s3_backends
@@ -32,7 +31,6 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     physical_name,
 )
 
-# Puts a resource, anew or again under its physical id, and returns that id.
 Put = Callable[[str, Properties, Scope], str]
 _PASSWORD_LENGTH = 32
 # What other calls set, and nothing is played of.
@@ -46,52 +44,64 @@ class PlainType:
     A type that one call puts, whether it is there or not, and another takes away.
 
     Args:
-        put: The call that puts it.
+        put: Puts a resource, anew or again under its physical id, and returns that id.
 
-        drop: The call that takes it away.
+        drop: Takes it away.
 
-        name: The property that names it.
-            If omitted, CloudFormation does.
+        change: Changes it. If omitted, it is put again.
 
-        arn: What ``Fn::GetAtt`` of ``Arn`` gives, with the name in place of ``{}``.
-            If omitted, it is the physical id.
+        name: The property that names it. If omitted, CloudFormation does.
+
+        attributes: What ``Fn::GetAtt`` gives, with the physical id in place of ``{}``.
     """
 
     put: Put
     drop: Callable[[Resource, Scope], object]
+    change: Callable[[Resource, Properties, Scope], object] | None = None
     name: str = ""
-    arn: str = "{}"
+    attributes: Mapping[str, str] = field(
+        default_factory=lambda: {"Arn": "{}", "Id": "{}"}
+    )
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
-        """
-        Put the resource.
-        """
         name = properties.get(self.name) or physical_name(declaration.logical_id)
         physical_id = self.put(name, properties, scope)
-        place = {"region": scope.region, "account": scope.account}
-        arn = self.arn.format(
-            physical_id, partition=get_partition(scope.region), **place
-        )
-        return Resource(
-            declaration=declaration,
-            properties=properties,
-            physical_resource_id=physical_id,
-            read_attribute=attributes({"Arn": arn, "Id": physical_id}),
-        )
+        place = {
+            "partition": get_partition(scope.region),
+            "region": scope.region,
+            "account": scope.account,
+        }
+        table = {k: v.format(physical_id, **place) for k, v in self.attributes.items()}
+        return Resource(declaration, properties, physical_id, attributes(table))
 
     def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
-        """
-        Put the resource again.
-        """
-        self.put(resource.physical_resource_id, properties, scope)
+        if self.change is not None:
+            self.change(resource, properties, scope)
+        else:
+            self.put(resource.physical_resource_id, properties, scope)
 
     def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Take the resource away.
-        """
         self.drop(resource, scope)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadableType(PlainType):
+    """
+    One whose resources can be read back as well.
+
+    Args:
+        read: Returns the properties that can be read, or ``None`` if it is gone.
+    """
+
+    read: Callable[[Resource, Scope], Properties | None]
+
+    def actual(self, resource: Resource, scope: Scope) -> Properties | None:
+        found = self.read(resource, scope)
+        if found is None:
+            return None
+        return {k: v for k, v in found.items() if k in resource.properties}
 
 
 def _put_bucket_policy(name: str, properties: Properties, scope: Scope) -> str:
@@ -104,35 +114,6 @@ def _put_bucket_policy(name: str, properties: Properties, scope: Scope) -> str:
 def _drop_bucket_policy(resource: Resource, scope: Scope) -> None:
     if resource.physical_resource_id in _s3(scope).buckets:
         _s3(scope).delete_bucket_policy(resource.physical_resource_id)
-
-
-def _put_composite_alarm(name: str, properties: Properties, scope: Scope) -> str:
-    # moto keeps it among the alarms, told apart by its rule.
-    unset: Any = None
-    cloudwatch_backends[scope.account][scope.region].put_metric_alarm(
-        name=name,
-        namespace=unset,
-        metric_name=unset,
-        comparison_operator=unset,
-        evaluation_periods=unset,
-        period=unset,
-        threshold=unset,
-        statistic=unset,
-        description=properties.get("AlarmDescription", unset),
-        dimensions=[],
-        alarm_actions=properties.get("AlarmActions", []),
-        ok_actions=properties.get("OKActions", []),
-        insufficient_data_actions=properties.get("InsufficientDataActions", []),
-        actions_enabled=str(properties.get("ActionsEnabled", True)).lower() == "true",
-        rule=properties["AlarmRule"],
-        tags=properties.get("Tags", []),
-    )
-    return name
-
-
-def _drop_composite_alarm(resource: Resource, scope: Scope) -> None:
-    backend = cloudwatch_backends[scope.account][scope.region]
-    backend.delete_alarms([resource.physical_resource_id])
 
 
 def _put_subscription(name: str, properties: Properties, scope: Scope) -> str:
@@ -190,23 +171,11 @@ def _sns(scope: Scope) -> SNSBackend:
 
 def _put_secret(name: str, properties: Properties, scope: Scope) -> str:
     backend = _secrets(scope)
-    text = properties.get("SecretString")
-    # Without one, moto takes the second version of a secret for its first.
-    token = str(mock_random.uuid4())
-    if name.startswith("arn:"):
-        # A generated text stays: it is made once.
-        backend.update_secret(
-            name,
-            secret_string=text,
-            client_request_token=token,
-            kms_key_id=properties.get("KmsKeyId"),
-            description=properties.get("Description"),
-        )
-        return name
     if name in backend.secrets:
         raise ResourceError(
             f"The operation failed because the secret {name} already exists."
         )
+    text = properties.get("SecretString")
     if text is None and "GenerateSecretString" in properties:
         text = _generated_secret(backend, properties["GenerateSecretString"])
     backend.create_secret(
@@ -216,11 +185,23 @@ def _put_secret(name: str, properties: Properties, scope: Scope) -> str:
         description=properties.get("Description"),
         tags=properties.get("Tags"),
         kms_key_id=properties.get("KmsKeyId"),
-        client_request_token=token,
+        client_request_token=str(mock_random.uuid4()),
         replica_regions=[],
         force_overwrite=False,
     )
     return str(backend.secrets[name].arn)
+
+
+def _change_secret(resource: Resource, properties: Properties, scope: Scope) -> None:
+    # A generated text stays: it is made once.
+    _secrets(scope).update_secret(
+        resource.physical_resource_id,
+        secret_string=properties.get("SecretString"),
+        # Without one, moto takes the second version of a secret for its first.
+        client_request_token=str(mock_random.uuid4()),
+        kms_key_id=properties.get("KmsKeyId"),
+        description=properties.get("Description"),
+    )
 
 
 def _generated_secret(backend: SecretsManagerBackend, wish: dict[str, Any]) -> str:
@@ -256,47 +237,24 @@ def _secrets(scope: Scope) -> SecretsManagerBackend:
     return secretsmanager_backends[scope.account][scope.region]
 
 
-class ProjectType:
-    """
-    A project of CodeBuild.
-    """
+def _put_project(name: str, properties: Properties, scope: Scope) -> str:
+    _call_codebuild("CreateProject", name, properties, scope)
+    return name
 
-    def create(
-        self, declaration: Declaration, properties: Properties, scope: Scope
-    ) -> Resource:
-        """
-        Create the project.
-        """
-        name = properties.get("Name") or physical_name(declaration.logical_id)
-        arn = str(
-            _call_codebuild("CreateProject", name, properties, scope)["project"]["arn"]
-        )
-        return Resource(
-            declaration=declaration,
-            properties=properties,
-            physical_resource_id=name,
-            read_attribute=attributes({"Arn": arn, "Id": name}),
-        )
 
-    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
-        """
-        Change the project; builds that are under way go on as they were.
-        """
-        _call_codebuild(
-            "UpdateProject", resource.physical_resource_id, properties, scope
-        )
+def _change_project(resource: Resource, properties: Properties, scope: Scope) -> None:
+    # Builds that are under way go on as they were.
+    _call_codebuild("UpdateProject", resource.physical_resource_id, properties, scope)
 
-    def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Delete the project.
-        """
-        service = CODEBUILD.at(scope.account, scope.region)
-        service.call("DeleteProject", {"name": resource.physical_resource_id})
+
+def _drop_project(resource: Resource, scope: Scope) -> None:
+    service = CODEBUILD.at(scope.account, scope.region)
+    service.call("DeleteProject", {"name": resource.physical_resource_id})
 
 
 def _call_codebuild(
     operation: str, name: str, properties: Properties, scope: Scope
-) -> dict[str, Any]:
+) -> None:
     shape = shapes.input_shape(SERVICE, operation)
     settings = {key: value for key, value in properties.items() if key not in _APART}
     request = shapes.coerce(shape, {**_in_other_letters(settings), "name": name})
@@ -304,7 +262,7 @@ def _call_codebuild(
     if unknown:
         raise ResourceError(f"Properties validation failed: {'; '.join(unknown)}")
     try:
-        return CODEBUILD.at(scope.account, scope.region).call(operation, request)
+        CODEBUILD.at(scope.account, scope.region).call(operation, request)
     except AwsError as error:
         raise ResourceError(
             f'Resource handler returned message: "{error.message}" (HandlerErrorCode: '
@@ -327,28 +285,26 @@ PLAIN_TYPES: dict[str, ResourceType] = {
     "AWS::S3::BucketPolicy": PlainType(
         put=_put_bucket_policy, drop=_drop_bucket_policy, name="Bucket"
     ),
-    "AWS::CloudWatch::CompositeAlarm": PlainType(
-        put=_put_composite_alarm,
-        drop=_drop_composite_alarm,
-        name="AlarmName",
-        arn="arn:{partition}:cloudwatch:{region}:{account}:alarm:{}",
-    ),
-    "AWS::SNS::Subscription": PlainType(
-        put=_put_subscription,
-        drop=_drop_subscription,
-    ),
+    "AWS::SNS::Subscription": PlainType(put=_put_subscription, drop=_drop_subscription),
     "AWS::SNS::TopicPolicy": PlainType(
         put=_put_topic_policy,
         # The topics, which it is a property of, go by themselves.
         drop=lambda resource, scope: None,  # noqa: ARG005 - the form of the others
     ),
     "AWS::Logs::MetricFilter": PlainType(
-        put=_put_metric_filter,
-        drop=_drop_metric_filter,
-        name="FilterName",
+        put=_put_metric_filter, drop=_drop_metric_filter, name="FilterName"
     ),
     "AWS::SecretsManager::Secret": PlainType(
-        put=_put_secret, drop=_drop_secret, name="Name"
+        put=_put_secret, drop=_drop_secret, change=_change_secret, name="Name"
     ),
-    "AWS::CodeBuild::Project": ProjectType(),
+    "AWS::CodeBuild::Project": PlainType(
+        put=_put_project,
+        drop=_drop_project,
+        change=_change_project,
+        name="Name",
+        attributes={
+            "Arn": "arn:{partition}:codebuild:{region}:{account}:project/{}",
+            "Id": "{}",
+        },
+    ),
 }

@@ -12,6 +12,7 @@ from moto.cloudformation.exceptions import CloudFormationError, ValidationError
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation import template
+from cdk_sagemaker_llm.local.cloudformation.resource import scalar_text
 
 _NAME = "[a-zA-Z][-a-zA-Z0-9]*"
 _LONGEST_NAME = 128
@@ -73,9 +74,6 @@ def _refuse(member: str, value: str, faults: list[str]) -> None:
 def check_parameters(template: dict[str, Any], values: dict[str, Untyped]) -> None:
     """
     Refuse values that the template's parameters do not allow.
-
-    Raises:
-        ValidationError: In the service's words.
     """
     declared = template.get("Parameters") or {}
     unknown = [name for name in values if name not in declared]
@@ -93,7 +91,7 @@ def check_parameters(template: dict[str, Any], values: dict[str, Untyped]) -> No
         listed = ", ".join(missing)
         raise ValidationError(message=f"Parameters: [{listed}] must have values")
     for name, body in declared.items():
-        _check_value(name, body, parameter_text(values.get(name, body.get("Default"))))
+        _check_value(name, body, scalar_text(values.get(name, body.get("Default"))))
 
 
 def parameters_as_given(
@@ -107,17 +105,14 @@ def parameters_as_given(
     parameters = dict(values)
     for name, body in (template.get("Parameters") or {}).items():
         if is_list_type(body):
-            text = parameter_text(values.get(name, body.get("Default")))
+            text = scalar_text(values.get(name, body.get("Default")))
             parameters[name] = ",".join(part.strip() for part in text.split(","))
         elif isinstance(body.get("Default"), bool) and name not in values:
-            parameters[name] = parameter_text(body["Default"])
+            parameters[name] = scalar_text(body["Default"])
     return parameters
 
 
 def is_list_type(body: dict[str, Any]) -> bool:
-    """
-    Tell whether a parameter is a list, written as one text.
-    """
     kind = str(body.get("Type"))
     return kind == "CommaDelimitedList" or kind.startswith("List<")
 
@@ -131,17 +126,10 @@ def shown_parameter(
     declared = template.get("Parameters") or {}
     return {
         name: _HIDDEN
-        if parameter_text(declared.get(name, {}).get("NoEcho", False)) == "true"
+        if scalar_text(declared.get(name, {}).get("NoEcho", False)) == "true"
         else value
         for name, value in values.items()
     }
-
-
-def parameter_text(value: Untyped) -> str:
-    """
-    Write a value of a template as text: a truth value in small letters.
-    """
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _check_value(name: str, body: dict[str, Any], value: str) -> None:
@@ -163,9 +151,7 @@ def _check_value(name: str, body: dict[str, Any], value: str) -> None:
 
 
 def _faults(kind: str, body: dict[str, Any], value: str) -> Iterator[str]:
-    if "AllowedValues" in body and value not in map(
-        parameter_text, body["AllowedValues"]
-    ):
+    if "AllowedValues" in body and value not in map(scalar_text, body["AllowedValues"]):
         yield "be one of AllowedValues"
     pattern = body.get("AllowedPattern")
     if pattern is not None and not _matches(str(pattern), value):
@@ -203,13 +189,7 @@ def page(
     items: list[_Item], token: str | None, size: int | None = None
 ) -> tuple[list[_Item], str | None]:
     """
-    Cut out the page that a token asks for.
-
-    Returns:
-        The page, and the token of the next one if there is one.
-
-    Raises:
-        ValidationError: If no answer has given such a token.
+    Return the page that a token asks for, and the token of the next if there is one.
     """
     if token is not None and not token.isdecimal():
         raise ValidationError(message=f"Invalid NextToken: {token}")

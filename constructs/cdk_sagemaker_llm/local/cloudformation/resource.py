@@ -4,9 +4,8 @@ The resources of a stack: as declared, in the order they can be made, and as the
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from graphlib import CycleError, TopologicalSorter
@@ -19,13 +18,12 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 Properties = dict[str, Any]
 _SUFFIX_LENGTH = 12  # What CloudFormation appends to the names it makes.
-_serials = itertools.count()
 _SUBSTITUTION = re.compile(r"\$\{([^!}][^}]*)\}")
 
 
 class ResourceError(Exception):
     """
-    A resource could not be created, updated or deleted; the text says why.
+    Resources could not be put in order, created, updated or deleted; the text says why.
     """
 
 
@@ -58,15 +56,11 @@ class Declaration:
 @dataclass
 class Resource:
     """
-    A resource that exists.
+    A resource that exists, by the names that moto's responses ask for.
 
     Args:
-        declaration: What it was made from.
-
         properties: The resolved properties; dynamic references are left as written,
             because CloudFormation compares them so and stores no secret.
-
-        physical_resource_id: What ``Ref`` gives.
 
         read_attribute: What ``Fn::GetAtt`` calls.
 
@@ -83,20 +77,13 @@ class Resource:
     reason: str | None = None
     status: str = "CREATE_COMPLETE"
     updated: datetime = field(default_factory=current)
-    serial: int = field(default_factory=lambda: next(_serials))
 
     @property
     def logical_resource_id(self) -> str:
-        """
-        The name moto's responses ask for.
-        """
         return self.declaration.logical_id
 
     @property
     def cf_resource_type(self) -> str:
-        """
-        The type, by the name moto's responses ask for.
-        """
         return self.declaration.type
 
     def get_cfn_attribute(self, name: str) -> Untyped:
@@ -104,7 +91,7 @@ class Resource:
         Answer ``Fn::GetAtt``; a truth value is text in small letters.
         """
         value = self.read_attribute(name)
-        return str(value).lower() if isinstance(value, bool) else value
+        return scalar_text(value) if isinstance(value, bool) else value
 
 
 class UnstableError(ResourceError):
@@ -119,25 +106,20 @@ class UnstableError(ResourceError):
 
 class ResourceType(Protocol):
     """
-    How resources of one type come, change and go.
+    How resources of one type come, change in place and go.
+
+    Dynamic references in the properties are resolved.
     """
 
     def create(
         self, declaration: Declaration, properties: Properties, scope: Scope
-    ) -> Resource:
-        """
-        Make the resource; dynamic references in the properties are resolved.
-        """
+    ) -> Resource: ...
 
-    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
-        """
-        Change the resource in place.
-        """
+    def update(
+        self, resource: Resource, properties: Properties, scope: Scope
+    ) -> None: ...
 
-    def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Remove the resource.
-        """
+    def delete(self, resource: Resource, scope: Scope) -> None: ...
 
 
 @runtime_checkable
@@ -153,6 +135,13 @@ class Observable(Protocol):
         A property that cannot be read back is left out; one that was taken away is
         there with ``None``.
         """
+
+
+def scalar_text(value: Untyped) -> str:
+    """
+    Write a value of a template as text: a truth value in small letters.
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def physical_name(logical_id: str, longest: int = 63) -> str:
@@ -184,27 +173,32 @@ def attributes(values: dict[str, Any]) -> Callable[[str], Any]:
     return read
 
 
-class CircularDependencyError(Exception):
-    """
-    Resources of a template that wait for each other.
-    """
-
-
 def declarations(
     template: dict[str, Any], conditions: Mapping[str, Any]
 ) -> list[Declaration]:
     """
     Return the resources that the conditions let through, dependencies first.
-
-    Raises:
-        CircularDependencyError: If there is no such order.
     """
     active = {
         logical_id: body
         for logical_id, body in template.get("Resources", {}).items()
         if "Condition" not in body or conditions[body["Condition"]]
     }
-    declared = [_declare(name, body, active) for name, body in active.items()]
+    declared = []
+    for name, body in active.items():
+        explicit = body.get("DependsOn", [])
+        explicit = [explicit] if isinstance(explicit, str) else explicit
+        properties = body.get("Properties") or {}
+        implicit = {pointer.partition(".")[0] for pointer in pointers(properties)}
+        declaration = Declaration(
+            logical_id=name,
+            type=body["Type"],
+            properties=properties,
+            depends_on=frozenset({*implicit, *explicit} & active.keys()),
+            retain_on_delete=body.get("DeletionPolicy") == "Retain",
+            retain_on_replace=body.get("UpdateReplacePolicy") == "Retain",
+        )
+        declared.append(declaration)
     return _in_order(declared)
 
 
@@ -215,14 +209,6 @@ def deletion_order(resources: Iterable[Resource]) -> list[Resource]:
     by_id = {resource.logical_resource_id: resource for resource in resources}
     ordered = _in_order([resource.declaration for resource in by_id.values()])
     return [by_id[declaration.logical_id] for declaration in reversed(ordered)]
-
-
-def references(value: Untyped) -> Iterator[str]:
-    """
-    Name what ``Ref``, ``Fn::GetAtt`` and ``Fn::Sub`` in a value point at.
-    """
-    for pointer in pointers(value):
-        yield pointer.partition(".")[0]
 
 
 def pointers(value: Untyped) -> Iterator[str]:
@@ -239,30 +225,10 @@ def pointers(value: Untyped) -> Iterator[str]:
             elif key == "Fn::GetAtt":
                 yield item if isinstance(item, str) else ".".join(map(str, item))
             else:
-                yield from _substitutions(item) if key == "Fn::Sub" else ()
+                if key == "Fn::Sub":
+                    text = item[0] if isinstance(item, list) else item
+                    yield from _SUBSTITUTION.findall(text)
                 yield from pointers(item)
-
-
-def _substitutions(value: Untyped) -> Iterator[str]:
-    text = value[0] if isinstance(value, list) else value
-    yield from _SUBSTITUTION.findall(text)
-
-
-def _declare(
-    logical_id: str, body: dict[str, Any], active: Collection[str]
-) -> Declaration:
-    explicit = body.get("DependsOn", [])
-    explicit = [explicit] if isinstance(explicit, str) else explicit
-    properties = body.get("Properties") or {}
-    found = {*references(properties), *explicit} & {*active}
-    return Declaration(
-        logical_id=logical_id,
-        type=body["Type"],
-        properties=properties,
-        depends_on=frozenset(found),
-        retain_on_delete=body.get("DeletionPolicy") == "Retain",
-        retain_on_replace=body.get("UpdateReplacePolicy") == "Retain",
-    )
 
 
 def _in_order(declared: list[Declaration]) -> list[Declaration]:
@@ -274,6 +240,6 @@ def _in_order(declared: list[Declaration]) -> list[Declaration]:
         return [by_id[name] for name in sorter.static_order()]
     except CycleError as error:
         cycle = ", ".join(sorted(set(error.args[1])))
-        raise CircularDependencyError(
+        raise ResourceError(
             f"Circular dependency between resources: [{cycle}]"
         ) from error

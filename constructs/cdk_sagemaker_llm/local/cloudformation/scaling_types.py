@@ -6,345 +6,111 @@ moto serves them by API and not by CloudFormation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from moto.applicationautoscaling.models import (
     ApplicationAutoscalingBackend,
+    FakeApplicationAutoscalingPolicy,
     applicationautoscaling_backends,
 )
-from moto.cloudwatch.models import (
-    Alarm,
-    CloudWatchBackend,
-    Dimension,
-    MetricDataQuery,
-    cloudwatch_backends,
-)
+from moto.cloudwatch.models import CloudWatchBackend, cloudwatch_backends
 
 from cdk_sagemaker_llm.local.aws import shapes
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.cloudformation.plain_types import PlainType, ReadableType
 from cdk_sagemaker_llm.local.cloudformation.resource import (
-    Declaration,
     Properties,
     Resource,
+    ResourceType,
     Scope,
-    attributes,
-    physical_name,
 )
-from cdk_sagemaker_llm.local.scaling.scaling_policies import queries_of
+from cdk_sagemaker_llm.local.scaling.alarms import ALARM_MEMBERS, spell_alarm
+from cdk_sagemaker_llm.local.scaling.scalable_targets import queries_of
 
 _TARGET_KEY = ("ResourceId", "ScalableDimension", "ServiceNamespace")
-
-
-class AlarmType:
-    """
-    An alarm, which is watched where time runs.
-    """
-
-    def create(
-        self, declaration: Declaration, properties: Properties, scope: Scope
-    ) -> Resource:
-        """
-        Put the alarm.
-        """
-        name = properties.get("AlarmName") or physical_name(declaration.logical_id)
-        _put_alarm(name, properties, scope)
-        place = f"{scope.region}:{scope.account}"
-        arn = f"arn:{_cloudwatch(scope).partition}:cloudwatch:{place}:alarm:{name}"
-        return Resource(
-            declaration=declaration,
-            properties=properties,
-            physical_resource_id=name,
-            read_attribute=attributes({"Arn": arn}),
-        )
-
-    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
-        """
-        Put the alarm again under its name.
-        """
-        _put_alarm(resource.physical_resource_id, properties, scope)
-
-    def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Delete the alarm.
-        """
-        _cloudwatch(scope).delete_alarms([resource.physical_resource_id])
-
-    def actual(self, resource: Resource, scope: Scope) -> Properties | None:
-        """
-        Read the alarm back.
-        """
-        alarm = _cloudwatch(scope).alarms.get(resource.physical_resource_id)
-        if alarm is None:
-            return None
-        observed = _observed_alarm(alarm)
-        tags = _cloudwatch(scope).tagger.get_tag_dict_for_resource(alarm.alarm_arn)
-        observed["Tags"] = [{"Key": k, "Value": v} for k, v in tags.items()]
-        declared = resource.properties.keys()
-        return {key: value for key, value in observed.items() if key in declared}
+_ALARM_ARN = {"Arn": "arn:{partition}:cloudwatch:{region}:{account}:alarm:{}"}
 
 
 def _cloudwatch(scope: Scope) -> CloudWatchBackend:
     return cloudwatch_backends[scope.account][scope.region]
 
 
-def _put_alarm(name: str, properties: Properties, scope: Scope) -> None:
-    shape = shapes.input_shape("cloudwatch", "PutMetricAlarm")
+def _put_alarm(name: str, properties: Properties, scope: Scope) -> str:
+    operation = "PutCompositeAlarm" if "AlarmRule" in properties else "PutMetricAlarm"
+    shape = shapes.input_shape("cloudwatch", operation)
     request = shapes.coerce(shape, {**properties, "AlarmName": name})
-    shapes.check("cloudwatch", "PutMetricAlarm", request)
+    shapes.check("cloudwatch", operation, request)
+    settings: Untyped = {k: request.get(name) for k, name in ALARM_MEMBERS.items()}
+    settings["alarm_actions"] = request.get("AlarmActions", [])
+    settings["dimensions"] = request.get("Dimensions", [])
+    settings["metric_data_queries"] = queries_of(request.get("Metrics", []))
     backend = _cloudwatch(scope)
-    alarm = backend.put_metric_alarm(
-        name=name,
-        comparison_operator=request["ComparisonOperator"],
-        evaluation_periods=request["EvaluationPeriods"],
-        period=request.get("Period"),
-        threshold=request.get("Threshold"),
-        statistic=request.get("Statistic"),
-        description=request.get("AlarmDescription"),
-        dimensions=request.get("Dimensions", []),
-        alarm_actions=request.get("AlarmActions", []),
-        ok_actions=request.get("OKActions", []),
-        insufficient_data_actions=request.get("InsufficientDataActions", []),
-        metric_name=request.get("MetricName"),
-        namespace=request.get("Namespace"),
-        metric_data_queries=queries_of(request.get("Metrics", [])),
-        unit=request.get("Unit"),
-        datapoints_to_alarm=request.get("DatapointsToAlarm"),
-        treat_missing_data=request.get("TreatMissingData"),
-        actions_enabled=request.get("ActionsEnabled", True),
-        extended_statistic=request.get("ExtendedStatistic"),
-        evaluate_low_sample_count_percentile=request.get(
-            "EvaluateLowSampleCountPercentile"
-        ),
-        threshold_metric_id=request.get("ThresholdMetricId"),
-    )
+    alarm = backend.put_metric_alarm(**settings)
     backend.tagger.delete_all_tags_for_resource(alarm.alarm_arn)
     backend.tagger.tag_resource(alarm.alarm_arn, request.get("Tags", []))
+    return name
 
 
-def _observed_alarm(alarm: Alarm) -> dict[str, Any]:
-    return {
-        "ComparisonOperator": alarm.comparison_operator,
-        "EvaluationPeriods": alarm.evaluation_periods,
-        "Period": alarm.period,
-        "Threshold": alarm.threshold,
-        "Statistic": alarm.statistic,
-        "AlarmDescription": alarm.description,
-        "Dimensions": _dimensions(alarm.dimensions),
-        "AlarmActions": alarm.alarm_actions,
-        "OKActions": alarm.ok_actions,
-        "InsufficientDataActions": alarm.insufficient_data_actions,
-        "MetricName": alarm.metric_name,
-        "Namespace": alarm.namespace,
-        "Metrics": [_observed_query(query) for query in alarm.metric_data_queries],
-        "Unit": alarm.unit,
-        "DatapointsToAlarm": alarm.datapoints_to_alarm,
-        "TreatMissingData": alarm.treat_missing_data,
-        "ActionsEnabled": alarm.actions_enabled,
-        "ExtendedStatistic": alarm.extended_statistic,
-        "EvaluateLowSampleCountPercentile": alarm.evaluate_low_sample_count_percentile,
-        "ThresholdMetricId": alarm.threshold_metric_id,
-    }
+def _drop_alarm(resource: Resource, scope: Scope) -> None:
+    _cloudwatch(scope).delete_alarms([resource.physical_resource_id])
 
 
-def _observed_query(query: MetricDataQuery) -> dict[str, Any]:
-    observed: dict[str, Any] = {
-        "Id": query.id,
-        "Label": query.label,
-        "Period": query.period,
-        "ReturnData": query.return_data,
-        "Expression": query.expression,
-    }
-    if query.metric_stat is not None:
-        stat = query.metric_stat
-        metric = {
-            "MetricName": stat.metric.metric_name,
-            "Namespace": stat.metric.namespace,
-            "Dimensions": _dimensions(stat.metric.dimensions),
-        }
-        observed["MetricStat"] = {
-            "Metric": metric,
-            "Period": stat.period,
-            "Stat": stat.stat,
-            "Unit": stat.unit,
-        }
-    return observed
-
-
-def _dimensions(dimensions: Iterable[Dimension]) -> list[dict[str, Any]]:
-    return [{"Name": one.name, "Value": one.value} for one in dimensions]
-
-
-class ScalableTargetType:
-    """
-    ``AWS::ApplicationAutoScaling::ScalableTarget``.
-    """
-
-    def create(
-        self, declaration: Declaration, properties: Properties, scope: Scope
-    ) -> Resource:
-        """
-        Register the target and its scheduled actions.
-        """
-        _register_target(properties, scope)
-        identity = "|".join(properties[key] for key in _TARGET_KEY)
-        return Resource(
-            declaration=declaration,
-            properties=properties,
-            physical_resource_id=identity,
-            read_attribute=attributes({"Id": identity}),
-        )
-
-    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
-        """
-        Register it again, which changes it, and exchange the scheduled actions.
-        """
-        _unschedule(resource.properties, scope)
-        _register_target(properties, scope)
-
-    def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Deregister the target, unless deleting its endpoint did so already.
-        """
-        resource_id, dimension, namespace = resource.physical_resource_id.split("|")
-        _unschedule(resource.properties, scope)
-        if _scaling(scope).describe_scalable_targets(
-            namespace, [resource_id], dimension
-        ):
-            _scaling(scope).deregister_scalable_target(
-                namespace, resource_id, dimension
-            )
-
-    def actual(self, resource: Resource, scope: Scope) -> Properties | None:
-        """
-        Read the target back, with its scheduled actions.
-        """
-        resource_id, dimension, namespace = resource.physical_resource_id.split("|")
-        found = _scaling(scope).describe_scalable_targets(
-            namespace, [resource_id], dimension
-        )
-        if not found:
-            return None
-        target = found[0]
-        observed = {
-            "MinCapacity": target.min_capacity,
-            "MaxCapacity": target.max_capacity,
-            "SuspendedState": target.suspended_state,
-            "ScheduledActions": _scheduled(resource_id, dimension, scope),
-        }
-        declared = resource.properties.keys()
-        return {key: value for key, value in observed.items() if key in declared}
-
-
-class ScalingPolicyType:
-    """
-    ``AWS::ApplicationAutoScaling::ScalingPolicy``.
-    """
-
-    def create(
-        self, declaration: Declaration, properties: Properties, scope: Scope
-    ) -> Resource:
-        """
-        Put the policy.
-        """
-        arn, key = _put_policy(properties, scope)
-        return Resource(
-            declaration=declaration,
-            properties=properties,
-            physical_resource_id=arn,
-            read_attribute=attributes({"Arn": arn}),
-            native=key,
-        )
-
-    def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
-        """
-        Put the policy again; its ARN stays, which moto would make anew.
-        """
-        _put_policy(properties, scope)
-        policy = _policies(scope)["\t".join(resource.native)]
-        policy.policy_arn = resource.physical_resource_id
-
-    def delete(self, resource: Resource, scope: Scope) -> None:
-        """
-        Delete the policy, unless deregistering its target did so already.
-        """
-        if "\t".join(resource.native) in _policies(scope):
-            namespace, resource_id, dimension, name = resource.native
-            _scaling(scope).delete_scaling_policy(
-                name, namespace, resource_id, dimension
-            )
-
-    def actual(self, resource: Resource, scope: Scope) -> Properties | None:
-        """
-        Read the policy back.
-        """
-        policy = _policies(scope).get("\t".join(resource.native))
-        if policy is None:
-            return None
-        tracking = policy.target_tracking_scaling_policy_configuration
-        observed = {
-            "PolicyType": policy.policy_type,
-            "TargetTrackingScalingPolicyConfiguration": tracking,
-            "StepScalingPolicyConfiguration": policy.step_scaling_policy_configuration,
-        }
-        declared = resource.properties.keys()
-        return {key: value for key, value in observed.items() if key in declared}
+def _read_alarm(resource: Resource, scope: Scope) -> Properties | None:
+    backend = _cloudwatch(scope)
+    alarm = backend.alarms.get(resource.physical_resource_id)
+    if alarm is None:
+        return None
+    tags = backend.tagger.get_tag_dict_for_resource(alarm.alarm_arn)
+    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+    return {**spell_alarm(alarm), "Tags": listed}
 
 
 def _scaling(scope: Scope) -> ApplicationAutoscalingBackend:
     return applicationautoscaling_backends[scope.account][scope.region]
 
 
-def _policies(scope: Scope) -> dict[str, Any]:
-    return _scaling(scope).policies
-
-
-def _register_target(properties: Properties, scope: Scope) -> None:
+def _put_target(_: str, properties: Properties, scope: Scope) -> str:
+    scaling = _scaling(scope)
     plain = {k: v for k, v in properties.items() if k != "ScheduledActions"}
-    request = _checked("RegisterScalableTarget", plain)
-    _scaling(scope).register_scalable_target(
-        request["ServiceNamespace"],
-        request["ResourceId"],
-        request["ScalableDimension"],
-        min_capacity=request.get("MinCapacity"),
-        max_capacity=request.get("MaxCapacity"),
-        role_arn=request.get("RoleARN", ""),
-        suspended_state=request.get("SuspendedState", {}),
+    target = _request("RegisterScalableTarget", plain)
+    scaling.register_scalable_target(
+        target["ServiceNamespace"],
+        target["ResourceId"],
+        target["ScalableDimension"],
+        min_capacity=target.get("MinCapacity"),
+        max_capacity=target.get("MaxCapacity"),
+        role_arn=target.get("RoleARN", ""),
+        suspended_state=target.get("SuspendedState", {}),
     )
-    for action in properties.get("ScheduledActions", ()):
-        _schedule(request, action, scope)
+    key = {name: target[name] for name in _TARGET_KEY}
+    for each in properties.get("ScheduledActions", ()):
+        action = _request("PutScheduledAction", {**key, **each})
+        scaling.put_scheduled_action(
+            service_namespace=action["ServiceNamespace"],
+            schedule=action["Schedule"],
+            timezone=action.get("Timezone", "UTC"),
+            scheduled_action_name=action["ScheduledActionName"],
+            resource_id=action["ResourceId"],
+            scalable_dimension=action["ScalableDimension"],
+            # None as of a client that sets none: an empty text is no time to boto3.
+            start_time=action.get("StartTime"),  # type: ignore[arg-type] # moto says text
+            end_time=action.get("EndTime"),  # type: ignore[arg-type] # moto says text
+            scalable_target_action=action.get("ScalableTargetAction", ""),
+        )
+    return "|".join(key.values())
 
 
-def _schedule(target: dict[str, Any], action: dict[str, Any], scope: Scope) -> None:
-    named = {key: target[key] for key in _TARGET_KEY}
-    request = _checked("PutScheduledAction", {**named, **action})
-    _scaling(scope).put_scheduled_action(
-        service_namespace=request["ServiceNamespace"],
-        schedule=request["Schedule"],
-        timezone=request.get("Timezone", "UTC"),
-        scheduled_action_name=request["ScheduledActionName"],
-        resource_id=request["ResourceId"],
-        scalable_dimension=request["ScalableDimension"],
-        # None as of a client that sets none: an empty text is no time to boto3.
-        start_time=request.get("StartTime"),  # type: ignore[arg-type] # moto says text
-        end_time=request.get("EndTime"),  # type: ignore[arg-type] # moto says text
-        scalable_target_action=request.get("ScalableTargetAction", ""),
-    )
+def _change_target(resource: Resource, properties: Properties, scope: Scope) -> None:
+    _unschedule(resource.properties, scope)
+    _put_target(resource.physical_resource_id, properties, scope)
 
 
-def _scheduled(resource_id: str, dimension: str, scope: Scope) -> list[dict[str, Any]]:
-    actions = _scaling(scope).scheduled_actions
-    return [
-        {
-            "ScheduledActionName": action.scheduled_action_name,
-            "Schedule": action.schedule,
-            "Timezone": action.timezone,
-            "StartTime": action.start_time,
-            "EndTime": action.end_time,
-            "ScalableTargetAction": action.scalable_target_action,
-        }
-        for action in actions
-        if (action.resource_id, action.scalable_dimension) == (resource_id, dimension)
-    ]
+def _drop_target(resource: Resource, scope: Scope) -> None:
+    resource_id, dimension, namespace = resource.physical_resource_id.split("|")
+    _unschedule(resource.properties, scope)
+    # Deleting its endpoint may have done so already.
+    if _scaling(scope).describe_scalable_targets(namespace, [resource_id], dimension):
+        _scaling(scope).deregister_scalable_target(namespace, resource_id, dimension)
 
 
 def _unschedule(properties: Properties, scope: Scope) -> None:
@@ -357,31 +123,83 @@ def _unschedule(properties: Properties, scope: Scope) -> None:
         )
 
 
-def _put_policy(properties: Properties, scope: Scope) -> tuple[str, tuple[str, ...]]:
-    wanted = dict(properties)
-    target = wanted.pop("ScalingTargetId", None)
+def _read_target(resource: Resource, scope: Scope) -> Properties | None:
+    resource_id, dimension, namespace = resource.physical_resource_id.split("|")
+    scaling = _scaling(scope)
+    found = scaling.describe_scalable_targets(namespace, [resource_id], dimension)
+    if not found:
+        return None
+    return {
+        "MinCapacity": found[0].min_capacity,
+        "MaxCapacity": found[0].max_capacity,
+        "SuspendedState": found[0].suspended_state,
+        "ScheduledActions": [
+            {
+                "ScheduledActionName": action.scheduled_action_name,
+                "Schedule": action.schedule,
+                "Timezone": action.timezone,
+                "StartTime": action.start_time,
+                "EndTime": action.end_time,
+                "ScalableTargetAction": action.scalable_target_action,
+            }
+            for action in scaling.scheduled_actions
+            if (action.resource_id, action.scalable_dimension)
+            == (resource_id, dimension)
+        ],
+    }
+
+
+def _put_policy(_: str, properties: Properties, scope: Scope) -> str:
+    members = dict(properties)
+    target = members.pop("ScalingTargetId", None)
     if target:
-        wanted.update(zip(_TARGET_KEY, target.split("|"), strict=True))
-    request = _checked("PutScalingPolicy", wanted)
+        members.update(zip(_TARGET_KEY, target.split("|"), strict=True))
+    request = _request("PutScalingPolicy", members)
     policy = _scaling(scope).put_scaling_policy(
-        request["PolicyName"],
-        request["ServiceNamespace"],
-        request["ResourceId"],
-        request["ScalableDimension"],
+        policy_name=request["PolicyName"],
+        service_namespace=request["ServiceNamespace"],
+        resource_id=request["ResourceId"],
+        scalable_dimension=request["ScalableDimension"],
         policy_body=request.get("TargetTrackingScalingPolicyConfiguration")
         or request.get("StepScalingPolicyConfiguration", {}),
         policy_type=request.get("PolicyType"),
     )
-    key = (
-        request["ServiceNamespace"],
-        request["ResourceId"],
-        request["ScalableDimension"],
-        request["PolicyName"],
-    )
-    return policy.policy_arn, key
+    return str(policy.policy_arn)
 
 
-def _checked(operation: str, properties: Properties) -> dict[str, Any]:
+def _policy(
+    resource: Resource, scope: Scope
+) -> FakeApplicationAutoscalingPolicy | None:
+    policies = _scaling(scope).policies.values()
+    arn = resource.physical_resource_id
+    return next((policy for policy in policies if policy.policy_arn == arn), None)
+
+
+def _drop_policy(resource: Resource, scope: Scope) -> None:
+    policy = _policy(resource, scope)
+    # Deregistering its target may have done so already.
+    if policy is not None:
+        _scaling(scope).delete_scaling_policy(
+            policy.policy_name,
+            policy.service_namespace,
+            policy.resource_id,
+            policy.scalable_dimension,
+        )
+
+
+def _read_policy(resource: Resource, scope: Scope) -> Properties | None:
+    policy = _policy(resource, scope)
+    if policy is None:
+        return None
+    tracking = policy.target_tracking_scaling_policy_configuration
+    return {
+        "PolicyType": policy.policy_type,
+        "TargetTrackingScalingPolicyConfiguration": tracking,
+        "StepScalingPolicyConfiguration": policy.step_scaling_policy_configuration,
+    }
+
+
+def _request(operation: str, properties: Properties) -> dict[str, Any]:
     tags = properties.get("Tags")
     if isinstance(tags, list):
         # A list in CloudFormation, a map in the API.
@@ -390,3 +208,30 @@ def _checked(operation: str, properties: Properties) -> dict[str, Any]:
     request: dict[str, Any] = shapes.coerce(shape, properties)
     shapes.check("application-autoscaling", operation, request)
     return request
+
+
+SCALING_TYPES: dict[str, ResourceType] = {
+    "AWS::CloudWatch::Alarm": ReadableType(
+        put=_put_alarm,
+        drop=_drop_alarm,
+        read=_read_alarm,
+        name="AlarmName",
+        attributes=_ALARM_ARN,
+    ),
+    "AWS::CloudWatch::CompositeAlarm": PlainType(
+        put=_put_alarm, drop=_drop_alarm, name="AlarmName", attributes=_ALARM_ARN
+    ),
+    "AWS::ApplicationAutoScaling::ScalableTarget": ReadableType(
+        put=_put_target,
+        drop=_drop_target,
+        change=_change_target,
+        read=_read_target,
+        attributes={"Id": "{}"},
+    ),
+    "AWS::ApplicationAutoScaling::ScalingPolicy": ReadableType(
+        put=_put_policy,
+        drop=_drop_policy,
+        read=_read_policy,
+        attributes={"Arn": "{}"},
+    ),
+}

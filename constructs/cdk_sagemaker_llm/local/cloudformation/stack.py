@@ -6,38 +6,34 @@ moto keeps what the API shows: names, parameters, events, outputs.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import Event, Stack, cloudformation_backends
-from moto.cloudformation.parsing import Export, ResourceMap, clean_json
-from moto.utilities.utils import get_partition
+from moto.cloudformation.parsing import Export, ResourceMap
 
 from cdk_sagemaker_llm.local.aws.clock import current, wait_for_others
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation import requests as stack_parameters
 from cdk_sagemaker_llm.local.cloudformation.drift import Drift
 from cdk_sagemaker_llm.local.cloudformation.lifecycle import Lifecycle
+from cdk_sagemaker_llm.local.cloudformation.resolver import (
+    EmbeddedResourceMap,
+    with_whole_attributes,
+)
 from cdk_sagemaker_llm.local.cloudformation.resource import (
-    CircularDependencyError,
     Declaration,
     Resource,
     ResourceError,
     Scope,
     declarations,
+    scalar_text,
 )
-from cdk_sagemaker_llm.local.cloudformation.template import (
-    importers,
-    listed,
-    parse,
-    with_missing_functions,
-)
+from cdk_sagemaker_llm.local.cloudformation.template import functions, parse
 
-_DOTTED_ATTRIBUTE = re.compile(r"\$\{(\w+)\.(\w+\.[\w.]+)\}")
 _EVENT_DISTANCE = timedelta(milliseconds=1)
 _ROLLING_BACK = frozenset({"ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_IN_PROGRESS"})
 _DEPLOYED = frozenset(
@@ -49,74 +45,10 @@ _DEPLOYED = frozenset(
 )
 
 
-class EmbeddedResourceMap(ResourceMap):
-    """
-    moto's resolver, which looks resources up and never makes one on the way.
-    """
-
-    def __init__(self, *args: Untyped, **kwargs: Untyped) -> None:
-        super().__init__(*args, **kwargs)
-        # moto writes the commercial partition into every region.
-        partition = get_partition(self._region_name)
-        suffix = "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com"
-        self._parsed_resources["AWS::Partition"] = partition
-        self._parsed_resources["AWS::URLSuffix"] = suffix
-        self.made: dict[str, Resource] = {}
-
-    def __getitem__(self, key: str) -> Untyped:
-        """
-        Return a resource that was made, a parameter or a pseudo parameter.
-        """
-        if key in self.made:
-            return self.made[key]
-        if key in self._parsed_resources:
-            return self._parsed_resources[key]
-        raise ResourceError(f"Unresolved resource dependencies [{key}] in the template")
-
-    def get(self, key: str, default: Untyped = None) -> Untyped:
-        """
-        Return what ``Fn::GetAtt`` names, or the default.
-        """
-        return self.made.get(key, default)
-
-    def validate_outputs(self) -> None:
-        """
-        Leave outputs alone: moto knows the attributes of its own types only.
-        """
-
-    def parse_ssm_parameter(self, value: str, value_type: str) -> str:
-        """
-        Read a parameter of an SSM type; moto fails on one that is not there.
-        """
-        try:
-            return super().parse_ssm_parameter(value, value_type)
-        except AttributeError as error:
-            raise ValidationError(
-                message=f"Unable to fetch parameters [{value}] from parameter store "
-                "for this account."
-            ) from error
-
-    def resolve(self, value: Untyped) -> Untyped:
-        """
-        Resolve intrinsic functions; what ``AWS::NoValue`` stood for is gone.
-        """
-        zones = [f"{self._region_name}{letter}" for letter in "abc"]
-        return _without_none(
-            clean_json(with_missing_functions(value, self.resolve, zones), self)
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Draft:
     """
     A template as it would be deployed.
-
-    Args:
-        template: The template, parsed.
-
-        resolver: What resolves its functions.
-
-        plan: The resources it declares, dependencies first.
     """
 
     template: dict[str, Any]
@@ -138,11 +70,9 @@ class EmbeddedStack(Stack):
         self.drift_detections: dict[str, dict[str, Any]] = {}
         self.drift_information: dict[str, Any] = {"StackDriftStatus": "NOT_CHECKED"}
 
+    # moto leaves this and is_created() abstract in its own stack.
     @staticmethod
     def cloudformation_name_type() -> str:
-        """
-        Nothing: moto leaves it abstract in its own stack.
-        """
         return ""
 
     @staticmethod
@@ -150,35 +80,23 @@ class EmbeddedStack(Stack):
         """
         Parse a template; moto resolves no attribute of a nested stack.
         """
-        body: dict[str, Any] = _with_whole_attributes(parse(template))
+        body: dict[str, Any] = with_whole_attributes(parse(template))
         return body
 
     def is_created(self) -> bool:
-        """
-        Whether it is deployed; abstract in moto's own stack as well.
-        """
         return self.is_deployed
 
     @property
     def scope(self) -> Scope:
-        """
-        Where the stack is.
-        """
         return Scope(self.account_id, self.region_name, self.stack_id, self.name)
 
     @property
     def resources(self) -> dict[str, Resource]:
-        """
-        The resources that exist.
-        """
         made: dict[str, Resource] = self.resource_map.made  # type: ignore[attr-defined]  # our map
         return made
 
     @property
     def stack_resources(self) -> Untyped:
-        """
-        The resources that exist, as moto's responses ask for them.
-        """
         return list(self.resources.values())
 
     @property
@@ -191,9 +109,9 @@ class EmbeddedStack(Stack):
         return [
             {
                 "ParameterKey": key,
-                "ParameterValue": ",".join(map(stack_parameters.parameter_text, value))
+                "ParameterValue": ",".join(map(scalar_text, value))
                 if isinstance(value, list)
-                else stack_parameters.parameter_text(value),
+                else scalar_text(value),
             }
             for key, value in rows.items()
         ]
@@ -208,7 +126,7 @@ class EmbeddedStack(Stack):
         return [
             {
                 "OutputKey": key,
-                "OutputValue": stack_parameters.parameter_text(body["Value"]),
+                "OutputValue": scalar_text(body["Value"]),
                 "Description": body.get("Description"),
                 "ExportName": body.get("Export", {}).get("Name"),
             }
@@ -217,9 +135,6 @@ class EmbeddedStack(Stack):
 
     @property
     def exports(self) -> list[Export]:
-        """
-        The exports of a stack that is deployed.
-        """
         return self._own_exports() if self.is_deployed else []
 
     def _own_exports(self) -> list[Export]:
@@ -227,7 +142,7 @@ class EmbeddedStack(Stack):
             Export(
                 self.stack_id,
                 str(body["Export"]["Name"]),
-                stack_parameters.parameter_text(body["Value"]),
+                scalar_text(body["Value"]),
             )
             for _, body in self._resolved_outputs()
             if "Export" in body
@@ -261,16 +176,49 @@ class EmbeddedStack(Stack):
         Why the last operation was rolled back.
         """
         for event in reversed(self.events):
-            if (
-                event.physical_resource_id == self.stack_id
-                and event.resource_status
-                in {
-                    "ROLLBACK_IN_PROGRESS",
-                    "UPDATE_ROLLBACK_IN_PROGRESS",
-                }
-            ):
+            is_of_stack = event.physical_resource_id == self.stack_id
+            if is_of_stack and event.resource_status in _ROLLING_BACK:
                 return str(event.resource_status_reason)
         return ""
+
+    def summary(self) -> dict[str, Any]:
+        """
+        Return what ``ListStacks`` shows.
+        """
+        gone = self.status == "DELETE_COMPLETE"
+        return {
+            "StackId": self.stack_id,
+            "StackName": self.name,
+            "TemplateDescription": self.description,
+            "CreationTime": self.creation_time,
+            "DeletionTime": self.events[-1].timestamp if gone else None,
+            "StackStatus": self.status,
+            "StackStatusReason": getattr(self, "status_reason", None),
+            "ParentId": self.parent_id,
+            "RootId": self.root_id,
+            "DriftInformation": self.drift_information,
+        }
+
+    def row(self, resource: Resource) -> dict[str, Any]:
+        """
+        Return what descriptions and lists show of a resource.
+        """
+        drift = self.drifts.get(resource.logical_resource_id)
+        return {
+            "StackId": self.stack_id,
+            "StackName": self.name,
+            "LogicalResourceId": resource.logical_resource_id,
+            "PhysicalResourceId": resource.physical_resource_id,
+            "ResourceType": resource.cf_resource_type,
+            "ResourceStatus": resource.status,
+            "ResourceStatusReason": resource.reason,
+            "Timestamp": resource.updated,
+            "LastUpdatedTimestamp": resource.updated,
+            "DriftInformation": {
+                "StackResourceDriftStatus": drift.status if drift else "NOT_CHECKED",
+                "LastCheckTimestamp": drift.time if drift else None,
+            },
+        }
 
     def verify(self) -> None:
         """
@@ -282,29 +230,19 @@ class EmbeddedStack(Stack):
                     "Template format error: The Value field of every Outputs member "
                     "must evaluate to a String."
                 )
-        self._refuse_taken_exports()
-        self._refuse_lost_exports()
-
-    def _refuse_taken_exports(self) -> None:
-        for export in self._own_exports():
-            taken = self.cross_stack_resources.get(export.name)
-            if taken is not None and taken.exporting_stack_id != self.stack_id:
-                stack = cloudformation_backends[self.account_id][
-                    self.region_name
-                ].get_stack(taken.exporting_stack_id)
-                raise ResourceError(
-                    f"Export with name {export.name} is already exported by stack "
-                    f"{stack.name}"
-                )
-
-    def _refuse_lost_exports(self) -> None:
-        stacks = cloudformation_backends[self.account_id][self.region_name].stacks
-        others = [s for s in stacks.values() if isinstance(s, EmbeddedStack)]
+        backend = cloudformation_backends[self.account_id][self.region_name]
         remaining = {export.name: export.value for export in self._own_exports()}
+        for name in remaining:
+            taken = self.cross_stack_resources.get(name)
+            if taken is not None and taken.exporting_stack_id != self.stack_id:
+                stack = backend.get_stack(taken.exporting_stack_id)
+                raise ResourceError(
+                    f"Export with name {name} is already exported by stack {stack.name}"
+                )
+        others = [s for s in backend.stacks.values() if isinstance(s, EmbeddedStack)]
         for export in self.cross_stack_resources.values():
-            if export.exporting_stack_id != self.stack_id:
-                continue
-            users = importers(export.name, others)
+            is_own = export.exporting_stack_id == self.stack_id
+            users = importers(export.name, others) if is_own else []
             if users and remaining.get(export.name) != export.value:
                 what = "updated" if export.name in remaining else "deleted"
                 raise ResourceError(
@@ -313,17 +251,11 @@ class EmbeddedStack(Stack):
                 )
 
     def resolve(self, value: Untyped) -> Untyped:
-        """
-        Resolve intrinsic functions against the resources as they are now.
-        """
         return self.resource_map.resolve(value)  # type: ignore[attr-defined]  # our map
 
     def note(
         self, what: Declaration, physical_id: str, status: str, reason: str | None
     ) -> None:
-        """
-        Record an event of a resource.
-        """
         self.events.append(
             Event(
                 stack_id=self.stack_id,
@@ -339,9 +271,6 @@ class EmbeddedStack(Stack):
         self._keep_events_apart()
 
     def enter(self, status: str, reason: str | None = None) -> None:
-        """
-        Put the stack into a status and record the event.
-        """
         self.status = status
         self.status_reason = reason
         self._add_stack_event(status, resource_status_reason=reason)
@@ -379,15 +308,12 @@ class EmbeddedStack(Stack):
     def draft(self, template: str, parameters: dict[str, Any]) -> Draft:
         """
         Read a template that the stack could be brought to; nothing changes.
-
-        Raises:
-            ValidationError: If it cannot be deployed.
         """
         body = self.parse_template(template)
         try:
             resolver = self._resolver(body, parameters)
             plan = declarations(body, resolver.lazy_condition_map)
-        except (ResourceError, CircularDependencyError) as error:
+        except ResourceError as error:
             raise ValidationError(message=str(error)) from error
         resolver.made = self.resources
         return Draft(template=body, resolver=resolver, plan=plan)
@@ -395,9 +321,6 @@ class EmbeddedStack(Stack):
     def load(self, template: str, parameters: dict[str, Any]) -> list[Declaration]:
         """
         Take on a template, keep the resources there are, and return what it declares.
-
-        Raises:
-            ValidationError: If it cannot be deployed; then nothing has changed.
         """
         draft = self.draft(template, parameters)
         self.template, self.parameters = template, parameters
@@ -407,9 +330,6 @@ class EmbeddedStack(Stack):
         return draft.plan
 
     def create_resources(self) -> None:
-        """
-        Make what the template declares, or roll back.
-        """
         plan = self.load(str(self.template), self.parameters)
         self.enter("CREATE_IN_PROGRESS", "User Initiated")
         self._is_coming = True
@@ -440,9 +360,6 @@ class EmbeddedStack(Stack):
         Lifecycle(self).restore(plan, skipped)
 
     def retain(self, logical_ids: Collection[str]) -> None:
-        """
-        Let resources outlive the stack.
-        """
         for resource in self.resources.values():
             if resource.logical_resource_id in logical_ids:
                 resource.declaration = replace(
@@ -452,9 +369,6 @@ class EmbeddedStack(Stack):
     def remove(self) -> bool:
         """
         Delete what can be deleted.
-
-        Returns:
-            Whether the stack is gone.
         """
         self.enter("DELETE_IN_PROGRESS", "User Initiated")
         wait_for_others(lambda: not self._is_coming)
@@ -464,37 +378,25 @@ class EmbeddedStack(Stack):
         return gone
 
 
-def _with_whole_attributes(value: Untyped) -> Untyped:
-    # moto reads one word of an attribute's name, which may have dots: Outputs.Name.
-    if isinstance(value, list):
-        return [_with_whole_attributes(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "Fn::GetAtt" in value:
-        path = value["Fn::GetAtt"]
-        words = path.split(".") if isinstance(path, str) else path
-        return {"Fn::GetAtt": [words[0], ".".join(words[1:])]}
-    if isinstance(value.get("Fn::Sub"), str):
-        return {"Fn::Sub": _with_named_attributes(value["Fn::Sub"])}
-    return {key: _with_whole_attributes(item) for key, item in value.items()}
+def importers(export: str, stacks: Iterable[EmbeddedStack]) -> list[str]:
+    """
+    Name the stacks that import an export.
+    """
+    return sorted(
+        stack.name for stack in stacks if stack.resources and export in _imports(stack)
+    )
 
 
-def _with_named_attributes(text: str) -> Untyped:
-    names: dict[str, Any] = {}
-
-    def sub_name(match: re.Match[str]) -> str:
-        resource, attribute = match.groups()
-        name = f"{resource}{attribute}".replace(".", "")
-        names[name] = {"Fn::GetAtt": [resource, attribute]}
-        return f"${{{name}}}"
-
-    replaced = _DOTTED_ATTRIBUTE.sub(sub_name, text)
-    return [replaced, names] if names else text
+def _imports(stack: EmbeddedStack) -> Iterator[Untyped]:
+    for section in ("Resources", "Outputs"):
+        for function, argument in functions(stack.template_dict.get(section)):
+            if function == "Fn::ImportValue":
+                yield stack.resolve(argument)
 
 
-def _without_none(value: Untyped) -> Untyped:
-    if isinstance(value, list):
-        return [_without_none(item) for item in value if item is not None]
-    if isinstance(value, dict):
-        return {k: _without_none(v) for k, v in value.items() if v is not None}
-    return value
+def listed(names: list[str]) -> str:
+    """
+    Write names as CloudFormation does: ``a, b and c``.
+    """
+    *rest, last = names
+    return f"{', '.join(rest)} and {last}" if rest else last

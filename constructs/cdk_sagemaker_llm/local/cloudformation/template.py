@@ -1,24 +1,19 @@
 """
 Reading templates, and refusing those that are none before anything is made.
-
-Some functions of templates moto's resolver lacks, or gets wrong. What a stack exports,
-templates of others import.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Any
 
 import yaml
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import Stack
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.cloudformation.resource import Resource
 
 _IAM_NAMES = {
     "AWS::IAM::Group": "GroupName",
@@ -60,17 +55,11 @@ _PSEUDO_PARAMETERS = frozenset(
 )
 _LOGICAL_ID = re.compile(r"[A-Za-z0-9]+")
 _IN_SUB = re.compile(r"\$\{\s*([^!{}][^{}]*?)\s*\}")
-_NOTIFICATIONS = {"Ref": "AWS::NotificationARNs"}
-_ADDRESS_BITS = {4: 32, 6: 128}
-_IMPORT = "Fn::ImportValue"
 
 
 def parse(text: Untyped) -> dict[str, Any]:
     """
     Parse a template.
-
-    Raises:
-        ValidationError: If it is no template, in the service's words.
     """
     if isinstance(text, dict):
         return text
@@ -96,7 +85,7 @@ def parse(text: Untyped) -> dict[str, Any]:
                 f"Unresolved condition dependency {condition} in the Resources block "
                 "of the template"
             )
-    check_template(document)
+    _check_template(document)
     return document
 
 
@@ -104,64 +93,57 @@ def summary(document: dict[str, Any]) -> dict[str, Any]:
     """
     Return what ``GetTemplateSummary`` tells of a template.
     """
-    bodies = document["Resources"].values()
-    capability_names = capabilities(document)
-    return {
-        "Parameters": parameters(document),
-        "Description": document.get("Description"),
-        "Capabilities": capability_names,
-        "CapabilitiesReason": capabilities_reason(document)
-        if capability_names
-        else None,
-        "ResourceTypes": sorted({body["Type"] for body in bodies}),
-        "Version": document.get("AWSTemplateFormatVersion"),
-        "Metadata": json.dumps(document["Metadata"])
-        if "Metadata" in document
-        else None,
-        "DeclaredTransforms": _transforms(document),
-    }
-
-
-def validation_answer(body: dict[str, Any]) -> dict[str, Any]:
-    """
-    Return what ``ValidateTemplate`` tells of a template.
-    """
-    members = ("ParameterKey", "DefaultValue", "NoEcho", "Description")
-    answer = summary(body)
+    types = {body["Type"] for body in document["Resources"].values()}
+    acknowledged = ", ".join(sorted(types & _IAM))
+    metadata, transforms = document.get("Metadata"), document.get("Transform") or []
     return {
         "Parameters": [
-            {key: value for key, value in parameter.items() if key in members}
-            for parameter in answer["Parameters"]
+            _parameter(key, body)
+            for key, body in (document.get("Parameters") or {}).items()
         ],
-        **{
-            key: answer[key]
-            for key in (
-                "Description",
-                "Capabilities",
-                "CapabilitiesReason",
-                "DeclaredTransforms",
-            )
-        },
+        "Description": document.get("Description"),
+        "Capabilities": capabilities(document),
+        "CapabilitiesReason": (
+            f"The following resource(s) require capabilities: [{acknowledged}]"
+            if acknowledged
+            else None
+        ),
+        "ResourceTypes": sorted(types),
+        "Version": document.get("AWSTemplateFormatVersion"),
+        "Metadata": None if metadata is None else json.dumps(metadata),
+        "DeclaredTransforms": [transforms]
+        if isinstance(transforms, str)
+        else list(transforms),
     }
 
 
-def parameters(template: dict[str, Any]) -> list[dict[str, Any]]:
+def validation_answer(document: dict[str, Any]) -> dict[str, Any]:
     """
-    Describe the parameters that a template declares.
+    Return what ``ValidateTemplate`` tells of a template: a part of its summary.
     """
-    return [
-        {
-            "ParameterKey": key,
-            "DefaultValue": _text(body.get("Default")),
-            "ParameterType": body.get("Type", "String"),
-            "NoEcho": str(body.get("NoEcho", False)).lower() == "true",
-            "Description": body.get("Description"),
-            "ParameterConstraints": {
-                "AllowedValues": [str(one) for one in body.get("AllowedValues", ())]
-            },
-        }
-        for key, body in (template.get("Parameters") or {}).items()
-    ]
+    answer = summary(document)
+    for parameter in answer["Parameters"]:
+        del parameter["ParameterType"], parameter["ParameterConstraints"]
+    return {
+        key: answer[key]
+        for key in (
+            *("Parameters", "Description", "Capabilities"),
+            *("CapabilitiesReason", "DeclaredTransforms"),
+        )
+    }
+
+
+def _parameter(key: str, body: dict[str, Any]) -> dict[str, Any]:
+    default = body.get("Default")
+    allowed = [str(one) for one in body.get("AllowedValues", ())]
+    return {
+        "ParameterKey": key,
+        "DefaultValue": None if default is None else str(default),
+        "ParameterType": body.get("Type", "String"),
+        "NoEcho": str(body.get("NoEcho", False)).lower() == "true",
+        "Description": body.get("Description"),
+        "ParameterConstraints": {"AllowedValues": allowed},
+    }
 
 
 def capabilities(document: dict[str, Any]) -> list[str]:
@@ -177,49 +159,15 @@ def capabilities(document: dict[str, Any]) -> list[str]:
     return ["CAPABILITY_NAMED_IAM" if has_names else "CAPABILITY_IAM"]
 
 
-def capabilities_reason(document: dict[str, Any]) -> str:
-    """
-    Name the types for which capabilities have to be acknowledged.
-    """
-    bodies = document["Resources"].values()
-    found = sorted({body["Type"] for body in bodies if body["Type"] in _IAM})
-    names = ", ".join(found)
-    return f"The following resource(s) require capabilities: [{names}]"
-
-
-def _transforms(body: dict[str, Any]) -> list[str]:
-    declared = body.get("Transform") or []
-    return [declared] if isinstance(declared, str) else list(declared)
-
-
-def _text(value: Untyped) -> str | None:
-    return None if value is None else str(value)
-
-
 def _format_error(what: str) -> ValidationError:
     return ValidationError(message=f"Template format error: {what}")
 
 
-def check_template(template: dict[str, Any]) -> None:
-    """
-    Refuse a template that names what it does not declare, or is otherwise malformed.
-
-    A template with a transform is left alone: the transform may declare what is
-    missing, and take away what is too much.
-
-    Raises:
-        ValidationError: In the service's words.
-    """
+def _check_template(template: dict[str, Any]) -> None:
+    # A template with a transform is left alone: the transform may declare what is
+    # missing, and take away what is too much.
     if "Transform" in template:
         return
-    _check_sections(template)
-    _check_resources(template)
-    declared = {*template["Resources"], *(template.get("Parameters") or {})}
-    for section in ("Resources", "Outputs"):
-        _check_names(template, section, declared | _PSEUDO_PARAMETERS)
-
-
-def _check_sections(template: dict[str, Any]) -> None:
     unknown = [str(name) for name in template if name not in _SECTIONS]
     if unknown:
         raise ValidationError(
@@ -230,9 +178,6 @@ def _check_sections(template: dict[str, Any]) -> None:
         raise _format_error(
             f"{version} is not a supported value for AWSTemplateFormatVersion."
         )
-
-
-def _check_resources(template: dict[str, Any]) -> None:
     resources = template["Resources"]
     if len(resources) > _MOST_RESOURCES:
         raise _format_error(
@@ -242,20 +187,21 @@ def _check_resources(template: dict[str, Any]) -> None:
     for name in resources:
         if not _LOGICAL_ID.fullmatch(str(name)):
             raise _format_error(f"Resource name {name} is non alphanumeric.")
+    declared = {*resources, *(template.get("Parameters") or {})} | _PSEUDO_PARAMETERS
+    for section in ("Resources", "Outputs"):
+        _check_names(template, section, declared)
 
 
 def _check_names(template: dict[str, Any], section: str, declared: set[str]) -> None:
     body = template.get(section) or {}
-    for resource in (
-        part[0] for part in _function_arguments(body, "Fn::GetAtt") if part
-    ):
+    for resource in _first_arguments(body, "Fn::GetAtt"):
         if resource not in template["Resources"]:
             raise ValidationError(
                 message="Template error: instance of Fn::GetAtt references undefined "
                 f"resource {resource}"
             )
     names = _referred(body) if section == "Outputs" else _references(body)
-    missing = sorted({name for name in names if name not in declared})
+    missing = sorted({*names} - declared)
     if missing:
         what = (
             f"Unresolved resource dependencies [{', '.join(missing)}] in the {section} "
@@ -264,9 +210,7 @@ def _check_names(template: dict[str, Any], section: str, declared: set[str]) -> 
         raise ValidationError(
             message=what if section == "Outputs" else f"Template format error: {what}"
         )
-    for name in (
-        part[0] for part in _function_arguments(body, "Fn::FindInMap") if part
-    ):
+    for name in _first_arguments(body, "Fn::FindInMap"):
         if name not in (template.get("Mappings") or {}):
             raise ValidationError(
                 message=f"Template error: Mapping named '{name}' is not present in the "
@@ -282,7 +226,7 @@ def _references(resources: dict[str, Any]) -> Iterator[str]:
 
 
 def _referred(value: Untyped) -> Iterator[str]:
-    for function, argument in _functions(value):
+    for function, argument in functions(value):
         if function == "Ref" and isinstance(argument, str):
             yield argument
         if function == "Fn::Sub":
@@ -300,134 +244,21 @@ def _substituted(argument: Untyped) -> Iterator[str]:
             yield name.split(".")[0]
 
 
-def _function_arguments(value: Untyped, name: str) -> Iterator[list[str]]:
-    # The arguments of a function, as far as they are written out.
-    for function, argument in _functions(value):
+def _first_arguments(value: Untyped, name: str) -> Iterator[str]:
+    # The first argument of each call of a function, as far as it is written out.
+    for function, argument in functions(value):
         if function == name:
             parts = argument.split(".") if isinstance(argument, str) else argument
             if isinstance(parts, list) and parts and isinstance(parts[0], str):
-                yield parts
+                yield parts[0]
 
 
-def _functions(value: Untyped) -> Iterator[tuple[str, Untyped]]:
+def functions(value: Untyped) -> Iterator[tuple[str, Untyped]]:
     if isinstance(value, list):
         for item in value:
-            yield from _functions(item)
+            yield from functions(item)
     if isinstance(value, dict):
         for key, item in value.items():
             if len(value) == 1 and (key == "Ref" or str(key).startswith("Fn::")):
                 yield key, item
-            yield from _functions(item)
-
-
-def with_missing_functions(
-    value: Untyped, resolve: Callable[[Untyped], Untyped], zones: list[str]
-) -> Untyped:
-    """
-    Put the results of those functions in their places.
-
-    Args:
-        value: A part of a template.
-
-        resolve: What resolves the arguments.
-
-        zones: The availability zones of the stack's region.
-    """
-    if isinstance(value, list):
-        return [with_missing_functions(item, resolve, zones) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "Fn::GetAZs" in value:
-        # moto makes zones out of whatever stands in it, a Ref included.
-        return zones
-    if value == _NOTIFICATIONS:
-        return []
-    for name, function in _FUNCTIONS.items():
-        if name in value:
-            return function(resolve(value[name]))
-    inside = {
-        key: with_missing_functions(item, resolve, zones) for key, item in value.items()
-    }
-    _check_selection(inside, resolve)
-    return inside
-
-
-def _blocks(arguments: list[Any]) -> list[str]:
-    block, count = ipaddress.ip_network(arguments[0]), int(arguments[1])
-    bits = int(arguments[2]) if len(arguments) > 2 else 8  # noqa: PLR2004 - optional
-    prefix = _ADDRESS_BITS[block.version] - bits
-    subnets = block.subnets(new_prefix=prefix)
-    return [str(subnet) for subnet, _ in zip(subnets, range(count), strict=False)]
-
-
-def _check_selection(value: dict[str, Any], resolve: Callable[..., Untyped]) -> None:
-    if "Fn::Select" not in value:
-        return
-    index, items = value["Fn::Select"]
-    found = resolve(items)
-    position = int(resolve(index))
-    if isinstance(found, list) and not 0 <= position < len(found):
-        raise ValidationError(
-            message="Template error: Fn::Select cannot select nonexistent value at "
-            f"index {position}"
-        )
-
-
-_FUNCTIONS: dict[str, Callable[[Untyped], Untyped]] = {
-    "Fn::Cidr": _blocks,
-    "Fn::Length": len,
-}
-
-
-class Importer(Protocol):
-    """
-    A stack that may import.
-    """
-
-    name: str
-    template_dict: dict[str, Any]
-
-    @property
-    def resources(self) -> dict[str, Resource]:
-        """
-        The resources that exist.
-        """
-
-    def resolve(self, value: Untyped) -> Untyped:
-        """
-        Resolve intrinsic functions.
-        """
-
-
-def importers(export: str, stacks: Iterable[Importer]) -> list[str]:
-    """
-    Name the stacks that import an export.
-    """
-    return sorted(
-        stack.name for stack in stacks if stack.resources and export in _imported(stack)
-    )
-
-
-def listed(names: list[str]) -> str:
-    """
-    Write names as CloudFormation does: ``a, b and c``.
-    """
-    *rest, last = names
-    return f"{', '.join(rest)} and {last}" if rest else last
-
-
-def _imported(stack: Importer) -> Iterator[Untyped]:
-    for section in ("Resources", "Outputs"):
-        for argument in _import_arguments(stack.template_dict.get(section)):
-            yield stack.resolve(argument)
-
-
-def _import_arguments(value: Untyped) -> Iterator[Untyped]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _import_arguments(item)
-    elif isinstance(value, dict):
-        if _IMPORT in value:
-            yield value[_IMPORT]
-        for item in value.values():
-            yield from _import_arguments(item)
+            yield from functions(item)

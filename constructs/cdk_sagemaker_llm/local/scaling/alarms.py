@@ -31,6 +31,30 @@ _REMEMBERED = 1000  # Changes of state, of all alarms together.
 
 Act = Callable[[str, Alarm], None]
 
+# What moto calls the members of PutMetricAlarm, but for dimensions and queries.
+ALARM_MEMBERS = {
+    "name": "AlarmName",
+    "description": "AlarmDescription",
+    "namespace": "Namespace",
+    "metric_name": "MetricName",
+    "statistic": "Statistic",
+    "extended_statistic": "ExtendedStatistic",
+    "period": "Period",
+    "evaluation_periods": "EvaluationPeriods",
+    "datapoints_to_alarm": "DatapointsToAlarm",
+    "comparison_operator": "ComparisonOperator",
+    "threshold": "Threshold",
+    "threshold_metric_id": "ThresholdMetricId",
+    "unit": "Unit",
+    "treat_missing_data": "TreatMissingData",
+    "evaluate_low_sample_count_percentile": "EvaluateLowSampleCountPercentile",
+    "actions_enabled": "ActionsEnabled",
+    "alarm_actions": "AlarmActions",
+    "ok_actions": "OKActions",
+    "insufficient_data_actions": "InsufficientDataActions",
+    "rule": "AlarmRule",
+}
+
 _COMPARED = {
     "GreaterThanThreshold": "greater than",
     "GreaterThanOrEqualToThreshold": "greater than or equal to",
@@ -68,10 +92,6 @@ class Alarms:
     Watches every metric alarm that the engine understands, and composites of them.
 
     Args:
-        timeline: The time it lives in.
-
-        read: Where values come from.
-
         act: Called with the ARN of each action of an alarm that is in ALARM: when it
             comes there and, as scaling is, every minute for as long as it stays.
     """
@@ -110,9 +130,6 @@ class Alarms:
         )
 
     def drop(self, name: str) -> None:
-        """
-        Forget an alarm.
-        """
         self._kept.pop(name, None)
         watch = self._watches.pop(name, None)
         if watch is not None:
@@ -197,8 +214,9 @@ def rule_of(alarm: KeptAlarm) -> AlarmRule | None:
     """
     if alarm.threshold is None or alarm.rule is not None:
         return None
+    settings = {k: v for k, v in spell_alarm(alarm).items() if v is not None}
     try:
-        return alarm_rule(_spell(alarm), alarm.name)
+        return alarm_rule(settings, alarm.name)
     except ValueError:
         return None
 
@@ -216,47 +234,35 @@ def spell_metric(
     }
 
 
-def _spell(alarm: KeptAlarm) -> dict[str, Any]:
+def spell_alarm(alarm: KeptAlarm) -> dict[str, Any]:
+    """
+    Spell an alarm of moto's as PutMetricAlarm takes it, with ``None`` for what is not.
+    """
     return {
+        **{member: getattr(alarm, name) for name, member in ALARM_MEMBERS.items()},
         **spell_metric(alarm.namespace, alarm.metric_name, alarm.dimensions or ()),
-        "Statistic": alarm.extended_statistic or alarm.statistic,
-        "Period": alarm.period,
         "Metrics": [_spell_query(one) for one in alarm.metric_data_queries or ()],
-        "Threshold": alarm.threshold,
-        "ComparisonOperator": alarm.comparison_operator,
-        "EvaluationPeriods": alarm.evaluation_periods,
-        "DatapointsToAlarm": alarm.datapoints_to_alarm,
-        "TreatMissingData": alarm.treat_missing_data or "missing",
     }
 
 
 def _spell_query(query: MetricDataQuery) -> dict[str, Any]:
-    watched = {"Id": query.id, "Period": query.period, "ReturnData": query.return_data}
+    spelled: dict[str, Any] = {
+        "Id": query.id,
+        "Label": query.label,
+        "Period": query.period,
+        "ReturnData": query.return_data,
+    }
     stat = query.metric_stat
     if stat is None:
-        return {**watched, "Expression": query.expression}
+        return {**spelled, "Expression": query.expression}
     one = stat.metric
-    metric = spell_metric(one.namespace, one.metric_name, one.dimensions)
-    settings = {"Metric": metric, "Period": stat.period, "Stat": stat.stat}
-    return {**watched, "MetricStat": settings}
-
-
-def start(alarm: KeptAlarm, now: float) -> None:
-    """
-    Give a new alarm the state in which the service makes it.
-    """
-    alarm.state_value = INSUFFICIENT_DATA
-    alarm.state_updated_timestamp = moment(now)
-
-
-def go_on(alarm: KeptAlarm, before: KeptAlarm) -> None:
-    """
-    Keep the state of an alarm that is put again, as the service does.
-    """
-    alarm.state_value = before.state_value
-    alarm.state_reason = before.state_reason
-    alarm.state_reason_data = before.state_reason_data
-    alarm.state_updated_timestamp = before.state_updated_timestamp
+    spelled["MetricStat"] = {
+        "Metric": spell_metric(one.namespace, one.metric_name, one.dimensions),
+        "Period": stat.period,
+        "Stat": stat.stat,
+        "Unit": stat.unit,
+    }
+    return spelled
 
 
 def moment(time: float) -> datetime:
@@ -376,11 +382,6 @@ def _stamp(time: float) -> str:
 def composite_state(rule: str, state_of: StateOf) -> str | None:
     """
     Return the state of a composite alarm; ``None`` if its rule cannot be read.
-
-    Args:
-        rule: Such as ``ALARM("slow") AND NOT ALARM("deploying")``.
-
-        state_of: Returns an alarm's state by its name.
     """
     try:
         return ALARM if _Reading(rule, state_of).result() else OK
@@ -397,9 +398,6 @@ class _Reading:
         self._tokens = list(_tokens(rule, state_of))
 
     def result(self) -> bool:
-        """
-        Tell whether the rule is met.
-        """
         value = self._any()
         if self._tokens:
             raise ValueError(self._tokens[0])

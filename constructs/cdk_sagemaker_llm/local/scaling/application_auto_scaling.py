@@ -8,14 +8,11 @@ policies of a target that is deregistered.
 
 from __future__ import annotations
 
-import datetime as dt
 import enum
-import re
-import zoneinfo
-from collections.abc import Iterator
+import json
 from typing import Any
 
-from moto.applicationautoscaling import models, responses
+from moto.applicationautoscaling import models, responses, urls
 from moto.applicationautoscaling.exceptions import AWSValidationException
 from moto.applicationautoscaling.models import (
     ApplicationAutoscalingBackend,
@@ -30,17 +27,17 @@ from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.hosting.service import SAGEMAKER
-from cdk_sagemaker_llm.local.hosting.world import World
-from cdk_sagemaker_llm.local.scaling import monitoring
+from cdk_sagemaker_llm.local.scaling.cloudwatch import page_start
 from cdk_sagemaker_llm.local.scaling.scalable_targets import (
     NAMESPACE,
     ScalingEntry,
     Targets,
+    put_alarms,
 )
-from cdk_sagemaker_llm.local.scaling.scaling_policies import put_alarms
 from cdk_sagemaker_llm.local.scaling.scaling_rules import (
     COMPONENT_DIMENSION,
     CONCURRENCY_DIMENSION,
+    refuse_action,
     refuse_capacity,
     refuse_configurations,
     refuse_followed,
@@ -48,11 +45,14 @@ from cdk_sagemaker_llm.local.scaling.scaling_rules import (
     refuse_resource,
 )
 from cdk_sagemaker_llm.local.scaling.watching import WATCHING
-from cdk_sagemaker_llm.simulation.api_values import moment
-from cdk_sagemaker_llm.simulation.scaling.schedules import next_time
 
-_RATE = re.compile(r"rate\((\d+) (minute|minutes|hour|hours|day|days)\)")
-_AT = re.compile(r"at\((\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})\)")
+_MOST_ACTIVITIES = 50
+# What tells a target from others, as moto's keywords.
+_PLACE = ("service_namespace", "resource_id", "scalable_dimension")
+_NO_TARGET = (
+    "No scalable target registered for service namespace: {}, resource ID: {}, "
+    "scalable dimension: {}"
+)
 
 
 class EmbeddedScaling(ApplicationAutoscalingBackend):
@@ -60,12 +60,8 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
     moto's Application Auto Scaling with SageMaker's rules.
     """
 
-    @property
-    def _url_module(self) -> Untyped:
-        # moto derives it from the name of the module the class is in.
-        from moto.applicationautoscaling import urls  # noqa: PLC0415 - as moto does
-
-        return urls
+    # moto derives it from the name of the module the class is in.
+    _url_module: Untyped = urls
 
     def register_scalable_target(  # type: ignore[override]  # keywords of moto's own
         self, namespace: str, r_id: str, dimension: str, **settings: Untyped
@@ -123,58 +119,37 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         if self._acting:
             self._acting.deregister((r_id, dimension))
 
-    def put_scaling_policy(  # noqa: PLR0917 - moto's signature
-        self,
-        policy_name: str,
-        service_namespace: str,
-        resource_id: str,
-        scalable_dimension: str,
-        policy_body: dict[str, Any],
-        policy_type: str | None,
+    def put_scaling_policy(  # type: ignore[override]  # keywords of moto's own
+        self, **settings: Untyped
     ) -> FakeApplicationAutoscalingPolicy:
-        """
-        Keep a policy of a registered target.
-        """
+        place = [settings[name] for name in _PLACE]
+        namespace, resource_id, dimension = place
+        name, body = settings["policy_name"], settings["policy_body"]
         key = FakeApplicationAutoscalingPolicy.formulate_key(
-            service_namespace, resource_id, scalable_dimension, policy_name
+            namespace, resource_id, dimension, name
         )
         before = self.policies.get(key)
-        if service_namespace == NAMESPACE:
-            if not self._scalable_target_exists(resource_id, scalable_dimension):
-                raise AWSValidationException(
-                    "No scalable target registered for service namespace: "
-                    f"{service_namespace}, resource ID: {resource_id}, scalable "
-                    f"dimension: {scalable_dimension}"
-                )
+        if namespace == NAMESPACE:
+            if not self._scalable_target_exists(resource_id, dimension):
+                raise AWSValidationException(_NO_TARGET.format(*place))
             # What is left out of a policy that exists stays as it is.
-            if policy_body or before is None:
-                refuse_policy(scalable_dimension, policy_type, policy_body)
-                refuse_followed(
-                    policy_body or {},
-                    self._others(resource_id, scalable_dimension, policy_name),
-                )
-        policy = super().put_scaling_policy(
-            policy_name,
-            service_namespace,
-            resource_id,
-            scalable_dimension,
-            policy_body,
-            policy_type,
-        )
-        if service_namespace == NAMESPACE:
+            if body or before is None:
+                refuse_policy(dimension, settings["policy_type"], body)
+                others = [
+                    each.target_tracking_scaling_policy_configuration or {}
+                    for each in self.policies.values()
+                    if (each.resource_id, each.scalable_dimension)
+                    == (resource_id, dimension)
+                    and each.policy_name != name
+                ]
+                refuse_followed(body or {}, others)
+        policy = super().put_scaling_policy(**settings)
+        if before is not None:
+            # moto would make another ARN.
+            policy.policy_arn = before.policy_arn
+        if namespace == NAMESPACE:
             self._set_up(policy, before)
         return policy
-
-    def _others(
-        self, resource_id: str, dimension: str, name: str
-    ) -> Iterator[dict[str, Any]]:
-        for each in self.policies.values():
-            of_target = (each.resource_id, each.scalable_dimension) == (
-                resource_id,
-                dimension,
-            )
-            if of_target and each.policy_name != name:
-                yield each.target_tracking_scaling_policy_configuration or {}
 
     def describe_scaling_policies(
         self,
@@ -222,60 +197,26 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             policy_name, service_namespace, resource_id, scalable_dimension
         )
 
-    def put_scheduled_action(  # noqa: PLR0917 - moto's signature
-        self,
-        service_namespace: str,
-        schedule: str,
-        timezone: str,
-        scheduled_action_name: str,
-        resource_id: str,
-        scalable_dimension: str,
-        start_time: str,
-        end_time: str,
-        scalable_target_action: str,
-    ) -> None:
-        """
-        Keep a scheduled action of a registered target.
-        """
-        if service_namespace == NAMESPACE:
-            if not self._scalable_target_exists(resource_id, scalable_dimension):
+    def put_scheduled_action(self, **settings: Untyped) -> None:  # type: ignore[override]  # keywords of moto's own
+        place = [settings[name] for name in _PLACE]
+        names: Untyped = [settings["scheduled_action_name"]]
+        if settings["service_namespace"] == NAMESPACE:
+            schedule = settings["schedule"] or None
+            bounds = settings["scalable_target_action"] or None
+            if not self._scalable_target_exists(*place[1:]):
                 raise JsonRESTError(
-                    "ObjectNotFoundException",
-                    "No scalable target registered for service namespace: "
-                    f"{service_namespace}, resource ID: {resource_id}, scalable "
-                    f"dimension: {scalable_dimension}",
+                    "ObjectNotFoundException", _NO_TARGET.format(*place)
                 )
-            before = self.describe_scheduled_actions(
-                [scheduled_action_name],  # type: ignore[arg-type]  # a list to moto too
-                service_namespace,
-                resource_id,
-                scalable_dimension,
-            )
-            if not before and not (schedule and scalable_target_action):
+            before = self.describe_scheduled_actions(names, *place)
+            if not before and not (schedule and bounds):
                 raise AWSValidationException(
                     "Schedule and ScalableTargetAction are required for a new "
                     "scheduled action"
                 )
-            bounds: Untyped = scalable_target_action or None
-            window = start_time, end_time
-            refuse_action(schedule or None, timezone, window, bounds)
-        super().put_scheduled_action(
-            service_namespace,
-            schedule,
-            timezone,
-            scheduled_action_name,
-            resource_id,
-            scalable_dimension,
-            start_time,
-            end_time,
-            scalable_target_action,
-        )
-        for action in self.describe_scheduled_actions(
-            [scheduled_action_name],  # type: ignore[arg-type]  # a list to moto too
-            service_namespace,
-            resource_id,
-            scalable_dimension,
-        ):
+            window = settings["start_time"], settings["end_time"]
+            refuse_action(schedule, settings["timezone"], window, bounds)
+        super().put_scheduled_action(**settings)
+        for action in self.describe_scheduled_actions(names, *place):
             action.creation_time = self._now
             if self._acting:
                 self._acting.schedule(action)
@@ -287,9 +228,6 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         resource_id: str,
         scalable_dimension: str,
     ) -> None:
-        """
-        Delete a scheduled action.
-        """
         super().delete_scheduled_action(
             service_namespace, scheduled_action_name, resource_id, scalable_dimension
         )
@@ -334,11 +272,10 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         policy: FakeApplicationAutoscalingPolicy,
         before: FakeApplicationAutoscalingPolicy | None,
     ) -> None:
-        # The same policy goes on under its ARN, with its alarms.
+        # The same policy goes on, with its alarms.
         names = []
         policy.creation_time = self._now
         if before is not None:
-            policy.policy_arn = before.policy_arn
             policy.creation_time = before.creation_time
             if before.policy_type == "TargetTrackingScaling":
                 names = [alarm.name for alarm in before.alarms]
@@ -355,7 +292,13 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         self, r_id: str, dimension: str, settings: dict[str, Any]
     ) -> None:
         world = SAGEMAKER.at(self.account_id, self.region_name).world
-        if not _is_there(world, r_id):
+        kind, name, *rest = r_id.split("/")
+        endpoint = world.endpoints.find(name)
+        if kind == "inference-component":
+            is_there = world.components.find("/".join([name, *rest])) is not None
+        else:
+            is_there = endpoint is not None and rest[-1] in endpoint.fleets
+        if not is_there:
             raise AWSValidationException(
                 f"SageMaker has no resource with resource ID: {r_id}"
             )
@@ -364,15 +307,14 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         if target is not None:
             least = target.min_capacity if least is None else least
             most = target.max_capacity if most is None else most
-        refuse_capacity(dimension, least, most, to_zero=_is_async(world, r_id))
+        # Of variants only those of asynchronous endpoints go to zero.
+        to_zero = endpoint is not None and "AsyncInferenceConfig" in endpoint.config
+        refuse_capacity(dimension, least, most, to_zero=to_zero)
 
 
 def refuse_request(operation: str, request: dict[str, Any]) -> None:
     """
     Refuse a call that is not as the API's model says.
-
-    Raises:
-        AwsError: If it is not.
     """
     service = "application-autoscaling"
     if not shapes.has_operation(service, operation):
@@ -391,7 +333,8 @@ def install() -> None:
     Put SageMaker's rules into moto, before any backend is made.
     """
     models.applicationautoscaling_backends.backend = EmbeddedScaling
-    monitoring.add_scaling_activities()
+    answers: Untyped = responses.ApplicationAutoScalingResponse
+    answers.describe_scaling_activities = _describe_scaling_activities
     # An enumeration cannot be extended, so moto's is replaced where it is looked up.
     names = {member.name: member.value for member in ScalableDimensionValueSet}
     names["SAGEMAKER_VARIANT_CONCURRENCY"] = CONCURRENCY_DIMENSION
@@ -401,94 +344,17 @@ def install() -> None:
         module.ScalableDimensionValueSet = extended  # type: ignore[attr-defined]  # see above
 
 
-def _is_there(world: World, resource_id: str) -> bool:
-    parts = resource_id.split("/")
-    if parts[0] == "inference-component":
-        return world.components.find("/".join(parts[1:])) is not None
-    endpoint = world.endpoints.find(parts[1])
-    return endpoint is not None and parts[-1] in endpoint.fleets
-
-
-def _is_async(world: World, resource_id: str) -> bool:
-    # Only asynchronous endpoints and inference components go to zero.
-    endpoint = world.endpoints.find(resource_id.split("/")[1])
-    return endpoint is not None and "AsyncInferenceConfig" in endpoint.config
-
-
-def refuse_action(
-    schedule: str | None,
-    timezone: str | None,
-    window: tuple[Any, Any],
-    action: dict[str, Any] | None,
-) -> None:
-    """
-    Refuse an action that could never run.
-
-    Args:
-        schedule: When it runs. ``None`` for an action that keeps its schedule.
-
-        timezone: Where the schedule's clock hangs.
-
-        window: From when on, and until when, it runs; seconds, ISO 8601 or nothing.
-
-        action: The bounds it sets. ``None`` for an action that keeps them.
-    """
-    if schedule is not None and not _is_schedule(schedule):
+def _describe_scaling_activities(response: Untyped) -> str:
+    request: dict[str, Any] = json.loads(response.body)
+    most = request.get("MaxResults", _MOST_ACTIVITIES)
+    if not 1 <= most <= _MOST_ACTIVITIES:
         raise AWSValidationException(
-            f"Schedule {schedule} is not a valid at, rate or cron expression"
+            f"MaxResults must be between 1 and {_MOST_ACTIVITIES}"
         )
-    if timezone and not _is_timezone(timezone):
-        raise AWSValidationException(f"Time zone {timezone} is not valid")
-    start, end = map(_moment, window)
-    if start is not None and end is not None and start >= end:
-        raise AWSValidationException("StartTime must be earlier than EndTime")
-    if action is not None:
-        _refuse_bounds(action)
-
-
-def _refuse_bounds(action: dict[str, Any]) -> None:
-    least, most = action.get("MinCapacity"), action.get("MaxCapacity")
-    if least is None and most is None:
-        raise AWSValidationException(
-            "ScalableTargetAction must specify MinCapacity, MaxCapacity or both"
-        )
-    if min(least or 0, most or 0) < 0:
-        raise AWSValidationException("Capacity must be greater than or equal to 0")
-    if least is not None and most is not None and least > most:
-        raise AWSValidationException(
-            "Maximum capacity cannot be less than minimum capacity"
-        )
-
-
-def _is_schedule(text: str) -> bool:
-    if found := _RATE.fullmatch(text):
-        return int(found[1]) > 0
-    if found := _AT.fullmatch(text):
-        try:
-            dt.datetime.fromisoformat(found[1])
-        except ValueError:
-            return False
-        return True
-    try:
-        next_time(text, "UTC", 0.0, 0.0)
-    except ValueError:
-        return False
-    return text.startswith("cron(")
-
-
-def _is_timezone(name: str) -> bool:
-    try:
-        zoneinfo.ZoneInfo(name)
-    except zoneinfo.ZoneInfoNotFoundError:
-        # Where a machine has no zones at all, nobody can tell.
-        return not zoneinfo.available_timezones()
-    except (ValueError, OSError):
-        return False
-    return True
-
-
-def _moment(value: float | str | None) -> dt.datetime | None:
-    try:
-        return moment(value)
-    except ValueError as error:
-        raise AWSValidationException(f"{value} is not a time") from error
+    start = page_start(request.get("NextToken"))
+    if start is None:
+        raise AWSValidationException("NextToken is not valid")
+    found = response.applicationautoscaling_backend.describe_scaling_activities(request)
+    page = [entry.as_answer() for entry in found[start : start + most]]
+    token = {"NextToken": str(start + most)} if start + most < len(found) else {}
+    return json.dumps({"ScalingActivities": page, **token})

@@ -37,9 +37,6 @@ class HostedCapacity(abc.ABC):
     What one scalable target scales; an ``Autoscaler`` works on it.
 
     Its states and refusals are the service's, since it is asked as by any client.
-
-    Args:
-        hosting: The SageMaker it is in.
     """
 
     # What the service calls it in what it tells of its activities.
@@ -52,23 +49,14 @@ class HostedCapacity(abc.ABC):
 
     @property
     def desired(self) -> int:
-        """
-        The capacity that was asked for last.
-        """
         return self._counts().desired
 
     @property
     def running(self) -> int:
-        """
-        The capacity that serves now.
-        """
         return self._counts().current
 
     @property
     def is_settled(self) -> bool:
-        """
-        Whether the service takes another change.
-        """
         return self._counts().is_settled
 
     def set_desired(self, count: int, cause: str) -> None:  # noqa: ARG002 - the engine tells why
@@ -95,10 +83,6 @@ class HostedCapacity(abc.ABC):
 
 
 class VariantCapacity(HostedCapacity):
-    """
-    The instances of a variant.
-    """
-
     noun = "instance"
 
     def __init__(self, hosting: SageMaker, endpoint: str, variant: str) -> None:
@@ -127,10 +111,6 @@ class VariantCapacity(HostedCapacity):
 
 
 class ComponentCapacity(HostedCapacity):
-    """
-    The copies of an inference component.
-    """
-
     noun = "copy"
 
     def __init__(self, hosting: SageMaker, component: str) -> None:

@@ -1,15 +1,24 @@
 """
-CloudWatch that time runs in: metrics of the runtime, and alarms that change state.
+CloudWatch that time runs in: metrics of the runtime, alarms that change state, and what
+the service refuses of alarms.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
-from moto.cloudwatch.exceptions import InvalidFormat, ResourceNotFound
+from moto.cloudwatch import models, urls
+from moto.cloudwatch.exceptions import (
+    InvalidFormat,
+    InvalidParameterCombination,
+    ResourceNotFound,
+    ValidationError,
+)
 from moto.cloudwatch.metric_data_expression_parser import parse_expression
 from moto.cloudwatch.models import (
     Alarm,
@@ -20,22 +29,42 @@ from moto.cloudwatch.models import (
     MetricDatumBase,
     Statistics,
 )
+from moto.cloudwatch.responses import CloudWatchResponse
+from moto.core.responses import ActionResult
 
+from cdk_sagemaker_llm.local.aws import shapes
+from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.scaling.alarms import go_on, moment, spell_metric, start
+from cdk_sagemaker_llm.local.scaling.alarms import (
+    ALARM_MEMBERS,
+    Change,
+    moment,
+    spell_metric,
+)
 from cdk_sagemaker_llm.local.scaling.meter import period_of, unit_of
 from cdk_sagemaker_llm.local.scaling.watching import WATCHING
+from cdk_sagemaker_llm.simulation.alarms import INSUFFICIENT_DATA
 from cdk_sagemaker_llm.simulation.from_api import metric_of
 from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
 
-_DAY = 86_400
+_HOUR, _DAY, _WEEK = 3600, 86_400, 604_800
+_MISSING_DATA = ("breaching", "ignore", "missing", "notBreaching")
+_SHORT_PERIODS = frozenset({10, 20, 30})
+# The user guide's page "CloudWatch statistics definitions".
+_EXTENDED = re.compile(
+    r"(?:p|tm|wm|tc|ts)(?:\d{1,2}(?:\.\d{1,10})?|100)|IQM"
+    r"|(?:PR|TM|WM|TC|TS)\((?:\d+(?:\.\d+)?%?)?:(?:\d+(?:\.\d+)?%?)?\)",
+    re.IGNORECASE,
+)
+_MOST_CHANGES = 100
+# What an alarm keeps that is put again.
+_STATE = (
+    *("state_value", "state_reason"),
+    *("state_reason_data", "state_updated_timestamp"),
+)
 
 
 class _RuntimeDatum(MetricAggregatedDatum):
-    """
-    What the runtime measured in a period.
-    """
-
     def __new__(cls, *_: Untyped, **__: Untyped) -> Self:
         """
         Make one that is forgotten with its series: moto keeps all it ever made.
@@ -43,12 +72,15 @@ class _RuntimeDatum(MetricAggregatedDatum):
         return object.__new__(cls)
 
 
-class WatchedCloudWatch(CloudWatchBackend):
+class EmbeddedCloudWatch(CloudWatchBackend):
     """
     moto's CloudWatch, with what the runtime publishes and alarms that are watched.
 
     A day of every metric of the runtime is kept; what clients put stays for ever.
     """
+
+    # moto derives it from the name of the module the class is in.
+    _url_module: Untyped = urls
 
     def __init__(self, region_name: str, account_id: str) -> None:
         super().__init__(region_name, account_id)
@@ -57,9 +89,6 @@ class WatchedCloudWatch(CloudWatchBackend):
         self._queries: set[tuple[str, str]] | None = None
 
     def publish(self, metric: Metric, start: float, point: Datapoint) -> None:
-        """
-        Take in what the runtime measured in a period.
-        """
         datum = _RuntimeDatum(
             metric.namespace,
             metric.name,
@@ -76,15 +105,15 @@ class WatchedCloudWatch(CloudWatchBackend):
             datum.dimensions = series[-1].dimensions
         else:
             datum.dimensions = [Dimension(n, v) for n, v in metric.dimensions]
-            self._forget(datum.timestamp - timedelta(seconds=_DAY))
+            day_before = datum.timestamp - timedelta(seconds=_DAY)
+            for other, others in list(self._published.items()):
+                if others[-1].timestamp < day_before:
+                    del self._published[other]
             length = _DAY // period_of(metric.name)
             series = self._published[metric] = deque(maxlen=length)
         series.append(datum)
 
     def get_all_metrics(self) -> list[MetricDatumBase]:
-        """
-        Return what clients have put and what the runtime has published.
-        """
         queries = self._queries
         points = [
             datum
@@ -168,7 +197,10 @@ class WatchedCloudWatch(CloudWatchBackend):
             datum
             for datum in super().get_all_metrics()
             if (datum.namespace, datum.name) == (namespace, name)
-            and (not dimensions or _dimensions(datum) == dimensions)
+            and (
+                not dimensions
+                or {one.name: one.value for one in datum.dimensions} == dimensions
+            )
         ]
         if dimensions:
             metric = Metric.of(namespace, name, dimensions)
@@ -236,8 +268,10 @@ class WatchedCloudWatch(CloudWatchBackend):
 
     def put_metric_alarm(self, **settings: Untyped) -> Alarm:  # type: ignore[override]  # keywords of moto's own
         """
-        Keep an alarm and watch it; one that is put again keeps its state.
+        Keep an alarm that can go off, and watch it; one put again keeps its state.
         """
+        if not settings.get("rule"):  # A composite alarm has none of the rest.
+            _check_alarm(settings)
         before = self.alarms.get(settings["name"])
         # moto knows percentiles alone.
         extended = settings.pop("extended_statistic", None)
@@ -246,17 +280,16 @@ class WatchedCloudWatch(CloudWatchBackend):
         watching = self._watching
         alarm.configuration_updated_timestamp = moment(watching.now())
         if before is not None:
-            go_on(alarm, before)
+            for name in _STATE:
+                setattr(alarm, name, getattr(before, name))
         elif watching.alarms is not None:
-            start(alarm, watching.now())
+            alarm.state_value = INSUFFICIENT_DATA
+            alarm.state_updated_timestamp = moment(watching.now())
         if watching.alarms is not None:
             watching.alarms.put(alarm)
         return alarm
 
     def delete_alarms(self, alarm_names: list[str]) -> None:
-        """
-        Forget alarms.
-        """
         super().delete_alarms(alarm_names)
         alarms = self._watching.alarms
         if alarms is not None:
@@ -266,9 +299,6 @@ class WatchedCloudWatch(CloudWatchBackend):
     def set_alarm_state(
         self, alarm_name: str, reason: str, reason_data: str, state_value: str
     ) -> None:
-        """
-        Set a state until the alarm is evaluated again.
-        """
         alarm = self.alarms.get(alarm_name)
         if alarm is None:
             raise ResourceNotFound(f"There is no alarm {alarm_name}")
@@ -284,11 +314,6 @@ class WatchedCloudWatch(CloudWatchBackend):
         if alarms is not None:
             alarms.force(alarm, before)
 
-    def _forget(self, before: datetime) -> None:
-        for metric, series in list(self._published.items()):
-            if series[-1].timestamp < before:
-                del self._published[metric]
-
     @property
     def _watching(self) -> Untyped:
         return WATCHING.at(self.account_id, self.region_name)
@@ -299,10 +324,6 @@ def _rounded(start: datetime, period: int) -> datetime:
     # is shorter.
     start = start.replace(microsecond=0)
     return start - timedelta(seconds=start.timestamp() % min(period, 60))
-
-
-def _dimensions(datum: MetricDatumBase) -> dict[str | None, str | None]:
-    return {one.name: one.value for one in datum.dimensions}
 
 
 def _result(
@@ -328,3 +349,141 @@ def _point(datum: MetricDatumBase) -> Datapoint | None:
 def _seconds(timestamp: datetime) -> float:
     aware = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
     return aware.timestamp()
+
+
+def _check_alarm(settings: dict[str, Untyped]) -> None:
+    request = {
+        member: settings[name]
+        for name, member in ALARM_MEMBERS.items()
+        if settings.get(name) is not None
+    }
+    try:
+        shapes.check("cloudwatch", "PutMetricAlarm", request)
+    except AwsError as error:
+        raise ValidationError(error.message) from error
+    for fault in _alarm_faults(settings):
+        raise ValidationError(fault)
+    extended = settings.get("extended_statistic")
+    if settings.get("metric_name") is None:
+        return
+    if (settings.get("statistic") is None) == (extended is None):
+        raise InvalidParameterCombination(
+            "Exactly one of Statistic and ExtendedStatistic must be specified."
+        )
+    if extended is not None and not _EXTENDED.fullmatch(extended):
+        raise ValidationError(
+            f"The value {extended} for parameter ExtendedStatistic is not supported."
+        )
+
+
+def _alarm_faults(settings: dict[str, Untyped]) -> Iterator[str]:
+    for name in ("comparison_operator", "evaluation_periods"):
+        if settings.get(name) is None:
+            yield f"The parameter {ALARM_MEMBERS[name]} is required."
+            return
+    has_threshold = settings.get("threshold") is not None or settings.get(
+        "threshold_metric_id"
+    )
+    # An alarm of CloudFormation with metrics does not show here which they are.
+    has_metric = (
+        settings.get("metric_name") or settings.get("metric_data_queries") is None
+    )
+    if has_metric and not has_threshold:
+        yield "The parameter Threshold is required."
+    points = settings.get("datapoints_to_alarm")
+    if points is not None and points > settings["evaluation_periods"]:
+        yield "DatapointsToAlarm must be less than or equal to EvaluationPeriods."
+    missing = settings.get("treat_missing_data")
+    if missing is not None and missing not in _MISSING_DATA:
+        yield (
+            f"Option {missing} is not supported. Supported options for parameter "
+            f"TreatMissingData are {', '.join(_MISSING_DATA)}."
+        )
+    if settings.get("metric_name") is not None:
+        yield from _period_faults(settings)
+    elif settings.get("metric_data_queries") is None:
+        yield "Specify either MetricName or Metrics."
+
+
+def _period_faults(settings: dict[str, Untyped]) -> Iterator[str]:
+    period, count = settings.get("period"), settings["evaluation_periods"]
+    if not settings.get("namespace"):
+        yield "The parameter Namespace is required."
+    if period is None:
+        yield "The parameter Period is required."
+        return
+    if period not in _SHORT_PERIODS and period % 60:
+        yield f"Period must be 10, 20, 30 or a multiple of 60, got {period}."
+    if period < _HOUR and period * count > _DAY:
+        yield (
+            "Metrics cannot be checked across more than a day (EvaluationPeriods * "
+            f"Period must be <= {_DAY})"
+        )
+    if period * count > _WEEK:
+        yield (
+            "Metrics cannot be checked across more than seven days "
+            f"(EvaluationPeriods * Period must be <= {_WEEK})"
+        )
+
+
+def install() -> None:
+    """
+    Put all this into moto, before any backend is made.
+    """
+    models.cloudwatch_backends.backend = EmbeddedCloudWatch
+    answers: Untyped = CloudWatchResponse
+    answers.describe_alarm_history = _describe_alarm_history
+    # moto reads the rule of a composite alarm there, but lacks the name.
+    answers.put_composite_alarm = CloudWatchResponse.put_metric_alarm
+
+
+def _describe_alarm_history(response: Untyped) -> ActionResult:
+    request = response._get_params()  # noqa: SLF001 - as moto's own answers do
+    watching = WATCHING.at(response.current_account, response.region)
+    changes = list(watching.alarms.history) if watching.alarms else []
+    found = [change for change in changes if _is_wanted(change, request)]
+    if request.get("ScanBy") != "TimestampAscending":
+        found.reverse()
+    start = page_start(request.get("NextToken"))
+    if start is None:
+        raise InvalidFormat("NextToken is not valid")
+    most = int(request.get("MaxRecords") or _MOST_CHANGES)
+    page = [_item(change) for change in found[start : start + most]]
+    token = str(start + most) if start + most < len(found) else None
+    return ActionResult({"AlarmHistoryItems": page, "NextToken": token})
+
+
+def _is_wanted(change: Change, request: dict[str, Any]) -> bool:
+    name, kind = request.get("AlarmName"), request.get("HistoryItemType")
+    first, last = request.get("StartDate"), request.get("EndDate")
+    return (
+        name in {None, change.alarm}
+        and kind in {None, "StateUpdate"}
+        and (first is None or _seconds(first) <= change.time)
+        and (last is None or change.time <= _seconds(last))
+    )
+
+
+def _item(change: Change) -> dict[str, Any]:
+    data = {
+        "version": "1.0",
+        "oldState": {"stateValue": change.before},
+        "newState": {"stateValue": change.after, "stateReason": change.reason},
+    }
+    return {
+        "AlarmName": change.alarm,
+        "AlarmType": "CompositeAlarm" if change.is_composite else "MetricAlarm",
+        "Timestamp": datetime.fromtimestamp(change.time, UTC),
+        "HistoryItemType": "StateUpdate",
+        "HistorySummary": f"Alarm updated from {change.before} to {change.after}",
+        "HistoryData": json.dumps(data),
+    }
+
+
+def page_start(token: str | None) -> int | None:
+    """
+    Return where the page begins that a token asks for; ``None`` if no answer gave it.
+    """
+    if not token:
+        return 0
+    return int(token) if token.isascii() and token.isdigit() else None

@@ -60,9 +60,6 @@ class Meter:
 
     @property
     def pending(self) -> int:
-        """
-        How many periods wait to be published.
-        """
         return len(self._counted)
 
     def begin(self, subject: Subject, capacity: int, now: float) -> None:
@@ -194,9 +191,6 @@ def _add(counts: dict[str, Datapoint], name: str, value: float) -> None:
 
 
 def unit_of(name: str) -> str:
-    """
-    Return the unit that a metric is published in.
-    """
     if name in GPU:
         return "Percent"
     if name in _UNITS:
@@ -205,42 +199,30 @@ def unit_of(name: str) -> str:
 
 
 def period_of(name: str) -> int:
-    """
-    Return the seconds between two values of a metric.
-    """
     return TEN_SECONDS if name in HIGH_RESOLUTION else MINUTE
 
 
 class Subject(NamedTuple):
     """
     A variant, or one of the components on it; or an endpoint with its queue.
-
-    Args:
-        endpoint: The endpoint's name.
-
-        variant: The variant's name; empty for the endpoint.
-
-        component: The component's name; empty for a variant with a model.
     """
 
     endpoint: str
-    variant: str
-    component: str = ""
+    variant: str  # Empty for the endpoint.
+    component: str = ""  # Empty for a variant with a model.
 
     @classmethod
     def of(cls, where: Where) -> Subject:
-        """
-        Return whose a request is.
-        """
         endpoint, variant, component = where
         return cls(endpoint, variant, component or "")
 
     def metric(self, name: str) -> Metric:
-        """
-        Return one of its metrics.
-        """
+        if name in GPU and self.component:
+            dimensions = {"InferenceComponentName": self.component}
+            return Metric.of(COMPONENTS, name, dimensions)
         if name in GPU:
-            return self._gauge(name)
+            dimensions = {"EndpointName": self.endpoint, "VariantName": self.variant}
+            return Metric.of(ENDPOINTS, name, dimensions)
         if self.component:
             return Metric.of_component(name, self.component)
         if not self.variant:
@@ -249,30 +231,14 @@ class Subject(NamedTuple):
 
     @property
     def utilization(self) -> str:
-        """
-        The name of its accelerators' utilization.
-        """
         return _OF_COMPONENT if self.component else _OF_VARIANT
-
-    def _gauge(self, name: str) -> Metric:
-        if self.component:
-            dimensions = {"InferenceComponentName": self.component}
-            return Metric.of(COMPONENTS, name, dimensions)
-        dimensions = {"EndpointName": self.endpoint, "VariantName": self.variant}
-        return Metric.of(ENDPOINTS, name, dimensions)
 
     @property
     def invocations_each(self) -> str:
-        """
-        The name of its invocations by instance or copy.
-        """
         return "InvocationsPerCopy" if self.component else "InvocationsPerInstance"
 
     @property
     def concurrency(self) -> str:
-        """
-        The name of its concurrent requests by instance or copy.
-        """
         if self.component:
             return "ConcurrentRequestsPerCopy"
         return "ConcurrentRequestsPerModel"

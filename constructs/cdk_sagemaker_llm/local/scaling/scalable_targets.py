@@ -1,5 +1,6 @@
 """
-The scalable targets of a region: what scales them, and the log of their activities.
+The scalable targets of a region and their policies: what scales them, and the log of
+their activities.
 """
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from __future__ import annotations
 import uuid
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from moto.applicationautoscaling.models import (
@@ -15,10 +16,17 @@ from moto.applicationautoscaling.models import (
     FakeScalableTarget,
     FakeScheduledAction,
 )
+from moto.cloudwatch.models import Alarm as KeptAlarm
+from moto.cloudwatch.models import (
+    CloudWatchBackend,
+    Dimension,
+    Metric,
+    MetricDataQuery,
+    MetricStat,
+)
 
 from cdk_sagemaker_llm.local.hosting.service import SageMaker
 from cdk_sagemaker_llm.local.scaling.capacity import capacity_of
-from cdk_sagemaker_llm.local.scaling.scaling_policies import tracking_of
 from cdk_sagemaker_llm.local.scaling.scaling_rules import CONCURRENCY_DIMENSION
 from cdk_sagemaker_llm.simulation.alarms import Alarm
 from cdk_sagemaker_llm.simulation.clock import Timeline
@@ -27,22 +35,33 @@ from cdk_sagemaker_llm.simulation.from_api import (
     scheduled_action,
     step_scaling,
     suspended,
+    target_tracking,
 )
+from cdk_sagemaker_llm.simulation.metrics import PREDEFINED, SAGEMAKER
 from cdk_sagemaker_llm.simulation.scaling import (
     Activity,
     Autoscaler,
     Bounds,
-    ScheduledAction,
+    TargetTracking,
 )
 from cdk_sagemaker_llm.simulation.scaling.policies import (
     AT_DESIRED,
     AT_MAXIMUM,
     AT_MINIMUM,
+    high_side,
+    low_side,
 )
 
 NAMESPACE = "sagemaker"
 """What Application Auto Scaling calls the service."""
 
+_MINUTE = 60
+# What a reason for not scaling tells beside its code.
+_CAPACITIES = {
+    AT_MAXIMUM: "MaxCapacity",
+    AT_MINIMUM: "MinCapacity",
+    AT_DESIRED: "CurrentCapacity",
+}
 _REMEMBERED = 10_000  # Activities, of all targets together; AWS keeps six weeks.
 
 Key = tuple[str, str]  # A resource id and its dimension.
@@ -52,33 +71,17 @@ Key = tuple[str, str]  # A resource id and its dimension.
 class ScalingEntry:
     """
     One activity of one scalable target.
-
-    Args:
-        activity: What the engine of time did.
-
-        resource_id: The target's.
-
-        dimension: The target's.
-
-        noun: What the service calls the capacity.
-
-        refusal: Why SageMaker refused it; empty if it did not.
-
-        reached: What capacity there was when it was over; ``None`` while it is not.
     """
 
     activity: Activity
     resource_id: str
     dimension: str
-    noun: str
-    refusal: str = ""
-    reached: int | None = None
+    noun: str  # What the service calls the capacity.
+    refusal: str = ""  # Why SageMaker refused it.
+    reached: int | None = None  # What capacity there was when it was over.
     identity: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def as_answer(self) -> dict[str, Any]:
-        """
-        Return it in the form of DescribeScalingActivities.
-        """
         activity = self.activity
         answer: dict[str, Any] = {
             "ActivityId": self.identity,
@@ -89,11 +92,13 @@ class ScalingEntry:
             "StartTime": activity.time,
         }
         if activity.not_scaled:
+            capacity = _CAPACITIES.get(activity.not_scaled)
+            capacities = {capacity: activity.after} if capacity else {}
             return {
                 **answer,
                 "Description": "Attempting to scale due to alarm triggered",
                 "StatusCode": "Failed",
-                "NotScaledReasons": [_not_scaled(activity)],
+                "NotScaledReasons": [{"Code": activity.not_scaled, **capacities}],
             }
         goal = f"{self.noun} count to {activity.after}"
         outcome = f"Successfully set desired {goal}."
@@ -117,28 +122,9 @@ class ScalingEntry:
         return {**answer, "StatusCode": code, "StatusMessage": message}
 
 
-def _not_scaled(activity: Activity) -> dict[str, Any]:
-    capacity = {
-        AT_MAXIMUM: "MaxCapacity",
-        AT_MINIMUM: "MinCapacity",
-        AT_DESIRED: "CurrentCapacity",
-    }.get(activity.not_scaled)
-    capacities = {capacity: activity.after} if capacity else {}
-    return {"Code": activity.not_scaled, **capacities}
-
-
 class Target:
     """
     One scalable target, and what the engine of time does with it.
-
-    Args:
-        timeline: The time it lives in.
-
-        hosting: The SageMaker it is in.
-
-        kept: The target as moto keeps it.
-
-        log: Takes what is done.
     """
 
     def __init__(
@@ -169,8 +155,16 @@ class Target:
         """
         Plan a scheduled action, unless its cron has what the engine does not read.
         """
+        settings: dict[str, Any] = {
+            "ScheduledActionName": action.scheduled_action_name,
+            "Schedule": action.schedule,
+            "Timezone": action.timezone,
+            "ScalableTargetAction": action.scalable_target_action or {},
+            "StartTime": action.start_time,
+            "EndTime": action.end_time,
+        }
         try:
-            self.scaler.schedule(_scheduled(action))
+            self.scaler.schedule(scheduled_action(settings))
         except ValueError:
             self.scaler.unschedule(action.scheduled_action_name)
 
@@ -204,11 +198,6 @@ class Target:
 class Targets:
     """
     Every scalable target of SageMaker's in a region.
-
-    Args:
-        timeline: The time they live in.
-
-        hosting: The SageMaker they are in.
     """
 
     def __init__(self, timeline: Timeline, hosting: SageMaker) -> None:
@@ -231,9 +220,6 @@ class Targets:
             self._targets[key] = Target(self._timeline, self._hosting, kept, self._log)
 
     def deregister(self, key: Key) -> None:
-        """
-        Forget a target; what was done with it stays known.
-        """
         target = self._targets.pop(key, None)
         if target is not None:
             target.scaler.stop()
@@ -263,17 +249,11 @@ class Targets:
                 target.scaler.alarms.pop(alarm.name, None)
 
     def schedule(self, action: FakeScheduledAction) -> None:
-        """
-        Plan a scheduled action.
-        """
         target = self._targets.get((action.resource_id, action.scalable_dimension))
         if target is not None:
             target.schedule(action)
 
     def unschedule(self, key: Key, name: str) -> None:
-        """
-        Forget a scheduled action.
-        """
         target = self._targets.get(key)
         if target is not None:
             target.scaler.unschedule(name)
@@ -298,9 +278,6 @@ class Targets:
             scaler.alarmed(found, alarm)
 
     def settle(self) -> None:
-        """
-        Notice what is over.
-        """
         for target in self._targets.values():
             target.settle()
 
@@ -320,14 +297,127 @@ def _bounds(kept: FakeScalableTarget) -> Bounds:
     return bounds_of({"MinCapacity": least, "MaxCapacity": most})
 
 
-def _scheduled(action: FakeScheduledAction) -> ScheduledAction:
-    return scheduled_action(
-        {
-            "ScheduledActionName": action.scheduled_action_name,
-            "Schedule": action.schedule,
-            "Timezone": action.timezone,
-            "ScalableTargetAction": action.scalable_target_action or {},
-            "StartTime": action.start_time,
-            "EndTime": action.end_time,
+def put_alarms(
+    cloudwatch: CloudWatchBackend,
+    policy: FakeApplicationAutoscalingPolicy,
+    names: list[str],
+) -> list[KeptAlarm]:
+    """
+    Make the alarms of a policy of target tracking, under the names they had before.
+    """
+    tracking = policy.target_tracking_scaling_policy_configuration or {}
+    watched = _watched(policy.resource_id, tracking)
+    target = float(tracking["TargetValue"])
+    period = int(watched.get("period") or _MINUTE)
+    sides = {"High": high_side(target)}
+    if not tracking.get("DisableScaleIn"):
+        sides["Low"] = low_side(target, period)
+    action = f"{policy.policy_arn}:createdBy/{uuid.uuid4()}"
+    names_by_kind = {
+        name.rpartition("-Alarm")[2].partition("-")[0]: name for name in names
+    }
+    return [
+        cloudwatch.put_metric_alarm(
+            name=names_by_kind.get(kind)
+            or f"TargetTracking-{policy.resource_id}-Alarm{kind}-{uuid.uuid4()}",
+            comparison_operator=side.comparison,
+            evaluation_periods=side.points,
+            threshold=side.threshold,
+            description="DO NOT EDIT OR DELETE. For TargetTrackingScaling policy "
+            f"{action}.",
+            alarm_actions=[action],
+            **watched,
+        )
+        for kind, side in sides.items()
+    ]
+
+
+def tracking_of(policy: FakeApplicationAutoscalingPolicy) -> TargetTracking | None:
+    """
+    Return a policy of target tracking with the alarms that were made for it.
+
+    ``None`` if its metric cannot be computed here.
+    """
+    tracking = policy.target_tracking_scaling_policy_configuration or {}
+    if not policy.alarms:
+        return None
+    dimensions = {
+        each["Name"]: each["Value"] for each in _dimensions(policy.resource_id)
+    }
+    try:
+        found = target_tracking(policy.policy_name, tracking, dimensions)
+    except ValueError:
+        return None
+    high, low = [*(alarm.name for alarm in policy.alarms), ""][:2]
+    return replace(found, alarm_names=(high, low))
+
+
+def _watched(resource_id: str, tracking: dict[str, Any]) -> dict[str, Any]:
+    # The part of PutMetricAlarm that says which metric.
+    predefined = tracking.get("PredefinedMetricSpecification")
+    if predefined:
+        kind = predefined["PredefinedMetricType"]
+        name, statistic, period = PREDEFINED.get(kind, (kind, "Average", _MINUTE))
+        return {
+            "namespace": SAGEMAKER,
+            "metric_name": name,
+            "statistic": statistic,
+            "dimensions": _dimensions(resource_id),
+            "period": period,
         }
+    custom = tracking.get("CustomizedMetricSpecification") or {}
+    if custom.get("Metrics"):
+        unset = dict.fromkeys(("namespace", "metric_name", "statistic", "period"))
+        queries = queries_of(custom["Metrics"], _MINUTE)
+        return {**unset, "dimensions": [], "metric_data_queries": queries}
+    return {
+        "namespace": custom.get("Namespace", ""),
+        "metric_name": custom.get("MetricName", ""),
+        "statistic": custom.get("Statistic", "Average"),
+        "dimensions": custom.get("Dimensions") or [],
+        "period": _MINUTE,
+        "unit": custom.get("Unit"),
+    }
+
+
+def _dimensions(resource_id: str) -> list[dict[str, str]]:
+    kind, _, rest = resource_id.partition("/")
+    if kind == "inference-component":
+        return [{"Name": "InferenceComponentName", "Value": rest}]
+    endpoint, _, variant = rest.split("/")
+    return [
+        {"Name": "EndpointName", "Value": endpoint},
+        {"Name": "VariantName", "Value": variant},
+    ]
+
+
+def queries_of(
+    metrics: list[dict[str, Any]], period: int | None = None
+) -> list[MetricDataQuery]:
+    """
+    Return what an alarm reads, with a period where the queries have none of their own.
+    """
+    return [_query(query, period) for query in metrics]
+
+
+def _query(query: dict[str, Any], period: int | None) -> MetricDataQuery:
+    stat, read = query.get("MetricStat"), None
+    if stat is not None:
+        metric = stat["Metric"]
+        each = metric.get("Dimensions") or ()
+        dimensions = [Dimension(one["Name"], one["Value"]) for one in each]
+        read = MetricStat(
+            Metric(metric.get("MetricName"), metric.get("Namespace"), dimensions),
+            period=stat["Period"] if period is None else str(period),
+            stat=stat["Stat"],
+            unit=stat.get("Unit"),
+        )
+    return MetricDataQuery(
+        query_id=query["Id"],
+        label=query.get("Label"),  # type: ignore[arg-type]  # moto's own calls pass None
+        period=query.get("Period"),  # type: ignore[arg-type]  # the same
+        # Left out, it means true; moto's answers would leave it out.
+        return_data=query.get("ReturnData", True),
+        expression=query.get("Expression"),
+        metric_stat=read,
     )

@@ -34,11 +34,7 @@ class Watching:
     What happens by itself in one account and region.
 
     Args:
-        hosting: Its SageMaker.
-
         publish: Takes what the runtime measured in a period.
-
-        now: What time it is.
 
         timeline: The time it lives in. If omitted, nothing happens by itself, and
             what is counted is published when it is read.
@@ -113,16 +109,7 @@ WATCHING = InRegions[Watching]()
 
 class Publisher:
     """
-    Publishes every ten seconds, for as long as the timeline runs.
-
-    Args:
-        timeline: The time it lives in.
-
-        meter: What counts.
-
-        live: Tells which subjects serve now, and with how many instances or copies.
-
-        publish: Takes a metric, the start of the period and its values.
+    Publishes what subjects that live have measured, every ten seconds.
     """
 
     def __init__(
