@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.mirroring.sources import ImageSource
     from cdk_sagemaker_llm.hosting.models.artifact import ServingArtifact
     from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
+    from cdk_sagemaker_llm.hosting.monitoring.alarms import AlarmOptions
     from cdk_sagemaker_llm.hosting.monitoring.metrics import (
         MetricOptions,
         VariantMetricOptions,
@@ -154,6 +155,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accelerators",
     "AdapterInferenceComponent",
+    "AlarmOptions",
     "AllAtOnce",
     "ArgumentValue",
     "Assumptions",
@@ -272,6 +274,7 @@ __all__ = [
 _HOMES = {
     "Accelerators": "serving.base",
     "AdapterInferenceComponent": "hosting.components.adapters",
+    "AlarmOptions": "hosting.monitoring.alarms",
     "AllAtOnce": "hosting.updates.rollout",
     "ArgumentValue": "serving.engines.arguments",
     "Assumptions": "demand",

@@ -38,8 +38,11 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
 from cdk_sagemaker_llm.hosting.endpoints.subnet_addresses import fleet_findings
 from cdk_sagemaker_llm.hosting.models.model import Dialect, Model, common_dialect
-from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
-from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics
+from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
+from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import (
+    AsyncMetrics,
+    VariantMetrics,
+)
 from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
 from cdk_sagemaker_llm.hosting.roles.grants import EndpointGrants, let_describe
 from cdk_sagemaker_llm.hosting.roles.nag import acknowledge_granted
@@ -75,7 +78,7 @@ CHANGING_TYPE = Rule(
 
 
 class EndpointBase(
-    Resource, VariantMetrics, AsyncMetrics, VariantAlarms, Connected, EndpointGrants
+    Resource, VariantMetrics, AsyncMetrics, MetricAlarms, Connected, EndpointGrants
 ):
     """
     What endpoints defined here and imported ones have in common.

@@ -56,7 +56,8 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     define_endpoint_config,
 )
 from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest, default_serving
-from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics
+from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
+from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import VariantMetrics
 from cdk_sagemaker_llm.hosting.roles.access import make_execution_role
 from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
 from cdk_sagemaker_llm.hosting.roles.grants import let_invoke
@@ -91,7 +92,7 @@ if TYPE_CHECKING:
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
+class InferenceComponentEndpoint(Construct, VariantMetrics, MetricAlarms):
     """
     A real-time endpoint whose instances are shared by copies of models.
 

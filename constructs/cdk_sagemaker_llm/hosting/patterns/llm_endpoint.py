@@ -35,8 +35,11 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
 from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant, define_shadow
 from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest, default_serving
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
-from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
-from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics
+from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
+from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import (
+    AsyncMetrics,
+    VariantMetrics,
+)
 from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
 from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.updates.rollout_checks import endpoint_rollout_findings
@@ -64,7 +67,7 @@ if TYPE_CHECKING:
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connected):
+class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, MetricAlarms, Connected):
     """
     A real-time endpoint that serves one language model, which fills its instances.
 
