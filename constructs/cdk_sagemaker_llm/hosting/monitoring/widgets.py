@@ -26,14 +26,7 @@ T = TypeVar("T")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drawn:
     """
-    What a chart is of.
-
-    Args:
-        dimensions: The dimensions of its metrics.
-
-        region: Where they are.
-
-        label: What its curves are called, where each chart has one of them.
+    What a chart is of; the label is for charts in which it has one curve.
     """
 
     dimensions: Mapping[str, str]
@@ -80,18 +73,7 @@ def graph(
     most: int | None = None,
 ) -> Widget:
     """
-    Make a widget of curves.
-
-    Args:
-        title: What it shows.
-
-        rows: Its metrics and expressions.
-
-        region: Where these are.
-
-        lines: Levels that are drawn into it.
-
-        most: The end of its axis.
+    Make a widget of curves, with levels, and an axis up to ``most``.
     """
     axis: dict[str, Any] = {"min": 0, "showUnits": False}
     properties: dict[str, Any] = {
