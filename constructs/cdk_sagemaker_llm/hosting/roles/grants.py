@@ -7,8 +7,8 @@ grant is asked for, the construct knows the ARNs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Generic, Literal, TypeVar
 
 from aws_cdk import aws_iam as iam
 
@@ -25,6 +25,9 @@ _INVOKE = "sagemaker:InvokeEndpoint"
 _STREAM = "sagemaker:InvokeEndpointWithResponseStream"
 _TOKEN = "sagemaker:CallWithBearerToken"  # noqa: S105 - the name of an action
 _REGISTER = "application-autoscaling:RegisterScalableTarget"
+
+
+C = TypeVar("C", bound="ComponentGrants")
 
 
 class EndpointGrants:
@@ -174,6 +177,102 @@ class ComponentGrants:
             if scalable_target
             else None,
         )
+
+
+class HostGrants(EndpointGrants, Generic[C]):
+    """
+    What a principal may do with an endpoint and all components on it, those that are
+    defined later too.
+    """
+
+    endpoint: EndpointGrants
+    _components: list[C]
+    _grants: list[Callable[[C], iam.Grant]]
+
+    @checked
+    def grant_invoke(
+        self,
+        grantee: iam.IGrantable,
+        *,
+        streaming: bool = True,
+        bearer_token: bool = False,
+    ) -> iam.Grant:
+        """
+        Let a principal invoke all models, those that are defined later too.
+
+        A call names endpoint and component, and both are granted.
+
+        Args:
+            grantee: The principal.
+
+            streaming:
+                Whether it is granted the action of response streams.
+                If omitted, it is.
+
+            bearer_token:
+                Whether it may ask with a bearer token, as OpenAI's SDK does.
+                If omitted, it signs its requests.
+        """
+        grant = self.endpoint.grant_invoke(
+            grantee, streaming=streaming, bearer_token=bearer_token
+        )
+        return self._grant_of_each(
+            grant,
+            lambda component: let_invoke(
+                grantee,
+                [component.inference_component_arn],
+                streaming=streaming,
+                bearer_token=False,
+            ),
+        )
+
+    @checked
+    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal see the state of endpoint and configuration, and of all
+        components, those that are defined later too.
+        """
+        return self._grant_of_each(
+            self.endpoint.grant_describe(grantee),
+            lambda component: component.grant_describe(grantee),
+        )
+
+    @checked
+    def grant_scale(
+        self, grantee: iam.IGrantable, *, scalable_target: bool = False
+    ) -> iam.Grant:
+        """
+        Let a principal change how many instances run, and how many copies of each
+        model, those that are defined later too.
+
+        Args:
+            grantee: The principal.
+
+            scalable_target:
+                Whether it may also change the bounds of the copies' automatic scaling.
+                IAM cannot limit that to one host: it is granted for the copies of all
+                components in the account.
+                If omitted, it is not granted.
+        """
+        return self._grant_of_each(
+            self.endpoint.grant_scale(grantee),
+            lambda component: component.grant_scale(
+                grantee, scalable_target=scalable_target
+            ),
+        )
+
+    def _grant_of_each(
+        self, grant: iam.Grant, of_one: Callable[[C], iam.Grant]
+    ) -> iam.Grant:
+        self._grants.append(of_one)
+        for component in self._components:
+            grant = grant.combine(of_one(component))
+        return grant
+
+    def _add_component(self, component: C) -> None:
+        self._components.append(component)
+        for grant in self._grants:
+            grant(component)
 
 
 def let_invoke(
