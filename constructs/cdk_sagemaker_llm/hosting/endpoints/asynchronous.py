@@ -141,11 +141,6 @@ def async_findings(
 ) -> list[Finding]:
     """
     Check the settings of asynchronous inference.
-
-    Args:
-        async_inference: The settings.
-
-        hosts_components: Whether the endpoint is for inference components.
     """
     found = [
         *place_findings("output", async_inference.output),
@@ -202,10 +197,7 @@ class AsyncPlaces:
     @classmethod
     def of(cls, async_inference: AsyncInference) -> AsyncPlaces:
         """
-        Read them from a user's settings.
-
-        Raises:
-            ValueError: If no place for answers was chosen or made.
+        Read them from settings that have a place for answers.
         """
         if async_inference.output is None:
             raise ValueError("no bucket was made for the answers")

@@ -134,13 +134,6 @@ def capture_findings(
 ) -> list[Finding]:
     """
     Check what is to be captured, and whether that is documented to work.
-
-    Args:
-        capture: The settings.
-
-        hosts_components: Whether the endpoint is for inference components.
-
-        is_async: Whether it is for asynchronous inference.
     """
     unusable = place_findings("bucket", capture.bucket)
     return [

@@ -108,24 +108,8 @@ class EndpointConfigDefinition:
     """
     An endpoint configuration as it will be.
 
-    Args:
-        variants: Its variants.
-
-        shadows: Its shadow variants, which get copies of the requests.
-
-        execution_role: The role of an endpoint that hosts components.
-
-        network: Where these run; ``None`` for SageMaker's own network.
-
-        kms_key: The key for the instances' EBS volumes; ``None`` for SageMaker's own.
-
-        observability: Which metrics it publishes, and how often.
-
-        async_inference: Where requests and answers lie; ``None`` if it answers at once.
-
-        data_capture: What is kept of requests; ``None`` for nothing.
-
-        findings: All findings of the variants, alone, together, and with their models.
+    An ``execution_role`` and a ``network`` are of an endpoint that hosts components.
+    The findings are those of the variants, alone, together, and with their models.
     """
 
     variants: tuple[VariantDefinition, ...]
@@ -176,10 +160,7 @@ def define_endpoint_config(
     Check a configuration: its variants alone and together, and its other settings;
     return it with the findings.
 
-    Args:
-        config: The configuration as the user defined it.
-
-        hosts_components: Whether it has, or will have, a role, and so no model.
+    One that ``hosts_components`` has, or will have, a role, and so no model.
     """
     variants, shadows, every = config.variants, config.shadows, config.every_variant
     is_async = config.async_inference is not None
@@ -300,14 +281,8 @@ def variant_subject(
     """
     Return what the metrics of a variant are of.
 
-    Args:
-        endpoint: The endpoint.
-
-        endpoint_name: Its name.
-
-        definition: What it runs; ``None`` if it was made elsewhere.
-
-        variant_name: The variant's name, or its shadow's; ``None`` for the only one.
+    ``definition`` is ``None`` where the endpoint was made elsewhere; without a name it
+    is the only variant that answers.
 
     Raises:
         ValueError: If there is no such variant, or several and none was named.

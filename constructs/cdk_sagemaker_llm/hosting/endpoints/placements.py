@@ -36,14 +36,7 @@ class Placement:
     """
     One more component on the hosts, with all that are there already.
 
-    Args:
-        name: What the component is called among the others.
-
-        fleet: The instances with all components, this one included.
-
-        packing: Which copies run where, or why not all have a place.
-
-        others: The same where all instances are of another type of the pools.
+    ``others`` is the same where all instances are of another type of the pools.
     """
 
     name: str
@@ -123,9 +116,6 @@ def _least(needs: Sequence[ResourceRequirements]) -> ResourceRequirements:
 class Placements:
     """
     What runs on the hosts of one endpoint, by variant.
-
-    Args:
-        config: The configuration that the endpoint starts with.
     """
 
     def __init__(self, config: EndpointConfigDefinition) -> None:
@@ -152,15 +142,8 @@ class Placements:
         Try to place one more component beside the others; ``None`` if the instances
         are not known.
 
-        Args:
-            variant_name: Where it is to run.
-
-            name: What it is called.
-
-            needs: What each copy reserves.
-
-            further: What each copy reserves on further types; none if it is the same
-                on all.
+        ``further`` is what each copy reserves on further types; none if it is the same
+        on all.
         """
         fleets = self.fleets(variant_name)
         each = (needs, *further) if further else (needs,) * len(fleets)

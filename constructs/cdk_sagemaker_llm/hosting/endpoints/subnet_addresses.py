@@ -44,15 +44,8 @@ def subnet_address_findings(
     network: Network, instances: float, *, is_rolled: bool = False
 ) -> list[Finding]:
     """
-    Compare a network's addresses with the instances in it, as if nothing else ran in
-    its subnets.
-
-    Args:
-        network: Where they run.
-
-        instances: The most that there may be.
-
-        is_rolled: Whether an update goes through the fleet in parts.
+    Compare a network's addresses with the most instances in it, as if nothing else ran
+    in its subnets; ``is_rolled`` if an update goes through the fleet in parts.
     """
     free = _addresses_of(network)
     if free is None:
@@ -109,14 +102,8 @@ def fleet_findings(
     networks: Iterable[Network], counts: Iterable[float], rollout: Rollout | None
 ) -> list[Finding]:
     """
-    Check each network in which instances of an endpoint may be; the same one once.
-
-    Args:
-        networks: The networks.
-
-        counts: The most instances of each variant.
-
-        rollout: How an update goes through them; ``None`` for the service's own way.
+    Check each network in which instances of an endpoint may be, the same one once,
+    against the most instances of each variant.
     """
     most = list(counts)
     if is_unresolved(most):

@@ -58,15 +58,6 @@ def normalised(
     The service publishes one for hosts of components; where a model fills the
     instances, it is computed from the raw one, which goes to 100 times the devices.
 
-    Args:
-        subject: What it is of.
-
-        name: The service's name of the normalised metric.
-
-        options: How it is to be read.
-
-        of_one_type: The way out where the types have different numbers of devices.
-
     Raises:
         ValueError: If the number of devices is not known.
     """
@@ -138,18 +129,10 @@ def metric_of(subject: Subject, name: str, options: MetricOptions) -> cloudwatch
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subject:
     """
-    What a metric is of.
+    What a metric is of: the construct that defines it, and dimensions.
 
-    Args:
-        construct: The construct that defines it.
-
-        dimensions: The dimensions that tell it from others.
-
-        hardware: The instances' types; ``None`` for one that is not known.
-
-        has_model: Whether a model fills the instances; ``None`` if it is not known.
-
-        is_async: Whether it answers asynchronously; ``None`` if it is not known.
+    The instances' types are ``None`` where one is not known, and the others are where
+    nothing is known of an endpoint.
     """
 
     construct: Construct

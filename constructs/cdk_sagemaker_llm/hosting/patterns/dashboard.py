@@ -188,10 +188,7 @@ class _Page:
 
     def widgets(self, title: str) -> list[Widget]:
         """
-        Draw all of it.
-
-        Args:
-            title: The dashboard's.
+        Draw all of it, under the dashboard's title.
         """
         sections = list(self._sections())
         trees = [each for root in self._roots() for each in root.node.find_all()]
@@ -293,20 +290,9 @@ class DashboardSection:
     """
     One model, or one host.
 
-    Args:
-        construct: The endpoint or component.
-
-        title: Its path in the stack.
-
-        dimensions: The dimensions of its metrics.
-
-        charts: The charts of it alone.
-
-        sum_charts: The charts that have a line of each of its kind; none for hosts.
-
-        resource_id: Its name for Application Auto Scaling; empty where nothing scales.
-
-        variant: The variant, where it is one; ``None`` for a component.
+    Its title is its path in the stack. The ``sum_charts`` have a line of each of its
+    kind, and hosts have none; the ``resource_id`` is its name for Application Auto
+    Scaling, and empty where nothing scales.
     """
 
     construct: Construct
@@ -331,9 +317,6 @@ class DashboardSection:
     def widgets(self, scalings: Scalings) -> Iterator[Widget]:
         """
         Draw it by itself.
-
-        Args:
-            scalings: What is scaled.
         """
         scaled = scalings.of(self.resource_id) if self.resource_id else Scaled()
         drawn = self.drawn
@@ -387,12 +370,8 @@ def variant_sections(
     endpoint: EndpointBase, owner: Construct
 ) -> Iterator[DashboardSection]:
     """
-    Yield an endpoint's variants, and after them its shadows.
-
-    Args:
-        endpoint: The endpoint.
-
-        owner: The construct whose path is the title: the pattern, or itself.
+    Yield an endpoint's variants, and after them its shadows, under the path of their
+    owner: the pattern, or the endpoint itself.
     """
     definition = None
     if isinstance(endpoint, Endpoint):

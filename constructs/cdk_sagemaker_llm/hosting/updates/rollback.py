@@ -49,16 +49,7 @@ NAMELESS = Rule(
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Threshold:
     """
-    What one alarm watches.
-
-    Args:
-        id: Its id among the alarms of one rollout.
-
-        metric: The metric's name, in the namespace ``AWS/SageMaker``.
-
-        statistic: The statistic.
-
-        value: What it must not be above, in the metric's own unit.
+    What one alarm watches in the namespace ``AWS/SageMaker``, in the metric's own unit.
     """
 
     id: str
@@ -191,15 +182,8 @@ def rollback_findings(
     """
     Check what turns an update back.
 
-    Args:
-        rollback_on: The alarms; ``None`` for none.
-
-        name: The name of what is updated, or its beginning; ``None`` if
-            CloudFormation makes one.
-
-        remedy: How it is given one.
-
-        subjects: How many variants are watched, each by alarms of its own.
+    The name of what is updated is ``None`` if CloudFormation makes one, and the remedy
+    how it is given one. Each of the subjects is watched by alarms of its own.
     """
     if rollback_on is None:
         return []

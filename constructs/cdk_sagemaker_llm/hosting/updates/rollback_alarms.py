@@ -43,12 +43,7 @@ class Watched:
     """
     A variant or a component that alarms are made for.
 
-    Args:
-        id: What their ids begin with.
-
-        name: What their names begin with.
-
-        dimensions: The dimensions of its metrics.
+    The ids and names of its alarms begin with its own.
     """
 
     id: str = ""
@@ -59,14 +54,8 @@ class Watched:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Alarms:
     """
-    The alarms of one rollout.
-
-    Args:
-        names: Their names, as the service wants them.
-
-        settled: The ARNs of those whose names refer to no resource.
-
-        referred: The ARNs of those that refer to the alarms themselves.
+    The alarms of one rollout: their names, the ARNs of those whose names refer to no
+    resource, and the ARNs of those that refer to the alarms themselves.
     """
 
     names: Sequence[str]
@@ -81,13 +70,6 @@ def alarms_of(
 ) -> Alarms:
     """
     Return the alarms of a rollout, after making those that are asked for.
-
-    Args:
-        scope: The endpoint or component.
-
-        rollback_on: The alarms, or what they are to watch; ``None`` for none.
-
-        watched: What is watched.
     """
     if isinstance(rollback_on, RollbackAlarms):
         made = _make_all(Construct(scope, "Rollback"), rollback_on, watched)
@@ -135,16 +117,7 @@ def let_look(
     scope: Construct, roles: Sequence[iam.IRole], alarms: Alarms, waiting: CfnResource
 ) -> list[Finding]:
     """
-    Let the execution roles look at the alarms, before the resource is updated.
-
-    Args:
-        scope: The endpoint or component.
-
-        roles: Its execution roles, as far as they are known.
-
-        alarms: The alarms.
-
-        waiting: Its resource.
+    Let the execution roles look at the alarms, before the waiting resource is updated.
     """
     if not alarms.names:
         return []

@@ -288,10 +288,7 @@ class Rolling(Rollout):
         self, alarms: Sequence[str]
     ) -> sagemaker.CfnInferenceComponent.InferenceComponentDeploymentConfigProperty:
         """
-        Render for the L1 class of inference components.
-
-        Args:
-            alarms: The names of the alarms that turn the update back.
+        Render for the L1 class of inference components, with the names of alarms.
         """
         back = rollback_batch_of(self)
         watched = [_Component.AlarmProperty(alarm_name=name) for name in alarms]

@@ -30,16 +30,7 @@ _WAIT_SECONDS = 300
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Batch:
     """
-    A part of the instances or copies.
-
-    Args:
-        name: What it is called in messages, such as ``Canary``.
-
-        percent: How much of all; ``None`` if it is counted.
-
-        instances: How many instances; ``None`` if it is something else.
-
-        copies: How many copies; ``None`` if it is something else.
+    A part of the instances or copies, by what it is called in messages.
     """
 
     name: str
@@ -124,10 +115,7 @@ class Rollout:
         self, alarms: Sequence[str]
     ) -> sagemaker.CfnEndpoint.DeploymentConfigProperty:
         """
-        Render for the L1 class of endpoints.
-
-        Args:
-            alarms: The names of the alarms that turn the update back.
+        Render for the L1 class of endpoints, with the names of alarms.
         """
         watched = [_Endpoint.AlarmProperty(alarm_name=name) for name in alarms]
         rollback = _Endpoint.AutoRollbackConfigProperty(alarms=watched)

@@ -77,14 +77,7 @@ def endpoint_rollout_findings(
     endpoint_name: str | None,
 ) -> list[Finding]:
     """
-    Check a rollout of an endpoint.
-
-    Args:
-        rollout: The rollout.
-
-        variants: What is known of the endpoint's variants.
-
-        endpoint_name: The endpoint's name; ``None`` if CloudFormation makes one.
+    Check a rollout of an endpoint; the name is ``None`` if CloudFormation makes it.
     """
     found = _own_findings(rollout, "instances")
     found += rollback_findings(
@@ -104,15 +97,9 @@ def component_rollout_findings(
     rollout: Rolling, copies: int, name: str | None
 ) -> list[Finding]:
     """
-    Check a rollout of an inference component.
+    Check a rollout of an inference component that starts with so many copies.
 
-    Args:
-        rollout: The rollout.
-
-        copies: How many copies start.
-
-        name: The component's name, or its beginning; ``None`` if CloudFormation makes
-            one.
+    The name, or its beginning, is ``None`` if CloudFormation makes it.
     """
     return [
         *_own_findings(rollout, "copies"),
@@ -130,15 +117,6 @@ def scaled_findings(
 ) -> list[Finding]:
     """
     Check a rollout of what is scaled, at both ends of its bounds.
-
-    Args:
-        rollout: The rollout.
-
-        least: The fewest instances or copies.
-
-        most: The most.
-
-        counted: What they are.
     """
     if is_unresolved((least, most)):
         return []
@@ -152,10 +130,8 @@ def scaled_findings(
 
 def retained_findings(*, is_retained: bool) -> list[Finding]:
     """
-    Check that the rollouts of a scaled component leave its copies alone.
-
-    Args:
-        is_retained: Whether the template has no number of copies.
+    Check that the rollouts of a scaled component leave its copies alone: that the
+    template has no number of them.
     """
     if is_retained:
         return []
@@ -179,11 +155,6 @@ def fitting(rollout: Rollout, count: int) -> range:
 def _own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
     """
     Check sizes, waits and the time-out of the whole.
-
-    Args:
-        rollout: The rollout.
-
-        counted: What it moves.
     """
     found = []
     batch = batch_of(rollout)

@@ -58,13 +58,8 @@ def choose_host_image(
     """
     Return the host image to ask for; ``None`` for the types' defaults.
 
-    Args:
-        variant: The variant as the user defined it.
-
-        types: The instance types; ``None`` where one is not known.
-
-        model: What is known of the model that fills the instances; ``None`` if they
-            host components.
+    A type is ``None`` where it is not known; the model where the instances host
+    components.
     """
     hardware = [one for one in types if one is not None]
     if variant.inference_ami_version is not None or not hardware:

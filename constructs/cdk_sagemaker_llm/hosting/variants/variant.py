@@ -191,10 +191,7 @@ class ProductionVariant:
 
     def to_property(self, *, host_image: str | None) -> VariantProperty:
         """
-        Render for the L1 class.
-
-        Args:
-            host_image: The host image; ``None`` for the type's default.
+        Render for the L1 class; without a host image the type's default runs.
         """
         capacity = self.capacity or InstanceCapacity()
         weight = self.initial_variant_weight
@@ -286,14 +283,7 @@ def bounds_of_hosts(
     Return between which bounds the number of a pattern's instances may change; ``None``
     if it is fixed.
 
-    Args:
-        start: Instances at the start, which is also the bound that nobody chose.
-
-        least: Instances that always run; ``None`` if nobody chose it.
-
-        most: Instances that run at most; ``None`` if nobody chose it.
-
-        scale_in: How instances are released.
+    The number at the start is also the bound that nobody chose.
     """
     if least is None and most is None:
         return None

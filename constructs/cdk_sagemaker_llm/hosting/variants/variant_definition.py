@@ -87,14 +87,7 @@ OTHER_ACCELERATOR = Rule(
 @dataclass(frozen=True, slots=True)
 class HostType:
     """
-    One type that a variant's instances may be of.
-
-    Args:
-        name: Its name, or a placeholder.
-
-        hardware: The instance type; ``None`` if it is not known.
-
-        model: The model that fills its instances; ``None`` if they host components.
+    One type that a variant's instances may be of; no model where they host components.
     """
 
     name: str
@@ -107,16 +100,8 @@ class VariantDefinition:
     """
     A production variant, with what is known of its hardware.
 
-    Args:
-        variant: The variant as the user defined it.
-
-        types: The types of its instances, the first choice first; one without pools.
-
-        host_image:
-            The host image, whatever models come and go; ``None`` for the types'
-            defaults.
-
-        findings: The findings of the variant alone.
+    The first of its types is the first choice. The host image is ``None`` for the
+    types' defaults; the findings are of the variant alone.
     """
 
     variant: ProductionVariant
@@ -176,13 +161,10 @@ class VariantDefinition:
         self, models: Sequence[ModelDefinition | None], start_up: Duration | None
     ) -> list[Finding]:
         """
-        Check a model against these hosts.
+        Check a model against these hosts: the variant's own, or that of a component.
 
-        Args:
-            models: The variant's model, or that of a component on it, as it is on each
-                type, or once for all of them; ``None`` if it was made elsewhere.
-
-            start_up: How long it may take to answer; ``None`` for the default.
+        There is one for each type, or one for all, and ``None`` for one that was made
+        elsewhere.
         """
         if len(models) == 1:
             models = [*models] * len(self.types)
@@ -229,16 +211,8 @@ def define_variant(
     """
     Check a variant against what the API accepts, and look its hardware up.
 
-    Args:
-        variant: The variant as the user defined it.
-
-        model:
-            The model that is to fill it, before it is made.
-            If omitted, it is the variant's own.
-
-        further:
-            The model as it is on the further types of pools.
-            If omitted, it is the same on all.
+    The model is to fill it, before it is made, and the ``further`` ones the further
+    types of its pools. If omitted, the variant has its own.
     """
     names = variant.instance_types
     models = (model, *further) if further else (model,) * len(names)
@@ -368,13 +342,6 @@ def device_fit_findings(
 ) -> list[Finding]:
     """
     Check that a model which was defined by itself fits the devices of a copy.
-
-    Args:
-        hardware: The host's type; ``None`` if it is not known.
-
-        model: The model that fills the host, or that of a component on it.
-
-        devices: How many of the host's devices each copy has.
     """
     demand = model.demand
     degree = None if demand is None else demand.tensor_parallel_degree
@@ -398,12 +365,8 @@ def loading_timeout_findings(
     """
     Compare how long the container and SageMaker wait for a model to load.
 
-    Args:
-        limit: When the container gives up; ``None`` if it never does.
-
-        health_check_seconds: When SageMaker gives up.
-
-        was_chosen: Whether that is the user's figure rather than the default.
+    The container's limit is ``None`` if it never gives up; ``was_chosen`` is whether
+    SageMaker's is the user's figure rather than the default.
     """
     if limit is None or is_unresolved((limit, health_check_seconds)):
         return []
