@@ -12,7 +12,6 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm.arguments import hold_kinds
-from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import seconds, time_findings
 from cdk_sagemaker_llm.hosting.common.reporting import report
@@ -165,8 +164,14 @@ def define_endpoint_config(
     variants, shadows, every = config.variants, config.shadows, config.every_variant
     is_async = config.async_inference is not None
     found = [finding for variant in every for finding in variant.findings]
-    found += _count_findings(len(variants))
-    found += _name_findings([each.variant.variant_name for each in every])
+    if not 1 <= len(variants) <= _MOST_VARIANTS:
+        count = f"variants must be 1 to {_MOST_VARIANTS}, got {len(variants)}"
+        found.append(VARIANT_NAMES.finding(count))
+    names = [each.variant.variant_name for each in every]
+    found += [
+        VARIANT_NAMES.finding(f"variant_name {name!r} is used more than once")
+        for name in sorted({name for name in names if names.count(name) > 1})
+    ]
     if config.network is not None and not hosts_components:
         found.append(
             ROLE_OR_MODEL.finding(
@@ -203,21 +208,6 @@ def define_endpoint_config(
         )
     ]
     return replace(config, findings=tuple(found))
-
-
-def _count_findings(count: int) -> list[Finding]:
-    if 1 <= count <= _MOST_VARIANTS:
-        return []
-    return [
-        VARIANT_NAMES.finding(f"variants must be 1 to {_MOST_VARIANTS}, got {count}")
-    ]
-
-
-def _name_findings(names: Sequence[str]) -> list[Finding]:
-    return [
-        VARIANT_NAMES.finding(f"variant_name {name!r} is used more than once")
-        for name in sorted({name for name in names if names.count(name) > 1})
-    ]
 
 
 def _role_findings(
@@ -303,16 +293,9 @@ def variant_subject(
     return Subject(
         construct=endpoint,
         dimensions={"EndpointName": endpoint_name, "VariantName": name or ""},
-        hardware=() if variant is None else types_of(variant),
+        hardware=() if variant is None else variant.hardware_of_types,
         has_model=None if variant is None else variant.has_model,
         is_async=definition.async_inference is not None
         if definition and every
         else None,
     )
-
-
-def types_of(variant: VariantDefinition) -> tuple[InstanceType | None, ...]:
-    """
-    Return the hardware of each type that a variant's instances may be of.
-    """
-    return tuple(each.hardware for each in variant.types)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import jsii
@@ -19,7 +19,6 @@ from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import stack_of
 from cdk_sagemaker_llm.hosting.components.component_base import InferenceComponentBase
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
-from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import types_of
 from cdk_sagemaker_llm.hosting.monitoring.charts import (
     OF_COMPONENTS,
     OF_HOSTS,
@@ -191,11 +190,17 @@ class _Page:
         Draw all of it, under the dashboard's title.
         """
         sections = list(self._sections())
-        trees = [each for root in self._roots() for each in root.node.find_all()]
+        roots: list[IConstruct] = [*self._endpoints, *self._components]
+        trees = [each for root in roots for each in root.node.find_all()]
         stacks = {stack_of(each.construct): None for each in sections}
         constructs = [each for stack in stacks for each in stack.node.find_all()]
         alarms = dict.fromkeys(each.attr_arn for each in alarms_in(trees))
-        tokens = _TOKENS if self._is_observed() else _NO_TOKENS
+        configs = (getattr(each, "endpoint_config", None) for each in self._endpoints)
+        is_observed = any(
+            each is not None and each.definition.observability.detailed
+            for each in configs
+        )
+        tokens = _TOKENS if is_observed else _NO_TOKENS
         return placed(
             [
                 text(_HEAD.format(title=title, tokens=tokens), height=3),
@@ -225,10 +230,6 @@ class _Page:
             ),
         ]
 
-    def _roots(self) -> Iterator[IConstruct]:
-        yield from self._endpoints
-        yield from self._components
-
     def _sections(self) -> Iterator[DashboardSection]:
         seen: dict[InferenceComponentBase, None] = {}
         for each in self._endpoints:
@@ -240,13 +241,6 @@ class _Page:
         for one in dict.fromkeys(self._components):
             if one not in seen:
                 yield component_section(one)
-
-    def _is_observed(self) -> bool:
-        configs = (getattr(each, "endpoint_config", None) for each in self._endpoints)
-        return any(
-            each is not None and each.definition.observability.detailed
-            for each in configs
-        )
 
 
 @jsii.implements(IStableStringProducer)
@@ -325,15 +319,13 @@ class DashboardSection:
             metrics = [curve.metric for curve in chart.curves]
             lines = scaled.lines(metrics, has_bounds=chart.has_bounds)
             yield chart_of(chart, drawn, lines)
-        if self.variant is not None and not self.sum_charts and self._is_enhanced:
+        if (
+            self.variant is not None
+            and not self.sum_charts
+            and isinstance(self.construct, Endpoint)
+            and self.construct.endpoint_config.definition.observability.enhanced_metrics
+        ):
             yield self._instances(drawn)
-
-    @property
-    def _is_enhanced(self) -> bool:
-        endpoint = self.construct
-        if not isinstance(endpoint, Endpoint):
-            return False
-        return endpoint.endpoint_config.definition.observability.enhanced_metrics
 
     def _instances(self, drawn: Drawn) -> Widget:
         """
@@ -381,78 +373,40 @@ def variant_sections(
         endpoint.metric_invocations()
         return
     is_async = definition.async_inference is not None
-    for each in definition.variants:
-        title = section_title(owner)
-        if len(definition.variants) > 1:
-            title += f", {each.variant.variant_name}"
+    for each in definition.every_variant:
+        name, title = each.variant.variant_name, section_title(owner)
+        is_shadow = each in definition.shadows
+        if is_shadow or len(definition.variants) > 1:
+            title += f", {name}"
+        section = DashboardSection(
+            construct=endpoint,
+            title=title,
+            dimensions={"EndpointName": endpoint.endpoint_name, "VariantName": name},
+            charts=OF_HOSTS,
+            variant=each,
+        )
         if not each.has_model:
-            yield _of_host(endpoint, each, title)
-        elif is_async:
-            yield from _of_asynchronous(endpoint, each, title)
+            yield section
+            continue
+        types = each.hardware_of_types
+        devices = devices_of(types, "accelerators"), devices_of(types, "vcpus")
+        resource_id = f"endpoint/{endpoint.endpoint_name}/variant/{name}"
+        if is_async and not is_shadow:
+            yield replace(section, charts=of_asynchronous(*devices))
+            yield DashboardSection(
+                construct=endpoint,
+                title=f"{title}, queue",
+                dimensions={"EndpointName": endpoint.endpoint_name},
+                charts=OF_QUEUES,
+                resource_id=resource_id,
+            )
         else:
-            yield _of_model(endpoint, each, title)
-    for each in definition.shadows:
-        title = f"{section_title(owner)}, {each.variant.variant_name}"
-        yield _of_model(endpoint, each, title)
-
-
-def _of_host(
-    endpoint: EndpointBase, variant: VariantDefinition, title: str
-) -> DashboardSection:
-    return DashboardSection(
-        construct=endpoint,
-        title=title,
-        dimensions=_dimensions(endpoint, variant),
-        charts=OF_HOSTS,
-        variant=variant,
-    )
-
-
-def _of_model(
-    endpoint: EndpointBase, variant: VariantDefinition, title: str
-) -> DashboardSection:
-    return DashboardSection(
-        construct=endpoint,
-        title=title,
-        dimensions=_dimensions(endpoint, variant),
-        charts=of_variants(*_devices(variant)),
-        sum_charts=SUMMED_VARIANTS,
-        resource_id=_resource_id(endpoint, variant),
-        variant=variant,
-    )
-
-
-def _of_asynchronous(
-    endpoint: EndpointBase, variant: VariantDefinition, title: str
-) -> Iterator[DashboardSection]:
-    yield DashboardSection(
-        construct=endpoint,
-        title=title,
-        dimensions=_dimensions(endpoint, variant),
-        charts=of_asynchronous(*_devices(variant)),
-        variant=variant,
-    )
-    yield DashboardSection(
-        construct=endpoint,
-        title=f"{title}, queue",
-        dimensions={"EndpointName": endpoint.endpoint_name},
-        charts=OF_QUEUES,
-        resource_id=_resource_id(endpoint, variant),
-    )
-
-
-def _dimensions(endpoint: EndpointBase, variant: VariantDefinition) -> dict[str, str]:
-    name = variant.variant.variant_name
-    return {"EndpointName": endpoint.endpoint_name, "VariantName": name}
-
-
-def _resource_id(endpoint: EndpointBase, variant: VariantDefinition) -> str:
-    return f"endpoint/{endpoint.endpoint_name}/variant/{variant.variant.variant_name}"
-
-
-def _devices(variant: VariantDefinition) -> tuple[int | None, int | None]:
-    types = types_of(variant)
-    return devices_of(types, "accelerators"), devices_of(types, "vcpus")
+            yield replace(
+                section,
+                charts=of_variants(*devices),
+                sum_charts=SUMMED_VARIANTS,
+                resource_id=resource_id,
+            )
 
 
 def component_section(component: InferenceComponentBase) -> DashboardSection:

@@ -181,18 +181,14 @@ def _cuda_version(
 ) -> str | None:
     if model is not None:
         container = model.prepared.container
-        return None if container is None else _cuda_inside(container.image)
+        # The tags of AWS's newest images do not name it.
+        return None if container is None else of_catalogue(container.image).cuda_version
     if variant.cuda_version is not None:
         return variant.cuda_version
     if variant.engine is None:
         return _default_cuda_version()
     image = engine_image(variant.engine)
-    return None if image is None else _cuda_inside(image)
-
-
-def _cuda_inside(image: ImageRelease) -> str | None:
-    # The tags of AWS's newest images do not name it.
-    return of_catalogue(image).cuda_version
+    return None if image is None else of_catalogue(image).cuda_version
 
 
 @functools.cache

@@ -124,12 +124,11 @@ class VariantDefinition:
         return self.types[0].model
 
     @property
-    def fleet(self) -> Fleet | None:
+    def hardware_of_types(self) -> tuple[InstanceType | None, ...]:
         """
-        The most instances there may be for components, all of the first choice;
-        ``None`` if not known.
+        Each type that the instances may be of; ``None`` where one is not known.
         """
-        return next(iter(self.fleets), None)
+        return tuple(one.hardware for one in self.types)
 
     @property
     def fleets(self) -> tuple[Fleet, ...]:
@@ -138,7 +137,7 @@ class VariantDefinition:
         may be of; none if not known.
         """
         instances = self.variant.most_instances
-        hardware = [one.hardware for one in self.types if one.hardware is not None]
+        hardware = [one for one in self.hardware_of_types if one is not None]
         if len(hardware) < len(self.types) or is_unresolved(instances):
             return ()
         return tuple(Fleet(instance_type=one, instances=instances) for one in hardware)
@@ -220,7 +219,9 @@ def define_variant(
     for index, (name, own) in enumerate(zip(names, models, strict=True)):
         hardware, faults = hardware_findings(name)
         type_findings += faults
-        types.append(HostType(str(name), hardware, own or _own_model(variant, index)))
+        made = (variant.pools[index].model if variant.pools else None) or variant.model
+        made_of = None if made is None else made.definition
+        types.append(HostType(str(name), hardware, own or made_of))
     variant = _with_sizes_of_models(variant, types)
     hardware_of_types = [one.hardware for one in types]
     first_model = types[0].model
@@ -237,7 +238,16 @@ def define_variant(
         *type_findings,
         *_volume_findings(variant, hardware_of_types),
         *_count_findings(variant, has_model=has_model),
-        *_timeout_findings(variant, capacity),
+        *timeout_findings(
+            "container_startup_health_check_timeout",
+            variant.container_startup_health_check_timeout,
+        ),
+        *timeout_findings(
+            "model_data_download_timeout", variant.model_data_download_timeout
+        ),
+        *timeout_findings(
+            "capacity.provision_timeout", capacity.provision_timeout, least=300
+        ),
         *dict.fromkeys(
             finding
             for one in hardware_of_types
@@ -261,12 +271,6 @@ def define_variant(
     )
 
 
-def _own_model(variant: ProductionVariant, index: int) -> ModelDefinition | None:
-    pools = variant.pools
-    model = (pools[index].model if pools else None) or variant.model
-    return None if model is None else model.definition
-
-
 def _with_sizes_of_models(
     variant: ProductionVariant, types: Sequence[HostType]
 ) -> ProductionVariant:
@@ -279,11 +283,11 @@ def _with_sizes_of_models(
     if variant.model_data_download_timeout is None:
         timeout = models[0].download_timeout
         variant = replace(variant, model_data_download_timeout=timeout)
-    sizes = [
+    sizes = (
         volume_gib(one.hardware, one.model.weight_bytes)
         for one in types
         if one.model is not None
-    ]
+    )
     needed = [size for size in sizes if size is not None]
     # A type with local storage refuses a size.
     if variant.volume_size is None and len(needed) == len(types):
@@ -435,20 +439,3 @@ def _count_findings(variant: ProductionVariant, *, has_model: bool) -> list[Find
     if bounds.scale_in_policy is not None:
         found += scale_in_findings(bounds.scale_in_policy)
     return found
-
-
-def _timeout_findings(
-    variant: ProductionVariant, capacity: InstanceCapacity
-) -> list[Finding]:
-    return [
-        *timeout_findings(
-            "container_startup_health_check_timeout",
-            variant.container_startup_health_check_timeout,
-        ),
-        *timeout_findings(
-            "model_data_download_timeout", variant.model_data_download_timeout
-        ),
-        *timeout_findings(
-            "capacity.provision_timeout", capacity.provision_timeout, least=300
-        ),
-    ]
