@@ -101,8 +101,8 @@ if TYPE_CHECKING:
         Canary,
         Linear,
         Rolling,
+        Rollout,
     )
-    from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
     from cdk_sagemaker_llm.hosting.variants.capacity import (
         CapacityReservation,
         InstanceCapacity,
@@ -349,7 +349,7 @@ _HOMES = {
     "ResourceRequirements": "fit.placement",
     "RollbackAlarms": "hosting.updates.rollback",
     "Rolling": "hosting.updates.rollout",
-    "Rollout": "hosting.updates.rollout_base",
+    "Rollout": "hosting.updates.rollout",
     "RopeScaling": "serving.lmi.base",
     "RoutingStrategy": "hosting.variants.capacity",
     "S3Model": "models",

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import EndpointConfigBase
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
-    from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
 
 
 CHANGING_TYPE = Rule(

@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
-    from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
 
 # VPC user guide, subnet sizing: the first four addresses and the last.
 _RESERVED = 5

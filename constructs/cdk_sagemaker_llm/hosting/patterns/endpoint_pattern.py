@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
 
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
-    from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
     from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
 
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
     from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
     from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
-    from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.base import ServingConfiguration
 

@@ -7,23 +7,98 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from aws_cdk import aws_sagemaker as sagemaker
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.hosting.common.limits import seconds
-from cdk_sagemaker_llm.hosting.updates.rollout_base import (
-    Batch,
-    Rollout,
-    wait_seconds,
-    waits_between,
-)
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
+    from aws_cdk.interfaces.aws_cloudwatch import IAlarmRef
 
+    from cdk_sagemaker_llm.hosting.updates.rollback import RollbackAlarms
+
+Counted = Literal["instances", "copies"]
 _Endpoint = sagemaker.CfnEndpoint
 _Component = sagemaker.CfnInferenceComponent
+_KINDS = {"instances": "INSTANCE_COUNT", "copies": "COPY_COUNT"}
+# A metric of a minute can be read about two minutes after it: with less, an alarm has
+# nothing to look at.
+_WAIT_SECONDS = 300
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rollout:
+    """
+    How an update of an endpoint is rolled out: one of ``AllAtOnce``, ``Canary``,
+    ``Linear`` and ``Rolling``.
+
+    Args:
+        maximum_execution_timeout:
+            How long the whole update may take.
+            If omitted, the service's default applies.
+
+        rollback_on:
+            Alarms that turn the update back.
+            If omitted, only what does not start does.
+    """
+
+    maximum_execution_timeout: Duration | None = None
+    rollback_on: RollbackAlarms | Sequence[IAlarmRef | str] | None = None
+
+    bounds: ClassVar[tuple[int, int]] = (1, 100)
+    """What percentage of the instances or copies may move at a time."""
+    batched: ClassVar[bool] = False
+    """Whether the fleet is replaced in place, without a second one beside it."""
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
+    @property
+    def batch(self) -> Batch | None:
+        """
+        How much moves at a time; ``None`` if all does.
+        """
+        return None
+
+    @property
+    def waits(self) -> dict[str, Duration | None]:
+        """
+        The times in which alarms are watched, by the caller's words.
+        """
+        return {}
+
+    @property
+    def steps(self) -> int:
+        """
+        How many waits between steps there are at least.
+        """
+        return 0
+
+    def to_property(
+        self, alarms: Sequence[str]
+    ) -> sagemaker.CfnEndpoint.DeploymentConfigProperty:
+        """
+        Render for the L1 class of endpoints, with the names of alarms.
+        """
+        watched = [_Endpoint.AlarmProperty(alarm_name=name) for name in alarms]
+        rollback = _Endpoint.AutoRollbackConfigProperty(alarms=watched)
+        return _Endpoint.DeploymentConfigProperty(
+            blue_green_update_policy=self._blue_green(),
+            rolling_update_policy=self._rolling(),
+            auto_rollback_configuration=rollback if alarms else None,
+        )
+
+    def _blue_green(self) -> sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty | None:
+        return None
+
+    def _rolling(self) -> sagemaker.CfnEndpoint.RollingUpdatePolicyProperty | None:
+        return None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,8 +186,13 @@ class _ByShares(_BlueGreen):
             "termination_wait": self.termination_wait,
         }
 
-    def _size(self) -> sagemaker.CfnEndpoint.CapacitySizeProperty:
-        return _capacity(_share_of(self))
+    @property
+    def batch(self) -> Batch:
+        """
+        What gets requests first, or with each step.
+        """
+        name = type(self).__name__
+        return Batch(name=name, percent=self.percent, instances=self.instances)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,7 +242,7 @@ class Canary(_ByShares):
     def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
         return _Endpoint.TrafficRoutingConfigProperty(
             type="CANARY",
-            canary_size=self._size(),
+            canary_size=_capacity(self.batch),
             wait_interval_in_seconds=wait_seconds(self.wait_interval),
         )
 
@@ -214,7 +294,7 @@ class Linear(_ByShares):
     def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
         return _Endpoint.TrafficRoutingConfigProperty(
             type="LINEAR",
-            linear_step_size=self._size(),
+            linear_step_size=_capacity(self.batch),
             wait_interval_in_seconds=wait_seconds(self.wait_interval),
         )
 
@@ -271,6 +351,31 @@ class Rolling(Rollout):
     batched: ClassVar[bool] = True
 
     @property
+    def batch(self) -> Batch:
+        """
+        What takes over at a time.
+        """
+        return Batch(
+            name="Rolling",
+            percent=self.percent,
+            instances=self.instances,
+            copies=self.copies,
+        )
+
+    @property
+    def rollback_batch(self) -> Batch | None:
+        """
+        How much goes back at a time; ``None`` if all does.
+        """
+        batch = Batch(
+            name="the rollback of Rolling",
+            percent=self.rollback_percent,
+            instances=self.rollback_instances,
+            copies=self.rollback_copies,
+        )
+        return batch if batch.sizes else None
+
+    @property
     def waits(self) -> dict[str, Duration | None]:
         """
         The time after each batch.
@@ -290,11 +395,11 @@ class Rolling(Rollout):
         """
         Render for the L1 class of inference components, with the names of alarms.
         """
-        back = rollback_batch_of(self)
+        back = self.rollback_batch
         watched = [_Component.AlarmProperty(alarm_name=name) for name in alarms]
         rollback = _Component.AutoRollbackConfigurationProperty(alarms=watched)
         policy = _Component.InferenceComponentRollingUpdatePolicyProperty(
-            maximum_batch_size=_component_capacity(_part_of(self)),
+            maximum_batch_size=_component_capacity(self.batch),
             wait_interval_in_seconds=wait_seconds(self.wait_interval),
             rollback_maximum_batch_size=_component_capacity(back) if back else None,
             maximum_execution_timeout_in_seconds=seconds(
@@ -307,54 +412,15 @@ class Rolling(Rollout):
         )
 
     def _rolling(self) -> sagemaker.CfnEndpoint.RollingUpdatePolicyProperty:
-        back = rollback_batch_of(self)
+        back = self.rollback_batch
         return _Endpoint.RollingUpdatePolicyProperty(
-            maximum_batch_size=_capacity(_part_of(self)),
+            maximum_batch_size=_capacity(self.batch),
             wait_interval_in_seconds=wait_seconds(self.wait_interval),
             rollback_maximum_batch_size=_capacity(back) if back else None,
             maximum_execution_timeout_in_seconds=seconds(
                 self.maximum_execution_timeout
             ),
         )
-
-
-def batch_of(rollout: Rollout) -> Batch | None:
-    """
-    Return how much moves at a time; ``None`` if all does.
-    """
-    if isinstance(rollout, _ByShares):
-        return _share_of(rollout)
-    return _part_of(rollout) if isinstance(rollout, Rolling) else None
-
-
-def rollback_batch_of(rollout: Rolling) -> Batch | None:
-    """
-    Return how much goes back at a time; ``None`` if all does.
-    """
-    batch = Batch(
-        name="the rollback of Rolling",
-        percent=rollout.rollback_percent,
-        instances=rollout.rollback_instances,
-        copies=rollout.rollback_copies,
-    )
-    return batch if batch.sizes else None
-
-
-def _share_of(rollout: _ByShares) -> Batch:
-    return Batch(
-        name=type(rollout).__name__,
-        percent=rollout.percent,
-        instances=rollout.instances,
-    )
-
-
-def _part_of(rollout: Rolling) -> Batch:
-    return Batch(
-        name="Rolling",
-        percent=rollout.percent,
-        instances=rollout.instances,
-        copies=rollout.copies,
-    )
 
 
 def _capacity(batch: Batch) -> sagemaker.CfnEndpoint.CapacitySizeProperty:
@@ -367,3 +433,61 @@ def _component_capacity(
     return _Component.InferenceComponentCapacitySizeProperty(
         type=batch.type, value=batch.value
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """
+    A part of the instances or copies, by what it is called in messages.
+    """
+
+    name: str
+    percent: int | None
+    instances: int | None = None
+    copies: int | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """
+        The sizes that the caller named, by their parameters.
+        """
+        sizes = {
+            "percent": self.percent,
+            "instances": self.instances,
+            "copies": self.copies,
+        }
+        return {name: value for name, value in sizes.items() if value is not None}
+
+    @property
+    def type(self) -> str:
+        """
+        What its value counts, in the service's word.
+        """
+        (unit,) = self.sizes
+        return _KINDS.get(unit, "CAPACITY_PERCENT")
+
+    @property
+    def value(self) -> int:
+        """
+        Its size.
+        """
+        (value,) = self.sizes.values()
+        return value
+
+
+def wait_seconds(wait: Duration | None) -> float:
+    """
+    Return how long a wait is; five minutes if omitted.
+    """
+    chosen = seconds(wait)
+    return _WAIT_SECONDS if chosen is None else chosen
+
+
+def waits_between(percent: int | None) -> int:
+    """
+    Return how many waits lie between steps of a percentage; of a number it takes the
+    fleet's size to know, and there is one at least.
+    """
+    if percent is None or not percent >= 1:
+        return 1
+    return max(1, -(-100 // percent) - 1)

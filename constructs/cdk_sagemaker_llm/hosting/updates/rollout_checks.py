@@ -6,7 +6,7 @@ fleet is large enough for it and of a kind that allows it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aws_cdk import PhysicalName
@@ -26,15 +26,13 @@ from cdk_sagemaker_llm.hosting.updates.rollback import (
 from cdk_sagemaker_llm.hosting.updates.rollout import (
     AllAtOnce,
     Rolling,
-    batch_of,
-    rollback_batch_of,
+    wait_seconds,
 )
-from cdk_sagemaker_llm.hosting.updates.rollout_base import wait_seconds
 from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.hosting.updates.rollout_base import Batch, Counted, Rollout
+    from cdk_sagemaker_llm.hosting.updates.rollout import Batch, Counted, Rollout
     from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
 
 _GUARDRAILS = "SageMaker developer guide, deployment-guardrails-exclusions"
@@ -157,12 +155,12 @@ def _own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
     Check sizes, waits and the time-out of the whole.
     """
     found = []
-    batch = batch_of(rollout)
+    batch = rollout.batch
     if batch is not None:
         found += _size_findings(batch, counted) or _value_findings(
             batch, rollout.bounds
         )
-    back = rollback_batch_of(rollout) if isinstance(rollout, Rolling) else None
+    back = rollout.rollback_batch if isinstance(rollout, Rolling) else None
     if back is not None:
         found += _size_findings(back, counted) or _value_findings(back, (1, 100))
     times = _time_findings(rollout)
@@ -215,7 +213,7 @@ def _excluded_findings(
             )
         )
     types = {str(each.hardware) for each in variants if each.hardware is not None}
-    if batch_of(rollout) is not None:
+    if rollout.batch is not None:
         found += [
             EXCLUDED.finding(
                 f"{type(rollout).__name__} is not for {name}: Inf1 moves all at once",
@@ -249,27 +247,29 @@ def _count_findings(
     """
     Check a batch against so many instances or copies.
     """
-    batch = batch_of(rollout)
+    batch = rollout.batch
     if batch is None or len(batch.sizes) != 1 or is_unresolved(count):
         return []
     name, allowed = type(rollout).__name__, fitting(rollout, count)
     there = f"{where or 'there'} {'is' if where or count == 1 else 'are'} {count}"
     if not allowed:
+        way_out = "use AllAtOnce" if counted == "instances" else "leave rollout out"
         return [
             rule.finding(
                 f"{name} moves at most half of the {counted} at a time, and {there}",
-                f"have at least 2 {counted}, or {_way_out(counted)}",
+                f"have at least 2 {counted}, or {way_out}",
             )
         ]
     value = batch.sizes.get(counted)
     if value is None or is_unresolved(value) or value in allowed or value < 1:
         return []
     least, most = rollout.bounds
+    first, last = allowed[0], allowed[-1]
     return [
         rule.finding(
             f"{counted} of {name} must be {least} to {most} percent of all, and "
             f"{there}, got {value}",
-            f"pass {_spoken(allowed)}",
+            f"pass {first}" if first == last else f"pass {first} to {last}",
         )
     ]
 
@@ -339,16 +339,6 @@ def _unwatched_findings(rollout: Rollout) -> list[Finding]:
             "wait for some minutes: alarms see what happened a few minutes later",
         )
     ]
-
-
-def _way_out(counted: Counted) -> str:
-    return "use AllAtOnce" if counted == "instances" else "leave rollout out"
-
-
-def _spoken(allowed: Iterable[int]) -> str:
-    numbers = list(allowed)
-    first, last = numbers[0], numbers[-1]
-    return str(first) if first == last else f"{first} to {last}"
 
 
 def _waited_seconds(rollout: Rollout) -> float:
