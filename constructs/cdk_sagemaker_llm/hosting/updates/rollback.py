@@ -133,22 +133,10 @@ class RollbackAlarms:
 
 
 _COUNTED = {
-    "invocation_5xx_error_rate": (
-        "Invocation5XXErrors",
-        "Invocation5XXErrors",
-        "Average",
-    ),
-    "invocation_5xx_error_count": (
-        "Invocation5XXErrorCount",
-        "Invocation5XXErrors",
-        "Sum",
-    ),
-    "invocation_model_error_rate": (
-        "InvocationModelErrors",
-        "InvocationModelErrors",
-        "Average",
-    ),
-    "mid_stream_error_rate": ("MidStreamErrors", "MidStreamErrors", "Average"),
+    "invocation_5xx_error_rate": ("Invocation5XXErrors", "Average"),
+    "invocation_5xx_error_count": ("Invocation5XXErrors", "Sum"),
+    "invocation_model_error_rate": ("InvocationModelErrors", "Average"),
+    "mid_stream_error_rate": ("MidStreamErrors", "Average"),
 }
 _TIMED = {"first_chunk_latency": "FirstChunkLatency", "model_latency": "ModelLatency"}
 
@@ -157,10 +145,12 @@ def thresholds(alarms: RollbackAlarms) -> Iterator[Threshold]:
     """
     Return the thresholds that are watched.
     """
-    for name, (id_, metric, statistic) in _COUNTED.items():
+    for name, (metric, statistic) in _COUNTED.items():
         value = getattr(alarms, name)
         if value is not None:
-            yield Threshold(id=id_, metric=metric, statistic=statistic, value=value)
+            # There may be one of the share and one of the number.
+            own = "Invocation5XXErrorCount" if statistic == "Sum" else metric
+            yield Threshold(id=own, metric=metric, statistic=statistic, value=value)
     for name, metric in _TIMED.items():
         time = seconds(getattr(alarms, name))
         if time is not None:
