@@ -136,10 +136,15 @@ def capture_findings(
     Check what is to be captured, and whether that is documented to work.
     """
     unusable = place_findings("bucket", capture.bucket)
+    modes, wrong_modes = capture.capture, ""
+    if not modes:
+        wrong_modes = "capture must name at least one mode, got none"
+    elif len(set(modes)) < len(modes):
+        wrong_modes = f"capture must name each mode once, got {', '.join(modes)}"
     return [
         *(unusable or prefix_findings("prefix", _place_of(capture))),
         *range_findings("sampling_percent", capture.sampling_percent, 0, _MOST_PERCENT),
-        *_mode_findings(capture.capture),
+        *([EMPTY_CAPTURE.finding(wrong_modes)] if wrong_modes else []),
         *_type_findings("json_content_types", capture.json_content_types),
         *_type_findings("csv_content_types", capture.csv_content_types),
         *_unsure_findings(hosts_components=hosts_components, is_async=is_async),
@@ -160,15 +165,6 @@ def capture_statements(capture: DataCapture) -> list[Statement]:
 def _place_of(capture: DataCapture) -> Place:
     found, prefix = place_of(capture.bucket), capture.prefix.strip("/")
     return replace(found, uri=f"{found.uri}/{prefix}") if prefix else found
-
-
-def _mode_findings(modes: Sequence[CaptureMode]) -> list[Finding]:
-    if not modes:
-        return [EMPTY_CAPTURE.finding("capture must name at least one mode, got none")]
-    if len(set(modes)) == len(modes):
-        return []
-    names = ", ".join(modes)
-    return [EMPTY_CAPTURE.finding(f"capture must name each mode once, got {names}")]
 
 
 def _type_findings(parameter: str, types: Sequence[str]) -> list[Finding]:

@@ -7,15 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from aws_cdk import aws_applicationautoscaling as appscaling
 from constructs import IConstruct
 
 from cdk_sagemaker_llm.simulation.metrics import PREDEFINED
-
-if TYPE_CHECKING:
-    from aws_cdk import aws_cloudwatch as cloudwatch
 
 _Target = appscaling.CfnScalableTarget
 _Policy = appscaling.CfnScalingPolicy
@@ -327,15 +323,6 @@ class Line:
 
     label: str
     value: float
-
-
-def alarms_in(constructs: Iterable[IConstruct]) -> list[cloudwatch.CfnAlarm]:
-    """
-    Return the alarms of some trees, scaling's among them.
-    """
-    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
-
-    return [each for each in constructs if isinstance(each, cloudwatch.CfnAlarm)]
 
 
 def _hardware(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:

@@ -29,7 +29,6 @@ from cdk_sagemaker_llm.hosting.monitoring.charts import (
     Line,
     Scaled,
     Scalings,
-    alarms_in,
     of_asynchronous,
     of_variants,
 )
@@ -189,12 +188,16 @@ class _Page:
         """
         Draw all of it, under the dashboard's title.
         """
+        from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
         sections = list(self._sections())
         roots: list[IConstruct] = [*self._endpoints, *self._components]
         trees = [each for root in roots for each in root.node.find_all()]
         stacks = {stack_of(each.construct): None for each in sections}
         constructs = [each for stack in stacks for each in stack.node.find_all()]
-        alarms = dict.fromkeys(each.attr_arn for each in alarms_in(trees))
+        alarms = dict.fromkeys(
+            each.attr_arn for each in trees if isinstance(each, cloudwatch.CfnAlarm)
+        )
         configs = (getattr(each, "endpoint_config", None) for each in self._endpoints)
         is_observed = any(
             each is not None and each.definition.observability.detailed

@@ -70,10 +70,11 @@ from cdk_sagemaker_llm.hosting.variants.capacity import (
     RoutingStrategy,
 )
 from cdk_sagemaker_llm.hosting.variants.variant import (
+    UNSCALED_POLICY,
+    ManagedInstanceScaling,
+    MinimumNotChosen,
     ProductionVariant,
     ScaleInPolicy,
-    bounds_of_hosts,
-    fixed_number_findings,
 )
 from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
 
@@ -218,7 +219,7 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
         scale_in_policy: ScaleInPolicy | None = None,
         data_capture: DataCapture | None = None,
     ) -> None:
-        bounds = bounds_of_hosts(
+        bounds = _bounds(
             instance_count, min_instance_count, max_instance_count, scale_in_policy
         )
         variant = ProductionVariant(
@@ -246,8 +247,15 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
         findings = [
             *endpoint_findings(scope, endpoint_name, role, rollout, config.variants),
             *config.findings,
-            *fixed_number_findings(scale_in_policy, bounds),
         ]
+        if scale_in_policy is not None and bounds is None:
+            findings.append(
+                UNSCALED_POLICY.finding(
+                    "scale_in_policy is for instances that SageMaker adds, and their "
+                    "number is fixed",
+                    "give max_instance_count",
+                )
+            )
         report(scope, id, findings)
         super().__init__(scope, id)
         belongs(self, scope)
@@ -459,3 +467,17 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
         self._add_component(component)
         annotate(hosted, fit)
         return component
+
+
+def _bounds(
+    start: int, least: int | None, most: int | None, scale_in: ScaleInPolicy | None
+) -> ManagedInstanceScaling | None:
+    if least is None and most is None:
+        return None
+    bounds = MinimumNotChosen if least is None else ManagedInstanceScaling
+    # The number at the start is also the bound that nobody chose.
+    return bounds(
+        min_instance_count=start if least is None else least,
+        max_instance_count=start if most is None else most,
+        scale_in_policy=scale_in,
+    )

@@ -6,7 +6,7 @@ batches.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from aws_cdk import aws_sagemaker as sagemaker
@@ -27,6 +27,8 @@ _KINDS = {"instances": "INSTANCE_COUNT", "copies": "COPY_COUNT"}
 # A metric of a minute can be read about two minutes after it: with less, an alarm has
 # nothing to look at.
 _WAIT_SECONDS = 300
+# Between steps, and until the old fleet goes.
+_WAITS = ("wait_interval", "termination_wait")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,7 +73,8 @@ class Rollout:
         """
         The times in which alarms are watched, by the caller's words.
         """
-        return {}
+        own = {field.name for field in fields(self)}
+        return {name: getattr(self, name) for name in _WAITS if name in own}
 
     @property
     def steps(self) -> int:
@@ -149,13 +152,6 @@ class AllAtOnce(_BlueGreen):
             If omitted, only instances that do not start do.
     """
 
-    @property
-    def waits(self) -> dict[str, Duration | None]:
-        """
-        The time until the old fleet goes.
-        """
-        return {"termination_wait": self.termination_wait}
-
     def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
         # The API asks for the wait also where there is no second step.
         return _Endpoint.TrafficRoutingConfigProperty(
@@ -175,16 +171,6 @@ class _ByShares(_BlueGreen):
     percent: int | None = None
     instances: int | None = None
     wait_interval: Duration | None = None
-
-    @property
-    def waits(self) -> dict[str, Duration | None]:
-        """
-        The time between steps, and the time until the old fleet goes.
-        """
-        return {
-            "wait_interval": self.wait_interval,
-            "termination_wait": self.termination_wait,
-        }
 
     @property
     def batch(self) -> Batch:
@@ -374,13 +360,6 @@ class Rolling(Rollout):
             copies=self.rollback_copies,
         )
         return batch if batch.sizes else None
-
-    @property
-    def waits(self) -> dict[str, Duration | None]:
-        """
-        The time after each batch.
-        """
-        return {"wait_interval": self.wait_interval}
 
     @property
     def steps(self) -> int:

@@ -276,25 +276,6 @@ class MinimumNotChosen(ManagedInstanceScaling):
     __slots__ = ()
 
 
-def bounds_of_hosts(
-    start: int, least: int | None, most: int | None, scale_in: ScaleInPolicy | None
-) -> ManagedInstanceScaling | None:
-    """
-    Return between which bounds the number of a pattern's instances may change; ``None``
-    if it is fixed.
-
-    The number at the start is also the bound that nobody chose.
-    """
-    if least is None and most is None:
-        return None
-    bounds = MinimumNotChosen if least is None else ManagedInstanceScaling
-    return bounds(
-        min_instance_count=start if least is None else least,
-        max_instance_count=start if most is None else most,
-        scale_in_policy=scale_in,
-    )
-
-
 class ScaleInStrategy(enum.StrEnum):
     """
     Which instances SageMaker releases when components need fewer.
@@ -385,21 +366,4 @@ def scale_in_findings(policy: ScaleInPolicy) -> list[Finding]:
             "leave it out, or use ScaleInStrategy.CONSOLIDATION",
         )
         for parameter in unused
-    ]
-
-
-def fixed_number_findings(
-    policy: ScaleInPolicy | None, bounds: ManagedInstanceScaling | None
-) -> list[Finding]:
-    """
-    Check that a pattern's scale-in policy has something to scale in.
-    """
-    if policy is None or bounds is not None:
-        return []
-    return [
-        UNSCALED_POLICY.finding(
-            "scale_in_policy is for instances that SageMaker adds, and their number is "
-            "fixed",
-            "give max_instance_count",
-        )
     ]
