@@ -226,6 +226,13 @@ def async_property(async_inference: AsyncInference) -> AsyncProperty:
     """
     config, places = sagemaker.CfnEndpointConfig, AsyncPlaces.of(async_inference)
     most = async_inference.max_concurrent_invocations_per_instance
+    success, error = async_inference.success_topic, async_inference.error_topic
+    included = [topic.value for topic in async_inference.include_inference_response_in]
+    notifications = NotificationProperty(
+        success_topic=success.topic_arn if success else None,
+        error_topic=error.topic_arn if error else None,
+        include_inference_response_in=included or None,
+    )
     return AsyncProperty(
         output_config=config.AsyncInferenceOutputConfigProperty(
             s3_output_path=places.output.uri,
@@ -233,7 +240,7 @@ def async_property(async_inference: AsyncInference) -> AsyncProperty:
             kms_key_id=async_inference.kms_key.key_arn
             if async_inference.kms_key
             else None,
-            notification_config=_notifications(async_inference),
+            notification_config=notifications if success or error else None,
         ),
         client_config=None
         if most is None
@@ -299,18 +306,6 @@ def make_bucket(scope: Construct, key: kms.IKey | None) -> s3.Bucket:
         enforce_ssl=True,
         block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
         removal_policy=RemovalPolicy.RETAIN,
-    )
-
-
-def _notifications(async_inference: AsyncInference) -> NotificationProperty | None:
-    success, error = async_inference.success_topic, async_inference.error_topic
-    if success is None and error is None:
-        return None
-    included = [topic.value for topic in async_inference.include_inference_response_in]
-    return NotificationProperty(
-        success_topic=success.topic_arn if success else None,
-        error_topic=error.topic_arn if error else None,
-        include_inference_response_in=included or None,
     )
 
 

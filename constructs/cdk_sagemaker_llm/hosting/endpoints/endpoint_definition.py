@@ -145,12 +145,6 @@ class EndpointConfigDefinition:
         filled = (variant.filled_by(model, *further) for variant in self.variants)
         return replace(self, variants=tuple(filled))
 
-    def shadowed_by(self, model: Model) -> EndpointConfigDefinition:
-        """
-        Return this definition with the model that was made for its shadows.
-        """
-        return replace(self, shadows=tuple(v.filled_by(model) for v in self.shadows))
-
 
 def define_endpoint_config(
     config: EndpointConfigDefinition, *, hosts_components: bool

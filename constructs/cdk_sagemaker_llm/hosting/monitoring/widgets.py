@@ -96,14 +96,6 @@ def graph(
     }
 
 
-def chart_of(chart: Chart, drawn: Drawn, lines: Sequence[Line]) -> Widget:
-    """
-    Draw a chart of one model, or one variant.
-    """
-    rows = rows_of([(curve, drawn) for curve in chart.curves])
-    return graph(chart.title, rows, drawn.region, lines=lines, most=chart.most)
-
-
 def charts_of_all(chart: Chart, models: Sequence[Drawn]) -> list[Widget]:
     """
     Draw a chart in which each model has a line.
@@ -117,14 +109,6 @@ def charts_of_all(chart: Chart, models: Sequence[Drawn]) -> list[Widget]:
         )
         for some in parts_of(models, _MOST_LINES)
     ]
-
-
-def metrics_in(widget: Widget) -> int:
-    """
-    Count the metrics that a widget reads, without expressions.
-    """
-    rows = widget["properties"].get("metrics", ())
-    return sum(len(row) > 1 for row in rows)
 
 
 def parts_of(things: Sequence[T], most: int) -> list[Sequence[T]]:

@@ -37,11 +37,10 @@ from cdk_sagemaker_llm.hosting.monitoring.widgets import (
     Drawn,
     Widget,
     alarm_states,
-    chart_of,
     charts_of_all,
     graph,
-    metrics_in,
     placed,
+    rows_of,
     text,
 )
 from cdk_sagemaker_llm.hosting.patterns.inference_component_endpoint import (
@@ -164,7 +163,9 @@ class _Page:
             ]
         models = _models(sections)
         widgets = self._charts(sections, Scalings([]))
-        metrics = sum(map(metrics_in, widgets))
+        rows = (each["properties"].get("metrics", ()) for each in widgets)
+        # An expression is no metric.
+        metrics = sum(len(row) > 1 for some in rows for row in some)
         if len(widgets) > _MOST_WIDGETS or metrics > _MOST_METRICS:
             return [
                 TOO_MUCH.finding(
@@ -212,9 +213,7 @@ class _Page:
             ]
         )
 
-    def _charts(
-        self, sections: Sequence[DashboardSection], scalings: Scalings
-    ) -> list[Widget]:
+    def _charts(self, sections: Sequence[_Section], scalings: Scalings) -> list[Widget]:
         models = _models(sections)
         if len(models) <= _MOST_DETAILED:
             return [each for one in sections for each in one.widgets(scalings)]
@@ -233,17 +232,17 @@ class _Page:
             ),
         ]
 
-    def _sections(self) -> Iterator[DashboardSection]:
+    def _sections(self) -> Iterator[_Section]:
         seen: dict[InferenceComponentBase, None] = {}
         for each in self._endpoints:
             endpoint = each if isinstance(each, EndpointBase) else each.endpoint
-            yield from variant_sections(endpoint, each)
+            yield from _variant_sections(endpoint, each)
             hosted = getattr(each, "components", ())
-            yield from map(component_section, hosted)
+            yield from map(_component_section, hosted)
             seen.update(dict.fromkeys(hosted))
         for one in dict.fromkeys(self._components):
             if one not in seen:
-                yield component_section(one)
+                yield _component_section(one)
 
 
 @jsii.implements(IStableStringProducer)
@@ -267,7 +266,7 @@ class _Body:
         return stack_of(self._dashboard).to_json_string(body)
 
 
-def _models(sections: Sequence[DashboardSection]) -> list[DashboardSection]:
+def _models(sections: Sequence[_Section]) -> list[_Section]:
     return [each for each in sections if each.sum_charts]
 
 
@@ -283,7 +282,7 @@ def _name_findings(name: str | None) -> list[Finding]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DashboardSection:
+class _Section:
     """
     One model, or one host.
 
@@ -321,7 +320,8 @@ class DashboardSection:
         for chart in self.charts:
             metrics = [curve.metric for curve in chart.curves]
             lines = scaled.lines(metrics, has_bounds=chart.has_bounds)
-            yield chart_of(chart, drawn, lines)
+            rows = rows_of([(curve, drawn) for curve in chart.curves])
+            yield graph(chart.title, rows, drawn.region, lines=lines, most=chart.most)
         if (
             self.variant is not None
             and not self.sum_charts
@@ -361,9 +361,7 @@ class DashboardSection:
         )
 
 
-def variant_sections(
-    endpoint: EndpointBase, owner: Construct
-) -> Iterator[DashboardSection]:
+def _variant_sections(endpoint: EndpointBase, owner: Construct) -> Iterator[_Section]:
     """
     Yield an endpoint's variants, and after them its shadows, under the path of their
     owner: the pattern, or the endpoint itself.
@@ -377,11 +375,11 @@ def variant_sections(
         return
     is_async = definition.async_inference is not None
     for each in definition.every_variant:
-        name, title = each.variant.variant_name, section_title(owner)
+        name, title = each.variant.variant_name, _section_title(owner)
         is_shadow = each in definition.shadows
         if is_shadow or len(definition.variants) > 1:
             title += f", {name}"
-        section = DashboardSection(
+        section = _Section(
             construct=endpoint,
             title=title,
             dimensions={"EndpointName": endpoint.endpoint_name, "VariantName": name},
@@ -396,7 +394,7 @@ def variant_sections(
         resource_id = f"endpoint/{endpoint.endpoint_name}/variant/{name}"
         if is_async and not is_shadow:
             yield replace(section, charts=of_asynchronous(*devices))
-            yield DashboardSection(
+            yield _Section(
                 construct=endpoint,
                 title=f"{title}, queue",
                 dimensions={"EndpointName": endpoint.endpoint_name},
@@ -412,14 +410,11 @@ def variant_sections(
             )
 
 
-def component_section(component: InferenceComponentBase) -> DashboardSection:
-    """
-    Return what is shown of a component.
-    """
+def _component_section(component: InferenceComponentBase) -> _Section:
     name = component.inference_component_name
-    return DashboardSection(
+    return _Section(
         construct=component,
-        title=section_title(component).removesuffix("/Component"),
+        title=_section_title(component).removesuffix("/Component"),
         dimensions={"InferenceComponentName": name},
         charts=OF_COMPONENTS,
         sum_charts=SUMMED_COMPONENTS,
@@ -427,9 +422,6 @@ def component_section(component: InferenceComponentBase) -> DashboardSection:
     )
 
 
-def section_title(construct: Construct) -> str:
-    """
-    Return a construct's path in its stack.
-    """
+def _section_title(construct: Construct) -> str:
     stack = stack_of(construct).node.path
     return construct.node.path.removeprefix(f"{stack}/")

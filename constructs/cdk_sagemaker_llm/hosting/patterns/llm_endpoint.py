@@ -258,7 +258,8 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
             # What is granted to the endpoint, or may reach it, counts for both.
             shared = shadowing.model.within(self.model.network, self.model.role)
             self.shadow_model = DefinedModel(self, "ShadowModel", shared)
-            config = config.shadowed_by(self.shadow_model)
+            shadow_variant = shadowing.variant.filled_by(self.shadow_model)
+            config = replace(config, shadows=(shadow_variant,))
             annotate(self.shadow_model, shadowing.fit)
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
             self, "Config", config

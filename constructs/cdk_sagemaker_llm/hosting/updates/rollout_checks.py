@@ -155,14 +155,11 @@ def _own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
     Check sizes, waits and the time-out of the whole.
     """
     found = []
-    batch = rollout.batch
-    if batch is not None:
-        found += _size_findings(batch, counted) or _value_findings(
-            batch, rollout.bounds
-        )
+    if rollout.batch is not None:
+        found += _size_findings(rollout.batch, counted, rollout.bounds)
     back = rollout.rollback_batch if isinstance(rollout, Rolling) else None
     if back is not None:
-        found += _size_findings(back, counted) or _value_findings(back, (1, 100))
+        found += _size_findings(back, counted, (1, 100))
     times = _time_findings(rollout)
     return [*found, *(times or _whole_findings(rollout)), *_unwatched_findings(rollout)]
 
@@ -274,7 +271,9 @@ def _count_findings(
     ]
 
 
-def _size_findings(batch: Batch, counted: Counted) -> list[Finding]:
+def _size_findings(
+    batch: Batch, counted: Counted, bounds: tuple[int, int]
+) -> list[Finding]:
     other = "copies" if counted == "instances" else "instances"
     sizes = batch.sizes
     if other in sizes:
@@ -286,19 +285,15 @@ def _size_findings(batch: Batch, counted: Counted) -> list[Finding]:
                 f"pass {counted}, or percent",
             )
         ]
-    if len(sizes) == 1:
-        return []
-    got = " and ".join(f"{k}={v}" for k, v in sizes.items()) or "neither"
-    return [
-        BATCH_SIZE.finding(
-            f"{batch.name} must have either percent or {counted}, got {got}",
-            "pass one of them",
-        )
-    ]
-
-
-def _value_findings(batch: Batch, bounds: tuple[int, int]) -> list[Finding]:
-    ((unit, value),) = batch.sizes.items()
+    if len(sizes) != 1:
+        got = " and ".join(f"{k}={v}" for k, v in sizes.items()) or "neither"
+        return [
+            BATCH_SIZE.finding(
+                f"{batch.name} must have either percent or {counted}, got {got}",
+                "pass one of them",
+            )
+        ]
+    ((unit, value),) = sizes.items()
     if unit == "percent":
         return range_findings(f"percent of {batch.name}", value, *bounds)
     return count_findings(f"{unit} of {batch.name}", value, 1)
