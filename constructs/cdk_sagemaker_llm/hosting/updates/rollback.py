@@ -186,8 +186,16 @@ def rollback_findings(
             )
         ]
     if not isinstance(rollback_on, RollbackAlarms):
-        names = [each for each in rollback_on if isinstance(each, str)]
-        found = [finding for each in names for finding in _name_findings(each)]
+        found = [
+            IMPOSSIBLE_NAME.finding(
+                f"an alarm's name must have 1 to {_LONGEST_NAME} characters, got "
+                f"{name!r}"
+            )
+            for name in rollback_on
+            if isinstance(name, str)
+            and not is_unresolved(name)
+            and not (name.strip() and len(name) <= _LONGEST_NAME)
+        ]
         return found + _number_findings(len(rollback_on))
     found = _alarm_findings(rollback_on)
     if not found:
@@ -212,16 +220,6 @@ def _number_findings(number: int) -> list[Finding]:
         IMPOSSIBLE_COUNT.finding(
             f"rollback_on must be 1 to {_MOST_ALARMS} alarms, got {number}",
             "leave it out for none",
-        )
-    ]
-
-
-def _name_findings(name: str) -> list[Finding]:
-    if is_unresolved(name) or (name.strip() and len(name) <= _LONGEST_NAME):
-        return []
-    return [
-        IMPOSSIBLE_NAME.finding(
-            f"an alarm's name must have 1 to {_LONGEST_NAME} characters, got {name!r}"
         )
     ]
 

@@ -161,7 +161,23 @@ def purpose_findings(
                 "give one of them",
             )
         )
-    return found + _version_findings(variant.cuda_version, hardware)
+    version = variant.cuda_version
+    if version is None or is_unresolved(version):
+        return found
+    if not _is_version(version):
+        found.append(
+            HOST_PURPOSE.finding(
+                f"cuda_version must be a version such as '12.8', got {version!r}"
+            )
+        )
+    elif hardware is not None and not has_host_of(hardware, version):
+        found.append(
+            HOST_PURPOSE.finding(
+                f"no host image of {hardware} is known for CUDA {version}",
+                "give its name as inference_ami_version",
+            )
+        )
+    return found
 
 
 def engine_image(serving: ServingConfiguration) -> ImageRelease | None:
@@ -195,27 +211,6 @@ def _cuda_version(
 def _default_cuda_version() -> str | None:
     engine = default_serving()
     return find_image(engine.container_family, engine.version).cuda_version
-
-
-def _version_findings(
-    cuda_version: str | None, hardware: InstanceType | None
-) -> list[Finding]:
-    if cuda_version is None or is_unresolved(cuda_version):
-        return []
-    if _is_version(cuda_version):
-        if hardware is None or has_host_of(hardware, cuda_version):
-            return []
-        return [
-            HOST_PURPOSE.finding(
-                f"no host image of {hardware} is known for CUDA {cuda_version}",
-                "give its name as inference_ami_version",
-            )
-        ]
-    return [
-        HOST_PURPOSE.finding(
-            f"cuda_version must be a version such as '12.8', got {cuda_version!r}"
-        )
-    ]
 
 
 def _is_version(cuda_version: str | None) -> bool:
