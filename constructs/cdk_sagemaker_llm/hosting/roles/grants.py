@@ -30,12 +30,15 @@ _REGISTER = "application-autoscaling:RegisterScalableTarget"
 C = TypeVar("C", bound="ComponentGrants")
 
 
-class EndpointGrants:
+class InvokeGrants:
     """
-    What a principal may do with an endpoint, defined here or imported.
+    Who may invoke an endpoint, a component, or an endpoint with all its components.
     """
 
-    endpoint_arn: str
+    def _let_invoke(
+        self, grantee: iam.IGrantable, *, streaming: bool, bearer_token: bool
+    ) -> iam.Grant:
+        raise NotImplementedError
 
     @checked
     def grant_invoke(
@@ -46,7 +49,12 @@ class EndpointGrants:
         bearer_token: bool = False,
     ) -> iam.Grant:
         """
-        Let a principal invoke the endpoint.
+        Let a principal invoke the endpoint, or the component.
+
+        A call names endpoint and component, and IAM checks the endpoint always, the
+        component where it is named (service authorization reference): for a component
+        both are granted. For an ``InferenceComponentEndpoint`` all models are granted,
+        those that are defined later too.
 
         Args:
             grantee: The principal.
@@ -61,12 +69,21 @@ class EndpointGrants:
                 Whether it may ask with a bearer token, as OpenAI's SDK does.
                 If omitted, it signs its requests.
         """
-        return let_invoke(
-            grantee,
-            [self.endpoint_arn],
-            streaming=streaming,
-            bearer_token=bearer_token,
-        )
+        return self._let_invoke(grantee, streaming=streaming, bearer_token=bearer_token)
+
+
+class EndpointGrants(InvokeGrants):
+    """
+    What a principal may do with an endpoint, defined here or imported.
+    """
+
+    endpoint_arn: str
+
+    def _let_invoke(
+        self, grantee: iam.IGrantable, *, streaming: bool, bearer_token: bool
+    ) -> iam.Grant:
+        arns = [self.endpoint_arn]
+        return let_invoke(grantee, arns, streaming=streaming, bearer_token=bearer_token)
 
     @checked
     def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -102,7 +119,7 @@ class EndpointGrants:
         )
 
 
-class ComponentGrants:
+class ComponentGrants(InvokeGrants):
     """
     What a principal may do with an inference component, defined here or imported.
     """
@@ -112,39 +129,11 @@ class ComponentGrants:
     def _endpoint_arn(self) -> str:
         raise NotImplementedError
 
-    @checked
-    def grant_invoke(
-        self,
-        grantee: iam.IGrantable,
-        *,
-        streaming: bool = True,
-        bearer_token: bool = False,
+    def _let_invoke(
+        self, grantee: iam.IGrantable, *, streaming: bool, bearer_token: bool
     ) -> iam.Grant:
-        """
-        Let a principal invoke the component.
-
-        A call names endpoint and component, and IAM checks the endpoint always, the
-        component where it is named (service authorization reference): both are granted.
-
-        Args:
-            grantee: The principal.
-
-            streaming:
-                Whether it is granted the action of response streams.
-                If omitted, it is.
-                Without it no stream is promised, and none is ruled out: the API
-                reference asks for ``sagemaker:InvokeEndpoint`` alone.
-
-            bearer_token:
-                Whether it may ask with a bearer token, as OpenAI's SDK does.
-                If omitted, it signs its requests.
-        """
-        return let_invoke(
-            grantee,
-            [self._endpoint_arn(), self.inference_component_arn],
-            streaming=streaming,
-            bearer_token=bearer_token,
-        )
+        arns = [self._endpoint_arn(), self.inference_component_arn]
+        return let_invoke(grantee, arns, streaming=streaming, bearer_token=bearer_token)
 
     @checked
     def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -189,30 +178,9 @@ class HostGrants(EndpointGrants, Generic[C]):
     _components: list[C]
     _grants: list[Callable[[C], iam.Grant]]
 
-    @checked
-    def grant_invoke(
-        self,
-        grantee: iam.IGrantable,
-        *,
-        streaming: bool = True,
-        bearer_token: bool = False,
+    def _let_invoke(
+        self, grantee: iam.IGrantable, *, streaming: bool, bearer_token: bool
     ) -> iam.Grant:
-        """
-        Let a principal invoke all models, those that are defined later too.
-
-        A call names endpoint and component, and both are granted.
-
-        Args:
-            grantee: The principal.
-
-            streaming:
-                Whether it is granted the action of response streams.
-                If omitted, it is.
-
-            bearer_token:
-                Whether it may ask with a bearer token, as OpenAI's SDK does.
-                If omitted, it signs its requests.
-        """
         grant = self.endpoint.grant_invoke(
             grantee, streaming=streaming, bearer_token=bearer_token
         )

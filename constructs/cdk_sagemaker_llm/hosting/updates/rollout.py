@@ -62,13 +62,6 @@ class Rollout:
         hold_kinds(self)
 
     @property
-    def batch(self) -> Batch | None:
-        """
-        How much moves at a time; ``None`` if all does.
-        """
-        return None
-
-    @property
     def waits(self) -> dict[str, Duration | None]:
         """
         The times in which alarms are watched, by the caller's words.
@@ -172,14 +165,6 @@ class _ByShares(_BlueGreen):
     instances: int | None = None
     wait_interval: Duration | None = None
 
-    @property
-    def batch(self) -> Batch:
-        """
-        What gets requests first, or with each step.
-        """
-        name = type(self).__name__
-        return Batch(name=name, percent=self.percent, instances=self.instances)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Canary(_ByShares):
@@ -228,7 +213,7 @@ class Canary(_ByShares):
     def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
         return _Endpoint.TrafficRoutingConfigProperty(
             type="CANARY",
-            canary_size=_capacity(self.batch),
+            canary_size=_capacity(_part_of(self)),
             wait_interval_in_seconds=wait_seconds(self.wait_interval),
         )
 
@@ -280,7 +265,7 @@ class Linear(_ByShares):
     def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
         return _Endpoint.TrafficRoutingConfigProperty(
             type="LINEAR",
-            linear_step_size=_capacity(self.batch),
+            linear_step_size=_capacity(_part_of(self)),
             wait_interval_in_seconds=wait_seconds(self.wait_interval),
         )
 
@@ -337,31 +322,6 @@ class Rolling(Rollout):
     batched: ClassVar[bool] = True
 
     @property
-    def batch(self) -> Batch:
-        """
-        What takes over at a time.
-        """
-        return Batch(
-            name="Rolling",
-            percent=self.percent,
-            instances=self.instances,
-            copies=self.copies,
-        )
-
-    @property
-    def rollback_batch(self) -> Batch | None:
-        """
-        How much goes back at a time; ``None`` if all does.
-        """
-        batch = Batch(
-            name="the rollback of Rolling",
-            percent=self.rollback_percent,
-            instances=self.rollback_instances,
-            copies=self.rollback_copies,
-        )
-        return batch if batch.sizes else None
-
-    @property
     def steps(self) -> int:
         """
         One wait less than there are batches.
@@ -374,11 +334,11 @@ class Rolling(Rollout):
         """
         Render for the L1 class of inference components, with the names of alarms.
         """
-        back = self.rollback_batch
+        back = rollback_batch_of(self)
         watched = [_Component.AlarmProperty(alarm_name=name) for name in alarms]
         rollback = _Component.AutoRollbackConfigurationProperty(alarms=watched)
         policy = _Component.InferenceComponentRollingUpdatePolicyProperty(
-            maximum_batch_size=_component_capacity(self.batch),
+            maximum_batch_size=_component_capacity(_part_of(self)),
             wait_interval_in_seconds=wait_seconds(self.wait_interval),
             rollback_maximum_batch_size=_component_capacity(back) if back else None,
             maximum_execution_timeout_in_seconds=seconds(
@@ -391,15 +351,46 @@ class Rolling(Rollout):
         )
 
     def _rolling(self) -> sagemaker.CfnEndpoint.RollingUpdatePolicyProperty:
-        back = self.rollback_batch
+        back = rollback_batch_of(self)
         return _Endpoint.RollingUpdatePolicyProperty(
-            maximum_batch_size=_capacity(self.batch),
+            maximum_batch_size=_capacity(_part_of(self)),
             wait_interval_in_seconds=wait_seconds(self.wait_interval),
             rollback_maximum_batch_size=_capacity(back) if back else None,
             maximum_execution_timeout_in_seconds=seconds(
                 self.maximum_execution_timeout
             ),
         )
+
+
+def batch_of(rollout: Rollout) -> Batch | None:
+    """
+    Return how much moves at a time; ``None`` if all does.
+    """
+    return _part_of(rollout) if isinstance(rollout, _ByShares | Rolling) else None
+
+
+def _part_of(rollout: _ByShares | Rolling) -> Batch:
+    return Batch(
+        name=type(rollout).__name__,
+        percent=rollout.percent,
+        instances=rollout.instances,
+        copies=rollout.copies if isinstance(rollout, Rolling) else None,
+    )
+
+
+def rollback_batch_of(rollout: Rollout) -> Batch | None:
+    """
+    Return how much goes back at a time; ``None`` if all does.
+    """
+    if not isinstance(rollout, Rolling):
+        return None
+    batch = Batch(
+        name="the rollback of Rolling",
+        percent=rollout.rollback_percent,
+        instances=rollout.rollback_instances,
+        copies=rollout.rollback_copies,
+    )
+    return batch if batch.sizes else None
 
 
 def _capacity(batch: Batch) -> sagemaker.CfnEndpoint.CapacitySizeProperty:

@@ -25,14 +25,20 @@ from cdk_sagemaker_llm.hosting.updates.rollback import (
 )
 from cdk_sagemaker_llm.hosting.updates.rollout import (
     AllAtOnce,
-    Rolling,
+    batch_of,
+    rollback_batch_of,
     wait_seconds,
 )
 from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.hosting.updates.rollout import Batch, Counted, Rollout
+    from cdk_sagemaker_llm.hosting.updates.rollout import (
+        Batch,
+        Counted,
+        Rolling,
+        Rollout,
+    )
     from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
 
 _GUARDRAILS = "SageMaker developer guide, deployment-guardrails-exclusions"
@@ -155,9 +161,9 @@ def _own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
     Check sizes, waits and the time-out of the whole.
     """
     found = []
-    if rollout.batch is not None:
-        found += _size_findings(rollout.batch, counted, rollout.bounds)
-    back = rollout.rollback_batch if isinstance(rollout, Rolling) else None
+    batch, back = batch_of(rollout), rollback_batch_of(rollout)
+    if batch is not None:
+        found += _size_findings(batch, counted, rollout.bounds)
     if back is not None:
         found += _size_findings(back, counted, (1, 100))
     times = _time_findings(rollout)
@@ -210,7 +216,7 @@ def _excluded_findings(
             )
         )
     types = {str(each.hardware) for each in variants if each.hardware is not None}
-    if rollout.batch is not None:
+    if batch_of(rollout) is not None:
         found += [
             EXCLUDED.finding(
                 f"{type(rollout).__name__} is not for {name}: Inf1 moves all at once",
@@ -244,7 +250,7 @@ def _count_findings(
     """
     Check a batch against so many instances or copies.
     """
-    batch = rollout.batch
+    batch = batch_of(rollout)
     if batch is None or len(batch.sizes) != 1 or is_unresolved(count):
         return []
     name, allowed = type(rollout).__name__, fitting(rollout, count)
