@@ -147,7 +147,18 @@ def capture_findings(
         *([EMPTY_CAPTURE.finding(wrong_modes)] if wrong_modes else []),
         *_type_findings("json_content_types", capture.json_content_types),
         *_type_findings("csv_content_types", capture.csv_content_types),
-        *_unsure_findings(hosts_components=hosts_components, is_async=is_async),
+        *(
+            UNSURE_CAPTURE.finding(
+                "data_capture is documented for endpoints that one model fills and "
+                f"that answer at once, and not for {kind}",
+                "see after the first requests that something is captured",
+            )
+            for kind, is_there in (
+                ("inference components", hosts_components),
+                ("asynchronous inference", is_async),
+            )
+            if is_there
+        ),
     ]
 
 
@@ -183,20 +194,4 @@ def _type_findings(parameter: str, types: Sequence[str]) -> list[Finding]:
         for name in types
         if not is_unresolved(name)
         and not (len(name) <= _LONGEST_TYPE and _TYPE.match(name))
-    ]
-
-
-def _unsure_findings(*, hosts_components: bool, is_async: bool) -> list[Finding]:
-    kinds = {
-        "inference components": hosts_components,
-        "asynchronous inference": is_async,
-    }
-    return [
-        UNSURE_CAPTURE.finding(
-            "data_capture is documented for endpoints that one model fills and that "
-            f"answer at once, and not for {kind}",
-            "see after the first requests that something is captured",
-        )
-        for kind, is_there in kinds.items()
-        if is_there
     ]

@@ -12,7 +12,6 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.names import name_in, named
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import belongs
@@ -197,7 +196,16 @@ class EndpointConfig(EndpointConfigBase):
             ),
             hosts_components=execution_role is not None,
         )
-        fit = _fit_findings(definition)
+        # Models that were defined by themselves, on the hosts that they fill.
+        fit = [
+            finding
+            for each in definition.every_variant
+            for one in each.types
+            if one.model is not None and one.hardware is not None
+            for finding in device_fit_findings(
+                one.hardware, one.model, one.hardware.accelerators
+            )
+        ]
         unusable = role_findings(scope, execution_role)
         report(scope, id, [*unusable, *definition.findings, *fit])
         super().__init__(scope, id)
@@ -310,21 +318,6 @@ class _ImportedEndpointConfig(EndpointConfigBase):
     @property
     def endpoint_config_arn(self) -> str:
         return self._arn
-
-
-def _fit_findings(definition: EndpointConfigDefinition) -> list[Finding]:
-    """
-    Check that models which were defined by themselves fit the hosts that they fill.
-    """
-    return [
-        finding
-        for each in definition.every_variant
-        for one in each.types
-        if one.model is not None and one.hardware is not None
-        for finding in device_fit_findings(
-            one.hardware, one.model, one.hardware.accelerators
-        )
-    ]
 
 
 def _vpc_config(

@@ -349,16 +349,14 @@ class _Section:
             ],
             [{"expression": "SUM(e0 * 0 + 1)", "id": "e1", "label": "instances"}],
         ]
-        return graph("Instances", rows, drawn.region, lines=self._bounds())
-
-    def _bounds(self) -> tuple[Line, ...]:
         bounds = self.variant and self.variant.variant.managed_instance_scaling
-        if not bounds:
-            return ()
-        return (
-            Line("at least", bounds.min_instance_count),
-            Line("at most", bounds.max_instance_count),
-        )
+        lines = []
+        if bounds:
+            lines = [
+                Line("at least", bounds.min_instance_count),
+                Line("at most", bounds.max_instance_count),
+            ]
+        return graph("Instances", rows, drawn.region, lines=lines)
 
 
 def _variant_sections(endpoint: EndpointBase, owner: Construct) -> Iterator[_Section]:

@@ -34,6 +34,8 @@ class EndpointPattern(Construct, VariantMetrics, MetricAlarms, EndpointGrants):
 
     endpoint: Endpoint
     """The endpoint."""
+    role: iam.IRole
+    """The execution role of its models."""
 
     @property
     def endpoint_arn(self) -> str:  # type: ignore[override] # a call into Node, made when used
@@ -48,6 +50,13 @@ class EndpointPattern(Construct, VariantMetrics, MetricAlarms, EndpointGrants):
         The name that applications call; with a component's, where it hosts such.
         """
         return self.endpoint.endpoint_name
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """
+        The execution role of its models, so that other constructs can grant to them.
+        """
+        return self.role.grant_principal
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants

@@ -262,7 +262,7 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
         (self._host,) = config.variants
         self._hardware_by_type = {one.name: one.hardware for one in self._host.types}
         self._start_up = container_startup_health_check_timeout
-        self.role: iam.IRole = role or make_execution_role(self, "Role")
+        self.role = role or make_execution_role(self, "Role")
         """The execution role of the endpoint and all its models."""
         self._components, self._grants = [], []
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
@@ -284,13 +284,6 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
         The components that ``add_model`` has made until now.
         """
         return tuple(self._components)
-
-    @property
-    def grant_principal(self) -> iam.IPrincipal:
-        """
-        The execution role of all models, so that other constructs can grant to them.
-        """
-        return self.role.grant_principal
 
     @property
     def connections(self) -> ec2.Connections:

@@ -251,6 +251,8 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
         """The model on each type of instance; the same where its container is."""
         self.model: Model = self.models[0]
         """The model on instances of the first choice."""
+        self.role = self.model.role
+        """The model's execution role."""
         self.shadow_model: Model | None = None
         """The model of the shadow variant; ``None`` without one."""
         config = config.filled_by(*self.models)
@@ -282,20 +284,6 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
             ValueError: If its requests lie on S3, so that no client gets an answer.
         """
         return self.endpoint.connection
-
-    @property
-    def role(self) -> iam.IRole:
-        """
-        The model's execution role.
-        """
-        return self.model.role
-
-    @property
-    def grant_principal(self) -> iam.IPrincipal:
-        """
-        The model's execution role, so that other constructs can grant to it.
-        """
-        return self.role.grant_principal
 
     @property
     def connections(self) -> ec2.Connections:

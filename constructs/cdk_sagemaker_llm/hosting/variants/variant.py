@@ -355,15 +355,11 @@ def scale_in_findings(policy: ScaleInPolicy) -> list[Finding]:
     ]
     if policy.strategy is not ScaleInStrategy.IDLE_RELEASE:
         return found
-    unused = [
-        parameter
-        for parameter in ("maximum_step_size", name)
-        if getattr(policy, parameter) is not None
-    ]
     return found + [
         UNUSED_SETTING.finding(
             f"{parameter} is of a consolidation, and IDLE_RELEASE consolidates nothing",
             "leave it out, or use ScaleInStrategy.CONSOLIDATION",
         )
-        for parameter in unused
+        for parameter in ("maximum_step_size", name)
+        if getattr(policy, parameter) is not None
     ]
