@@ -263,13 +263,10 @@ def variant_subject(
     variant_name: str | None,
 ) -> Subject:
     """
-    Return what the metrics of a variant are of.
+    Return what the metrics of a variant are of; raise where there is no such variant.
 
     ``definition`` is ``None`` where the endpoint was made elsewhere; without a name it
     is the only variant that answers.
-
-    Raises:
-        ValueError: If there is no such variant, or several and none was named.
     """
     every = () if definition is None else definition.every_variant
     answering = () if definition is None else definition.variants

@@ -50,8 +50,8 @@ _OF_ONE_TYPE = (
 _MICROSECONDS = 1e6
 # What endpoints have no alarm on, and so no default either.
 _NO_CAPACITY_FAILURES = 1
-Kind = Literal["share", "seconds", "percent", "count", "ratio"]
-_MOST: Mapping[Kind, float] = {"share": 1, "percent": 100}
+Unit = Literal["share", "seconds", "percent", "count", "ratio"]
+_MOST: Mapping[Unit, float] = {"share": 1, "percent": 100}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -244,7 +244,7 @@ class MetricAlarms:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class _Watch:
     """
     A metric, how it is compared with a threshold, and how its alarm describes it.
 
@@ -253,7 +253,7 @@ class Watch:
 
     metric: str
     statistic: str
-    kind: Kind
+    unit: Unit
     words: str
     at_least: bool = False
     divided_by: str = ""
@@ -263,78 +263,78 @@ class Watch:
         """
         Check the threshold of a keyword.
         """
-        if self.kind == "seconds" and is_unresolved(threshold):
+        if self.unit == "seconds" and is_unresolved(threshold):
             return [
                 UNCOUNTABLE.finding(
                     f"{name} must be known at synth: it is written in microseconds"
                 )
             ]
-        if self.kind in _MOST:
-            return range_findings(name, threshold, 0, _MOST[self.kind])
-        return least_findings(name, threshold, 1 if self.kind == "count" else 0)
+        if self.unit in _MOST:
+            return range_findings(name, threshold, 0, _MOST[self.unit])
+        return least_findings(name, threshold, 1 if self.unit == "count" else 0)
 
 
 _OF_REQUESTS = {
-    "server_error_rate": Watch(
+    "server_error_rate": _Watch(
         "Invocation5XXErrors",
         "Average",
         "share",
         "The share of requests that end with a 5xx status",
     ),
-    "model_error_rate": Watch(
+    "model_error_rate": _Watch(
         "InvocationModelErrors",
         "Average",
         "share",
         "The share of requests that the container does not answer",
     ),
-    "mid_stream_error_rate": Watch(
+    "mid_stream_error_rate": _Watch(
         "MidStreamErrors",
         "Average",
         "share",
         "The share of requests whose stream breaks",
     ),
-    "client_error_rate": Watch(
+    "client_error_rate": _Watch(
         "Invocation4XXErrors",
         "Average",
         "share",
         "The share of requests that end with a 4xx status",
     ),
-    "model_latency_seconds": Watch(
+    "model_latency_seconds": _Watch(
         "ModelLatency",
         "p99",
         "seconds",
         "The time to an answer that 99 of 100 requests get, in microseconds",
     ),
-    "first_chunk_latency_seconds": Watch(
+    "first_chunk_latency_seconds": _Watch(
         "FirstChunkLatency",
         "p99",
         "seconds",
         "The time to a first part that 99 of 100 streams get, in microseconds",
     ),
     # The service lists no percentiles of it.
-    "overhead_latency_seconds": Watch(
+    "overhead_latency_seconds": _Watch(
         "OverheadLatency",
         "Average",
         "seconds",
         "The time that requests take beside the container, in microseconds",
     ),
 }
-_GPU_MEMORY = Watch(
+_GPU_MEMORY = _Watch(
     "GPUMemoryUtilizationNormalized",
     "Maximum",
     "percent",
     "The use of GPU memory, in percent",
 )
-_OF_COMPONENTS: Mapping[str, Watch] = {
+_OF_COMPONENTS: Mapping[str, _Watch] = {
     **_OF_REQUESTS,
     "gpu_memory_percent": _GPU_MEMORY,
-    "concurrency": Watch(
+    "concurrency": _Watch(
         "ConcurrentRequestsPerCopy",
         "Maximum",
         "count",
         "The requests under way on a copy",
     ),
-    "copies": Watch(
+    "copies": _Watch(
         "Invocations",
         "Sum",
         "count",
@@ -342,7 +342,7 @@ _OF_COMPONENTS: Mapping[str, Watch] = {
         at_least=True,
         divided_by="InvocationsPerCopy",
     ),
-    "no_capacity_failures": Watch(
+    "no_capacity_failures": _Watch(
         "NoCapacityInvocationFailures",
         "Sum",
         "count",
@@ -350,16 +350,16 @@ _OF_COMPONENTS: Mapping[str, Watch] = {
         at_least=True,
     ),
 }
-_OF_VARIANTS: Mapping[str, Watch] = {
+_OF_VARIANTS: Mapping[str, _Watch] = {
     **_OF_REQUESTS,
     "gpu_memory_percent": _GPU_MEMORY,
-    "concurrency": Watch(
+    "concurrency": _Watch(
         "ConcurrentRequestsPerModel",
         "Maximum",
         "count",
         "The requests under way on an instance",
     ),
-    "instances": Watch(
+    "instances": _Watch(
         "Invocations",
         "Sum",
         "count",
@@ -367,7 +367,7 @@ _OF_VARIANTS: Mapping[str, Watch] = {
         at_least=True,
         divided_by="InvocationsPerInstance",
     ),
-    "backlog_per_instance": Watch(
+    "backlog_per_instance": _Watch(
         "ApproximateBacklogSizePerInstance",
         "Maximum",
         "ratio",
@@ -379,12 +379,9 @@ _OF_VARIANTS: Mapping[str, Watch] = {
 
 def _watches_of(
     subject: Subject, thresholds: Mapping[str, float | None]
-) -> dict[str, tuple[Watch, float]]:
+) -> dict[str, tuple[_Watch, float]]:
     """
-    Return what each threshold is held against, with it, where there is one.
-
-    Raises:
-        TypeError: If the subject has nothing to hold a threshold against.
+    Return what each threshold is held against, with it; refuse those of other subjects.
     """
     is_component = tuple(subject.dimensions) == COMPONENT
     watches = _OF_COMPONENTS if is_component else _OF_VARIANTS
@@ -405,7 +402,7 @@ def _watches_of(
 def _make_alarms(
     subject: Subject,
     id: str,
-    watches: Mapping[str, tuple[Watch, float]],
+    watches: Mapping[str, tuple[_Watch, float]],
     options: AlarmOptions,
 ) -> dict[str, cloudwatch.Alarm]:
     parent = subject.construct
@@ -436,7 +433,7 @@ def _make_alarms(
     scope = Construct(parent, id)
     made = {}
     for name, (watch, threshold) in watches.items():
-        in_seconds = watch.kind == "seconds"
+        in_seconds = watch.unit == "seconds"
         made[name] = alarm = cloudwatch.Alarm(
             scope,
             name.title().replace("_", ""),
@@ -464,7 +461,7 @@ def _make_alarms(
 
 
 def _metric(
-    subject: Subject, watch: Watch, alarm_options: AlarmOptions
+    subject: Subject, watch: _Watch, alarm_options: AlarmOptions
 ) -> cloudwatch.Metric | cloudwatch.MathExpression:
     options: MetricOptions = {"statistic": watch.statistic}
     if alarm_options.period is not None:

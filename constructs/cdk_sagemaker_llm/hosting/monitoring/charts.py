@@ -272,15 +272,15 @@ class Scalings:
         Return how one number is scaled, by its name for Application Auto Scaling.
         """
         target = self._targets.get(resource_id)
-        bounds: tuple[Line, ...] = ()
+        bounds: tuple[Level, ...] = ()
         if target is not None:
             least, most = target.min_capacity, target.max_capacity
-            bounds = (Line("scaling's least", least), Line("scaling's most", most))
+            bounds = (Level("scaling's least", least), Level("scaling's most", most))
         return Scaled(bounds, tuple(self._aims(resource_id, target)))
 
     def _aims(
         self, resource_id: str, target: _Target | None
-    ) -> Iterator[tuple[str, Line]]:
+    ) -> Iterator[tuple[str, Level]]:
         ref = None if target is None else target.ref
         for policy in self._policies:
             is_its = policy.resource_id == resource_id or (
@@ -292,7 +292,7 @@ class Scalings:
             ):
                 metric = _metric(tracking)
                 if metric is not None:
-                    yield metric, Line("scaling's aim", tracking.target_value)
+                    yield metric, Level("scaling's aim", tracking.target_value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,10 +301,10 @@ class Scaled:
     How one number is scaled: its bounds, and what its policies keep metrics near.
     """
 
-    bounds: tuple[Line, ...] = ()
-    aims: tuple[tuple[str, Line], ...] = ()
+    bounds: tuple[Level, ...] = ()
+    aims: tuple[tuple[str, Level], ...] = ()
 
-    def lines(self, metrics: Iterable[str], *, has_bounds: bool) -> tuple[Line, ...]:
+    def lines(self, metrics: Iterable[str], *, has_bounds: bool) -> tuple[Level, ...]:
         """
         Return the levels that belong into a chart of these metrics; ``has_bounds`` is
         for one that draws the number itself.
@@ -316,7 +316,7 @@ class Scaled:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Level:
     """
     A level in a chart.
     """

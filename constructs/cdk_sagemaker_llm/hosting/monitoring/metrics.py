@@ -57,9 +57,6 @@ def normalised(
 
     The service publishes one for hosts of components; where a model fills the
     instances, it is computed from the raw one, which goes to 100 times the devices.
-
-    Raises:
-        ValueError: If the number of devices is not known.
     """
     if not subject.has_model:
         return metric_of(subject, name, options)
@@ -95,10 +92,7 @@ def normalised(
 
 def metric_of(subject: Subject, name: str, options: MetricOptions) -> cloudwatch.Metric:
     """
-    Make a metric by the service's name of it.
-
-    Raises:
-        ValueError: If it has no such statistic, or is not published.
+    Make a metric by the service's name of it, or refuse how it is to be read.
     """
     from aws_cdk import Duration  # noqa: PLC0415 - beside the module that needs it
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
@@ -213,10 +207,8 @@ class VariantMetricOptions(MetricOptions, total=False):
 
 def _kind_findings(options: MetricOptions) -> Iterator[Finding]:
     """
-    Check that options are of their kinds; a type checker says the same.
-
-    Raises:
-        TypeError: If there is an option that no metric has.
+    Check that options are those that a metric has, and of their kinds, as a type
+    checker does.
     """
     for name, value in options.items():
         if name not in _KINDS:

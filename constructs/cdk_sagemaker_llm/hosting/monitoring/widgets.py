@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from cdk_sagemaker_llm.catalog.metrics import published_metric
-from cdk_sagemaker_llm.hosting.monitoring.charts import Chart, Curve, Line
+from cdk_sagemaker_llm.hosting.monitoring.charts import Chart, Curve, Level
 
 Widget = dict[str, Any]
 _MINUTE = 60
@@ -69,7 +69,7 @@ def graph(
     rows: Sequence[list[Any]],
     region: str,
     *,
-    lines: Sequence[Line] = (),
+    lines: Sequence[Level] = (),
     most: int | None = None,
 ) -> Widget:
     """

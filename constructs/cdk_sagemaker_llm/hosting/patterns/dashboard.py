@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.hosting.monitoring.charts import (
     SUMMED_COMPONENTS,
     SUMMED_VARIANTS,
     Chart,
-    Line,
+    Level,
     Scaled,
     Scalings,
     of_asynchronous,
@@ -353,8 +353,8 @@ class _Section:
         lines = []
         if bounds:
             lines = [
-                Line("at least", bounds.min_instance_count),
-                Line("at most", bounds.max_instance_count),
+                Level("at least", bounds.min_instance_count),
+                Level("at most", bounds.max_instance_count),
             ]
         return graph("Instances", rows, drawn.region, lines=lines)
 

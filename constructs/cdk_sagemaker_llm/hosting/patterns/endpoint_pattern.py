@@ -62,7 +62,7 @@ class EndpointPattern(Construct, VariantMetrics, MetricAlarms, EndpointGrants):
         return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
 
 
-def endpoint_findings(
+def pattern_findings(
     scope: Construct,
     endpoint_name: str | None,
     role: iam.IRole | None,

@@ -58,7 +58,7 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
 from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest, default_serving
 from cdk_sagemaker_llm.hosting.patterns.endpoint_pattern import (
     EndpointPattern,
-    endpoint_findings,
+    pattern_findings,
 )
 from cdk_sagemaker_llm.hosting.roles.access import make_execution_role
 from cdk_sagemaker_llm.hosting.roles.grants import HostGrants
@@ -245,7 +245,7 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
             hosts_components=True,
         )
         findings = [
-            *endpoint_findings(scope, endpoint_name, role, rollout, config.variants),
+            *pattern_findings(scope, endpoint_name, role, rollout, config.variants),
             *config.findings,
         ]
         if scale_in_policy is not None and bounds is None:

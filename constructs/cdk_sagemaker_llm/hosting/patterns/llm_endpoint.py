@@ -37,7 +37,7 @@ from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.patterns.endpoint_pattern import (
     EndpointPattern,
-    endpoint_findings,
+    pattern_findings,
 )
 from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.variants.capacity import (
@@ -236,7 +236,7 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
             hosts_components=False,
         )
         findings = [
-            *endpoint_findings(scope, endpoint_name, role, rollout, config.variants),
+            *pattern_findings(scope, endpoint_name, role, rollout, config.variants),
             *config.findings,
             *filling.findings,
             *filling.fit,

@@ -52,7 +52,7 @@ class Watched:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Alarms:
+class RolloutAlarms:
     """
     The alarms of one rollout: their names, the ARNs of those whose names refer to no
     resource, and the ARNs of those that refer to the alarms themselves.
@@ -67,13 +67,13 @@ def alarms_of(
     scope: Construct,
     rollback_on: RollbackAlarms | Sequence[IAlarmRef | str] | None,
     watched: Iterable[Watched],
-) -> Alarms:
+) -> RolloutAlarms:
     """
     Return the alarms of a rollout, after making those that are asked for.
     """
     if isinstance(rollback_on, RollbackAlarms):
         made = _make_all(Construct(scope, "Rollback"), rollback_on, watched)
-        return Alarms(
+        return RolloutAlarms(
             names=list(made.values()), settled=list(map(_arn, made)), referred=()
         )
     names, settled, referred = [], [], []
@@ -89,7 +89,7 @@ def alarms_of(
             settled.append("*")
         else:
             referred.append(reference.alarm_arn)
-    return Alarms(names=names, settled=settled, referred=referred)
+    return RolloutAlarms(names=names, settled=settled, referred=referred)
 
 
 def watched_variants(
@@ -115,7 +115,10 @@ def watched_variants(
 
 
 def let_look(
-    scope: Construct, roles: Sequence[iam.IRole], alarms: Alarms, waiting: CfnResource
+    scope: Construct,
+    roles: Sequence[iam.IRole],
+    alarms: RolloutAlarms,
+    waiting: CfnResource,
 ) -> list[Finding]:
     """
     Let the execution roles look at the alarms, before the waiting resource is updated.
