@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.components.component_base import (
         InferenceComponentBase,
     )
+    from cdk_sagemaker_llm.hosting.components.component_checks import (
+        AvailabilityZoneBalance,
+        PlacementStrategy,
+    )
     from cdk_sagemaker_llm.hosting.components.inference_component import (
         InferenceComponent,
     )
-    from cdk_sagemaker_llm.hosting.components.sizing import (
-        AvailabilityZoneBalance,
-        Copies,
-        PlacementStrategy,
-    )
+    from cdk_sagemaker_llm.hosting.components.sizing import Copies
     from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
         AsyncInference,
         AsyncTopic,
@@ -85,16 +85,17 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.patterns.llm_endpoint import LlmEndpoint
     from cdk_sagemaker_llm.hosting.roles.network import Network
     from cdk_sagemaker_llm.hosting.roles.statements import Statement
-    from cdk_sagemaker_llm.hosting.scaling import (
+    from cdk_sagemaker_llm.hosting.scaling.counts import (
         ScalableCopyCount,
         ScalableInstanceCount,
-        ScalableTarget,
-        ScalableTargetBase,
-        ScalingStep,
-        StepScaling,
+    )
+    from cdk_sagemaker_llm.hosting.scaling.stepping import ScalingStep, StepScaling
+    from cdk_sagemaker_llm.hosting.scaling.target_base import ScalableTargetBase
+    from cdk_sagemaker_llm.hosting.scaling.targets import ScalableTarget
+    from cdk_sagemaker_llm.hosting.scaling.tracking import (
+        BacklogScaling,
         TargetTrackingScaling,
     )
-    from cdk_sagemaker_llm.hosting.scaling.backlog import BacklogScaling
     from cdk_sagemaker_llm.hosting.updates.rollback import RollbackAlarms
     from cdk_sagemaker_llm.hosting.updates.rollout import (
         AllAtOnce,
@@ -280,8 +281,8 @@ _HOMES = {
     "Assumptions": "demand",
     "AsyncInference": "hosting.endpoints.asynchronous",
     "AsyncTopic": "hosting.endpoints.asynchronous",
-    "AvailabilityZoneBalance": "hosting.components.sizing",
-    "BacklogScaling": "hosting.scaling.backlog",
+    "AvailabilityZoneBalance": "hosting.components.component_checks",
+    "BacklogScaling": "hosting.scaling.tracking",
     "BuildMetricOptions": "hosting.weights.staged_model",
     "CacheType": "serving.engines.llama_cpp",
     "Canary": "hosting.updates.rollout",
@@ -334,7 +335,7 @@ _HOMES = {
     "NeuronX": "serving.lmi.neuronx",
     "Observability": "hosting.endpoints.endpoint_definition",
     "Outcome": "fit.outcomes",
-    "PlacementStrategy": "hosting.components.sizing",
+    "PlacementStrategy": "hosting.components.component_checks",
     "Plan": "fit.plans",
     "PrefixAwareRouting": "hosting.variants.capacity",
     "Prepared": "serving.base",
@@ -353,13 +354,13 @@ _HOMES = {
     "RopeScaling": "serving.lmi.base",
     "RoutingStrategy": "hosting.variants.capacity",
     "S3Model": "models",
-    "ScalableCopyCount": "hosting.scaling",
-    "ScalableInstanceCount": "hosting.scaling",
-    "ScalableTarget": "hosting.scaling",
-    "ScalableTargetBase": "hosting.scaling",
+    "ScalableCopyCount": "hosting.scaling.counts",
+    "ScalableInstanceCount": "hosting.scaling.counts",
+    "ScalableTarget": "hosting.scaling.targets",
+    "ScalableTargetBase": "hosting.scaling.target_base",
     "ScaleInPolicy": "hosting.variants.variant",
     "ScaleInStrategy": "hosting.variants.variant",
-    "ScalingStep": "hosting.scaling",
+    "ScalingStep": "hosting.scaling.stepping",
     "Schema": "client.requests",
     "ServingArtifact": "hosting.models.artifact",
     "ServingConfiguration": "serving.base",
@@ -371,8 +372,8 @@ _HOMES = {
     "SmoothQuant": "serving.lmi.base",
     "StagedModel": "hosting.weights.staged_model",
     "Statement": "hosting.roles.statements",
-    "StepScaling": "hosting.scaling",
-    "TargetTrackingScaling": "hosting.scaling",
+    "StepScaling": "hosting.scaling.stepping",
+    "TargetTrackingScaling": "hosting.scaling.tracking",
     "TensorRtLlm": "serving.lmi.tensorrt_llm",
     "TextEmbeddings": "serving.engines.text_embeddings",
     "Tgi": "serving.tgi.gpu",

@@ -75,9 +75,6 @@ class Assumptions:
     kv_cache_dtype_bytes: float = 2
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
         hold_known(self)
 
@@ -205,9 +202,6 @@ class Demand:
     words: Words | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     @property
@@ -247,11 +241,6 @@ def weight_bits_of(quantize: str | None, dtype: str | None = None) -> int | None
     Return how many bits a configuration leaves of a weight.
 
     ``None`` if it says nothing, and the weights stay as they are published.
-
-    Args:
-        quantize: The engine's name of a quantization.
-
-        dtype: The number format of weights that are not quantized.
     """
     method = (quantize or "").lower()
     if any(name in method for name in _FOUR_BITS):

@@ -100,9 +100,6 @@ def errors_of(findings: Iterable[Finding]) -> list[Finding]:
 def raise_errors(subject: str, findings: Iterable[Finding]) -> None:
     """
     Raise every error among the findings together, headed by what was defined.
-
-    Raises:
-        ValueError: If there is at least one error.
     """
     errors = [str(finding) for finding in errors_of(findings)]
     if len(errors) == 1:

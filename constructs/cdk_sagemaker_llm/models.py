@@ -140,9 +140,6 @@ class Compilation:
     options: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
 
@@ -278,6 +275,14 @@ def architecture_of(model: ModelSource | None) -> ModelArchitecture | None:
     return None if model is None else model.known_architecture
 
 
+def weight_bytes_of(model: ModelSource | None) -> int | None:
+    """
+    Return the bytes of a model's weights as published; ``None`` if not known.
+    """
+    known = architecture_of(model)
+    return None if known is None else known.weight_bytes()
+
+
 def kind_of(model: ModelSource | None) -> ModelArchitecture | str | None:
     """
     Return the architecture of a model: the one passed, or else the catalogue's.
@@ -293,11 +298,6 @@ def looked_up(
 ) -> ModelArchitecture | str | None:
     """
     Replace the name of a catalogued model, as ``organisation/name``, by what it is.
-
-    Raises:
-        TypeError: If it is neither an architecture nor a name.
-        ValueError: If the catalogue does not have it, which names the nearest ones, or
-            if it is no name of a class either.
     """
     if architecture is None or isinstance(architecture, ModelArchitecture):
         return architecture
@@ -317,9 +317,6 @@ def looked_up(
 
 
 def _uri_fault(uri: str) -> str | None:
-    """
-    Return the rule that the address of a prefix breaks; ``None`` if it is one.
-    """
     bucket, slash, prefix = uri.removeprefix("s3://").partition("/")
     if not uri.startswith("s3://") or not bucket or not slash:
         return _PREFIX

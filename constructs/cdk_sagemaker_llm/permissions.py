@@ -70,9 +70,6 @@ def policy_document(statements: Iterable[Statement]) -> dict[str, Any]:
 def trust_document(account: str) -> dict[str, Any]:
     """
     Return whom a role must trust that SageMaker takes, as the library writes it.
-
-    Args:
-        account: The account for which SageMaker must act.
     """
     return policy_document(
         [
@@ -89,11 +86,6 @@ def trust_document(account: str) -> dict[str, Any]:
 def pasted(value: Any, known: Mapping[str, str]) -> Any:  # noqa: ANN401 - JSON
     """
     Write what CloudFormation would compute as text: ``${Name}`` for what is not known.
-
-    Args:
-        value: A resolved value of a template.
-
-        known: What placeholders such as ``AWS::Region`` stand for, where that is known.
     """
     if isinstance(value, list):
         return [pasted(each, known) for each in value]
@@ -125,12 +117,16 @@ def trusts_sagemaker(document: object) -> bool:
     """
     Whether a trust policy lets SageMaker take the role.
     """
-    return any(
-        statement.get("Effect") == "Allow"
-        and _matches_any(_TAKE, _listed(statement.get("Action")))
-        and _names_sagemaker(statement.get("Principal"))
-        for statement in statements_of(document)
-    )
+    for statement in statements_of(document):
+        principal = statement.get("Principal")
+        services = principal.get("Service") if isinstance(principal, Mapping) else None
+        if (
+            statement.get("Effect") == "Allow"
+            and _matches_any(_TAKE, _listed(statement.get("Action")))
+            and _SERVICE in _listed(services)
+        ):
+            return True
+    return False
 
 
 def statements_of(document: object) -> Iterator[Statement]:
@@ -164,11 +160,6 @@ def reason_for(
     Return why an action is in a statement; ``None`` for one of somebody else.
 
     Args:
-        sid: The statement's name, with whatever was added to keep it apart; empty
-            where it has none.
-
-        action: The action.
-
         others: All actions that the same principal is allowed, which tell whose a
             grant is.
             If omitted, only what nobody else would grant is known.
@@ -225,16 +216,11 @@ def _matches_any(
     text: str, patterns: Iterable[object], *, ignore_case: bool = False
 ) -> bool:
     flags = re.IGNORECASE | re.DOTALL if ignore_case else re.DOTALL
-    return any(re.fullmatch(_pattern(str(each)), text, flags) for each in patterns)
-
-
-def _pattern(wildcard: str) -> str:
-    return re.escape(wildcard).replace(r"\*", ".*").replace(r"\?", ".")
-
-
-def _names_sagemaker(principal: object) -> bool:
-    services = principal.get("Service") if isinstance(principal, Mapping) else None
-    return _SERVICE in _listed(services)
+    forms = (re.escape(str(each)) for each in patterns)
+    return any(
+        re.fullmatch(form.replace(r"\*", ".*").replace(r"\?", "."), text, flags)
+        for form in forms
+    )
 
 
 def _listed(value: object) -> list[Any]:

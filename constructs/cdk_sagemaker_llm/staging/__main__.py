@@ -18,9 +18,6 @@ from cdk_sagemaker_llm.staging.transfer import Transfer, select
 def stage(order: Order) -> None:
     """
     Stage an order, unless it is staged.
-
-    Raises:
-        StagingError: If that cannot be done; what was brought stays for the next time.
     """
     storage = Storage(order)
     if storage.is_staged():

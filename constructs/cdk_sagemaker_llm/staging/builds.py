@@ -16,10 +16,15 @@ from typing import Any
 import boto3
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.staging.failures import StagingError
-from cdk_sagemaker_llm.staging.order import HANDLE, VARIABLE
+from cdk_sagemaker_llm.staging.order import VARIABLE
 from cdk_sagemaker_llm.staging.prefix import NOTE, StagedPrefix, objects
-from cdk_sagemaker_llm.staging.signalling import answer, say, signal
+from cdk_sagemaker_llm.staging.signalling import (
+    HANDLE,
+    StagingError,
+    answer,
+    say,
+    signal,
+)
 
 _TOKEN_LENGTH = 32
 
@@ -31,13 +36,6 @@ def answered(
 ) -> None:
     """
     Do what a custom resource's event asks for, and answer it.
-
-    Args:
-        event: What CloudFormation sent.
-
-        act: Does it, and returns the physical id.
-
-        nothing: The physical id where nothing was made.
     """
     made, reason = event.get("PhysicalResourceId", nothing), ""
     try:
@@ -96,11 +94,6 @@ def signal_done(handle: str, *, unique_id: str) -> None:
 def stop_builds(project: str, handle: str) -> None:
     """
     Stop the builds of an order, which its handle tells from others.
-
-    Args:
-        project: The CodeBuild project.
-
-        handle: The wait condition's address.
     """
     _unless_refused(f"the builds of {project}", lambda: _stop_builds(project, handle))
 
@@ -115,18 +108,13 @@ def stop_jobs(place: StagedPrefix) -> None:
 def tell(event: Mapping[str, Any]) -> None:
     """
     Tell the wait condition that waits for a build how it ended.
-
-    Args:
-        event: EventBridge's event of the build.
     """
     build_id = event["detail"]["build-id"].rpartition("build/")[2]
     found = boto3.client("codebuild").batch_get_builds(ids=[build_id])["builds"]
     for build in found:
-        variables = build["environment"].get("environmentVariables", [])
-        for one in variables:
-            if one["name"] == HANDLE:
-                say(f"{build_id} ended: {_reason(build)}")
-                signal(one["value"], unique_id=build_id, reason=_reason(build))
+        for handle in _handles(build):
+            say(f"{build_id} ended: {_reason(build)}")
+            signal(handle, unique_id=build_id, reason=_reason(build))
 
 
 def _unless_refused(what: str, stop: Callable[[], None]) -> None:
@@ -152,53 +140,36 @@ def _stop_builds(project: str, handle: str) -> None:
 def _stop_jobs(place: StagedPrefix) -> None:
     s3, sagemaker = boto3.client("s3"), boto3.client("sagemaker")
     kind = json.loads(place.order)["kind"]
+    word = kind.capitalize()
     for key, _ in objects(s3, place.bucket, place.jobs, delimiter="/"):
         note = json.loads(s3.get_object(Bucket=place.bucket, Key=key)["Body"].read())
-        if note["handle"] == place.handle:
-            name = key.removeprefix(place.jobs).removesuffix(NOTE)
-            _stop_job(sagemaker, kind, name)
+        if note["handle"] != place.handle:
+            continue
+        name = key.removeprefix(place.jobs).removesuffix(NOTE)
+        named = {f"{word}JobName": name}
+        job = getattr(sagemaker, f"describe_{kind}_job")(**named)
+        if job[f"{word}JobStatus"] == "InProgress":
+            getattr(sagemaker, f"stop_{kind}_job")(**named)
+            say(f"{name} is stopped")
 
 
 def _reason(build: Mapping[str, Any]) -> str:
-    cause = "; ".join(_troubles(build)) or "no phase says why"
-    return (
-        f"build {build['id']} ended as {build['buildStatus']}: {cause}; {_log(build)}"
-    )
+    troubles = []
+    for phase in build.get("phases", []):
+        if phase.get("phaseStatus", "SUCCEEDED") != "SUCCEEDED":
+            said = (one.get("message") for one in phase.get("contexts", []))
+            messages = ", ".join(filter(None, said))
+            trouble = f"{phase['phaseType']} {phase['phaseStatus']} {messages}"
+            troubles.append(trouble.rstrip())
+    cause = "; ".join(troubles) or "no phase says why"
+    # A build that was never provisioned has none.
+    log = "it has no log"
+    where = build.get("logs", {})
+    if where.get("streamName"):
+        log = f"its log is {where['streamName']} in {where['groupName']}"
+    return f"build {build['id']} ended as {build['buildStatus']}: {cause}; {log}"
 
 
-def _handles(build: dict[str, Any]) -> list[str]:
+def _handles(build: Mapping[str, Any]) -> list[str]:
     variables = build["environment"].get("environmentVariables", [])
     return [one["value"] for one in variables if one["name"] == HANDLE]
-
-
-def _stop_job(
-    sagemaker: Any,  # noqa: ANN401 - boto3's clients have no types
-    kind: str,
-    name: str,
-) -> None:
-    word = kind.capitalize()
-    described = getattr(sagemaker, f"describe_{kind}_job")(**{f"{word}JobName": name})
-    if described[f"{word}JobStatus"] == "InProgress":
-        getattr(sagemaker, f"stop_{kind}_job")(**{f"{word}JobName": name})
-        say(f"{name} is stopped")
-
-
-def _troubles(build: Mapping[str, Any]) -> list[str]:
-    return [
-        f"{phase['phaseType']} {phase['phaseStatus']} {_messages(phase)}".rstrip()
-        for phase in build.get("phases", [])
-        if phase.get("phaseStatus", "SUCCEEDED") != "SUCCEEDED"
-    ]
-
-
-def _log(build: Mapping[str, Any]) -> str:
-    where = build.get("logs", {})
-    if not where.get("streamName"):
-        # A build that was never provisioned has none.
-        return "it has no log"
-    return f"its log is {where['streamName']} in {where['groupName']}"
-
-
-def _messages(phase: Mapping[str, Any]) -> str:
-    messages = (one.get("message") for one in phase.get("contexts", []))
-    return ", ".join(filter(None, messages))

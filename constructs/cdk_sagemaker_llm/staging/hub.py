@@ -20,8 +20,8 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from cdk_sagemaker_llm.staging.failures import StagingError, pause
 from cdk_sagemaker_llm.staging.order import Order
+from cdk_sagemaker_llm.staging.signalling import StagingError, pause
 
 _CHUNK = 1024 * 1024
 _ATTEMPTS = 6
@@ -39,10 +39,6 @@ class HubFile:
     A file of a repository.
 
     Args:
-        path: Its path in the repository.
-
-        size: Its bytes.
-
         digest: What its contents are held against: ``sha256:`` of a large file, or
             ``git:`` with the hash that Git gives a small one.
     """
@@ -55,9 +51,6 @@ class HubFile:
 def list_files(order: Order) -> list[HubFile]:
     """
     Return the files of the revision, in the order of their paths.
-
-    Raises:
-        StagingError: If the Hub does not have it, or does not show it.
     """
     info = retried(
         order,
@@ -79,9 +72,6 @@ def list_files(order: Order) -> list[HubFile]:
 def fetch(order: Order, file: HubFile, folder: Path) -> Path:
     """
     Bring a file, and hold it against the Hub's hash.
-
-    Raises:
-        StagingError: If the Hub does not give it, or its contents are others.
     """
     ask = partial(
         hf_hub_download,
@@ -122,9 +112,6 @@ def digest_of(local: Path, file: HubFile) -> str:
 def retried(order: Order, call: Callable[[], Result]) -> Result:
     """
     Ask the Hub, and again where it is busy or breaks off.
-
-    Raises:
-        StagingError: If it refuses, or stays so.
     """
     for attempt in range(_ATTEMPTS):
         try:

@@ -24,7 +24,6 @@ from http.client import HTTPException
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cdk_sagemaker_llm.staging.failures import StagingError, pause
 from cdk_sagemaker_llm.staging.order import VARIABLE
 from cdk_sagemaker_llm.staging.registry import (
     ATTEMPTS,
@@ -34,7 +33,7 @@ from cdk_sagemaker_llm.staging.registry import (
     Manifest,
     Registry,
 )
-from cdk_sagemaker_llm.staging.signalling import ended, say
+from cdk_sagemaker_llm.staging.signalling import StagingError, ended, pause, say
 
 _CHUNK = 1024 * 1024
 # How often contents may be others than their digest says.
@@ -84,19 +83,9 @@ class _ImageOrder:
     One image by its digest, and the repository that it goes to.
 
     Args:
-        source_repository: The repository that has it.
-
-        digest: The digest of its manifest, as ``sha256:...``.
-
         platform: What it must be built for, such as ``linux/amd64``.
 
-        repository: The repository of this account and region that it goes to.
-
-        tag: The tag that it gets there, when all of it is there.
-
         source_account: Whose registry in Amazon ECR it is in; empty for another one.
-
-        source_region: That registry's region.
 
         source_url: Another registry's address; empty for one in Amazon ECR.
 
@@ -122,9 +111,6 @@ class _ImageOrder:
     ) -> _ImageOrder:
         """
         Read what the construct has written.
-
-        Raises:
-            StagingError: If it is not there, or cannot be read.
         """
         try:
             return cls(**json.loads(environment[VARIABLE]))
@@ -146,9 +132,6 @@ def _mirror(order: _ImageOrder) -> None:
     Mirror an image, unless it is there.
 
     The tag is put last: what has it is there as a whole.
-
-    Raises:
-        StagingError: If that cannot be done; what was brought stays for the next time.
     """
     target = target_of(order)
     if target.digest_at(order.tag) == order.digest:
@@ -156,8 +139,17 @@ def _mirror(order: _ImageOrder) -> None:
         return
     source = source_of(order)
     manifests = list(_manifests(source, order.digest))
-    _check_platform(order, source, manifests[-1])
-    _tell_of_tag(order, source)
+    built_for = sorted(_platforms(source, manifests[-1]))
+    if order.platform not in built_for:
+        # It would fail at its start.
+        raise StagingError(
+            f"{order.title} is built for {', '.join(built_for)}, and {order.platform} "
+            "is wanted; name the digest of that one"
+        )
+    now = source.digest_at(order.source_tag) if order.source_tag else order.digest
+    if now != order.digest:
+        state = now or "nothing"
+        say(f"{order.source_tag} of {source.title} stands for {state} now")
     _Copying(source, target, _blobs(manifests), order.threads).run()
     for one in manifests[:-1]:
         target.put_manifest(one.digest, one)
@@ -239,44 +231,10 @@ def _manifests(source: Registry, digest: str) -> Iterator[Manifest]:
     yield found
 
 
-def _check_platform(order: _ImageOrder, source: Registry, root: Manifest) -> None:
-    """
-    Refuse an image that is built for other processors: it would fail at its start.
-    """
-    built_for = sorted(_platforms(source, root))
-    if order.platform in built_for:
-        return
-    raise StagingError(
-        f"{order.title} is built for {', '.join(built_for)}, and {order.platform} is "
-        "wanted; name the digest of that one"
-    )
-
-
-def _tell_of_tag(order: _ImageOrder, source: Registry) -> None:
-    """
-    Say where a tag has moved on since its digest was taken.
-    """
-    if not order.source_tag:
-        return
-    now = source.digest_at(order.source_tag)
-    if now != order.digest:
-        state = now or "nothing"
-        say(f"{order.source_tag} of {source.title} stands for {state} now")
-
-
 class _Copying:
     """
     The layers of one image on their way, from a registry to the other without a disk
     between them.
-
-    Args:
-        source: Where they are.
-
-        target: Where they go.
-
-        blobs: The layers.
-
-        threads: How many are brought at the same time.
     """
 
     def __init__(
@@ -298,9 +256,6 @@ class _Copying:
     def run(self) -> None:
         """
         Bring what is missing, the largest first.
-
-        Raises:
-            StagingError: If a layer cannot be brought; none is begun after it.
         """
         ordered = sorted(self._blobs, key=lambda one: -one.size)
         with ThreadPoolExecutor(self._threads) as pool:
@@ -321,7 +276,9 @@ class _Copying:
                 return
             try:
                 if self._copy(blob):
-                    self._say(blob, _pace(blob.size, time.monotonic() - began))
+                    seconds = max(time.monotonic() - began, 0.001)
+                    rate = blob.size / 1e6 / seconds
+                    self._say(blob, f"in {seconds:.0f} s ({rate:.0f} MB/s)")
                     return
                 arrived += 1
                 last = BusyError("other contents than the digest says")
@@ -360,9 +317,6 @@ class _Copying:
 
 
 def _blobs(manifests: Sequence[Manifest]) -> list[_Blob]:
-    """
-    Return the layers and configurations of images, each once.
-    """
     found = {
         one["digest"]: _Blob(one["digest"], one["size"])
         for manifest in manifests
@@ -374,29 +328,23 @@ def _blobs(manifests: Sequence[Manifest]) -> list[_Blob]:
 
 def _platforms(source: Registry, root: Manifest) -> set[str]:
     if root.media_type in INDEXES:
-        named = [one.get("platform", {}) for one in root.parsed.get("manifests", [])]
-        return {_platform(one) for one in named}
-    return {_platform(json.loads(source.read_blob(root.parsed["config"]["digest"])))}
+        found = [one.get("platform", {}) for one in root.parsed.get("manifests", [])]
+    else:
+        found = [json.loads(source.read_blob(root.parsed["config"]["digest"]))]
+    return {
+        f"{one.get('os', 'unknown')}/{one.get('architecture', 'unknown')}"
+        for one in found
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class _Blob:
     """
     A layer, or an image's configuration.
-
-    Args:
-        digest: Its digest, as ``sha256:...``.
-
-        size: Its bytes.
     """
 
     digest: str
     size: int
-
-
-def _pace(size: int, seconds: float) -> str:
-    rate = size / 1e6 / max(seconds, 0.001)
-    return f"in {seconds:.0f} s ({rate:.0f} MB/s)"
 
 
 class _Pieces:
@@ -438,10 +386,6 @@ class _Pieces:
                 self._hash.update(piece)
                 self._read += len(piece)
                 yield piece
-
-
-def _platform(platform: dict[str, str]) -> str:
-    return f"{platform.get('os', 'unknown')}/{platform.get('architecture', 'unknown')}"
 
 
 def _next_of(stream: object) -> bytes:

@@ -71,13 +71,6 @@ def processing_request(
 ) -> dict[str, Any]:
     """
     Return the request of CreateProcessingJob.
-
-    Args:
-        order: The order.
-
-        name: The job's name.
-
-        place: The job's own folder on S3.
     """
     folder = _INPUT[_PROCESSING]
     inputs = {"model": order["weights"], "properties": f"{place}properties/"}
@@ -177,9 +170,6 @@ def arguments(order: Mapping[str, Any], kind: str) -> list[str]:
 def tell(event: Mapping[str, Any]) -> None:
     """
     Put in place what a job made, or pass on why it made nothing.
-
-    Args:
-        event: EventBridge's event of the job.
     """
     detail, sagemaker = event["detail"], boto3.client("sagemaker")
     if "ProcessingJobName" in detail:
@@ -213,11 +203,7 @@ class Made:
     What one job made.
 
     Args:
-        bucket: The bucket.
-
         base: The prefix that it was asked for, without its slash.
-
-        name: The job's name.
     """
 
     def __init__(self, bucket: str, base: str, name: str) -> None:
@@ -229,9 +215,6 @@ class Made:
     def end(self, reason: str) -> None:
         """
         Put it in place and tell who waits, or tell why there is nothing.
-
-        Args:
-            reason: Why the job failed; empty where it did not.
         """
         key = {"Bucket": self._bucket, "Key": _note(self._base, self._name)}
         note = json.loads(self._s3.get_object(**key)["Body"].read())

@@ -9,11 +9,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cdk_sagemaker_llm.staging.failures import StagingError
+from cdk_sagemaker_llm.staging.signalling import StagingError
 
 VARIABLE = "STAGING_ORDER"
-HANDLE = "STAGING_HANDLE"
-"""The variable with the address of the wait condition that is told how it went."""
 _THREADS = 8
 _PATTERNS = ("include", "exclude")
 
@@ -24,11 +22,7 @@ class Order:
     One revision of a model, and where it goes.
 
     Args:
-        model_id: The repository on the Hub.
-
         revision: The commit, in full.
-
-        bucket: The bucket that it goes to.
 
         prefix: The keys' beginning, with its slash at the end.
 
@@ -57,9 +51,6 @@ class Order:
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Order:
         """
         Read what the construct has written.
-
-        Raises:
-            StagingError: If it is not there, or cannot be read.
         """
         try:
             values = json.loads(environment[VARIABLE])

@@ -33,17 +33,11 @@ class StagedPrefix:
     One staged prefix that a stack wants.
 
     Args:
-        bucket: The bucket.
-
         base: The prefix without its slash; the manifest and the owners stand beside.
-
-        handle: The wait condition's address.
 
         keeps: Whether it stays when no stack wants it any more.
 
         project: The CodeBuild project that stages; empty where a job does.
-
-        order: What the worker, or the job, is to do: JSON.
 
         owner: The stack and its resource, as one short name.
     """
@@ -60,11 +54,6 @@ class StagedPrefix:
     def of(cls, event: Mapping[str, object], which: str) -> StagedPrefix:
         """
         Read the properties of a custom resource's event.
-
-        Args:
-            event: What CloudFormation sent.
-
-            which: ``ResourceProperties``, or those that were before.
         """
         properties = event[which]
         if not isinstance(properties, Mapping):
@@ -119,9 +108,6 @@ class StagedPrefix:
 class Ownership:
     """
     The marks beside one staged prefix.
-
-    Args:
-        place: The prefix.
     """
 
     def __init__(self, place: StagedPrefix) -> None:
@@ -157,15 +143,12 @@ class Ownership:
         if self._has_owners():
             self._s3.put_object(**key, Body=manifest, ContentType="application/json")
             return
-        keys = [*self._keys(self._place.prefix), *self._leftovers()]
+        keys = list(self._keys(self._place.prefix))
+        if not self._place.project:
+            # What jobs read and wrote.
+            keys += self._keys(self._place.jobs)
         for first in range(0, len(keys), _AT_ONCE):
             self._delete(keys[first : first + _AT_ONCE])
-
-    def _leftovers(self) -> Iterator[str]:
-        """
-        Return the keys of what jobs read and wrote; none if a build staged the prefix.
-        """
-        return iter(()) if self._place.project else self._keys(self._place.jobs)
 
     def _delete(self, keys: Sequence[str]) -> None:
         done = self._s3.delete_objects(
@@ -212,12 +195,6 @@ def objects(
     Return the keys that begin so, with their sizes in bytes.
 
     Args:
-        s3: The client.
-
-        bucket: The bucket.
-
-        prefix: What the keys begin with.
-
         delimiter:
             What ends a folder: keys beyond it are left out.
             If omitted, none are.

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
 
-from cdk_sagemaker_llm.staging.failures import StagingError, pause
+from cdk_sagemaker_llm.staging.signalling import StagingError, pause
 
 ATTEMPTS = 6
 INDEXES = (
@@ -64,11 +64,6 @@ class Login(Protocol):
 class Manifest:
     """
     What an image is made of, or which images an index has.
-
-    Args:
-        content: The bytes, of which the digest is.
-
-        media_type: What they are.
     """
 
     content: bytes
@@ -99,13 +94,6 @@ class _Answer:
 class Registry:
     """
     One repository of a registry.
-
-    Args:
-        url: The registry's address.
-
-        repository: The repository's name there.
-
-        login: Who may in.
     """
 
     def __init__(self, url: str, repository: str, login: Login) -> None:
@@ -118,9 +106,6 @@ class Registry:
     def manifest(self, reference: str) -> Manifest:
         """
         Return a manifest by its digest or tag.
-
-        Raises:
-            StagingError: If it is not there, or is another one than its digest says.
         """
         path = f"{self._base}/manifests/{reference}"
         answer = self._whole("GET", path, _ACCEPT)
@@ -155,9 +140,6 @@ class Registry:
     def read_blob(self, digest: str) -> bytes:
         """
         Return an image's configuration.
-
-        Raises:
-            StagingError: If it is not there, or is another one than its digest says.
         """
         found = self._whole("GET", f"{self._base}/blobs/{digest}", {}).content
         if f"sha256:{hashlib.sha256(found).hexdigest()}" != digest:
@@ -174,9 +156,13 @@ class Registry:
         """
         headers = {"Range": f"bytes={start}-"} if start else {}
         answer = self._ask("GET", f"{self._base}/blobs/{digest}", headers)
-        if start and answer.status != HTTPStatus.PARTIAL_CONTENT:
+        if answer.status != HTTPStatus.PARTIAL_CONTENT:
             # Who knows no ranges begins anew.
-            _skip(answer, start)
+            while start:
+                piece = answer.read(min(start, 1024 * 1024))
+                if not piece:
+                    raise BusyError("the connection was closed")
+                start -= len(piece)
         return answer
 
     def begin_blob(self) -> str:
@@ -360,18 +346,7 @@ class _MissingError(StagingError):
     """
 
 
-def _skip(answer: http.client.HTTPResponse, count: int) -> None:
-    while count:
-        piece = answer.read(min(count, 1024 * 1024))
-        if not piece:
-            raise BusyError("the connection was closed")
-        count -= len(piece)
-
-
 def _error(fault: urllib.error.HTTPError) -> tuple[str, str]:
-    """
-    Return the first error's code and message of an answer.
-    """
     try:
         text = fault.read().decode(errors="replace")
     except BREAKS:

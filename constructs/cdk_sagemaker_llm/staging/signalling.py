@@ -1,26 +1,41 @@
 """
 Saying how staging went: in the log, to CloudFormation by a wait condition or a custom
-resource, and by a worker's exit status.
+resource, and by a worker's exit status; what stands in its way, and how long to wait
+before a busy server is asked again.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import time
 import urllib.request
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cdk_sagemaker_llm.staging.failures import StagingError
-from cdk_sagemaker_llm.staging.order import HANDLE
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
 
+HANDLE = "STAGING_HANDLE"
+"""The variable with the address of the wait condition that is told how it went."""
 # What CloudFormation takes of a reason: an answer has at most 4096 bytes, of which a
 # prefix and the stack's names may be a thousand (CloudFormation user guide,
 # crpg-ref-responses).
 _LONGEST = 3000
 _SECONDS = 60
 
+_ELSEWHERE = {"301", "PermanentRedirect", "AuthorizationHeaderMalformed"}
+
+# The first pause; each is twice the one before.
+_PAUSE = float(os.environ.get("STAGING_RETRY_SECONDS", "2"))
+
 Work = TypeVar("Work")
+
+
+class StagingError(Exception):
+    """
+    What stands in the way, and the way out, in one line for the stack's event.
+    """
 
 
 def answer(event: Mapping[str, Any], made: str, reason: str) -> None:
@@ -28,10 +43,6 @@ def answer(event: Mapping[str, Any], made: str, reason: str) -> None:
     Answer a custom resource's event.
 
     Args:
-        event: What CloudFormation sent.
-
-        made: The physical id of what was made.
-
         reason: Why it failed; empty if it succeeded.
     """
     body = {
@@ -58,18 +69,9 @@ def ended(
     Do what the environment asks for, and tell the wait condition how it went.
 
     Args:
-        read: Reads the order.
-
-        do: Does it.
-
         named: What is signalled of an order.
 
         otherwise: What is signalled of one that cannot be read.
-
-        failed: What the log says before the reason of a failure.
-
-    Returns:
-        The exit status.
     """
     reason, unique_id = "", otherwise
     try:
@@ -93,8 +95,6 @@ def signal(url: str, *, unique_id: str, reason: str = "") -> None:
     Signal success to a wait condition, or failure with its reason.
 
     Args:
-        url: The handle's presigned address.
-
         unique_id: What is signalled of; the same is counted once.
 
         reason: Why it failed. If omitted, it succeeded.
@@ -111,10 +111,6 @@ def signal(url: str, *, unique_id: str, reason: str = "") -> None:
 def put(url: str, body: Mapping[str, object]) -> None:
     """
     Put JSON at a presigned address.
-
-    Raises:
-        OSError: If it is not taken.
-        ValueError: If it is no address of that kind.
     """
     if not url.startswith(("https://", "http://")):
         raise ValueError(f"url must be a presigned address, got {url!r}")
@@ -144,3 +140,31 @@ def say(line: str) -> None:
     Write a line at once: whoever looks at the log of a build waits for it.
     """
     print(line, flush=True)  # noqa: T201 - the log of a build is its output
+
+
+def bucket_failure(fault: ClientError, bucket: str) -> StagingError:
+    """
+    Return an error that says what is wrong with a bucket.
+    """
+    error = fault.response["Error"]
+    code = error["Code"]
+    if code in _ELSEWHERE:
+        return StagingError(
+            f"bucket {bucket} is in another region, and SageMaker reads weights from "
+            "the endpoint's own; name a bucket of this region"
+        )
+    if code == "NoSuchBucket":
+        return StagingError(f"bucket {bucket} does not exist")
+    if code in {"403", "AccessDenied"} or code.startswith("KMS."):
+        return StagingError(
+            f"the role may not use bucket {bucket} or its key "
+            f"({error.get('Message', code)}); let it in by their policies"
+        )
+    return StagingError(f"bucket {bucket}: {fault}")
+
+
+def pause(attempt: int) -> None:
+    """
+    Wait after an attempt, the longer the more there were.
+    """
+    time.sleep(_PAUSE * 2**attempt)

@@ -22,9 +22,8 @@ from cdk_sagemaker_llm.staging.builds import (
     stop_jobs,
     token_of,
 )
-from cdk_sagemaker_llm.staging.failures import bucket_failure
 from cdk_sagemaker_llm.staging.prefix import Ownership, StagedPrefix
-from cdk_sagemaker_llm.staging.signalling import say
+from cdk_sagemaker_llm.staging.signalling import bucket_failure, say
 
 _NOTHING_MADE = "nothing-staged"
 _NO_BUCKET = "NoSuchBucket"
@@ -66,20 +65,15 @@ def _release(place: StagedPrefix, made: str) -> None:
         say(f"there is nothing to release: {fault}")
 
 
-def _is_staged(place: StagedPrefix) -> bool:
-    """
-    Mark that the stack wants it, and look whether it is there.
-    """
+def _begin(place: StagedPrefix, token: str) -> None:
     ownership = Ownership(place)
     try:
+        # Marked first: who removes looks for marks last.
         ownership.claim()
-        return ownership.is_staged()
+        is_staged = ownership.is_staged()
     except ClientError as fault:
         raise bucket_failure(fault, place.bucket) from fault
-
-
-def _begin(place: StagedPrefix, token: str) -> None:
-    if _is_staged(place):
+    if is_staged:
         say(f"{place.uri} is staged already")
         signal_done(place.handle, unique_id=place.manifest)
     elif place.project:

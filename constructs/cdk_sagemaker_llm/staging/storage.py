@@ -14,10 +14,10 @@ import boto3
 from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.staging.failures import StagingError, bucket_failure
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
 from cdk_sagemaker_llm.staging.prefix import objects
+from cdk_sagemaker_llm.staging.signalling import StagingError, bucket_failure
 
 # S3 keeps this beside an object: what was held against the Hub before it went there.
 _DIGEST = "hub-digest"
@@ -27,9 +27,6 @@ _GONE = {"404", "NoSuchKey"}
 class Storage:
     """
     Where the files of one order are kept.
-
-    Args:
-        order: What is staged.
     """
 
     def __init__(self, order: Order) -> None:
@@ -122,9 +119,6 @@ class Storage:
             raise self._fault(fault) from fault
 
     def _gone(self, fault: ClientError) -> bool:
-        """
-        Return that the object is not there, or raise the other error.
-        """
         if fault.response["Error"]["Code"] in _GONE:
             return False
         raise self._fault(fault) from fault

@@ -15,10 +15,9 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from cdk_sagemaker_llm.staging import hub
-from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
-from cdk_sagemaker_llm.staging.signalling import say
+from cdk_sagemaker_llm.staging.signalling import StagingError, say
 from cdk_sagemaker_llm.staging.storage import Storage
 
 _GB = 1e9
@@ -28,6 +27,7 @@ SAFE = (".safetensors",)
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 _OTHERS = (".h5", ".msgpack", ".onnx", ".onnx_data", ".ot", ".tflite", ".mlmodel")
 _GGUF = ".gguf"
+_UNWANTED = (*PICKLES, *_OTHERS, _GGUF)
 # The same weights once more, in their makers' own form.
 _TWICE = ("original/*", "consolidated*", "metal/*")
 
@@ -35,13 +35,6 @@ _TWICE = ("original/*", "consolidated*", "metal/*")
 class Transfer:
     """
     The files of one order on their way.
-
-    Args:
-        order: What is staged.
-
-        storage: Where it goes.
-
-        files: The files.
     """
 
     def __init__(
@@ -60,9 +53,6 @@ class Transfer:
     def run(self) -> None:
         """
         Bring what is missing, the largest first.
-
-        Raises:
-            StagingError: If a file cannot be brought; none is begun after it.
         """
         ordered = sorted(self._files, key=lambda one: -one.size)
         with ThreadPoolExecutor(self._order.threads) as pool:
@@ -83,9 +73,13 @@ class Transfer:
                 local = hub.fetch(self._order, file, Path(folder))
                 self._storage.put(local, file)
             except OSError as fault:
-                if fault.errno == errno.ENOSPC:
-                    raise _no_room(file) from fault
-                raise
+                if fault.errno != errno.ENOSPC:
+                    raise
+                left = shutil.disk_usage(tempfile.gettempdir()).free
+                raise StagingError(
+                    f"the disk is full: {file.path} is of {file.size / _GB:.2f} GB, "
+                    f"and {left / _GB:.2f} GB are free; choose a larger compute_type"
+                ) from fault
         seconds = max(time.monotonic() - began, 0.001)
         self._brought += file.size
         rate = file.size / 1e6 / seconds
@@ -117,65 +111,43 @@ def select(
     """
     Choose by the user's patterns, or else what an engine needs: weights as safetensors
     where there are any, and all small files.
-
-    Raises:
-        StagingError: If a pattern matches nothing, or nothing would be left to serve.
     """
     left = [one for one in files if not _matches(one.path, exclude)]
+    for pattern in include:
+        if not any(_matches(one.path, [pattern]) for one in left):
+            raise StagingError(
+                f"include={pattern!r} matches no file of the repository, which holds "
+                f"{_some(one.path for one in left)}"
+            )
     if include:
-        return _included(left, include)
-    found = [one for one in left if _is_usual(one.path)]
+        return [one for one in left if _matches(one.path, include)]
+    small = [one for one in left if not one.path.endswith(_UNWANTED)]
+    found = [one for one in small if not _matches(one.path, _TWICE)]
     if any(one.path.endswith(SAFE) for one in found):
         return found
-    return _without_safetensors(left)
-
-
-def _no_room(file: HubFile) -> StagingError:
-    left = shutil.disk_usage(tempfile.gettempdir()).free
-    return StagingError(
-        f"the disk is full: {file.path} is of {file.size / _GB:.2f} GB, and "
-        f"{left / _GB:.2f} GB are free; choose a larger compute_type"
-    )
+    if any(one.path.endswith(SAFE) for one in small):
+        return small
+    raise _no_weights([one.path for one in left])
 
 
 def _matches(path: str, patterns: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
 
 
-def _included(files: Sequence[HubFile], include: Sequence[str]) -> list[HubFile]:
-    for pattern in include:
-        if not any(_matches(one.path, [pattern]) for one in files):
-            raise StagingError(
-                f"include={pattern!r} matches no file of the repository, which holds "
-                f"{_some(one.path for one in files)}"
-            )
-    return [one for one in files if _matches(one.path, include)]
-
-
-def _is_usual(path: str) -> bool:
-    unwanted = (*PICKLES, *_OTHERS, _GGUF)
-    return not path.endswith(unwanted) and not _matches(path, _TWICE)
-
-
-def _without_safetensors(files: Sequence[HubFile]) -> list[HubFile]:
-    twice = [one for one in files if _is_weights(one.path)]
-    if twice:
-        return [one for one in files if not _is_other(one.path)]
-    pickles = [one.path for one in files if one.path.endswith(PICKLES)]
+def _no_weights(paths: Sequence[str]) -> StagingError:
+    pickles = [path for path in paths if path.endswith(PICKLES)]
     if pickles:
-        raise StagingError(
+        return StagingError(
             f"the repository holds its weights as pickles alone ({_some(pickles)}), "
             "which run code when they are read; pass include=['*'] to take them"
         )
-    ggufs = [one.path for one in files if one.path.endswith(_GGUF)]
+    ggufs = [path for path in paths if path.endswith(_GGUF)]
     if ggufs:
-        raise StagingError(
+        return StagingError(
             f"the repository holds GGUF files ({_some(ggufs)}); pass "
             f"include={[ggufs[0]]} with the one that is to be served"
         )
-    raise StagingError(
-        f"the repository holds no weights, but {_some(one.path for one in files)}"
-    )
+    return StagingError(f"the repository holds no weights, but {_some(paths)}")
 
 
 def _some(paths: Iterable[str]) -> str:
@@ -183,11 +155,3 @@ def _some(paths: Iterable[str]) -> str:
     examples = ", ".join(names[:3])
     more = len(names) - 3
     return f"{examples} and {more} more" if more > 0 else examples or "none"
-
-
-def _is_weights(path: str) -> bool:
-    return path.endswith(SAFE)
-
-
-def _is_other(path: str) -> bool:
-    return path.endswith((*PICKLES, *_OTHERS, _GGUF))

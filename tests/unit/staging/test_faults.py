@@ -11,10 +11,10 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
-from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
 from cdk_sagemaker_llm.staging.prefix import Ownership, StagedPrefix
+from cdk_sagemaker_llm.staging.signalling import StagingError
 from cdk_sagemaker_llm.staging.storage import Storage
 
 ORDER = Order(

@@ -18,9 +18,9 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.hub import HubFile, digest_of, retried
 from cdk_sagemaker_llm.staging.order import Order
+from cdk_sagemaker_llm.staging.signalling import StagingError
 
 ORDER = Order(
     model_id="a/b",

@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.order import Order
+from cdk_sagemaker_llm.staging.signalling import StagingError
 
 ASKED = {
     "model_id": "a/b",

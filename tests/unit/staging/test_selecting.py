@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.hub import HubFile
+from cdk_sagemaker_llm.staging.signalling import StagingError
 from cdk_sagemaker_llm.staging.transfer import select
 
 SMALL = ("README.md", "config.json", "tokenizer.json")

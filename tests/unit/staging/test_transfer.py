@@ -17,9 +17,9 @@ from types import SimpleNamespace
 import pytest
 
 from cdk_sagemaker_llm.staging import hub
-from cdk_sagemaker_llm.staging.failures import StagingError
 from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
+from cdk_sagemaker_llm.staging.signalling import StagingError
 from cdk_sagemaker_llm.staging.storage import Storage
 from cdk_sagemaker_llm.staging.transfer import Transfer
 

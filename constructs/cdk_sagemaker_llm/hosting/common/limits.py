@@ -203,17 +203,15 @@ def gibibytes(size: Size | None) -> float | None:
     """
     if size is None:
         return None
-    return _count(size, lambda: _unrounded(size))
+    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415 - who has a size has it
+
+    unrounded = SizeRoundingBehavior.NONE
+    return _count(size, lambda: size.to_gibibytes(rounding=unrounded))
 
 
 def together_findings(period: float | None, evaluation_periods: int) -> list[Finding]:
     """
     Check an alarm's periods together (CloudWatch API reference, PutMetricAlarm).
-
-    Args:
-        period: Seconds; ``None`` if it is not known.
-
-        evaluation_periods: How many of them the alarm looks at.
     """
     if period is None or is_unresolved((period, evaluation_periods)):
         return []
@@ -277,9 +275,3 @@ def _count(amount: Duration | Size, convert: Callable[[], float]) -> float | Non
             # What deployment alone knows cannot be converted.
             _counted[amount] = None
     return _counted[amount]
-
-
-def _unrounded(size: Size) -> float:
-    from aws_cdk import SizeRoundingBehavior  # noqa: PLC0415 - who has a size has it
-
-    return size.to_gibibytes(rounding=SizeRoundingBehavior.NONE)

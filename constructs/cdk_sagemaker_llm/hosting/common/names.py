@@ -38,13 +38,6 @@ def own_name_findings(
 ) -> list[Finding]:
     """
     Check a name of the user's: its form, and that the stack has it once.
-
-    Args:
-        scope: Where it is to be given.
-
-        parameter: What the user calls it; each has names of its own.
-
-        name: The name; ``None`` if CloudFormation makes one.
     """
     return [
         *name_findings(parameter, name),
@@ -55,13 +48,6 @@ def own_name_findings(
 def twice_findings(scope: Construct, parameter: str, name: str | None) -> list[Finding]:
     """
     Check that the stack has a name once.
-
-    Args:
-        scope: Where it is to be given.
-
-        parameter: What the user calls it.
-
-        name: The name; ``None`` if CloudFormation makes one.
     """
     if name is None or is_unresolved(name):
         return []
@@ -80,13 +66,6 @@ def twice_findings(scope: Construct, parameter: str, name: str | None) -> list[F
 def take_name(scope: Construct, parameter: str, name: str | None) -> None:
     """
     Remember a name that was given.
-
-    Args:
-        scope: Where it was given.
-
-        parameter: What the user calls it.
-
-        name: The name; ``None`` if CloudFormation makes one.
     """
     if name is not None and not is_unresolved(name):
         names = _taken.setdefault(stack_of(scope), {})
@@ -98,16 +77,7 @@ def named(scope: Construct, id: str, kind: str, name: str) -> str:
     Return the ARN of what has a name in the stack's account and region.
 
     Args:
-        scope: Where it is imported.
-
-        id: Its id there.
-
         kind: What it is, as ARNs say it, such as ``inference-component``.
-
-        name: Its name.
-
-    Raises:
-        ValueError: If the service would refuse the name.
     """
     report(scope, id, name_findings(f"{kind.replace('-', '_')}_name", name))
     return Stack.of(scope).format_arn(
@@ -129,9 +99,6 @@ def in_arn(endpoint_name: str) -> str:
 def name_in(scope: Construct, id: str, kind: str, arn: str) -> str:
     """
     Return the name in an ARN.
-
-    Raises:
-        ValueError: If it is an ARN of something else.
     """
     report(scope, id, _arn_findings(kind, arn))
     name = Arn.split(arn, ArnFormat.SLASH_RESOURCE_NAME).resource_name
@@ -139,9 +106,6 @@ def name_in(scope: Construct, id: str, kind: str, arn: str) -> str:
 
 
 def _arn_findings(kind: str, arn: str) -> list[Finding]:
-    """
-    Check that an ARN is of a kind; what is decided at deployment is not judged.
-    """
     if is_unresolved(arn) or re.fullmatch(_ARN.format(kind=kind), arn):
         return []
     parameter = f"{kind.replace('-', '_')}_arn"

@@ -25,11 +25,6 @@ def at_synth(construct: Construct, find: Callable[[], Iterable[Finding]]) -> Non
     Check what only shows when everything is defined.
 
     Errors stop the synthesis, warnings become annotations of the construct.
-
-    Args:
-        construct: What is checked.
-
-        find: Called once all is defined.
     """
     check: Any = _Late(construct, find)
     construct.node.add_validation(check)
@@ -63,9 +58,6 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 def report(scope: Construct, id: str, findings: Iterable[Finding]) -> None:
     """
     Raise all errors as one, before anything is created.
-
-    Raises:
-        ValueError: If there is at least one error; it begins with the path.
     """
     found = list(findings)
     # The path is a call into Node, which is made for an error only.

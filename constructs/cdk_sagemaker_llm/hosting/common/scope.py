@@ -52,9 +52,6 @@ def account_of(scope: Construct) -> str:
 def folders_of(scope: Construct) -> Folders:
     """
     Return where the stage of a construct's stack writes.
-
-    Raises:
-        ValueError: If the construct is in no app.
     """
     stage = stage_of(scope)
     if stage not in _folders:
@@ -75,9 +72,6 @@ class Folders:
 def stage_of(scope: Construct) -> Stage:
     """
     Return the stage that a construct's stack is in.
-
-    Raises:
-        ValueError: If the construct is in no app.
     """
     stack = stack_of(scope)
     if stack not in _stages:
@@ -91,9 +85,6 @@ def stage_of(scope: Construct) -> Stage:
 def stack_of(scope: Construct) -> Stack:
     """
     Return the stack that a construct is in.
-
-    Raises:
-        ValueError: If it is in none.
     """
     if isinstance(scope, Stack):
         return scope
@@ -101,7 +92,10 @@ def stack_of(scope: Construct) -> Stack:
         try:
             _stacks[scope] = Stack.of(scope)
         except RuntimeError as fault:
-            raise _homeless(scope) from fault
+            where = scope.node.path or "the app"
+            raise ValueError(
+                f"{where} is in no stack; define it inside a Stack"
+            ) from fault
     return _stacks[scope]
 
 
@@ -129,8 +123,3 @@ def _environment_of(stack: Stack) -> tuple[str, str]:
         account, region = stack.environment.removeprefix("aws://").split("/")
         _environments[stack] = (account, region)
     return _environments[stack]
-
-
-def _homeless(construct: Construct) -> ValueError:
-    where = construct.node.path or "the app"
-    return ValueError(f"{where} is in no stack; define it inside a Stack")

@@ -4,7 +4,7 @@ The SageMaker InferenceComponent of a LoRA adapter on the copies of a base model
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 from weakref import WeakKeyDictionary
@@ -32,13 +32,7 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
 from cdk_sagemaker_llm.hosting.roles.access import RoleAccess, access_of
-from cdk_sagemaker_llm.hosting.roles.statements import (
-    Statement,
-    arn_of,
-    key_access,
-    partition,
-    prefix_condition,
-)
+from cdk_sagemaker_llm.hosting.roles.statements import read_statements
 from cdk_sagemaker_llm.models import class_of, kind_of
 from cdk_sagemaker_llm.serving.adapters import (
     ADAPTER_ARTIFACT,
@@ -59,7 +53,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
     from aws_cdk import aws_s3 as s3
 
-    from cdk_sagemaker_llm.hosting.scaling import ScalableCopyCount
+    from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
 
 _Component = sagemaker.CfnInferenceComponent
 
@@ -128,9 +122,15 @@ class AdapterInferenceComponent(InferenceComponentBase):
         )
         name, prefix = inference_component_name, inference_component_name_prefix
         of_base = base_findings(base, adapter.rank)
-        found = [
-            *adapter_artifact_findings(adapter),
-            *_kind_findings(base),
+        found = list(adapter_artifact_findings(adapter))
+        if isinstance(base, AdapterInferenceComponent):
+            found.append(
+                NOT_OF_ADAPTERS.finding(
+                    "base must be the component of a foundation model, got an adapter",
+                    "add the adapter to its base",
+                )
+            )
+        found += [
             *of_base,
             *component_name_findings(name, prefix),
             *twice_findings(scope, COMPONENT_NAME, name),
@@ -152,8 +152,15 @@ class AdapterInferenceComponent(InferenceComponentBase):
             policies = self._policies(role)
             # It loads its files the moment that it is made.
             self.cfn_inference_component.node.add_dependency(*policies)
+        else:
+            # The endpoint was made elsewhere, and so was its role.
+            unknown = UNKNOWN_READER.finding(
+                f"the execution role of {base.node.id}'s endpoint is not known here: "
+                f"nothing lets it read {adapter.uri}",
+                "allow it s3:GetObject and s3:ListBucket where it is made",
+            )
+            annotate(self, [unknown])
         self.inference_component_arn: str = self.cfn_inference_component.ref
-        annotate(self, [] if role else reader_findings(base, adapter.uri))
         annotate(self, [one for one in of_base if one not in errors_of(of_base)])
         annotate(self, adapter_count_findings(self))
 
@@ -198,7 +205,14 @@ class AdapterInferenceComponent(InferenceComponentBase):
         key = (adapter.bucket_name, adapter.readable, str(id(adapter.kms_key)))
         policies = _policies.setdefault(access, {})
         if key not in policies:
-            policies[key] = access.allow(reading_statements(adapter))
+            needed = read_statements(
+                "Adapters",
+                adapter.bucket_name,
+                adapter.readable,
+                why="adapters of one folder come and go without a new policy",
+                key=adapter.kms_key,
+            )
+            policies[key] = access.allow(needed)
         return policies[key]
 
     def apply_removal_policy(self, policy: RemovalPolicy) -> None:
@@ -272,9 +286,6 @@ class LoraAdapter:
     kms_key: kms.IKey | None = field(default=None)
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     @classmethod
@@ -316,17 +327,6 @@ class LoraAdapter:
         return self.key if self.key.endswith(ARCHIVE) else f"{self.key}*"
 
 
-def _kind_findings(base: InferenceComponentBase) -> list[Finding]:
-    if not isinstance(base, AdapterInferenceComponent):
-        return []
-    return [
-        NOT_OF_ADAPTERS.finding(
-            "base must be the component of a foundation model, got an adapter",
-            "add the adapter to its base",
-        )
-    ]
-
-
 def _role_of(base: InferenceComponentBase) -> iam.IRole | None:
     """
     Return the role that reads an adapter: the endpoint's, which is the base's model's.
@@ -340,19 +340,18 @@ def _role_of(base: InferenceComponentBase) -> iam.IRole | None:
 def base_findings(base: InferenceComponentBase, rank: int | None) -> list[Finding]:
     """
     Check that a base takes an adapter; of an imported one nothing is known.
-
-    Args:
-        base: The component of the foundation model.
-
-        rank: The adapter's rank; ``None`` if it is not known.
     """
-    definition = _definition_of(base)
-    host = None if definition is None else _host_of(definition)
+    definition, host = _host_of(base)
     if definition is None or host is None:
         return []
     found = list(adapter_findings(host, rank))
     if not found and host.switches:
-        found += _switch_findings(definition, host.switches)
+        found += added_findings(
+            host.switches,
+            replace(definition.container, environment=definition.variables),
+            accelerators=None,
+            architecture=config_of(kind_of(definition.model)),
+        )
     return found
 
 
@@ -360,8 +359,8 @@ def switch_on(base: InferenceComponentBase) -> None:
     """
     Set a base to take adapters, unless its definition does so already.
     """
-    model, definition = base.model, _definition_of(base)
-    host = None if definition is None else _host_of(definition)
+    model = base.model
+    definition, host = _host_of(base)
     if definition is None or host is None or not isinstance(model, Model):
         return
     if not host.switches:
@@ -372,19 +371,6 @@ def switch_on(base: InferenceComponentBase) -> None:
     for name, value in host.switches.items():
         path = f"PrimaryContainer.Environment.{name}"
         model.cfn_model.add_property_override(path, value)
-
-
-def reader_findings(base: InferenceComponentBase, uri: str) -> list[Finding]:
-    """
-    Warn that the role of an endpoint made elsewhere must be allowed to read it.
-    """
-    return [
-        UNKNOWN_READER.finding(
-            f"the execution role of {base.node.id}'s endpoint is not known here: "
-            f"nothing lets it read {uri}",
-            "allow it s3:GetObject and s3:ListBucket where it is made",
-        )
-    ]
 
 
 def adapter_count_findings(scope: Construct) -> list[Finding]:
@@ -404,26 +390,18 @@ def adapter_count_findings(scope: Construct) -> list[Finding]:
     ]
 
 
-def _definition_of(base: InferenceComponentBase) -> ModelDefinition | None:
-    return None if base.model is None else base.model.definition
-
-
-def _host_of(definition: ModelDefinition) -> AdapterHost | None:
+def _host_of(
+    base: InferenceComponentBase,
+) -> tuple[ModelDefinition | None, AdapterHost | None]:
+    """
+    Return what a base runs, and how that takes adapters, as far as it is known.
+    """
+    definition = None if base.model is None else base.model.definition
+    if definition is None:
+        return None, None
     architecture = class_of(kind_of(definition.model))
-    return adapter_host(
+    return definition, adapter_host(
         definition.container, definition.variables, architecture=architecture
-    )
-
-
-def _switch_findings(
-    definition: ModelDefinition, switches: Mapping[str, str]
-) -> Iterator[Finding]:
-    container = replace(definition.container, environment=definition.variables)
-    yield from added_findings(
-        switches,
-        container,
-        accelerators=None,
-        architecture=config_of(kind_of(definition.model)),
     )
 
 
@@ -442,28 +420,3 @@ def adapter_artifact_findings(adapter: LoraAdapter) -> Iterator[Finding]:
         )
         return
     yield from address_findings(adapter.uri)
-
-
-def reading_statements(adapter: LoraAdapter) -> list[Statement]:
-    """
-    Return the permissions that a role needs to read an adapter.
-    """
-    bucket = f"arn:{partition()}:s3:::{adapter.bucket_name}"
-    statements = [
-        Statement(
-            sid="ReadAdapters",
-            actions=["s3:GetObject"],
-            resources=[f"{bucket}/{adapter.readable}"],
-            wildcard_reason="adapters of one folder come and go without a new policy",
-        ),
-        Statement(
-            sid="ListAdapters",
-            actions=["s3:ListBucket"],
-            resources=[bucket],
-            conditions=prefix_condition(adapter.readable),
-        ),
-    ]
-    if adapter.kms_key is not None:
-        arns = [arn_of(adapter.kms_key)]
-        statements += key_access("DecryptAdapters", ["kms:Decrypt"], arns)
-    return statements

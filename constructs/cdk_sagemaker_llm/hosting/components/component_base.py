@@ -186,12 +186,6 @@ class ComponentIdentity:
     Where a component runs, and what it is called.
 
     Args:
-        endpoint: The endpoint.
-
-        variant_name: The variant whose instances are shared.
-
-        name: The component's name; ``None`` if CloudFormation makes one.
-
         is_part: Whether endpoint and component are parts of one pattern, so that the
             component's own path changes with its endpoint.
     """
@@ -208,19 +202,15 @@ class ComponentIdentity:
         Placeholders count by the construct that they refer to, never by their text,
         which changes with every construct before them.
         """
-        fixed = "/".join(filter(None, self._parts(scope)))
-        return f"{_USUAL_ID}{_digest(fixed)}" if fixed else _USUAL_ID
-
-    def _parts(self, scope: Construct) -> list[str | None]:
         endpoint = self.endpoint
         chosen = endpoint.chosen_name if isinstance(endpoint, Endpoint) else None
         variant = None if self.variant_name == _USUAL_VARIANT else self.variant_name
-        return [
+        return _id_of(
             _settled(scope, chosen),
             _settled(scope, self.name),
             _settled(scope, variant),
             None if self.is_part else _path(endpoint),
-        ]
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -229,12 +219,8 @@ class AdapterIdentity:
     Which base an adapter is for, and what it is called.
 
     Args:
-        base: The base.
-
         base_id: What its endpoint, variant and name make of its resource's id; its name
             if it was made elsewhere.
-
-        name: The adapter's name; ``None`` if CloudFormation makes one.
 
         is_part: Whether the adapter is defined below its base, so that its own path
             changes with it.
@@ -249,13 +235,11 @@ class AdapterIdentity:
         """
         Choose the resource's id, which is another one wherever the base's is.
         """
-        parts = [
+        return _id_of(
             None if self.base_id == _USUAL_ID else _settled(scope, self.base_id),
             _settled(scope, self.name),
             None if self.is_part else _path(self.base),
-        ]
-        fixed = "/".join(filter(None, parts))
-        return f"{_USUAL_ID}{_digest(fixed)}" if fixed else _USUAL_ID
+        )
 
 
 def derived_name(
@@ -264,15 +248,13 @@ def derived_name(
     """
     Complete a prefix to a name that is another one wherever the component is replaced:
     a replacement is created before its predecessor is gone.
-
-    Args:
-        prefix: What the name begins with.
-
-        scope: The component.
-
-        identity: What the service cannot change of it.
     """
     return f"{prefix}-{_digest(f'{scope.node.path}/{identity.resource_id(scope)}')}"
+
+
+def _id_of(*parts: str | None) -> str:
+    fixed = "/".join(filter(None, parts))
+    return f"{_USUAL_ID}{_digest(fixed)}" if fixed else _USUAL_ID
 
 
 def _digest(text: str) -> str:

@@ -1,29 +1,33 @@
 """
-An inference component as it will be, and what is checked of it before it is made.
+An inference component as it will be: how its copies are placed, and what is checked of
+it before it is made.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from aws_cdk import aws_sagemaker as sagemaker
+
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.hosting.common.limits import (
     name_findings,
     prefix_findings,
+    range_findings,
     timeout_findings,
 )
-from cdk_sagemaker_llm.hosting.components.per_type import (
+from cdk_sagemaker_llm.hosting.components.sizing import (
     WRONG_TYPES,
     ResourcesByType,
     by_type,
 )
-from cdk_sagemaker_llm.hosting.components.sizing import Scheduling, scheduling_findings
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
-from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import EndpointConfigBase
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     ROLE_OR_MODEL,
     VARIANT_NAMES,
@@ -53,6 +57,100 @@ OTHER_ROLE = Rule(
     "SageMaker developer guide",
 )
 NO_DEVICES = Rule("LLM197", "a container that runs on accelerators reserves none", API)
+NO_STRATEGY = Rule(
+    "LLM316", "copies are balanced over zones without a placement strategy", API
+)
+
+_Component = sagemaker.CfnInferenceComponent
+_IMBALANCE = (0, 100)
+
+
+class PlacementStrategy(enum.StrEnum):
+    """
+    How a component's copies are placed: evenly, or on as few instances as possible.
+    """
+
+    SPREAD = "SPREAD"
+    BINPACK = "BINPACK"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AvailabilityZoneBalance:
+    """
+    Spread a component's copies over availability zones as far as capacity allows.
+
+    ``AvailabilityZoneBalance(max_imbalance=1)``
+
+    Args:
+        max_imbalance:
+            By how many copies zones may differ, 0 to 100.
+            If omitted, the service's default applies.
+    """
+
+    max_imbalance: int | None = None
+
+    def __post_init__(self) -> None:
+        hold_kinds(self)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scheduling:
+    """
+    How a component's copies are placed, and whether instances keep its data.
+    """
+
+    placement_strategy: PlacementStrategy | None = None
+    availability_zone_balance: AvailabilityZoneBalance | None = None
+    data_caching: bool | None = None
+
+    def scheduling_property(
+        self,
+    ) -> _Component.InferenceComponentSchedulingConfigProperty | None:
+        """
+        Render for the L1 class; ``None`` where the service's default applies.
+        """
+        if self.placement_strategy is None:
+            return None
+        # CloudFormation asks for a balance beside every strategy, with its only mode.
+        balance = self.availability_zone_balance or AvailabilityZoneBalance()
+        return _Component.InferenceComponentSchedulingConfigProperty(
+            placement_strategy=self.placement_strategy.value,
+            availability_zone_balance=_Component.InferenceComponentAvailabilityZoneBalanceProperty(
+                enforcement_mode="PERMISSIVE", max_imbalance=balance.max_imbalance
+            ),
+        )
+
+    def caching_property(
+        self,
+    ) -> _Component.InferenceComponentDataCacheConfigProperty | None:
+        """
+        Render for the L1 class; ``None`` where the service's default applies.
+        """
+        if self.data_caching is None:
+            return None
+        return _Component.InferenceComponentDataCacheConfigProperty(
+            enable_caching=self.data_caching
+        )
+
+
+def scheduling_findings(scheduling: Scheduling) -> list[Finding]:
+    """
+    Check how a component's copies are to be placed.
+    """
+    balance = scheduling.availability_zone_balance
+    if balance is None:
+        return []
+    found = range_findings("max_imbalance", balance.max_imbalance, *_IMBALANCE)
+    if scheduling.placement_strategy is not None:
+        return found
+    return [
+        *found,
+        NO_STRATEGY.finding(
+            "availability_zone_balance needs a placement_strategy, which applies "
+            "within each zone",
+            "give PlacementStrategy.SPREAD or PlacementStrategy.BINPACK",
+        ),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,26 +159,14 @@ class ComponentDefinition:
     An inference component as it will be.
 
     Args:
-        resources: What each copy reserves, and how many copies start.
-
         by_type: What each copy reserves on each type of instance, where pools have
             several; none where there is one.
-
-        variant_name: The variant whose instances are shared.
-
-        inference_component_name: Its name; ``None`` if CloudFormation makes one.
 
         inference_component_name_prefix: What its name begins with, in place of it.
 
         start_up: How long a copy may take to answer; ``None`` for the default.
 
-        download: How long the model data may take; ``None`` for the default.
-
-        rollout: How an update reaches the copies; ``None`` for the service's own way.
-
         retain_copy_count: Whether updates leave alone how many copies run.
-
-        scheduling: How copies are placed, and whether instances keep their data.
 
         findings: All findings of the component, without those of its model.
     """
@@ -108,17 +194,6 @@ def define_component(
     """
     Check a component: its name and time-outs, its model on these hosts, and whether
     all copies have a place; return it with the findings.
-
-    Args:
-        component: The component as the user defined it.
-
-        models: What each copy runs on each type of instance; ``None`` if that was made
-            elsewhere.
-
-        host: The hosts; ``None`` if they are not known.
-
-        placement: Its place beside the others; ``None`` if the hosts' instances are
-            not known.
     """
     name = component.inference_component_name
     prefix = component.inference_component_name_prefix
@@ -165,10 +240,6 @@ def models_by_type(
         host: The hosts; ``None`` if they are not known: resources name the types then.
 
         model: What copies run, where ``overrides`` name no other.
-
-        resources: What copies reserve.
-
-        overrides: What copies run on some types.
     """
     if host is not None:
         names = [one.name for one in host.types]
@@ -230,19 +301,13 @@ def endpoint_findings(
                 f"variant_name must be one of {names}, got {variant_name!r}"
             )
         ]
-    return next(
-        filter(None, (_likeness_findings(model, config) for model in models)), []
+    # What must be equal: SageMaker guide, realtime-endpoints-deploy-models.
+    are_alike = all(
+        same_role(model.role, config.execution_role) and model.network == config.network
+        for model in models
+        if isinstance(model, Model)
     )
-
-
-def _likeness_findings(model: ModelBase, config: EndpointConfigBase) -> list[Finding]:
-    """
-    Compare what must be equal (SageMaker guide, realtime-endpoints-deploy-models, on
-    compatibility).
-    """
-    if not isinstance(model, Model) or config.execution_role is None:
-        return []
-    if same_role(model.role, config.execution_role) and model.network == config.network:
+    if are_alike:
         return []
     return [
         OTHER_ROLE.finding(
@@ -277,13 +342,6 @@ def resource_findings(
 ) -> list[Finding]:
     """
     Check that what copies reserve on each type is what their model needs there.
-
-    Args:
-        resources: What copies reserve: the same on all types, or for each of them.
-
-        host: The hosts; ``None`` if they are not known.
-
-        models: What copies run on each type; ``None`` where that was made elsewhere.
     """
     found: list[Finding] = []
     hardware = {} if host is None else {one.name: one.hardware for one in host.types}

@@ -30,7 +30,10 @@ from cdk_sagemaker_llm.hosting.components.component_base import (
 )
 from cdk_sagemaker_llm.hosting.components.component_checks import (
     COMPONENT_NAME,
+    AvailabilityZoneBalance,
     ComponentDefinition,
+    PlacementStrategy,
+    Scheduling,
     define_component,
     endpoint_findings,
     host_of,
@@ -38,12 +41,7 @@ from cdk_sagemaker_llm.hosting.components.component_checks import (
     override_findings,
     resource_findings,
 )
-from cdk_sagemaker_llm.hosting.components.per_type import by_type, by_type_findings
-from cdk_sagemaker_llm.hosting.components.sizing import (
-    AvailabilityZoneBalance,
-    PlacementStrategy,
-    Scheduling,
-)
+from cdk_sagemaker_llm.hosting.components.sizing import by_type, by_type_findings
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placement
 from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
@@ -259,9 +257,6 @@ class InferenceComponent(InferenceComponentBase):
             self._roll_out(definition.rollout, name or "")
 
     def _roll_out(self, rollout: Rolling, name: str) -> None:
-        """
-        Have updates rolled out, and turned back by alarms.
-        """
         resource = self.cfn_inference_component
         watched = Watched(name=name, dimensions={"InferenceComponentName": name})
         alarms = alarms_of(self, rollout.rollback_on, [watched])
@@ -342,7 +337,11 @@ class InferenceComponent(InferenceComponentBase):
         )
         annotate(self, host.room_findings("max_capacity", max_capacity))
         annotate(self, self._start_findings(min_capacity, max_capacity))
-        annotate(self, self._rollout_findings(min_capacity, max_capacity))
+        rollout = self.definition.rollout
+        if rollout is not None:
+            is_retained = self.definition.retain_copy_count
+            scaled = scaled_findings(rollout, min_capacity, max_capacity, "copies")
+            annotate(self, [*scaled, *retained_findings(is_retained=is_retained)])
         return self.scaling
 
     @checked
@@ -390,16 +389,6 @@ class InferenceComponent(InferenceComponentBase):
             inference_component_name_prefix=inference_component_name_prefix,
         )
 
-    def _rollout_findings(self, least: int, most: int) -> list[Finding]:
-        rollout = self.definition.rollout
-        if rollout is None:
-            return []
-        is_retained = self.definition.retain_copy_count
-        return [
-            *scaled_findings(rollout, least, most, "copies"),
-            *retained_findings(is_retained=is_retained),
-        ]
-
     def _start_findings(self, least: int, most: int) -> list[Finding]:
         copies = self.resources.copies
         if is_unresolved((copies, least, most)) or least <= copies <= most:
@@ -439,13 +428,6 @@ def _specification(
 ) -> dict[str, Any]:
     """
     Render what copies run and reserve, as keywords of the L1 class.
-
-    Args:
-        definition: The component.
-
-        model: What each copy runs.
-
-        by_type: What it runs on each type of instance, where pools have several.
     """
     resources = definition.resources
     needs = definition.by_type or dict.fromkeys(by_type, resources)
@@ -475,7 +457,13 @@ def _contents(
     scheduling = definition.scheduling
     return {
         "model_name": model.model_name,
-        "compute_resource_requirements": _requirements(resources),
+        "compute_resource_requirements": (
+            _Component.InferenceComponentComputeResourceRequirementsProperty(
+                number_of_accelerator_devices_required=resources.accelerators,
+                number_of_cpu_cores_required=resources.cpus,
+                min_memory_required_in_mb=resources.memory_mib,
+            )
+        ),
         "startup_parameters": _Component.InferenceComponentStartupParametersProperty(
             container_startup_health_check_timeout_in_seconds=seconds(
                 definition.start_up
@@ -486,13 +474,3 @@ def _contents(
         "scheduling_config": scheduling.scheduling_property(),
         "data_cache_config": scheduling.caching_property(),
     }
-
-
-def _requirements(
-    resources: ResourceRequirements,
-) -> _Component.InferenceComponentComputeResourceRequirementsProperty:
-    return _Component.InferenceComponentComputeResourceRequirementsProperty(
-        number_of_accelerator_devices_required=resources.accelerators,
-        number_of_cpu_cores_required=resources.cpus,
-        min_memory_required_in_mb=resources.memory_mib,
-    )

@@ -1,17 +1,18 @@
 """
-How many copies of a model run, what each reserves, and how they are placed.
+What each copy of a model reserves, how many copies run, and one model on instances of
+several types: its devices, plan and container on each.
+
+It lets the patterns treat one type as they treat many.
 """
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
 
-from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.demand import Assumptions, Demand
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -19,7 +20,15 @@ from cdk_sagemaker_llm.fit.checking import NoPlan, fit_findings, plan_of
 from cdk_sagemaker_llm.fit.packing import Fleet
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
-from cdk_sagemaker_llm.hosting.common.limits import count_findings, range_findings
+from cdk_sagemaker_llm.hosting.common.limits import count_findings
+from cdk_sagemaker_llm.hosting.models.definitions import (
+    ModelDefinition,
+    ModelRequest,
+    define_model,
+)
+from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
+from cdk_sagemaker_llm.hosting.variants.capacity import InstanceCapacity
+from cdk_sagemaker_llm.hosting.variants.variant_definition import known_hardware
 from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -28,15 +37,20 @@ Copies = int | Literal["fill"]
 NO_RESOURCES = Rule(
     "LLM192", "resources are left out, and nothing is known of the model"
 )
-NO_STRATEGY = Rule(
-    "LLM316", "copies are balanced over zones without a placement strategy", API
-)
 NOTHING_TO_FILL = Rule(
     "LLM193", "instances are to be filled that are not known at synth"
 )
 
-_Component = sagemaker.CfnInferenceComponent
-_IMBALANCE = (0, 100)
+ResourcesByType = ResourceRequirements | Mapping[str, ResourceRequirements]
+
+# botocore 1.44.5, InferenceComponentSpecificationList.
+_MOST_TYPES = 5
+
+WRONG_TYPES = Rule(
+    "LLM315",
+    "what differs by instance type does not name the types of the instances",
+    API,
+)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -45,8 +59,6 @@ class Sizing:
     What each copy of a model reserves, decided once, when its demand is known.
 
     Args:
-        hardware: The instance type; ``None`` if it is not known.
-
         requested: What the user asked for; ``None`` if the plan decides.
 
         assumptions: The user's figures of the engine's memory; ``None`` for those of
@@ -133,13 +145,8 @@ def with_same_copies(
     Set how many copies start, whatever the type of their instances.
 
     Args:
-        needs: What each copy reserves on each type.
-
         copies: How many, or ``"fill"`` for all that fit on each of the types.
             ``None`` leaves it as it is.
-
-        fleets: The instances that there may be, all of one type; none if they are not
-            known.
     """
     tried = [
         with_copies(one, copies, fleet)
@@ -158,16 +165,8 @@ def with_copies(
     needs: ResourceRequirements, copies: Copies | None, fleet: Fleet | None
 ) -> tuple[ResourceRequirements, list[Finding]]:
     """
-    Set how many copies start.
-
-    Args:
-        needs: What each copy reserves.
-
-        copies: How many, or ``"fill"`` for all that fit beside the others.
-            ``None`` leaves it as it is.
-
-        fleet: The instances that there may be, with the others; ``None`` if they are
-            not known.
+    Set how many copies start, or with ``"fill"`` all that fit beside the others;
+    ``None`` leaves their number as it is.
     """
     if copies is None:
         return needs, []
@@ -188,104 +187,168 @@ def with_copies(
     return replace(needs, copies=fleet.most_copies(needs) or 1), []
 
 
-class PlacementStrategy(enum.StrEnum):
-    """
-    How a component's copies are placed: evenly, or on as few instances as possible.
-    """
-
-    SPREAD = "SPREAD"
-    BINPACK = "BINPACK"
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AvailabilityZoneBalance:
+class ModelsByType:
     """
-    Spread a component's copies over availability zones as far as capacity allows.
-
-    ``AvailabilityZoneBalance(max_imbalance=1)``
+    A model that fills instances of one type or several.
 
     Args:
-        max_imbalance:
-            By how many copies zones may differ, 0 to 100.
-            If omitted, the service's default applies.
+        findings: The findings of the model, beside those of its plans.
+
+        fit: The findings of its plans.
     """
 
-    max_imbalance: int | None = None
-
-    def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
-        hold_kinds(self)
+    models: tuple[ModelDefinition, ...]
+    findings: tuple[Finding, ...]
+    fit: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Scheduling:
+def look_up_types(
+    instance_type: str | InstanceType | None, capacity: InstanceCapacity | None
+) -> tuple[str | InstanceType | None, InstanceCapacity | None]:
     """
-    How a component's copies are placed, and whether instances keep its data.
-
-    Args:
-        placement_strategy: How they spread; ``None`` for the service's default.
-
-        availability_zone_balance: How they spread over zones.
-
-        data_caching: Whether image and model data are kept; ``None`` for the default.
+    Look the instance types up once, for all that follows.
     """
-
-    placement_strategy: PlacementStrategy | None = None
-    availability_zone_balance: AvailabilityZoneBalance | None = None
-    data_caching: bool | None = None
-
-    def scheduling_property(
-        self,
-    ) -> (
-        sagemaker.CfnInferenceComponent.InferenceComponentSchedulingConfigProperty
-        | None
-    ):
-        """
-        Render for the L1 class; ``None`` where the service's default applies.
-        """
-        if self.placement_strategy is None:
-            return None
-        # CloudFormation asks for a balance beside every strategy, with its only mode.
-        balance = self.availability_zone_balance or AvailabilityZoneBalance()
-        return _Component.InferenceComponentSchedulingConfigProperty(
-            placement_strategy=self.placement_strategy.value,
-            availability_zone_balance=_Component.InferenceComponentAvailabilityZoneBalanceProperty(
-                enforcement_mode="PERMISSIVE", max_imbalance=balance.max_imbalance
-            ),
+    if capacity is None or capacity.pools is None:
+        return known_hardware(instance_type) or instance_type, capacity
+    pools = [
+        replace(
+            pool,
+            instance_type=known_hardware(pool.instance_type) or pool.instance_type,
         )
-
-    def caching_property(
-        self,
-    ) -> (
-        sagemaker.CfnInferenceComponent.InferenceComponentDataCacheConfigProperty | None
-    ):
-        """
-        Render for the L1 class; ``None`` where the service's default applies.
-        """
-        if self.data_caching is None:
-            return None
-        return _Component.InferenceComponentDataCacheConfigProperty(
-            enable_caching=self.data_caching
-        )
-
-
-def scheduling_findings(scheduling: Scheduling) -> list[Finding]:
-    """
-    Check how a component's copies are to be placed.
-    """
-    balance = scheduling.availability_zone_balance
-    if balance is None:
-        return []
-    found = range_findings("max_imbalance", balance.max_imbalance, *_IMBALANCE)
-    if scheduling.placement_strategy is not None:
-        return found
-    return [
-        *found,
-        NO_STRATEGY.finding(
-            "availability_zone_balance needs a placement_strategy, which applies "
-            "within each zone",
-            "give PlacementStrategy.SPREAD or PlacementStrategy.BINPACK",
-        ),
+        for pool in capacity.pools_in_order
     ]
+    return instance_type, replace(capacity, pools=pools)
+
+
+def define_models_by_type(
+    types: Sequence[str | InstanceType | None],
+    request: ModelRequest,
+    assumptions: Assumptions | None,
+) -> ModelsByType:
+    """
+    Define a model for all the devices of instances of each type.
+    """
+    models, fit = [], []
+    for one in types:
+        hardware = one if isinstance(one, InstanceType) else None
+        accelerators = None if hardware is None else hardware.accelerators
+        model = define_model(request, accelerators)
+        plan = plan_of(model.demand, hardware, accelerators, assumptions=assumptions)
+        fit += fit_findings(plan, model.demand, model.findings)
+        models.append(replace(model, plan=plan))
+    return ModelsByType(
+        models=tuple(models),
+        findings=distinct_findings(models),
+        fit=tuple(dict.fromkeys(fit)),
+    )
+
+
+def distinct_findings(models: Sequence[ModelDefinition]) -> tuple[Finding, ...]:
+    """
+    Return the findings of a model on its types, the same of several types once.
+    """
+    return tuple(dict.fromkeys(one for model in models for one in model.findings))
+
+
+def make_models(
+    scope: Construct, models: Sequence[ModelDefinition], types: Sequence[str]
+) -> tuple[Model, ...]:
+    """
+    Make a model for each type, but one for all whose container is the same.
+    """
+    first: Model = DefinedModel(scope, "Model", models[0])
+    constructs = [first]
+    for index, model in enumerate(models[1:], start=1):
+        same = [
+            construct
+            for one, construct in zip(models, constructs, strict=False)
+            if one.prepared.container == model.prepared.container
+            and one.variables == model.variables
+        ]
+        if same:
+            constructs.append(same[0])
+            continue
+        # One role and one security group are for all.
+        shared = replace(model, role=first.role, network=first.network)
+        # G52xlarge of ml.g5.2xlarge.
+        ending = "".join(part.capitalize() for part in types[index].split(".")[1:])
+        constructs.append(DefinedModel(scope, f"Model{ending}", shared))
+    return tuple(constructs)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SizedModel:
+    """
+    A model of a component as it is on one type of instance.
+    """
+
+    definition: ModelDefinition
+    resources: ResourceRequirements
+    fit: tuple[Finding, ...]
+
+
+def define_sized_models(
+    types: Mapping[str, InstanceType | None],
+    request: ModelRequest,
+    resources: ResourcesByType | None,
+    assumptions: Assumptions | None,
+) -> list[SizedModel]:
+    """
+    Define a model for what each copy of it reserves on each type.
+    """
+    requested = {} if resources is None else by_type(resources, types)
+    sizes = []
+    for name, hardware in types.items():
+        sizing = Sizing(
+            hardware=hardware, requested=requested.get(name), assumptions=assumptions
+        )
+        model = define_model(request, sizing.accelerators)
+        fit = sizing.findings(model.demand, model.findings)
+        sized = SizedModel(
+            definition=replace(model, plan=sizing.plan(model.demand)),
+            resources=sizing.resources(model.demand),
+            fit=tuple(fit),
+        )
+        sizes.append(sized)
+    return sizes
+
+
+def by_type(
+    resources: ResourcesByType, types: Sequence[str] | Mapping[str, object]
+) -> dict[str, ResourceRequirements]:
+    """
+    Return what a copy reserves on each type.
+    """
+    if isinstance(resources, ResourceRequirements):
+        return dict.fromkeys(types, resources)
+    return {name: resources[name] for name in types if name in resources}
+
+
+def by_type_findings(
+    parameter: str, resources: object, types: Sequence[str]
+) -> list[Finding]:
+    """
+    Check that resources for each type name all types, and no other.
+    """
+    if not isinstance(resources, Mapping):
+        return []
+    found = []
+    missing = [name for name in types if name not in resources]
+    others = [name for name in resources if types and name not in types]
+    if missing or others or not 1 <= len(resources) <= _MOST_TYPES:
+        expected = ", ".join(types) or f"1 to {_MOST_TYPES} instance types"
+        names = ", ".join(resources) or "nothing"
+        found.append(
+            WRONG_TYPES.finding(f"{parameter} must be for {expected}, got {names}")
+        )
+    copies = {one.copies for one in resources.values()}
+    if len(copies) > 1:
+        found.append(
+            WRONG_TYPES.finding(
+                f"{parameter} start {' or '.join(map(str, sorted(copies)))} copies: "
+                "their number is the component's, whatever the type",
+                "give all the same copies",
+            )
+        )
+    return found

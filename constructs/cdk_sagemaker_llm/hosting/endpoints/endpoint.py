@@ -47,9 +47,9 @@ from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
 from cdk_sagemaker_llm.hosting.roles.grants import EndpointGrants, let_describe
 from cdk_sagemaker_llm.hosting.roles.nag import acknowledge_granted
 from cdk_sagemaker_llm.hosting.roles.network import Network
-from cdk_sagemaker_llm.hosting.scaling.backlog import backlog_findings
 from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
 from cdk_sagemaker_llm.hosting.scaling.target_base import twice_finding
+from cdk_sagemaker_llm.hosting.scaling.tracking import backlog_findings
 from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (
     alarms_of,
     let_look,

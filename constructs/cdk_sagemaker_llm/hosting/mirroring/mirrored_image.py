@@ -5,7 +5,6 @@ it may be is checked before anything is made.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -34,10 +33,9 @@ from cdk_sagemaker_llm.hosting.common.scope import (
 )
 from cdk_sagemaker_llm.hosting.mirroring.sources import (
     GALLERY,
-    GALLERY_REPOSITORIES,
     ImageSource,
-    partition_of,
     repository_of,
+    source_findings,
     source_region,
 )
 from cdk_sagemaker_llm.hosting.roles.network import Network
@@ -89,23 +87,12 @@ _HOUR = 3600
 # A tag has 128 characters; of a digest's 64, as many as an abbreviated commit has.
 _LONGEST_NAME, _SHORT = 115, 12
 
-_REGION = re.compile(r"[a-z0-9-]+")
 _FORM = "'sha256:' and 64 hexadecimal digits in small letters"
 
 NO_DIGEST = Rule(
     "LLM741",
     "an image is to be mirrored that is named by no digest",
     "aws/deep-learning-containers, whose releases move tags",
-)
-NOT_THERE = Rule(
-    "LLM743",
-    "an image is to be mirrored from a registry that does not have it",
-    "SageMaker Python SDK",
-)
-OTHER_PARTITION = Rule(
-    "LLM745",
-    "an image is to be mirrored from another partition's registry",
-    "AWS General Reference, partitions: credentials are of one of them",
 )
 FAR_REPOSITORY = Rule(
     "LLM747",
@@ -122,11 +109,6 @@ DOUBTFUL_VERSION = Rule(
     "LLM841",
     "a digest is given for a tag that AWS moves from version to version",
     "aws/deep-learning-containers, whose releases move these tags",
-)
-DOUBTFUL_GALLERY = Rule(
-    "LLM843",
-    "the public gallery is not known to have an image",
-    "aws/deep-learning-containers, docs",
 )
 
 
@@ -218,18 +200,22 @@ class MirroredImage(RunsBuild, Construct):
         build_image: codebuild.IBuildImage | None = None,
         network: Network | None = None,
     ) -> None:
-        beside = {"encryption_key": encryption_key, "removal_policy": removal_policy}
-        findings = _mirroring_findings(
-            scope,
-            image=image,
-            digest=digest,
-            source=source,
-            repository=repository,
-            beside_repository=[name for name, one in beside.items() if one is not None],
-            timeout=timeout,
-            compute_type=compute_type,
-            network=network,
-        )
+        made_with = {"encryption_key": encryption_key, "removal_policy": removal_policy}
+        beside = [name for name, one in made_with.items() if one is not None]
+        findings = [
+            *_digest_findings(image, digest),
+            *source_findings(region_of(scope), image, source),
+            *_repository_findings(scope, repository, beside),
+            *build_time_findings(timeout),
+            *machine_findings(compute_type),
+        ]
+        if network is not None and network.isolated:
+            closed = CLOSED_MIRROR.finding(
+                "network is isolated, and the build reads from one registry and writes "
+                "to another",
+                "isolate the endpoint, and give the build a network with a way to both",
+            )
+            findings.append(closed)
         report(scope, id, findings)
         super().__init__(scope, id)
         belongs(self, scope)
@@ -351,40 +337,23 @@ class MirroredImage(RunsBuild, Construct):
                 starter.allow([*start_statements(project), look]),
             ],
         )
+        # One of AWS's, of a version that the catalogue has.
+        is_catalogued = (
+            image.registry is None
+            and image.family in image_families()
+            and (
+                is_digest(image.tag) or image == find_image(image.family, image.version)
+            )
+        )
         copy = Registry(
             account="",
             region="",
             uri=self.image_uri,
             repository_arn=self.repository.repository_arn,
-            mirrors=_is_catalogued(image),
+            mirrors=is_catalogued,
             depends_on=done,
         )
         return replace(image, tag=self.digest, registry=copy)
-
-
-def _mirroring_findings(
-    scope: Construct,
-    *,
-    image: ImageRelease,
-    digest: str | None,
-    source: ImageSource | None,
-    repository: ecr.IRepository | None,
-    beside_repository: list[str],
-    timeout: Duration | None,
-    compute_type: codebuild.ComputeType,
-    network: Network | None,
-) -> list[Finding]:
-    """
-    Check what a mirrored image was asked to be.
-    """
-    return [
-        *_digest_findings(image, digest),
-        *_source_findings(region_of(scope), image, source),
-        *_repository_findings(scope, repository, beside_repository),
-        *build_time_findings(timeout),
-        *machine_findings(compute_type),
-        *_network_findings(network),
-    ]
 
 
 def _tag(image: ImageRelease, digest: str) -> str:
@@ -411,15 +380,6 @@ def _source(
         place = named or ""
         account = image.account(place)
     return {"source_url": "", "source_account": account, "source_region": place}
-
-
-def _is_catalogued(image: ImageRelease) -> bool:
-    """
-    Return whether an image is one of AWS's of a version that the catalogue has.
-    """
-    if image.registry is not None or image.family not in image_families():
-        return False
-    return is_digest(image.tag) or image == find_image(image.family, image.version)
 
 
 def _digest_findings(image: ImageRelease, digest: str | None) -> Iterator[Finding]:
@@ -452,31 +412,6 @@ def _digest_findings(image: ImageRelease, digest: str | None) -> Iterator[Findin
         )
 
 
-def _source_findings(
-    region: str | None, image: ImageRelease, source: ImageSource | None
-) -> Iterator[Finding]:
-    if image.registry is not None:
-        yield from _other_registry_findings(region, image, source)
-    elif source is None:
-        if source_region(image, region) is None:
-            yield OTHER_PARTITION.finding(
-                f"no registry of {partition_of(region or '')} has {image.family} "
-                f"{image.version}, and no credentials of it are good elsewhere",
-                "copy it with source=ImageSource.public_gallery() where the network "
-                "leads there, or choose a version that is listed in "
-                f"{region}",
-            )
-    elif source.region_name is None:
-        if image.repository not in GALLERY_REPOSITORIES:
-            yield DOUBTFUL_GALLERY.finding(
-                f"the public gallery is not known to have {image.repository}: of "
-                f"serving images it documents {any_of(sorted(GALLERY_REPOSITORIES))}",
-                "name a region's registry with ImageSource.region(...)",
-            )
-    else:
-        yield from _region_findings(region, image, source.region_name)
-
-
 def _repository_findings(
     scope: Construct, repository: ecr.IRepository | None, beside: list[str]
 ) -> Iterator[Finding]:
@@ -498,61 +433,3 @@ def _repository_findings(
                 f"image in {one}",
                 f"name a repository of {one}",
             )
-
-
-def _network_findings(network: Network | None) -> Iterator[Finding]:
-    if network is not None and network.isolated:
-        yield CLOSED_MIRROR.finding(
-            "network is isolated, and the build reads from one registry and writes to "
-            "another",
-            "isolate the endpoint, and give the build a network with a way to both",
-        )
-
-
-def _other_registry_findings(
-    region: str | None, image: ImageRelease, source: ImageSource | None
-) -> Iterator[Finding]:
-    registry = image.registry
-    if registry is None:
-        return
-    if source is not None:
-        yield NOT_THERE.finding(
-            f"source is given, and the image {image.reference} names its own registry",
-            "leave source out",
-        )
-    elif not registry.account.isdigit() or not _REGION.fullmatch(registry.region):
-        yield NOT_THERE.finding(
-            "the image's account or region is known only at deployment",
-            "describe it by an address that is known at synth",
-        )
-    else:
-        yield from _partition_findings(region, registry.region)
-
-
-def _region_findings(
-    region: str | None, image: ImageRelease, source: str
-) -> Iterator[Finding]:
-    if is_unresolved(source):
-        yield NOT_THERE.finding(
-            "source is a region that is known only at deployment, and its registry is "
-            "looked up at synth",
-            "pass its name as text",
-        )
-        return
-    try:
-        image.uri(source)
-    except ValueError as fault:
-        yield NOT_THERE.finding(f"source: {fault}")
-        return
-    yield from _partition_findings(region, source)
-
-
-def _partition_findings(region: str | None, source: str) -> Iterator[Finding]:
-    if region is None or partition_of(region) == partition_of(source):
-        return
-    yield OTHER_PARTITION.finding(
-        f"source is {source} of the partition {partition_of(source)}, where no "
-        f"credentials of {region} are good, which is of {partition_of(region)}",
-        f"name a region of {partition_of(region)}, or ImageSource.public_gallery() "
-        "where the network leads there",
-    )

@@ -10,7 +10,7 @@ import io
 import os
 import tarfile
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Literal
 from weakref import WeakKeyDictionary
@@ -32,11 +32,7 @@ from cdk_sagemaker_llm.hosting.common.scope import (
     stack_of,
     stage_of,
 )
-from cdk_sagemaker_llm.hosting.roles.statements import (
-    Statement,
-    partition,
-    prefix_condition,
-)
+from cdk_sagemaker_llm.hosting.roles.statements import Statement, read_statements
 
 _UNBOUND = "StackSynthesizerBoundStackFirst"
 # It stands among the app's own stacks: no user's id is like this one.
@@ -77,28 +73,26 @@ class ServingArtifact(Construct):
         """What ``ModelDataUrl`` takes."""
 
     def _register(self) -> tuple[str, str]:
-        """
-        Register the tarball with the stack's synthesizer; return its bucket and key.
-        """
+        folders = folders_of(self)
+        target = folders.assets / f"asset.{self.asset_hash}.tar.gz"
         try:
-            return self._add_to_synthesizer()
+            location = stack_of(self).synthesizer.add_file_asset(
+                source_hash=self.asset_hash,
+                file_name=os.path.relpath(target, folders.templates),
+                packaging=FileAssetPackaging.FILE,
+                display_name=f"{self.to_string()} model tarball",
+            )
         except RuntimeError as fault:
             # A synthesizer of the app's own comes back through jsii as it was before
             # the stack bound its copy (aws-cdk-lib 2.275.0, reusableBind).
             if _UNBOUND not in str(fault):
                 raise
-        return self._stage()
-
-    def _add_to_synthesizer(self) -> tuple[str, str]:
-        folders = folders_of(self)
-        target = folders.assets / f"asset.{self.asset_hash}.tar.gz"
-        location = stack_of(self).synthesizer.add_file_asset(
-            source_hash=self.asset_hash,
-            file_name=os.path.relpath(target, folders.templates),
-            packaging=FileAssetPackaging.FILE,
-            display_name=f"{self.to_string()} model tarball",
-        )
-        _write_at_synthesis(self, target)
+            return self._stage()
+        stage = stage_of(self)
+        if stage not in _writers:
+            _writers[stage] = _Writer()
+            Aspects.of(Construct(stage, _WRITERS_ID)).add(_writers[stage])
+        _writers[stage].tarballs[target] = self.files
         return location.bucket_name, location.object_key
 
     def _stage(self) -> tuple[str, str]:
@@ -125,25 +119,17 @@ class ServingArtifact(Construct):
         Return the permissions that a role needs to read this tarball, and those of
         earlier deployments.
         """
-        bucket = f"arn:{partition()}:s3:::{self.bucket_name}"
-        return [
-            Statement(
-                sid="ReadTarball",
-                actions=["s3:GetObject"],
-                resources=[f"{bucket}/*.gz"],
-                wildcard_reason=(
-                    "while an update is rolled out, and when it is rolled back, "
-                    "instances still start with the tarball before"
-                ),
+        # SageMaker lists the key before it reads it.
+        return read_statements(
+            "Tarball",
+            self.bucket_name,
+            "*.gz",
+            why=(
+                "while an update is rolled out, and when it is rolled back, instances "
+                "still start with the tarball before"
             ),
-            # SageMaker lists the key before it reads it.
-            Statement(
-                sid="FindTarball",
-                actions=["s3:ListBucket"],
-                resources=[bucket],
-                conditions=prefix_condition("*.gz"),
-            ),
-        ]
+            listing="Find",
+        )
 
 
 def content_hash(files: Mapping[str, bytes]) -> str:
@@ -217,20 +203,9 @@ class _Writer:
 _writers: WeakKeyDictionary[Stage, _Writer] = WeakKeyDictionary()
 
 
-def _write_at_synthesis(artifact: ServingArtifact, target: Path) -> None:
-    stage = stage_of(artifact)
-    if stage not in _writers:
-        _writers[stage] = _Writer()
-        Aspects.of(Construct(stage, _WRITERS_ID)).add(_writers[stage])
-    _writers[stage].tarballs[target] = artifact.files
-
-
 def check_files(files: Mapping[str, bytes]) -> None:
     """
     Check that files make a tarball.
-
-    Raises:
-        ValueError: If there are no files, or a path leaves the tarball or is no text.
     """
     if not files:
         raise ValueError("files must name at least one file")
@@ -242,13 +217,7 @@ def check_files(files: Mapping[str, bytes]) -> None:
         raise ValueError(
             f"paths must stay inside the tarball, got {', '.join(outside)}"
         )
-    _check_names(files)
-
-
-def _check_names(files: Iterable[str]) -> None:
-    """
-    Check that a folder can hold the files when the tarball is unpacked.
-    """
+    # A folder must be able to hold them when the tarball is unpacked.
     paths = [PurePosixPath(name) for name in files]
     odd = [path for path in paths if not path.parts or not _may_be_made(path)]
     if odd:

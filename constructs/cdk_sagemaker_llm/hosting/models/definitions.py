@@ -28,7 +28,6 @@ from cdk_sagemaker_llm.hosting.models.model_weights import (
     far_findings,
     token_reference,
     token_reference_findings,
-    weight_bytes,
 )
 from cdk_sagemaker_llm.hosting.roles.network import (
     Network,
@@ -36,7 +35,7 @@ from cdk_sagemaker_llm.hosting.roles.network import (
     way_out_findings,
     zone_findings,
 )
-from cdk_sagemaker_llm.models import ModelSource, kind_of, looked_up
+from cdk_sagemaker_llm.models import ModelSource, kind_of, looked_up, weight_bytes_of
 from cdk_sagemaker_llm.serving.base import (
     OTHER_SERVING,
     Accelerators,
@@ -87,17 +86,9 @@ class ModelRequest:
     A model that a user wants to be served, how, and where.
 
     Args:
-        serving: Which backend serves the model, and how.
-
         model: Where the weights come from; ``None`` if the serving's files name them.
 
-        environment: Further environment variables.
-
-        role: The execution role; ``None`` if one is to be made.
-
         network: Where the container runs; ``None`` for SageMaker's own network.
-
-        region: The stack's region; ``None`` if it is known at deployment only.
 
         start_up: How long SageMaker waits for it, where that was chosen.
     """
@@ -117,19 +108,7 @@ class ModelDefinition:
     A model as it will be.
 
     Args:
-        prepared: What its serving configuration answered.
-
-        model: Where the weights come from; ``None`` if the container's files name them.
-
-        network: Where the container runs.
-
-        role: The execution role; ``None`` if one is to be made.
-
-        region: The stack's region; ``None`` if it is known at deployment only.
-
         variables: All environment variables, the token's references included.
-
-        findings: All findings of the model.
 
         plan: How it fits its instances, or why that is not known; ``None`` where there
             are none yet, as for a model that is made by itself.
@@ -153,10 +132,8 @@ class ModelDefinition:
     @property
     def container(self) -> Container:
         """
-        What is started.
-
-        Raises:
-            ValueError: If an error stands in the way; report the findings first.
+        What is started; an error among the findings stands in its way, so that these
+        are reported first.
         """
         if self.prepared.container is None:
             raise ValueError("a model with errors has no container")
@@ -185,7 +162,10 @@ class ModelDefinition:
         """
         The bytes of its weights as they are published; ``None`` if that is not known.
         """
-        return weight_bytes(self.demand, self.model)
+        if self.demand is None:
+            return weight_bytes_of(self.model)
+        known = self.demand.architecture
+        return None if known is None else known.weight_bytes()
 
     @property
     def start_up_timeout(self) -> Duration | None:
@@ -215,13 +195,16 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
     Check a model completely before anything is made of it.
 
     Args:
-        request: The model, how it is served, and where.
-
         accelerators: How many devices each copy has, or a function that decides it.
     """
     serving, model, region = request.serving, request.model, request.region
     network, environment = request.network or Network(), request.environment or {}
-    prepared = _prepared(serving, model, accelerators, seconds(request.start_up))
+    start_up = seconds(request.start_up)
+    if start_up is None or is_unresolved(start_up):
+        prepared = serving.prepare(model, accelerators)
+    else:
+        # One that gives up loading by itself waits as long as SageMaker does.
+        prepared = serving.prepare(model, accelerators, start_up_seconds=int(start_up))
     container = prepared.container
     if container is None and not errors_of(prepared.findings):
         raise ValueError(
@@ -229,7 +212,10 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
             "that says why there is none"
         )
     reference = token_reference(model)
-    own = {} if container is None else _own_variables(container, reference)
+    own: dict[str, str] = {}
+    if container is not None:
+        tokens = dict.fromkeys(container.token_variables, reference or "")
+        own = {**container.environment, **(tokens if reference else {})}
     unusable = network_findings(network)
     found = [
         *prepared.findings,
@@ -244,7 +230,12 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
     if container is not None:
         found += _container_findings(container, region, model, network)
         found += eula_findings(model, container.weights_uri)
-        found += _overlap_findings(own, environment)
+        found += [
+            REPEATED.finding(
+                f"environment repeats {name}, which the backend sets itself"
+            )
+            for name in sorted(set(own) & set(environment))
+        ]
         if not unusable:
             found += zone_findings(network)
             found += way_out_findings(network, model, {**own, **environment})
@@ -264,9 +255,6 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
 def _compilation_findings(
     serving: ServingConfiguration, model: ModelSource | None, prepared: Prepared
 ) -> list[Finding]:
-    """
-    Check that compiled engines are served by what loads them.
-    """
     if model is None or model.compiled is None or prepared.loads_engines:
         return []
     return [
@@ -276,26 +264,6 @@ def _compilation_findings(
             "pass the serving of the StagedModel that compiled them",
         )
     ]
-
-
-def _prepared(
-    serving: ServingConfiguration,
-    model: ModelSource | None,
-    accelerators: Accelerators,
-    start_up: float | None,
-) -> Prepared:
-    """
-    Have the container prepared; one that gives up loading by itself waits as long as
-    SageMaker does.
-    """
-    if start_up is None or is_unresolved(start_up):
-        return serving.prepare(model, accelerators)
-    return serving.prepare(model, accelerators, start_up_seconds=int(start_up))
-
-
-def _own_variables(container: Container, reference: str | None) -> dict[str, str]:
-    names = container.token_variables if reference else ()
-    return {**container.environment, **dict.fromkeys(names, reference or "")}
 
 
 def _container_findings(
@@ -342,41 +310,56 @@ def _further_findings(
     )
 
 
-def _overlap_findings(
-    own: Mapping[str, str], environment: Mapping[str, str]
-) -> list[Finding]:
-    return [
-        REPEATED.finding(f"environment repeats {name}, which the backend sets itself")
-        for name in sorted(set(own) & set(environment))
-    ]
-
-
 def environment_findings(
     environment: Mapping[str, str], *, own: Mapping[str, str]
 ) -> list[Finding]:
     """
     Check all variables together: the service counts those of the backend as well.
-
-    Args:
-        environment: The user's variables.
-
-        own: Those that the backend sets itself.
     """
     variables = {**own, **environment}
-    return [
-        *_name_findings(variables),
-        *_number_findings(len(environment), len(variables)),
-        *_size_findings(variables),
-        *_length_findings(variables),
-        *_text_findings(variables),
+    found = [finding for name in variables for finding in _name_findings(name)]
+    users, together = len(environment), len(variables)
+    if together > _MOST_VARIABLES:
+        shares = f", {together - users} of them the backend's"
+        got = str(users) if users > _MOST_VARIABLES else f"{together}{shares}"
+        found.append(
+            LARGE_ENVIRONMENT.finding(
+                f"environment must have at most {_MOST_VARIABLES} variables, got {got}",
+            )
+        )
+    size = sum(
+        len(text.encode(errors="surrogatepass"))
+        for pair in variables.items()
+        for text in pair
+        if not is_unresolved(text)
+    )
+    if size > _MOST_BYTES:
+        found.append(
+            LARGE_ENVIRONMENT.finding(
+                f"environment must have at most {_MOST_BYTES} bytes of names and "
+                f"values together, the backend's included, got {size}",
+            )
+        )
+    found += [
+        LARGE_ENVIRONMENT.finding(
+            f"{name} must be at most {_LONGEST_VALUE} characters long"
+        )
+        for name, value in variables.items()
+        if not is_unresolved(value) and len(value) > _LONGEST_VALUE
     ]
+    odd = ((name, _IN_NO_VARIABLE.search(text)) for name, text in variables.items())
+    found += [
+        UNREADABLE.finding(
+            f"{name} has the character {character[0]!r}, which no variable can hold",
+            "leave it out",
+        )
+        for name, character in odd
+        if character is not None
+    ]
+    return found
 
 
-def _name_findings(variables: Mapping[str, str]) -> list[Finding]:
-    return [finding for name in variables for finding in _one_name_findings(name)]
-
-
-def _one_name_findings(name: str) -> list[Finding]:
+def _name_findings(name: str) -> list[Finding]:
     if is_unresolved(name):
         # CloudFormation takes functions as values only.
         return [
@@ -399,55 +382,4 @@ def _one_name_findings(name: str) -> list[Finding]:
             "a name in environment must be letters, digits and underscores, with no "
             f"digit first, got {name!r}",
         )
-    ]
-
-
-def _number_findings(users: int, together: int) -> list[Finding]:
-    if together <= _MOST_VARIABLES:
-        return []
-    shares = f", {together - users} of them the backend's"
-    got = str(users) if users > _MOST_VARIABLES else f"{together}{shares}"
-    return [
-        LARGE_ENVIRONMENT.finding(
-            f"environment must have at most {_MOST_VARIABLES} variables, got {got}",
-        )
-    ]
-
-
-def _size_findings(variables: Mapping[str, str]) -> list[Finding]:
-    size = sum(
-        len(text.encode(errors="surrogatepass"))
-        for pair in variables.items()
-        for text in pair
-        if not is_unresolved(text)
-    )
-    if size <= _MOST_BYTES:
-        return []
-    return [
-        LARGE_ENVIRONMENT.finding(
-            f"environment must have at most {_MOST_BYTES} bytes of names and values "
-            f"together, the backend's included, got {size}",
-        )
-    ]
-
-
-def _length_findings(variables: Mapping[str, str]) -> list[Finding]:
-    return [
-        LARGE_ENVIRONMENT.finding(
-            f"{name} must be at most {_LONGEST_VALUE} characters long"
-        )
-        for name, value in variables.items()
-        if not is_unresolved(value) and len(value) > _LONGEST_VALUE
-    ]
-
-
-def _text_findings(variables: Mapping[str, str]) -> list[Finding]:
-    found = ((name, _IN_NO_VARIABLE.search(text)) for name, text in variables.items())
-    return [
-        UNREADABLE.finding(
-            f"{name} has the character {character[0]!r}, which no variable can hold",
-            "leave it out",
-        )
-        for name, character in found
-        if character is not None
     ]

@@ -46,7 +46,15 @@ class ServingImage:
             self.uri = _with_placeholders(release.uri(self._region))
         elif region is None:
             self._region = Aws.REGION
-            self._account = _mapping(scope, release).find_in_map(Aws.REGION, "account")
+            accounts = CfnMapping(
+                scope,
+                "Registry",
+                mapping={
+                    each: {"account": release.account(each)}
+                    for each in sorted(release.regions)
+                },
+            )
+            self._account = accounts.find_in_map(Aws.REGION, "account")
             domain = Aws.URL_SUFFIX
             registry = f"{self._account}.dkr.ecr.{Aws.REGION}.{domain}"
             self.uri = f"{registry}/{release.reference}"
@@ -71,6 +79,8 @@ class ServingImage:
         login = login_statement()
         if not is_repository_known(self.release):
             return [login]
+        name = _with_placeholders(self.release.repository)
+        place = f"arn:{partition()}:ecr:{self._region}:{self._account}"
         pull = Statement(
             sid="PullImage",
             actions=[
@@ -78,16 +88,9 @@ class ServingImage:
                 "ecr:BatchGetImage",
                 "ecr:GetDownloadUrlForLayer",
             ],
-            resources=[self._arn or self._arn_of_parts()],
+            resources=[self._arn or f"{place}:repository/{name}"],
         )
         return [login, pull]
-
-    def _arn_of_parts(self) -> str:
-        repository = _with_placeholders(self.release.repository)
-        return (
-            f"arn:{partition()}:ecr:{self._region}:{self._account}"
-            f":repository/{repository}"
-        )
 
 
 def region_findings(region: str | None, release: ImageRelease) -> list[Finding]:
@@ -128,14 +131,3 @@ def _with_placeholders(text: str) -> str:
     for placeholder, name in address_names().items():
         text = text.replace(f"${{{name}}}", placeholder)
     return text
-
-
-def _mapping(scope: Construct, release: ImageRelease) -> CfnMapping:
-    return CfnMapping(
-        scope,
-        "Registry",
-        mapping={
-            region: {"account": release.account(region)}
-            for region in sorted(release.regions)
-        },
-    )

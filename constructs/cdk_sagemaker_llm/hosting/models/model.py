@@ -42,7 +42,7 @@ from cdk_sagemaker_llm.hosting.roles.network import Network, s3_findings
 from cdk_sagemaker_llm.hosting.roles.statements import Statement, hosting_statements
 from cdk_sagemaker_llm.models import ModelSource, S3Model, kind_of
 from cdk_sagemaker_llm.serving import families
-from cdk_sagemaker_llm.serving.base import Container, ServingConfiguration
+from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
@@ -163,16 +163,20 @@ class Model(ModelBase):
         """Where it runs, with the security groups that were made for it."""
         self.role: iam.IRole = definition.role or make_execution_role(self, "Role")
         """The execution role."""
-        self.artifact = _make_artifact(self, container)
+        self.artifact: ServingArtifact | None = None
         """The model tarball; ``None`` when the backend needs none."""
+        if container.files:
+            self.artifact = ServingArtifact(self, "Artifact", files=container.files)
         self._image = ServingImage(self, container.image, definition.region)
         access = access_of(self, self.role)
         policies = access.allow(self._statements(definition.model))
         self.cfn_model = self._make_resource(definition, access.role_arn)
         """The resource itself, for what this class does not offer."""
         # Without this SageMaker may use the role before it may do anything.
-        sources = [*_weight_sources(definition.model), *self._image.sources()]
-        self.cfn_model.node.add_dependency(*policies, *sources)
+        self.cfn_model.node.add_dependency(*policies, *self._image.sources())
+        weights = definition.model
+        if isinstance(weights, S3Model) and weights.depends_on is not None:
+            self.cfn_model.node.add_dependency(weights.depends_on)
         self.model_name: str = self.cfn_model.attr_model_name
         annotate(self, definition.findings)
         if self.network.vpc is not None and (self.artifact or container.weights_uri):
@@ -225,7 +229,18 @@ class Model(ModelBase):
     def _make_resource(
         self, definition: ModelDefinition, role_arn: str
     ) -> sagemaker.CfnModel:
-        weights_uri = definition.container.weights_uri
+        weights = None
+        if definition.container.weights_uri is not None:
+            access = sagemaker.CfnModel.ModelAccessConfigProperty(accept_eula=True)
+            is_accepted = accepts_eula(definition.model)
+            weights = sagemaker.CfnModel.ModelDataSourceProperty(
+                s3_data_source=sagemaker.CfnModel.S3DataSourceProperty(
+                    s3_uri=definition.container.weights_uri,
+                    s3_data_type="S3Prefix",
+                    compression_type="None",
+                    model_access_config=access if is_accepted else None,
+                )
+            )
         return sagemaker.CfnModel(
             self,
             "Resource",
@@ -235,9 +250,7 @@ class Model(ModelBase):
                 image=self._image.uri,
                 environment=dict(sorted(definition.variables.items())) or None,
                 model_data_url=self.artifact.s3_uri if self.artifact else None,
-                model_data_source=_weights_source(
-                    weights_uri, accepts_eula=accepts_eula(definition.model)
-                ),
+                model_data_source=weights,
             ),
             vpc_config=_vpc_config(self.network),
         )
@@ -252,37 +265,6 @@ class DefinedModel(Model):
         Resource.__init__(self, scope, id)
         belongs(self, scope)
         self._write(definition)
-
-
-def _weight_sources(model: ModelSource | None) -> list[Construct]:
-    """
-    Return the constructs that put the weights in place, where the app does so itself.
-    """
-    if not isinstance(model, S3Model) or model.depends_on is None:
-        return []
-    return [model.depends_on]
-
-
-def _make_artifact(scope: Construct, container: Container) -> ServingArtifact | None:
-    if not container.files:
-        return None
-    return ServingArtifact(scope, "Artifact", files=container.files)
-
-
-def _weights_source(
-    uri: str | None, *, accepts_eula: bool
-) -> sagemaker.CfnModel.ModelDataSourceProperty | None:
-    if uri is None:
-        return None
-    access = sagemaker.CfnModel.ModelAccessConfigProperty
-    return sagemaker.CfnModel.ModelDataSourceProperty(
-        s3_data_source=sagemaker.CfnModel.S3DataSourceProperty(
-            s3_uri=uri,
-            s3_data_type="S3Prefix",
-            compression_type="None",
-            model_access_config=access(accept_eula=True) if accepts_eula else None,
-        )
-    )
 
 
 def _vpc_config(network: Network) -> sagemaker.CfnModel.VpcConfigProperty | None:

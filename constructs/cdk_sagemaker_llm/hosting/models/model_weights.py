@@ -12,22 +12,14 @@ from aws_cdk import CfnWaitCondition, SecretValue
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import gibibytes
 from cdk_sagemaker_llm.hosting.common.scope import region_of
-from cdk_sagemaker_llm.hosting.roles.statements import (
-    Statement,
-    arn_of,
-    key_access,
-    partition,
-    prefix_condition,
-)
+from cdk_sagemaker_llm.hosting.roles.statements import Statement, read_statements
 from cdk_sagemaker_llm.models import (
     HuggingFaceModel,
     ModelSource,
     S3Model,
-    architecture_of,
 )
 from cdk_sagemaker_llm.serving.parameters import PLAIN_CREDENTIAL
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -65,25 +57,13 @@ def weights_statements(model: ModelSource | None) -> list[Statement]:
     """
     if not isinstance(model, S3Model):
         return []
-    bucket = f"arn:{partition()}:s3:::{model.bucket_name}"
-    statements = [
-        Statement(
-            sid="ReadWeights",
-            actions=["s3:GetObject"],
-            resources=[f"{bucket}/{model.prefix}*"],
-            wildcard_reason="a model is many files, listed under its prefix",
-        ),
-        Statement(
-            sid="ListWeights",
-            actions=["s3:ListBucket"],
-            resources=[bucket],
-            conditions=prefix_condition(f"{model.prefix}*"),
-        ),
-    ]
-    if model.kms_key is not None:
-        arns = [arn_of(model.kms_key)]
-        statements += key_access("DecryptWeights", ["kms:Decrypt"], arns)
-    return statements
+    return read_statements(
+        "Weights",
+        model.bucket_name,
+        f"{model.prefix}*",
+        why="a model is many files, listed under its prefix",
+        key=model.kms_key,
+    )
 
 
 def accepts_eula(model: ModelSource | None) -> bool:
@@ -97,11 +77,6 @@ def eula_findings(model: ModelSource | None, weights_uri: str | None) -> list[Fi
     """
     Check that an accepted licence reaches the template: only a model's data source can
     hold it.
-
-    Args:
-        model: The weights.
-
-        weights_uri: What SageMaker downloads; ``None`` if the container does.
     """
     if not accepts_eula(model) or weights_uri is not None:
         return []
@@ -152,25 +127,11 @@ def token_reference_findings(reference: str | None) -> list[Finding]:
     ]
 
 
-def weight_bytes(demand: Demand | None, model: ModelSource | None) -> int | None:
-    """
-    Return the bytes of a model's weights as they are published; ``None`` if that is
-    not known.
-    """
-    architecture = demand.architecture if demand else architecture_of(model)
-    return None if architecture is None else architecture.weight_bytes()
-
-
 def volume_gib(hardware: InstanceType | None, weights: int | None) -> int | None:
     """
     Return the size of the volume that weights ask for.
 
     ``None`` where the default will do, storage is local, or the size is not known.
-
-    Args:
-        hardware: The instance type; ``None`` if it is not known.
-
-        weights: The weights' bytes; ``None`` if they are not known.
     """
     if weights is None or hardware is None or not hardware.volume_size_supported:
         return None
@@ -183,13 +144,6 @@ def volume_findings(
 ) -> list[Finding]:
     """
     Check that the hosts' volume holds a model.
-
-    Args:
-        hardware: The instance type; ``None`` if it is not known.
-
-        volume_size: The size that the hosts have; ``None`` for the default.
-
-        weights: The bytes that are downloaded there; ``None`` if they are not known.
     """
     if hardware is None or not hardware.volume_size_supported:
         return []
@@ -225,10 +179,11 @@ def far_findings(
     """
     Check that image and weights are in the model's own region, where both are known.
     """
+    weights = _region_of(model.depends_on) if isinstance(model, S3Model) else None
     found = []
     for what, where, way_out in (
         ("the image", _region_of_image(image), "copy it there with MirroredImage"),
-        ("the staged weights", _region_of_weights(model), "stage them there"),
+        ("the staged weights", weights, "stage them there"),
     ):
         if region is not None and where not in (None, region):
             found.append(
@@ -246,10 +201,6 @@ def _region_of_image(image: ImageRelease) -> str | None:
         return None
     is_known = "$" not in registry.region and not is_unresolved(registry.region)
     return (registry.region if is_known else "") or _region_of(registry.depends_on)
-
-
-def _region_of_weights(model: ModelSource | None) -> str | None:
-    return _region_of(model.depends_on) if isinstance(model, S3Model) else None
 
 
 def _region_of(ready: object) -> str | None:

@@ -24,7 +24,10 @@ from cdk_sagemaker_llm.hosting.common.reporting import (
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
 from cdk_sagemaker_llm.hosting.components.component_checks import (
     COMPONENT_NAME,
+    AvailabilityZoneBalance,
     ComponentDefinition,
+    PlacementStrategy,
+    Scheduling,
     define_component,
     reserved_findings,
 )
@@ -32,17 +35,12 @@ from cdk_sagemaker_llm.hosting.components.inference_component import (
     DefinedInferenceComponent,
     InferenceComponent,
 )
-from cdk_sagemaker_llm.hosting.components.per_type import (
+from cdk_sagemaker_llm.hosting.components.sizing import (
+    Copies,
     by_type_findings,
     define_sized_models,
     distinct_findings,
     make_models,
-)
-from cdk_sagemaker_llm.hosting.components.sizing import (
-    AvailabilityZoneBalance,
-    Copies,
-    PlacementStrategy,
-    Scheduling,
     with_same_copies,
 )
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint

@@ -15,7 +15,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
-from cdk_sagemaker_llm.hosting.components.per_type import (
+from cdk_sagemaker_llm.hosting.components.sizing import (
     define_models_by_type,
     look_up_types,
     make_models,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
     from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
-    from cdk_sagemaker_llm.hosting.scaling import ScalableInstanceCount
+    from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
     from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.base import ServingConfiguration

@@ -69,10 +69,6 @@ class RoleAccess:
     a role's inline policies goes to managed policies.
 
     Args:
-        role: The role.
-
-        home: Where the policies are made.
-
         id: Their id there; those after the first have a number too.
 
         is_given: Whether the role is the user's own, which may refuse to be changed.
@@ -111,9 +107,6 @@ class RoleAccess:
 
         SageMaker uses the role the moment that it is named: what names it must depend
         on them.
-
-        Raises:
-            ValueError: If it is more than IAM lets a role have.
         """
         needed = list(statements)
         added = self._place_together(needed)
@@ -193,11 +186,15 @@ class RoleAccess:
         # Where the app customises its roles, this one has a name in its ARN.
         if not self._is_given and is_placeholder(self.role_arn):
             return iam.Policy(self._home, self._id, document=parsed, roles=[self._role])
+        # Stacks that share a role write into it side by side, and one inline policy
+        # would overwrite another of the same name, of this app or another; what ends a
+        # stack's id is no other stack's.
+        path = Names.unique_resource_name(self._home, max_length=_LONGEST_PATH)
         policy = iam.Policy(
             self._home,
             self._id,
             document=parsed,
-            policy_name=_name_beside_others(self._home),
+            policy_name=f"{path}-{Fn.select(2, Fn.split('/', Aws.STACK_ID))}",
         )
         # By the role's own means: it may be told to stay as it is.
         self._role.attach_inline_policy(policy)
@@ -208,17 +205,6 @@ class RoleAccess:
 
     def _asked_for(self) -> list[Statement]:
         return [each for document in self._documents for each in united(document)]
-
-
-def _name_beside_others(home: Construct) -> str:
-    """
-    Return a name that no other stack gives an inline policy, of this app or another.
-
-    Stacks that share a role write into it side by side, and one inline policy would
-    overwrite another of the same name; what ends a stack's id is no other stack's.
-    """
-    path = Names.unique_resource_name(home, max_length=_LONGEST_PATH)
-    return f"{path}-{Fn.select(2, Fn.split('/', Aws.STACK_ID))}"
 
 
 # The accesses of a stack, by the roles that Python knows, and by their names.

@@ -162,10 +162,16 @@ class _Reminder:
                 ),
             },
         )
-        if seen is None:
-            annotate(node, [_untouched_finding(self._role, needed, document)])
-        else:
+        if seen is not None:
             annotate(node, _lack_findings(self._role, document, seen))
+            return
+        needs = "; ".join(str(statement) for statement in needed)
+        untouched = UNTOUCHED_ROLE.finding(
+            f"role {_name_of(self._role)} stays as it is, and must be allowed {needs}; "
+            f"its policy: {_compact(document)}",
+            "see that it is, where the role is made",
+        )
+        annotate(node, [untouched])
 
 
 def _distrust_finding(role: iam.IRole) -> Finding:
@@ -199,7 +205,11 @@ def _seen(role: iam.IRole, values: Mapping[str, str]) -> _Seen | None:
     """
     Return what the app says of a role; ``None`` for one that is made elsewhere.
     """
-    stack = stack_of(_construct(role))
+    # Whatever class jsii found for it, it hangs somewhere.
+    scope = role.node.scope
+    if not isinstance(scope, Construct):
+        raise TypeError(f"role must be in a stack, got {role.node.path}")
+    stack = stack_of(scope)
     match stack.resolve(role.role_arn):
         case {"Fn::GetAtt": [str(name), "Arn"]}:
             return _read(stack, name, values)
@@ -209,17 +219,6 @@ def _seen(role: iam.IRole, values: Mapping[str, str]) -> _Seen | None:
 def _name_of(role: iam.IRole) -> str:
     name = role.role_name
     return role.node.path if is_unresolved(name) else name
-
-
-def _untouched_finding(
-    role: iam.IRole, needed: Sequence[Statement], document: Mapping[str, Any]
-) -> Finding:
-    needs = "; ".join(str(statement) for statement in needed)
-    return UNTOUCHED_ROLE.finding(
-        f"role {_name_of(role)} stays as it is, and must be allowed {needs}; "
-        f"its policy: {_compact(document)}",
-        "see that it is, where the role is made",
-    )
 
 
 def _lack_findings(
@@ -251,14 +250,6 @@ class _Seen:
     statements: Sequence[Mapping[str, Any]]
     trust: object
     unseen: Sequence[str]
-
-
-def _construct(role: iam.IRole) -> Construct:
-    # Whatever class jsii found for it, it hangs somewhere.
-    scope = role.node.scope
-    if not isinstance(scope, Construct):
-        raise TypeError(f"role must be in a stack, got {role.node.path}")
-    return scope
 
 
 def _read(stack: Stack, name: str, values: Mapping[str, str]) -> _Seen | None:

@@ -252,15 +252,6 @@ def let_invoke(
 ) -> iam.Grant:
     """
     Let a principal ask what these ARNs name.
-
-    Args:
-        grantee: The principal.
-
-        arns: The endpoint and its component, if it has one.
-
-        streaming: Whether it may have answers streamed.
-
-        bearer_token: Whether it may ask with a token, as OpenAI's SDK does.
     """
     grant = _let(grantee, [_INVOKE, *([_STREAM] if streaming else [])], arns)
     if not bearer_token:
@@ -290,12 +281,6 @@ def let_scale(
     Let a principal change a number of instances or copies.
 
     Args:
-        grantee: The principal.
-
-        action: The action of SageMaker.
-
-        arn: On what.
-
         dimension:
             What Application Auto Scaling calls the number, whose bounds it may change.
             If omitted, it may change none.

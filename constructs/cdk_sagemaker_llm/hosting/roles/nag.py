@@ -32,12 +32,6 @@ def acknowledge(
     resources have several (aws-cdk-lib 2.275.0): the record is written as it would be.
 
     Args:
-        scope: A construct in the policy's stack.
-
-        policy: The policy's place in the tree.
-
-        statements: All that the policy says.
-
         acknowledged: The reasons that cdk-nag has of this policy; new ones are added.
     """
     new = {
@@ -48,11 +42,17 @@ def acknowledge(
     if not new:
         return
     acknowledged.update(new)
-    open_ = {name: reason for name, reason in new.items() if _is_open(name)}
+    # What refers to more than the stack's own names.
+    open_ = {
+        name: reason
+        for name, reason in new.items()
+        if is_unresolved(_with_own_names(name))
+    }
     known = {name: reason for name, reason in new.items() if name not in open_}
     _write(scope, policy, known)
     if open_:
-        _write_late(scope, policy, open_)
+        late: Any = _Late(scope, policy, open_)
+        policy.add_validation(late)
 
 
 def acknowledge_granted(
@@ -63,11 +63,6 @@ def acknowledge_granted(
 
     One that covers everything is left to the principal's owner: it would cover what
     others let the same policy do.
-
-    Args:
-        grantee: The principal, whose policy the CDK has made.
-
-        statements: What it is granted.
     """
     principal = grantee.grant_principal
     if not isinstance(principal, Construct):
@@ -101,11 +96,6 @@ class _Late:
         return []
 
 
-def _write_late(scope: Construct, policy: Node, reasons: Mapping[str, str]) -> None:
-    late: Any = _Late(scope, policy, reasons)
-    policy.add_validation(late)
-
-
 def _write(scope: Construct, policy: Node, reasons: Mapping[str, str]) -> None:
     if not reasons:
         return
@@ -119,9 +109,6 @@ def _write(scope: Construct, policy: Node, reasons: Mapping[str, str]) -> None:
 
 
 def _reasons(statements: Iterable[Statement]) -> dict[str, str]:
-    """
-    Return the reasons for each resource with a wildcard; one may have several.
-    """
     found: dict[str, dict[str, None]] = {}
     for statement in statements:
         for resource in statement.resources:
@@ -133,13 +120,6 @@ def _reasons(statements: Iterable[Statement]) -> dict[str, str]:
 @functools.cache
 def _acknowledged_rules() -> str:
     return Validations.ACKNOWLEDGED_RULES_METADATA_KEY
-
-
-def _is_open(resource: str) -> bool:
-    """
-    Whether a resource refers to more than the stack's own names.
-    """
-    return is_unresolved(_with_own_names(resource))
 
 
 def _nag_name(scope: Construct, resource: str) -> str:

@@ -260,13 +260,6 @@ def way_out_findings(
     """
     Warn of subnets from which a container does not reach the Hub, as far as the
     template shows it: a transit gateway or a proxy elsewhere may be the way.
-
-    Args:
-        network: Where the container runs.
-
-        model: Where the weights come from.
-
-        variables: The container's environment.
     """
     if network.vpc is None or network.isolated:
         return []
@@ -303,11 +296,6 @@ def s3_findings(construct: Construct, network: Network) -> list[Finding]:
     """
     Warn of subnets from which model data cannot be fetched, as far as the app shows
     it: of a VPC that was made elsewhere nothing is known.
-
-    Args:
-        construct: The model that has data on S3.
-
-        network: Where it runs.
     """
     from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
 
@@ -315,14 +303,15 @@ def s3_findings(construct: Construct, network: Network) -> list[Finding]:
     if not isinstance(vpc, ec2.Vpc):
         return []
     chosen = network.subnet_ids()
-    isolated = {subnet.subnet_id for subnet in vpc.isolated_subnets}
-    if not chosen or not set(chosen) <= isolated:
+    if not chosen or not set(chosen) <= _ids(vpc.isolated_subnets):
         return []
     defined = stage_of(construct).node.find_all()
-    if any(isinstance(each, ec2.CfnRoute) for each in _below(vpc, defined)):
+    if any(is_of(each, "s3") for each in endpoints_of(vpc, defined)):
         return []
-    ways = endpoints_of(vpc, defined)
-    if any(is_of(each, "s3") for each in ways):
+    # A route at the subnets may be a way by a gateway.
+    paths = tuple(f"{subnet.node.path}/" for subnet in vpc.isolated_subnets)
+    routes = (each for each in defined if isinstance(each, ec2.CfnRoute))
+    if any(route.node.path.startswith(paths) for route in routes):
         return []
     return [
         NO_WAY_TO_S3.finding(
@@ -353,11 +342,3 @@ def is_of(endpoint: ec2.CfnVPCEndpoint, service: str) -> bool:
 
 def _ids(subnets: list[ec2.ISubnet]) -> set[str]:
     return {subnet.subnet_id for subnet in subnets}
-
-
-def _below(vpc: ec2.Vpc, constructs: Iterable[IConstruct]) -> list[IConstruct]:
-    """
-    Return what else is defined at the isolated subnets, such as a way by a gateway.
-    """
-    paths = tuple(f"{subnet.node.path}/" for subnet in vpc.isolated_subnets)
-    return [each for each in constructs if each.node.path.startswith(paths)]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.roles import statements
 from cdk_sagemaker_llm.hosting.roles.statements import (
     Statement,
     arn_of,
     key_access,
     partition,
-    prefix_condition,
 )
 from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.text import bucket_fault
@@ -34,36 +34,32 @@ NOT_ON_S3 = Rule("LLM347", "an address is none of a bucket on S3 and a prefix", 
 class Place:
     """
     A bucket, or the keys in it that begin with a prefix.
-
-    Args:
-        uri: The address, as ``s3://bucket/prefix``, without a slash at its end.
-
-        key: The KMS key of the bucket; ``None`` if none is known.
     """
 
     uri: str
     key: kms.IKey | None = None
 
     @property
-    def bucket_arn(self) -> str:
+    def bucket_name(self) -> str:
         """
-        The bucket's ARN.
+        The bucket's part of the address.
         """
-        return f"arn:{partition()}:s3:::{self._parts[0]}"
+        # The marker of a placeholder has no slash.
+        return self.uri.removeprefix(_SCHEME).partition("/")[0]
 
     @property
     def objects(self) -> str:
         """
         The ARN of the objects, with the wildcard that stands for their names.
         """
-        return f"{self.bucket_arn}/{self.keys}"
+        return f"arn:{partition()}:s3:::{self.bucket_name}/{self.keys}"
 
     @property
     def keys(self) -> str:
         """
         What the objects' keys are like.
         """
-        prefix = self._parts[1]
+        prefix = self.uri.removeprefix(_SCHEME).partition("/")[2]
         return f"{prefix}/*" if prefix else "*"
 
     @property
@@ -71,13 +67,7 @@ class Place:
         """
         The bucket without a prefix.
         """
-        return Place(f"{_SCHEME}{self._parts[0]}", self.key)
-
-    @property
-    def _parts(self) -> tuple[str, str]:
-        # The marker of a placeholder has no slash.
-        bucket, _, prefix = self.uri.removeprefix(_SCHEME).partition("/")
-        return bucket, prefix
+        return Place(f"{_SCHEME}{self.bucket_name}", self.key)
 
 
 def place_of(place: s3.IBucket | str) -> Place:
@@ -118,11 +108,6 @@ def place_findings(parameter: str, place: s3.IBucket | str | None) -> list[Findi
 def prefix_findings(parameter: str, place: Place) -> list[Finding]:
     """
     Check the length of an address that a prefix was added to.
-
-    Args:
-        parameter: What the user calls the prefix.
-
-        place: The whole of it.
     """
     if not _is_too_long(place.uri):
         return []
@@ -152,22 +137,15 @@ def write_statement(sid: str, *places: Place) -> Statement:
 
 def read_statements(what: str, place: Place) -> list[Statement]:
     """
-    Return what a role needs to read objects, and to be told that one is not there.
+    Return what a role needs to read a place, but for its key.
     """
-    return [
-        Statement(
-            sid=f"Read{what}",
-            actions=["s3:GetObject"],
-            resources=[place.objects],
-            wildcard_reason="callers name each object, under the place that is theirs",
-        ),
-        Statement(
-            sid=f"Find{what}",
-            actions=["s3:ListBucket"],
-            resources=[place.bucket_arn],
-            conditions=prefix_condition(place.keys),
-        ),
-    ]
+    return statements.read_statements(
+        what,
+        place.bucket_name,
+        place.keys,
+        why="callers name each object, under the place that is theirs",
+        listing="Find",
+    )
 
 
 def key_statements(sid: str, *keys: kms.IKey | None) -> list[Statement]:

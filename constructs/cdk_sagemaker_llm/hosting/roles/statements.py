@@ -91,7 +91,13 @@ def united(statements: Iterable[Statement]) -> list[Statement]:
 
     The same resources under another prefix become one condition with both.
     """
-    found = _united_by(statements, _without_resources, _with_resources)
+    found = _united_by(
+        statements,
+        lambda one: replace(one, resources=()).to_json(),
+        lambda one, other: replace(
+            one, resources=_together(one.resources, other.resources)
+        ),
+    )
     return _numbered(_united_by(found, _without_prefixes, _with_prefixes))
 
 
@@ -100,6 +106,48 @@ def prefix_condition(*prefixes: str) -> dict[str, dict[str, list[str]]]:
     Return the condition that only keys of these forms are listed.
     """
     return {"StringLike": {"s3:prefix": list(prefixes)}}
+
+
+def read_statements(
+    what: str,
+    bucket_name: str,
+    keys: str,
+    *,
+    why: str,
+    key: kms.IKey | None = None,
+    listing: str = "List",
+) -> list[Statement]:
+    """
+    Return what a role needs to read objects, and to be told that one is not there.
+
+    Args:
+        keys: What the objects' keys are like, with a ``*``.
+
+        why: The reason for that wildcard.
+
+        key: What encrypts them.
+            If omitted, the role may not decrypt with any key.
+
+        listing: What the name of the statement begins with that lets them be listed.
+    """
+    bucket = f"arn:{partition()}:s3:::{bucket_name}"
+    return [
+        Statement(
+            sid=f"Read{what}",
+            actions=["s3:GetObject"],
+            resources=[f"{bucket}/{keys}"],
+            wildcard_reason=why,
+        ),
+        Statement(
+            sid=f"{listing}{what}",
+            actions=["s3:ListBucket"],
+            resources=[bucket],
+            conditions=prefix_condition(keys),
+        ),
+        *key_access(
+            f"Decrypt{what}", ["kms:Decrypt"], [] if key is None else [arn_of(key)]
+        ),
+    ]
 
 
 def size_of(statements: Iterable[Statement]) -> int:
@@ -241,13 +289,6 @@ def key_access(
 ) -> list[Statement]:
     """
     Return what lets a role use keys.
-
-    Args:
-        sid: A name that says what for.
-
-        actions: The actions.
-
-        arns: The ARNs of keys, or of aliases that are known by their names alone.
     """
     every = list(dict.fromkeys(arns))
     keys = [arn for arn in every if _ALIAS not in arn]
@@ -267,14 +308,6 @@ def _united_by(
         key = json.dumps(alike(statement))
         found[key] = unite(found[key], statement) if key in found else statement
     return list(found.values())
-
-
-def _without_resources(statement: Statement) -> object:
-    return replace(statement, resources=()).to_json()
-
-
-def _with_resources(one: Statement, other: Statement) -> Statement:
-    return replace(one, resources=_together(one.resources, other.resources))
 
 
 def _numbered(statements: Sequence[Statement]) -> list[Statement]:

@@ -19,17 +19,18 @@ from cdk_sagemaker_llm.hosting.common.reporting import (
     checked,
     report,
 )
-from cdk_sagemaker_llm.hosting.scaling.backlog import (
-    BacklogScaling,
-    backlog_findings,
-    unpublished_findings,
-)
 from cdk_sagemaker_llm.hosting.scaling.target_base import (
     COMPONENT_DIMENSION,
     VARIANT_DIMENSION,
     contents_of,
 )
 from cdk_sagemaker_llm.hosting.scaling.targets import ScalableTarget
+from cdk_sagemaker_llm.hosting.scaling.tracking import (
+    UNPUBLISHED,
+    BacklogScaling,
+    TargetTrackingScaling,
+    backlog_findings,
+)
 from cdk_sagemaker_llm.hosting.scaling.zero import (
     HALF_TO_ZERO,
     never_sleeps_findings,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
     from cdk_sagemaker_llm.hosting.scaling.target_base import Action
-    from cdk_sagemaker_llm.hosting.scaling.tracking import TargetTrackingScaling
     from cdk_sagemaker_llm.hosting.scaling.zero import CopyHost
 
 KEPT_AWAKE = Rule(
@@ -180,31 +180,15 @@ class ScalableInstanceCount(_ServingCount):
             scale_out_cooldown=scale_out_cooldown,
         )
 
-    @checked
-    def scale_to_track_metric(
-        self,
-        id: str,
-        *,
-        predefined_metric: str,
-        target_value: float,
-        disable_scale_in: bool = False,
-        scale_in_cooldown: Duration | None = None,
-        scale_out_cooldown: Duration | None = None,
-    ) -> TargetTrackingScaling:
-        """
-        Keep one of the service's predefined metrics near a target.
-        """
-        policy = super().scale_to_track_metric(
-            id,
-            predefined_metric=predefined_metric,
-            target_value=target_value,
-            disable_scale_in=disable_scale_in,
-            scale_in_cooldown=scale_in_cooldown,
-            scale_out_cooldown=scale_out_cooldown,
-        )
-        if self._asynchronous:
-            annotate(policy, unpublished_findings(predefined_metric, is_async=True))
-        return policy
+    def _metric_findings(self, metric: str) -> list[Finding]:
+        if not self._asynchronous:
+            return []
+        return [
+            UNPUBLISHED.finding(
+                f"asynchronous endpoints do not publish what {metric} follows",
+                "call scale_on_backlog",
+            )
+        ]
 
 
 class ScalableCopyCount(_ServingCount):
@@ -279,12 +263,7 @@ class ScalableCopyCount(_ServingCount):
         if self.waking is None:
             self.waking = wake(self, self._component)
 
-    def _schedule(
-        self,
-        action: Action,
-        written: appscaling.CfnScalableTarget.ScheduledActionProperty,
-    ) -> None:
-        super()._schedule(action, written)
+    def _scheduled(self, action: Action) -> None:
         # With a maximum of zero too, the schedule alone decides when there are copies.
         if action.least == 0 and action.most != 0:
             self._wake()
@@ -319,20 +298,14 @@ class HostedCopyCount(ScalableCopyCount):
             annotate(self, self._host.waking_findings())
         super()._wake()
 
-    def _action_findings(
-        self, name: str, least: int | None, most: int | None
-    ) -> list[Finding]:
-        found = super()._action_findings(name, least, most)
-        if least == 0:
-            found += self._host.zero_findings(f"min_capacity=0 of {name!r}")
+    def _action_findings(self, action: Action) -> list[Finding]:
+        found = super()._action_findings(action)
+        if action.least == 0:
+            found += self._host.zero_findings(f"min_capacity=0 of {action.name!r}")
         return found
 
-    def _schedule(
-        self,
-        action: Action,
-        written: appscaling.CfnScalableTarget.ScheduledActionProperty,
-    ) -> None:
-        super()._schedule(action, written)
+    def _scheduled(self, action: Action) -> None:
+        super()._scheduled(action)
         bounds = {"max_capacity": action.most, "min_capacity": action.least}
         for name, copies in bounds.items():
             # A target whose own maximum is past the room has been told of.
@@ -353,11 +326,6 @@ def host_zero_findings(
 
     A host without components may get them elsewhere, and a component that starts
     without copies is scaled by hand.
-
-    Args:
-        host: The host, whose minimum is zero.
-
-        components: Its components.
     """
     awake = [one for one in components if not _may_sleep(one)]
     if not awake or _is_scaled_otherwise(host):

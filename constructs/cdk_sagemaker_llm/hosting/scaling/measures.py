@@ -49,34 +49,12 @@ _SHORT_PERIODS = (10, 20, 30)
 _MINUTE = 60
 
 
-def number_findings(got: str) -> list[Finding]:
-    """
-    Say that a policy follows one metric.
-
-    Args:
-        got: What it was given instead, in words.
-    """
-    return [
-        IMPOSSIBLE_METRIC.finding(
-            f"predefined_metric or metric must be given, and not both, got {got}"
-        )
-    ]
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stat:
     """
     One metric of CloudWatch.
 
     Args:
-        namespace: Its namespace.
-
-        name: Its name.
-
-        dimensions: Its dimensions by name.
-
-        statistic: Which of a period's values, in the API's word.
-
         period: Seconds; ``None`` if that is known at deployment only.
 
         unit: Which unit's values alone; ``None`` for all.
@@ -110,8 +88,6 @@ class Measure:
 
     Args:
         parts: The metrics, and the expressions, by their ids; what counts is the last.
-
-        findings: What was found while reading it.
     """
 
     parts: Mapping[str, Stat | str]
@@ -135,9 +111,6 @@ class Measure:
     def tracked_findings(self, scope: Construct) -> list[Finding]:
         """
         Check what a policy of target tracking takes.
-
-        Args:
-            scope: Where the policy is defined.
         """
         found = list(self.findings)
         for stat in self.stats:
@@ -155,9 +128,6 @@ class Measure:
     def alarm_findings(self, scope: Construct) -> list[Finding]:
         """
         Check what an alarm takes.
-
-        Args:
-            scope: Where the alarm is defined.
         """
         found = list(self.findings)
         if len(self.stats) > _MOST_METRICS:
@@ -179,36 +149,29 @@ def measure_of(metric: cloudwatch.IMetric) -> Measure:
     """
     parts, returned = _read(metric)
     # The CDK has seen to it that no two of a formula's metrics share an id.
-    numbers = itertools.count(1)
-    free = (f"expr_{number}" for number in numbers)
+    free = (f"expr_{number}" for number in itertools.count(1))
     own = next(name for name in free if name not in parts)
-    found = [
+    formulas = [part for part in (*parts.values(), returned) if isinstance(part, str)]
+    searches = [
         IMPOSSIBLE_METRIC.finding(
             "metric math of an alarm or policy must return one time series, and "
             "cannot SEARCH",
             "name the metrics in using_metrics",
         )
-        for part in (*parts.values(), returned)
-        if isinstance(part, str) and _SEARCH.search(part)
+        for formula in formulas
+        if _SEARCH.search(formula)
     ]
-    return Measure(
-        {**parts, own: returned}, (*found, *_unknown_findings(parts, returned))
-    )
-
-
-def _unknown_findings(
-    parts: Mapping[str, Stat | str], returned: Stat | str
-) -> list[Finding]:
-    return [
+    unknown = [
         IMPOSSIBLE_METRIC.finding(
-            f"the formula {part!r} has {name!r}, which names no metric",
+            f"the formula {formula!r} has {name!r}, which names no metric",
             f"add using_metrics={{{name!r}: ...}}",
         )
-        for part in (*parts.values(), returned)
-        if isinstance(part, str) and not is_unresolved(part)
-        for name in dict.fromkeys(_ID.findall(_QUOTED.sub("", part)))
+        for formula in formulas
+        if not is_unresolved(formula)
+        for name in dict.fromkeys(_ID.findall(_QUOTED.sub("", formula)))
         if name not in parts and name not in _NO_IDS
     ]
+    return Measure({**parts, own: returned}, (*searches, *unknown))
 
 
 def _read(metric: cloudwatch.IMetric) -> tuple[dict[str, Stat | str], Stat | str]:

@@ -6,7 +6,6 @@ hours.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
@@ -45,10 +44,9 @@ _BEFORE_LAST = re.compile(r"\bL-\d+")
 
 _Target = appscaling.CfnScalableTarget
 
-_Action = appscaling.CfnScalableTarget.ScheduledActionProperty
-
 _WEEK = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)\Z")
+_NO_HOURS = ("", "")
 
 
 class ScheduledTarget(ScalableTargetBase):
@@ -57,7 +55,7 @@ class ScheduledTarget(ScalableTargetBase):
     """
 
     _may_be_zero: bool
-    _actions: list[_Action]
+    _actions: list[_Target.ScheduledActionProperty]
 
     @checked
     def scale_on_schedule(
@@ -108,25 +106,20 @@ class ScheduledTarget(ScalableTargetBase):
             ValueError: If the schedule cannot be read, or sets no bounds that the
                 target may have; all reasons at once.
         """
-        expression, zone = _expression_of(schedule), _zone_of(time_zone)
-        found = [
-            *_schedule_findings(expression, zone),
-            *_span_findings(start, end),
-            *self._action_findings(id, min_capacity, max_capacity),
-        ]
-        report(self, id, found)
-        self._schedule(
-            Action(id, min_capacity, max_capacity),
-            _action_of(
-                id,
-                expression=expression,
-                zone=zone,
-                least=min_capacity,
-                most=max_capacity,
-                start=start,
-                end=end,
-            ),
+        expression = (
+            schedule if isinstance(schedule, str) else schedule.expression_string
         )
+        zone = _zone_of(time_zone)
+        action = Action(id, min_capacity, max_capacity)
+        found = zone_findings(zone) or _expression_findings(expression)
+        if start is not None and end is not None and _in_utc(start) >= _in_utc(end):
+            found.append(
+                WRONG_SCHEDULE.finding(
+                    f"end must be later than start, got end={end} and start={start}"
+                )
+            )
+        report(self, id, [*found, *self._action_findings(action)])
+        self._schedule(action, expression, zone, start, end)
 
     @checked
     def office_hours(
@@ -177,51 +170,53 @@ class ScheduledTarget(ScalableTargetBase):
         """
         most = contents_of(self).most if max_capacity is None else max_capacity
         zone = _zone_of(time_zone)
-        hours, found = _hours_of(opens, closes, days)
+        (opening, closing), found = _hours_of(opens, closes, days)
         found += zone_findings(zone)
         openness = Action(f"{id}Opens", min_capacity, most)
         closure = Action(f"{id}Closes", closed_capacity, closed_capacity)
-        for action in (openness, closure):
-            found += self._action_findings(action.name, action.least, action.most)
+        found += [*self._action_findings(openness), *self._action_findings(closure)]
         report(self, id, found)
-        for action, expression in (
-            (openness, hours.opening),
-            (closure, hours.closing),
-        ):
-            self._schedule(
-                action,
-                _action_of(
-                    action.name,
-                    expression=expression,
-                    zone=zone,
-                    least=action.least,
-                    most=action.most,
-                    start=None,
-                    end=None,
-                ),
-            )
+        self._schedule(openness, opening, zone)
+        self._schedule(closure, closing, zone)
 
-    def _action_findings(
-        self, name: str, least: int | None, most: int | None
-    ) -> list[Finding]:
+    def _action_findings(self, action: Action) -> list[Finding]:
         return [
-            *action_name_findings(name),
-            *contents_of(self).action_findings(name),
-            *_bounds_findings(least, most, may_be_zero=self._may_be_zero),
+            *action_name_findings(action.name),
+            *contents_of(self).action_findings(action.name),
+            *_bounds_findings(action, may_be_zero=self._may_be_zero),
         ]
 
     def _schedule(
         self,
         action: Action,
-        written: _Action,
+        expression: str,
+        zone: str | None,
+        start: datetime | None = None,
+        end: datetime | None = None,
     ) -> None:
         contents = contents_of(self)
         if not contents.actions:
             at_synth(self, contents.bounds_findings)
         contents.actions[action.name] = action
+        written = _Target.ScheduledActionProperty(
+            scheduled_action_name=action.name,
+            schedule=expression,
+            timezone=zone,
+            scalable_target_action=_Target.ScalableTargetActionProperty(
+                min_capacity=action.least, max_capacity=action.most
+            ),
+            start_time=None if start is None else _in_utc(start),
+            end_time=None if end is None else _in_utc(end),
+        )
         self._actions.append(written)
-        actions: list[IResolvable | _Action] = [*self._actions]
+        actions: list[IResolvable | _Target.ScheduledActionProperty] = [*self._actions]
         self.cfn_scalable_target.scheduled_actions = actions
+        self._scheduled(action)
+
+    def _scheduled(self, action: Action) -> None:
+        """
+        Do what else an action asks for, which depends on what is scaled.
+        """
 
 
 def zone_findings(zone: str | None) -> list[Finding]:
@@ -248,82 +243,22 @@ def zone_findings(zone: str | None) -> list[Finding]:
     ]
 
 
-def _expression_of(schedule: str | appscaling.Schedule) -> str:
-    """
-    Return a schedule as the service writes it.
-    """
-    return schedule if isinstance(schedule, str) else schedule.expression_string
-
-
 def _zone_of(time_zone: str | TimeZone | None) -> str | None:
-    """
-    Return a time zone's name.
-    """
     if time_zone is None or isinstance(time_zone, str):
         return time_zone
     return time_zone.timezone_name
 
 
-def _schedule_findings(expression: str, zone: str | None) -> list[Finding]:
+def _hours_of(
+    opens: str, closes: str, days: str
+) -> tuple[tuple[str, str], list[Finding]]:
     """
-    Check that the service can read a schedule and knows its time zone.
-    """
-    return zone_findings(zone) or _expression_findings(expression)
-
-
-def _span_findings(start: datetime | None, end: datetime | None) -> list[Finding]:
-    """
-    Check that a schedule begins before it ends.
-    """
-    if start is None or end is None or _in_utc(start) < _in_utc(end):
-        return []
-    return [
-        WRONG_SCHEDULE.finding(
-            f"end must be later than start, got end={end} and start={start}"
-        )
-    ]
-
-
-def _action_of(
-    name: str,
-    *,
-    expression: str,
-    zone: str | None,
-    least: int | None,
-    most: int | None,
-    start: datetime | None,
-    end: datetime | None,
-) -> _Target.ScheduledActionProperty:
-    """
-    Render one action.
-    """
-    return _Target.ScheduledActionProperty(
-        scheduled_action_name=name,
-        schedule=expression,
-        timezone=zone,
-        scalable_target_action=_Target.ScalableTargetActionProperty(
-            min_capacity=least, max_capacity=most
-        ),
-        start_time=None if start is None else _in_utc(start),
-        end_time=None if end is None else _in_utc(end),
-    )
-
-
-def _hours_of(opens: str, closes: str, days: str) -> tuple[_Hours, list[Finding]]:
-    """
-    Read office hours, and say where they cannot be read.
+    Return when it opens and closes, as cron expressions, or why these cannot be read.
 
     Hours that end at or before the time that they begin at end on the next day.
-
-    Args:
-        opens: Such as ``08:00``.
-
-        closes: Such as ``18:00``.
-
-        days: On which days it opens, such as ``MON-FRI`` or ``TUE,THU,SAT``.
     """
     if is_unresolved([opens, closes, days]):
-        return _NONE, [
+        return _NO_HOURS, [
             UNREADABLE.finding(
                 "opens, closes and days must be known at synth, got a placeholder",
                 "use scale_on_schedule, whose expressions may be placeholders",
@@ -345,25 +280,21 @@ def _hours_of(opens: str, closes: str, days: str) -> tuple[_Hours, list[Finding]
         )
     begin, end = times["opens"], times["closes"]
     if found or begin is None or end is None:
-        return _NONE, found
-    from_, until = (_minutes(each) for each in (begin, end))
+        return _NO_HOURS, found
+    from_, until = (int(each[1]) * 60 + int(each[2]) for each in (begin, end))
     if from_ == until:
-        return _NONE, [
+        return _NO_HOURS, [
             WRONG_SCHEDULE.finding(
                 f"closes must be another time than opens, got {opens!r}"
             )
         ]
     overnight = until < from_
     closing = frozenset((day + overnight) % len(_WEEK) for day in numbers)
-    return _Hours(_cron(from_, numbers), _cron(until, closing)), []
+    return (_cron(from_, numbers), _cron(until, closing)), []
 
 
-def _bounds_findings(
-    least: int | None, most: int | None, *, may_be_zero: bool
-) -> list[Finding]:
-    """
-    Check the bounds of one action by themselves.
-    """
+def _bounds_findings(action: Action, *, may_be_zero: bool) -> list[Finding]:
+    least, most = action.least, action.most
     if least is None and most is None:
         return [
             IMPOSSIBLE_COUNT.finding(
@@ -406,19 +337,6 @@ def _in_utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class _Hours:
-    """
-    When it opens and closes, as cron expressions.
-    """
-
-    opening: str
-    closing: str
-
-
-_NONE = _Hours("", "")
-
-
 def _numbers(days: str) -> frozenset[int]:
     """
     Return days by their numbers, from 0 for Monday; none where one is unknown.
@@ -434,10 +352,6 @@ def _numbers(days: str) -> frozenset[int]:
         length = (_WEEK.index(last) - begin) % len(_WEEK) if dash else 0
         found.update((begin + each) % len(_WEEK) for each in range(length + 1))
     return frozenset(found)
-
-
-def _minutes(read: re.Match[str]) -> int:
-    return int(read[1]) * 60 + int(read[2])
 
 
 def _cron(minutes: int, days: frozenset[int]) -> str:

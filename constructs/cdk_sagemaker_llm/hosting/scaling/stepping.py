@@ -65,9 +65,8 @@ MANY_STEPS = Rule(
     "a step policy has more steps than the quota that accounts start with",
     "Application Auto Scaling user guide, application-auto-scaling-quotas",
 )
+# AWS raises it on request.
 _QUOTA = 20
-
-_Adjustment = appscaling.CfnScalingPolicy.StepAdjustmentProperty
 
 
 class StepScaling(Construct):
@@ -140,13 +139,14 @@ class StepScaling(Construct):
             *measure.alarm_findings(scope),
             *time_findings("cooldown", cooldown),
             *_change_findings(steps, adjustment_type, min_adjustment_magnitude),
-            *_period_findings(evaluation_periods, datapoints_to_alarm),
-            *_together_findings(measure, evaluation_periods),
+            *_period_findings(measure, evaluation_periods, datapoints_to_alarm),
             *contents_of(target).policy_findings(id),
         ]
         report(scope, id, found)
         super().__init__(scope, id)
-        contents_of(target).policies[id] = _takes_away(steps, adjustment_type)
+        is_exact = adjustment_type is appscaling.AdjustmentType.EXACT_CAPACITY
+        takes_away = is_exact or any(step.change < 0 for step in steps)
+        contents_of(target).policies[id] = takes_away
         chosen = seconds(cooldown)
         self.cfn_scaling_policy = _Policy(
             self,
@@ -164,8 +164,7 @@ class StepScaling(Construct):
             ),
         )
         """The resource itself, for what this class does not offer."""
-        self.cfn_alarm = _alarm(
-            self,
+        self.cfn_alarm = self._make_alarm(
             measure,
             threshold=staircase.threshold,
             comparison_operator=staircase.comparison,
@@ -175,7 +174,36 @@ class StepScaling(Construct):
             alarm_actions=[self.cfn_scaling_policy.ref],
         )
         """The alarm that sets it off."""
-        annotate(self, _step_count_findings(steps))
+        if len(steps) > _QUOTA:
+            many = MANY_STEPS.finding(
+                f"a policy of {len(steps)} steps is above the quota of {_QUOTA}",
+                "have the quota raised before deploying, or use fewer steps",
+            )
+            annotate(self, [many])
+
+    def _make_alarm(self, measure: Measure, **condition: Any) -> cloudwatch.CfnAlarm:  # noqa: ANN401 - keywords of the L1 class
+        from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
+
+        alarm, account = cloudwatch.CfnAlarm, account_of(self)
+        single = measure.single
+        if single is not None and single.account in (None, account):
+            kind = "extended_statistic" if single.is_extended else "statistic"
+            watched: dict[str, Any] = {
+                "namespace": single.namespace,
+                "metric_name": single.name,
+                "dimensions": _dimensions(alarm, single),
+                kind: single.statistic,
+                "period": single.period,
+                "unit": single.unit,
+            }
+        else:
+            last = [*measure.parts][-1]
+            queries = [
+                _query(alarm, name, part, account, is_last=name == last)
+                for name, part in measure.parts.items()
+            ]
+            watched = {"metrics": queries}
+        return alarm(self, "Alarm", **watched, **condition)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -204,16 +232,10 @@ class ScalingStep:
     upper: float | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
 
 def _staircase_of(steps: Sequence[ScalingStep]) -> tuple[_Staircase, list[Finding]]:
-    """
-    Put steps in order, and say where they make no staircase.
-    """
     goes_up = all(step.lower is not None for step in steps)
     found = _direction_findings(steps)
     if found:
@@ -246,31 +268,19 @@ def _change_findings(
     return found + count_findings("min_adjustment_magnitude", magnitude, 1)
 
 
-def _period_findings(periods: int, datapoints: int | None) -> list[Finding]:
+def _period_findings(
+    measure: Measure, periods: int, datapoints: int | None
+) -> list[Finding]:
     found = count_findings("evaluation_periods", periods, 1)
-    if datapoints is None:
-        return found
-    return (
-        found
-        + count_findings("datapoints_to_alarm", datapoints, 1)
-        + bounds_findings(
+    if datapoints is not None:
+        found += count_findings("datapoints_to_alarm", datapoints, 1)
+        found += bounds_findings(
             "datapoints_to_alarm", datapoints, "evaluation_periods", periods
         )
-    )
-
-
-def _together_findings(measure: Measure, periods: int) -> list[Finding]:
     # Of a formula it is not documented whose period counts.
-    single = measure.single
-    return [] if single is None else together_findings(single.period, periods)
-
-
-def _takes_away(
-    steps: Sequence[ScalingStep], adjustment_type: appscaling.AdjustmentType
-) -> bool:
-    return adjustment_type is appscaling.AdjustmentType.EXACT_CAPACITY or any(
-        step.change < 0 for step in steps
-    )
+    if measure.single is not None:
+        found += together_findings(measure.single.period, periods)
+    return found
 
 
 def _aggregation(
@@ -283,51 +293,11 @@ def _aggregation(
     return followed if followed in _AGGREGATIONS.values() else "Average"
 
 
-def _alarm(
-    scope: Construct,
-    measure: Measure,
-    *,
-    threshold: float,
-    comparison_operator: str,
-    evaluation_periods: int,
-    datapoints_to_alarm: int | None,
-    treat_missing_data: str,
-    alarm_actions: list[str],
-) -> cloudwatch.CfnAlarm:
-    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
-
-    return cloudwatch.CfnAlarm(
-        scope,
-        "Alarm",
-        threshold=threshold,
-        comparison_operator=comparison_operator,
-        evaluation_periods=evaluation_periods,
-        datapoints_to_alarm=datapoints_to_alarm,
-        treat_missing_data=treat_missing_data,
-        alarm_actions=alarm_actions,
-        **_alarm_metric(measure, account_of(scope)),
-    )
-
-
 def _missing(chosen: cloudwatch.TreatMissingData | None) -> str:
     if chosen is None:
         return "missing"
     first, _, second = chosen.name.lower().partition("_")
     return first + second.capitalize()
-
-
-def _step_count_findings(steps: Sequence[ScalingStep]) -> list[Finding]:
-    """
-    Check the number of steps against the quota, which AWS raises on request.
-    """
-    if len(steps) <= _QUOTA:
-        return []
-    return [
-        MANY_STEPS.finding(
-            f"a policy of {len(steps)} steps is above the quota of {_QUOTA}",
-            "have the quota raised before deploying, or use fewer steps",
-        )
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,8 +306,6 @@ class _Staircase:
     Steps in one direction, the one at the threshold first.
 
     Args:
-        steps: The steps, in order.
-
         goes_up: Whether they count from the threshold up, or from it down.
     """
 
@@ -360,14 +328,17 @@ class _Staircase:
         kind = "Greater" if self.goes_up else "Less"
         return f"{kind}ThanOrEqualToThreshold"
 
-    def adjustments(self) -> list[_Adjustment]:
+    def adjustments(self) -> list[_Policy.StepAdjustmentProperty]:
         """
         Render the steps, relative to the threshold.
         """
-        starts = [_start(step, goes_up=self.goes_up) for step in self.steps]
-        bounds = [0.0, *(_difference(one, starts[0]) for one in starts[1:]), None]
+        # As people subtract: 0.3 - 0.1 is 0.2.
+        first, *others = (
+            Decimal(str(_start(step, goes_up=self.goes_up))) for step in self.steps
+        )
+        bounds = [0.0, *(float(other - first) for other in others), None]
         return [
-            _Adjustment(
+            _Policy.StepAdjustmentProperty(
                 scaling_adjustment=step.change,
                 metric_interval_lower_bound=near if self.goes_up else far,
                 metric_interval_upper_bound=far if self.goes_up else near,
@@ -398,7 +369,8 @@ def _direction_findings(steps: Sequence[ScalingStep]) -> list[Finding]:
                 "define a second policy for the other way",
             )
         ]
-    if len(steps) > 1 and is_unresolved(_bounds(steps)):
+    bounds = [bound for step in steps for bound in (step.lower, step.upper)]
+    if len(steps) > 1 and is_unresolved(bounds):
         return [
             UNREADABLE.finding(
                 "the bounds of several steps must be known at synth, since they are "
@@ -432,47 +404,6 @@ def _neighbour_findings(
     return found
 
 
-def _alarm_metric(measure: Measure, account: str | None) -> dict[str, Any]:
-    """
-    Render what an alarm watches, as keywords of ``CfnAlarm``.
-
-    Args:
-        measure: The metric, or the formula.
-
-        account: The stack's account, for metrics that name another.
-    """
-    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
-
-    single = measure.single
-    if single is not None and single.account in (None, account):
-        return {
-            "namespace": single.namespace,
-            "metric_name": single.name,
-            "dimensions": _dimensions(cloudwatch.CfnAlarm, single) or None,
-            "extended_statistic" if single.is_extended else "statistic": (
-                single.statistic
-            ),
-            "period": single.period,
-            "unit": single.unit,
-        }
-    last = [*measure.parts][-1]
-    queries = [
-        _query(cloudwatch.CfnAlarm, name, part, account, is_last=name == last)
-        for name, part in measure.parts.items()
-    ]
-    return {"metrics": queries}
-
-
-def _difference(value: float, threshold: float) -> float:
-    # As people subtract: 0.3 - 0.1 is 0.2.
-    return float(Decimal(str(value)) - Decimal(str(threshold)))
-
-
-def _bounds(steps: Sequence[ScalingStep]) -> list[float]:
-    both = [bound for step in steps for bound in (step.lower, step.upper)]
-    return [bound for bound in both if bound is not None]
-
-
 def _end(step: ScalingStep, *, goes_up: bool) -> float | None:
     return step.upper if goes_up else step.lower
 
@@ -484,11 +415,12 @@ def _wrong(rule: str, *steps: ScalingStep) -> Finding:
 
 def _dimensions(
     alarm: type[cloudwatch.CfnAlarm], stat: Stat
-) -> list[cloudwatch.CfnAlarm.DimensionProperty]:
-    return [
+) -> list[cloudwatch.CfnAlarm.DimensionProperty] | None:
+    found = [
         alarm.DimensionProperty(name=name, value=value)
         for name, value in stat.dimensions.items()
     ]
+    return found or None
 
 
 def _query(
@@ -510,7 +442,7 @@ def _query(
             metric=alarm.MetricProperty(
                 namespace=part.namespace,
                 metric_name=part.name,
-                dimensions=_dimensions(alarm, part) or None,
+                dimensions=_dimensions(alarm, part),
             ),
             # A period that is not known was refused before.
             period=part.period or 0,

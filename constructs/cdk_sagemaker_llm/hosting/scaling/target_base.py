@@ -6,6 +6,7 @@ and scheduled actions it has, by name.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -57,13 +58,6 @@ class ScalableTargetBase(Construct):
 def keep_contents(target: ScalableTargetBase, least: int, most: int) -> None:
     """
     Begin to remember the policies and actions of a target.
-
-    Args:
-        target: The scalable target.
-
-        least: The minimum that it starts with.
-
-        most: The maximum that it starts with.
     """
     _kept[target] = Contents(least, most)
 
@@ -78,11 +72,6 @@ def contents_of(target: ScalableTargetBase) -> Contents:
 class Contents:
     """
     What a target has, as far as it was defined with this library.
-
-    Args:
-        least: The minimum that the target starts with.
-
-        most: The maximum that it starts with.
     """
 
     def __init__(self, least: int, most: int) -> None:
@@ -117,16 +106,13 @@ class Contents:
         """
         Check that one more policy can be put on the target.
         """
-        return _taken_findings(
-            "policy", name, is_taken=name in self.policies
-        ) or _number_findings("policies", len(self.policies), _MOST_POLICIES)
+        return _one_more_findings(
+            "policy", "policies", name, self.policies, _MOST_POLICIES
+        )
 
     def tracked_findings(self, metric: str | None) -> list[Finding]:
         """
         Check that no policy follows a predefined metric yet.
-
-        Args:
-            metric: The metric; ``None`` if it is the user's own.
         """
         other = None if metric is None else self.tracked.get(metric)
         if other is None:
@@ -143,9 +129,9 @@ class Contents:
         """
         Check that one more action can be scheduled for the target.
         """
-        return _taken_findings(
-            "scheduled action", name, is_taken=name in self.actions
-        ) or _number_findings("scheduled actions", len(self.actions), _MOST_ACTIONS)
+        return _one_more_findings(
+            "scheduled action", "scheduled actions", name, self.actions, _MOST_ACTIONS
+        )
 
     def bounds_findings(self) -> list[Finding]:
         """
@@ -185,14 +171,7 @@ class Contents:
 @dataclass(frozen=True, slots=True)
 class Action:
     """
-    A scheduled action's bounds.
-
-    Args:
-        name: Its name.
-
-        least: The minimum that it sets; ``None`` if it leaves it.
-
-        most: The maximum that it sets; ``None`` if it leaves it.
+    A scheduled action's bounds; ``None`` for one that it leaves.
     """
 
     name: str
@@ -205,13 +184,6 @@ def capacity_findings(
 ) -> list[Finding]:
     """
     Check the bounds of what is scaled.
-
-    Args:
-        min_capacity: The least.
-
-        max_capacity: The most.
-
-        may_be_zero: Whether it can do without capacity.
     """
     found = least_capacity_findings(
         "min_capacity", min_capacity, may_be_zero=may_be_zero
@@ -226,11 +198,6 @@ def capacity_findings(
 def twice_finding(what: str, method: str) -> Finding:
     """
     Say that a number is scaled by a second call.
-
-    Args:
-        what: What is scaled.
-
-        method: What was called.
     """
     return SCALED_TWICE.finding(
         f"{what} are scaled already: {method} was called before",
@@ -243,13 +210,6 @@ def least_capacity_findings(
 ) -> list[Finding]:
     """
     Check one bound by itself.
-
-    Args:
-        parameter: What the user calls it.
-
-        value: What was given.
-
-        may_be_zero: Whether what is scaled can do without capacity.
     """
     if value == 0 and not may_be_zero:
         return [
@@ -277,23 +237,21 @@ def action_name_findings(name: str) -> list[Finding]:
     ]
 
 
-def _taken_findings(kind: str, name: str, *, is_taken: bool) -> list[Finding]:
-    if not is_taken:
-        return []
-    return [
-        SCALED_TWICE.finding(
-            f"this target has a {kind} {name!r} already, and names must be unique "
-            "within it",
-            "choose another id",
-        )
-    ]
-
-
-def _number_findings(kind: str, there_are: int, most: int) -> list[Finding]:
-    if there_are < most:
+def _one_more_findings(
+    kind: str, kinds: str, name: str, existing: Collection[str], most: int
+) -> list[Finding]:
+    if name in existing:
+        return [
+            SCALED_TWICE.finding(
+                f"this target has a {kind} {name!r} already, and names must be unique "
+                "within it",
+                "choose another id",
+            )
+        ]
+    if len(existing) < most:
         return []
     return [
         IMPOSSIBLE_COUNT.finding(
-            f"a scalable target must have at most {most} {kind}, got one more"
+            f"a scalable target must have at most {most} {kinds}, got one more"
         )
     ]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_applicationautoscaling as appscaling
 from constructs import Construct
 
-from cdk_sagemaker_llm.hosting.common.reporting import checked, report
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.scaling.schedules import ScheduledTarget
 from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
 from cdk_sagemaker_llm.hosting.scaling.target_base import (
@@ -107,7 +108,7 @@ class ScalableTarget(ScheduledTarget):
         """
         Keep one of the service's predefined metrics near a target.
         """
-        return TargetTrackingScaling(
+        policy = TargetTrackingScaling(
             self,
             id,
             target=self,
@@ -117,6 +118,11 @@ class ScalableTarget(ScheduledTarget):
             scale_in_cooldown=scale_in_cooldown,
             scale_out_cooldown=scale_out_cooldown,
         )
+        annotate(policy, self._metric_findings(predefined_metric))
+        return policy
+
+    def _metric_findings(self, metric: str) -> list[Finding]:  # noqa: ARG002 - for subclasses
+        return []
 
     @checked
     def scale_on_metric(

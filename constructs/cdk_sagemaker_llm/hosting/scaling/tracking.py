@@ -1,5 +1,6 @@
 """
-Target tracking: a policy that keeps a metric near a target, and how it names it.
+Target tracking: a policy that keeps a metric near a target, or near a target the
+requests that wait for an asynchronous endpoint.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_applicationautoscaling as appscaling
 from constructs import Construct
 
-from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import seconds, time_findings
 from cdk_sagemaker_llm.hosting.common.reporting import checked, report
 from cdk_sagemaker_llm.hosting.scaling.measures import (
+    IMPOSSIBLE_METRIC,
     Measure,
     Stat,
     measure_of,
-    number_findings,
 )
 from cdk_sagemaker_llm.hosting.scaling.target_base import (
     ScalableTargetBase,
@@ -29,9 +30,25 @@ if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_cloudwatch as cloudwatch
 
-# The service's default of variants; that of components is not documented, so that
-# both are always written out.
+# The service's default of variants, and what the guide's page async-inference-autoscale
+# has; that of components is not documented, so that it is always written out.
 _COOLDOWN_SECONDS = 300
+_MONITOR = "SageMaker developer guide, async-inference-monitor"
+_NAMESPACE = "AWS/SageMaker"
+# As that page has them.
+_WAKE_COOLDOWN_SECONDS = 300
+_WAKE_PERIOD_SECONDS, _WAKE_PERIODS = 60, 2
+
+NO_BACKLOG = Rule(
+    "LLM349",
+    "an endpoint that answers at once is called or scaled as an asynchronous one",
+    _MONITOR,
+)
+UNPUBLISHED = Rule(
+    "LLM438",
+    "instances follow a metric that asynchronous endpoints do not publish",
+    _MONITOR,
+)
 
 _Policy = appscaling.CfnScalingPolicy
 
@@ -86,9 +103,17 @@ class TargetTrackingScaling(Construct):
         scale_out_cooldown: Duration | None = None,
     ) -> None:
         measure = None if metric is None else measure_of(metric)
-        found = [
-            *_metric_findings(scope, predefined_metric, measure),
-            *_value_findings(target_value),
+        found = [] if measure is None else measure.tracked_findings(scope)
+        if (predefined_metric is None) == (measure is None):
+            got = "neither" if measure is None else "both"
+            found = [
+                IMPOSSIBLE_METRIC.finding(
+                    "predefined_metric or metric must be given, and not both, got "
+                    f"{got}"
+                )
+            ]
+        found += [
+            *_value_findings("the target value", target_value),
             *time_findings("scale_in_cooldown", scale_in_cooldown),
             *time_findings("scale_out_cooldown", scale_out_cooldown),
             *contents_of(target).policy_findings(id),
@@ -114,24 +139,115 @@ class TargetTrackingScaling(Construct):
                 customized_metric_specification=None
                 if measure is None
                 else _tracked_metric(measure),
-                predefined_metric_specification=_predefined(predefined_metric),
+                predefined_metric_specification=None
+                if predefined_metric is None
+                else _Policy.PredefinedMetricSpecificationProperty(
+                    predefined_metric_type=predefined_metric
+                ),
             ),
         )
         """The resource itself, for what this class does not offer."""
 
 
-def _metric_findings(
-    scope: Construct, predefined: str | None, measure: Measure | None
-) -> list[Finding]:
-    if (predefined is None) == (measure is None):
-        return number_findings("neither" if measure is None else "both")
-    return [] if measure is None else measure.tracked_findings(scope)
+class BacklogScaling(Construct):
+    """
+    Keeps the requests that wait for each instance near a target.
+
+    Where instances go to zero, a second policy starts the first one as soon as a
+    request waits: without it none starts until more wait than the target says.
+
+    Args:
+        scalable_target: The L1 target whose instances are counted.
+
+        endpoint_name: The endpoint; its backlog is counted for all variants together.
+
+        per_instance: How many requests may wait for each instance, above 0.
+
+        wakes: Whether instances go to zero, and are to start again.
+
+        scale_in_cooldown:
+            How long to wait after one scale-in before the next.
+            If omitted, it is 300 seconds.
+
+        scale_out_cooldown:
+            How long capacity that was just added counts toward the next scale-out.
+            If omitted, it is 300 seconds.
+
+    Raises:
+        ValueError: If the target value is not above 0, or a time of no whole seconds.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        scalable_target: appscaling.CfnScalableTarget,
+        endpoint_name: str,
+        per_instance: float,
+        wakes: bool,
+        scale_in_cooldown: Duration | None = None,
+        scale_out_cooldown: Duration | None = None,
+    ) -> None:
+        found = [
+            *_value_findings("per_instance", per_instance),
+            *time_findings("scale_in_cooldown", scale_in_cooldown),
+            *time_findings("scale_out_cooldown", scale_out_cooldown),
+        ]
+        report(scope, id, found)
+        super().__init__(scope, id)
+        target = scalable_target.ref
+        self.cfn_scaling_policy = _Policy(
+            self,
+            "Resource",
+            policy_name=id,
+            policy_type="TargetTrackingScaling",
+            scaling_target_id=target,
+            target_tracking_scaling_policy_configuration=_Policy.TargetTrackingScalingPolicyConfigurationProperty(
+                target_value=per_instance,
+                scale_in_cooldown=_cooldown(scale_in_cooldown),
+                scale_out_cooldown=_cooldown(scale_out_cooldown),
+                customized_metric_specification=_Policy.CustomizedMetricSpecificationProperty(
+                    namespace=_NAMESPACE,
+                    metric_name="ApproximateBacklogSizePerInstance",
+                    # With a VariantName beside it there is no such metric.
+                    dimensions=[
+                        _Policy.MetricDimensionProperty(
+                            name="EndpointName", value=endpoint_name
+                        )
+                    ],
+                    statistic="Average",
+                ),
+            ),
+        )
+        """The resource itself, for what this class does not offer."""
+        self.wake_policy: appscaling.CfnScalingPolicy | None = None
+        """What starts the first instance; ``None`` where one always runs."""
+        self.wake_alarm: cloudwatch.CfnAlarm | None = None
+        """What tells it to; ``None`` where an instance always runs."""
+        if wakes:
+            self.wake_policy = _wake_policy(self, f"{id}Wake", target)
+            self.wake_alarm = _wake_alarm(self, endpoint_name, self.wake_policy.ref)
 
 
-def _value_findings(value: float) -> list[Finding]:
+def backlog_findings(*, is_async: bool) -> list[Finding]:
+    """
+    Check that requests wait for what is to be scaled by those that wait.
+    """
+    if is_async:
+        return []
+    return [
+        NO_BACKLOG.finding(
+            "no request waits for an endpoint that answers at once",
+            "define it with async_inference, or scale on concurrency",
+        )
+    ]
+
+
+def _value_findings(subject: str, value: float) -> list[Finding]:
     if is_unresolved(value) or value > 0:
         return []
-    return [OUTSIDE_RANGE.finding(f"the target value must be above 0, got {value:g}")]
+    return [OUTSIDE_RANGE.finding(f"{subject} must be above 0, got {value:g}")]
 
 
 def _cooldown(cooldown: Duration | None) -> float:
@@ -142,12 +258,6 @@ def _cooldown(cooldown: Duration | None) -> float:
 def _tracked_metric(
     measure: Measure,
 ) -> _Policy.CustomizedMetricSpecificationProperty:
-    """
-    Render what a policy of target tracking follows.
-
-    Args:
-        measure: The metric, or the formula.
-    """
     single = measure.single
     # Extended statistics go with metric queries alone (TargetTrackingMetricStat).
     if single is not None and not single.is_extended:
@@ -170,12 +280,49 @@ def _tracked_metric(
     )
 
 
-def _predefined(
-    metric: str | None,
-) -> _Policy.PredefinedMetricSpecificationProperty | None:
-    if metric is None:
-        return None
-    return _Policy.PredefinedMetricSpecificationProperty(predefined_metric_type=metric)
+def _wake_policy(scope: Construct, name: str, target: str) -> _Policy:
+    step = _Policy.StepAdjustmentProperty(
+        metric_interval_lower_bound=0, scaling_adjustment=1
+    )
+    return _Policy(
+        scope,
+        "Wake",
+        policy_name=name,
+        policy_type="StepScaling",
+        scaling_target_id=target,
+        step_scaling_policy_configuration=_Policy.StepScalingPolicyConfigurationProperty(
+            adjustment_type="ChangeInCapacity",
+            metric_aggregation_type="Average",
+            cooldown=_WAKE_COOLDOWN_SECONDS,
+            step_adjustments=[step],
+        ),
+    )
+
+
+def _wake_alarm(
+    scope: Construct, endpoint_name: str, policy_arn: str
+) -> cloudwatch.CfnAlarm:
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - heavy
+
+    dimension = cloudwatch.CfnAlarm.DimensionProperty(
+        name="EndpointName", value=endpoint_name
+    )
+    return cloudwatch.CfnAlarm(
+        scope,
+        "WakeAlarm",
+        alarm_description="Requests wait for an endpoint without instances",
+        namespace=_NAMESPACE,
+        metric_name="HasBacklogWithoutCapacity",
+        dimensions=[dimension],
+        statistic="Average",
+        period=_WAKE_PERIOD_SECONDS,
+        evaluation_periods=_WAKE_PERIODS,
+        datapoints_to_alarm=_WAKE_PERIODS,
+        threshold=1,
+        comparison_operator="GreaterThanOrEqualToThreshold",
+        treat_missing_data="missing",
+        alarm_actions=[policy_arn],
+    )
 
 
 def _tracked_query(

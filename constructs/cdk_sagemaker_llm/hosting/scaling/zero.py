@@ -52,11 +52,6 @@ HALF_TO_ZERO = Rule(
 def wake(target: ScalableTargetBase, inference_component_name: str) -> StepScaling:
     """
     Start a copy when a request finds none.
-
-    Args:
-        target: The component's copies.
-
-        inference_component_name: The component.
     """
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
 
@@ -98,11 +93,7 @@ class CopyHost:
     The instances on which copies run, and the model that they run.
 
     Args:
-        hosts: The instances; ``None`` if they are not known.
-
         resources: What each copy reserves, on each type of instance in turn.
-
-        model: What each copy runs; ``None`` if that is not known.
     """
 
     hosts: VariantDefinition | None
@@ -112,9 +103,6 @@ class CopyHost:
     def zero_findings(self, subject: str) -> list[Finding]:
         """
         Check that the instances may go to zero, or are meant to stay.
-
-        Args:
-            subject: What sets the copies to zero.
         """
         if self.hosts is None:
             return []
@@ -133,15 +121,10 @@ class CopyHost:
     def room_findings(self, subject: str, copies: int | None) -> list[Finding]:
         """
         Check a bound against the copies that fit the most instances there may be.
-
-        Args:
-            subject: What the user calls the bound.
-
-            copies: The bound; ``None`` if there is none.
         """
-        fleets = () if self.hosts is None else self.hosts.fleets
-        if copies is None or is_unresolved(copies):
+        if self.hosts is None or copies is None or is_unresolved(copies):
             return []
+        fleets = self.hosts.fleets
         if not fleets or not all(needs.is_known for needs in self.resources):
             return []
         pairs = zip(fleets, self.resources, strict=True)
@@ -158,64 +141,38 @@ class CopyHost:
 
     def waking_findings(self) -> list[Finding]:
         """
-        Say how long waking takes.
+        Say how long requests fail while a component wakes.
         """
         if self.hosts is None:
             return []
+        from cdk_sagemaker_llm.simulation.fleet.times import (  # noqa: PLC0415 - who scales to zero has it
+            FleetTimes,
+            seconds,
+            start_seconds,
+        )
+
+        times, kind = FleetTimes(), str(self.hosts.hardware or "")
+        parts = {"the alarm": float(_ALARM_SECONDS)}
         bounds = self.hosts.variant.managed_instance_scaling
-        hardware = self.hosts.hardware
-        return waking_findings(
-            self.model,
-            None if hardware is None else str(hardware),
-            has_instances=bounds is not None and bounds.min_instance_count > 0,
-        )
-
-
-def waking_findings(
-    model: ModelDefinition | None, instance_type: str | None, *, has_instances: bool
-) -> list[Finding]:
-    """
-    Say how long requests fail while a component wakes.
-
-    Args:
-        model: What is loaded; ``None`` if it is not known.
-
-        instance_type: Where; ``None`` if it is not known.
-
-        has_instances: Whether instances stay, so that only the copy has to start.
-    """
-    from cdk_sagemaker_llm.simulation.fleet.times import (  # noqa: PLC0415 - who scales to zero has it
-        FleetTimes,
-        seconds,
-        start_seconds,
-    )
-
-    times, kind = FleetTimes(), instance_type or ""
-    size = None if model is None else model.weight_bytes
-    start = (
-        seconds(times.model_start, kind)
-        if size is None
-        else start_seconds(size, source=_source(model))
-    )
-    parts = {"the alarm": float(_ALARM_SECONDS)}
-    if not has_instances:
-        parts["an instance"] = seconds(times.provision, kind)
-        parts["its image"] = seconds(times.image_pull, kind)
-    weights = "its weights" if size is None else f"{size / _GIGABYTE:.1f} GB of weights"
-    parts[f"the start with {weights}"] = start
-    spans = ", ".join(f"{_minutes(time)} for {what}" for what, time in parts.items())
-    return [
-        WAKING.finding(
-            f"waking from zero takes about {_minutes(sum(parts.values()))} minutes "
-            f"({spans}), and requests fail until then",
-            "have clients try again, or keep min_capacity=1",
-        )
-    ]
-
-
-def _source(model: ModelDefinition | None) -> str:
-    is_on_s3 = model is not None and isinstance(model.model, S3Model)
-    return "s3" if is_on_s3 else "hub"
+        # Where instances stay, only the copy has to start.
+        if bounds is None or bounds.min_instance_count <= 0:
+            parts["an instance"] = seconds(times.provision, kind)
+            parts["its image"] = seconds(times.image_pull, kind)
+        size = None if self.model is None else self.model.weight_bytes
+        if self.model is None or size is None:
+            parts["the start with its weights"] = seconds(times.model_start, kind)
+        else:
+            source = "s3" if isinstance(self.model.model, S3Model) else "hub"
+            what = f"the start with {size / _GIGABYTE:.1f} GB of weights"
+            parts[what] = start_seconds(size, source=source)
+        spans = [f"{_minutes(time)} for {what}" for what, time in parts.items()]
+        return [
+            WAKING.finding(
+                f"waking from zero takes about {_minutes(sum(parts.values()))} minutes "
+                f"({', '.join(spans)}), and requests fail until then",
+                "have clients try again, or keep min_capacity=1",
+            )
+        ]
 
 
 def _minutes(time: float) -> str:

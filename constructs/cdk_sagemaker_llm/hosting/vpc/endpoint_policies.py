@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.hosting.common.scope import stack_of
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import EndpointConfig
 from cdk_sagemaker_llm.hosting.models.model import Model
 from cdk_sagemaker_llm.hosting.roles.network import Network
-from cdk_sagemaker_llm.hosting.roles.statements import Statement, own_names, partition
+from cdk_sagemaker_llm.hosting.roles.statements import own_names, partition
 from cdk_sagemaker_llm.hosting.vpc.services import Service, reached_by
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -42,8 +42,6 @@ class EndpointPolicy:
     The policy of one endpoint, as it grows.
 
     Args:
-        service: The service behind it.
-
         may_name: Tells whether the resources of a permission can be named.
     """
 
@@ -126,39 +124,27 @@ def layer_statement() -> dict[str, Any]:
     }
 
 
-def invocations(
-    endpoints: Iterable[tuple[str, Stack]],
-) -> list[Permission]:
-    """
-    Return what a client of unknown permissions may invoke: the app's own endpoints.
-
-    Args:
-        endpoints: Their ARNs, with their stacks.
-    """
-    return [
-        Permission(("sagemaker:InvokeEndpoint",), (arn,), stack)
-        for arn, stack in endpoints
-    ]
-
-
 def callers_in(
     vpc: ec2.IVpc, constructs: Sequence[IConstruct], clients: Iterable[ec2.IConnectable]
 ) -> list[Caller]:
     """
     Find the callers of AWS inside a VPC, in the order of definition.
-
-    Args:
-        vpc: The VPC.
-
-        constructs: All that is defined.
-
-        clients: Whom the user names.
     """
     policies = _Policies(constructs)
-    named = list(clients)
     found = [*_hosts(vpc, constructs, policies), *_functions(vpc, constructs, policies)]
     known = {id(each.construct) for each in found}
-    return [*found, *(_client(one, policies) for one in named if id(one) not in known)]
+    named = [
+        Caller(
+            construct=cast("IConstruct", client),
+            is_host=False,
+            connections=client.connections,
+            subnet_ids=None,
+            permissions=_role_permissions(client, policies),
+        )
+        for client in clients
+        if id(client) not in known
+    ]
+    return [*found, *named]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,11 +153,7 @@ class Caller:
     A construct that calls AWS from inside a VPC.
 
     Args:
-        construct: The construct that calls.
-
         is_host: Whether it is a model or an endpoint's configuration.
-
-        connections: Its security groups.
 
         subnet_ids: Its subnets; ``None`` if they are not known.
 
@@ -189,13 +171,6 @@ class Caller:
 class Permission:
     """
     One thing that a role may do.
-
-    Args:
-        actions: The actions.
-
-        resources: On what; each a text, or what CloudFormation makes one of.
-
-        stack: The stack whose template says so.
     """
 
     actions: tuple[str, ...]
@@ -213,9 +188,6 @@ class Permission:
 def check_clients(clients: Iterable[ec2.IConnectable]) -> None:
     """
     Refuse a client that has security groups but is no construct.
-
-    Raises:
-        TypeError: If one is no construct.
     """
     for each in clients:
         if not hasattr(each, "node"):
@@ -261,9 +233,6 @@ def _statement(
 class _Policies:
     """
     The policies of an app, or of a stage of it.
-
-    Args:
-        constructs: All that is defined there.
     """
 
     def __init__(self, constructs: Iterable[IConstruct]) -> None:
@@ -329,16 +298,6 @@ def _functions(
             )
 
 
-def _client(client: ec2.IConnectable, policies: _Policies) -> Caller:
-    return Caller(
-        construct=cast("IConstruct", client),
-        is_host=False,
-        connections=client.connections,
-        subnet_ids=None,
-        permissions=_role_permissions(client, policies),
-    )
-
-
 def _is_known(resource: object) -> bool:
     if not isinstance(resource, str):
         return False
@@ -370,7 +329,10 @@ def _asked_for(host: Model | EndpointConfig) -> list[Permission]:
     if isinstance(host, EndpointConfig):
         return []
     needed = host._statements(host.definition.model)  # noqa: SLF001 - what its role is given
-    return _permissions_of(needed, stack_of(host))
+    stack = stack_of(host)
+    return [
+        Permission(tuple(each.actions), tuple(each.resources), stack) for each in needed
+    ]
 
 
 def _role_permissions(
@@ -384,13 +346,3 @@ def _role_permissions(
 
 def _several(value: object) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else [value]
-
-
-def _permissions_of(statements: Iterable[Statement], stack: Stack) -> list[Permission]:
-    """
-    Return statements of a stack as permissions.
-    """
-    return [
-        Permission(tuple(each.actions), tuple(each.resources), stack)
-        for each in statements
-    ]

@@ -5,7 +5,7 @@ Endpoints of a VPC that has no way to the internet, for what hosting calls there
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jsii
 from aws_cdk import Aspects, CfnResource, IAspect, Stack
@@ -21,7 +21,6 @@ from cdk_sagemaker_llm.hosting.vpc.endpoint_policies import (
     Permission,
     callers_in,
     check_clients,
-    invocations,
     is_in,
     layer_statement,
     subnets_of,
@@ -118,9 +117,7 @@ class PrivateAccess(Construct):
         super().__init__(scope, id)
         self.vpc = vpc
         """The VPC."""
-        self.security_group: ec2.ISecurityGroup = security_group or _make_group(
-            self, vpc
-        )
+        self.security_group = security_group or _make_group(self, vpc)
         """The endpoints' security group."""
         self._subnets = subnets
         self._clients = list(clients)
@@ -179,9 +176,6 @@ class PrivateAccess(Construct):
         return not policy.is_empty
 
     def _make(self) -> None:
-        """
-        Make the endpoints, now that all is defined.
-        """
         callers = self._callers()
         services = [
             service_named(name)
@@ -189,7 +183,12 @@ class PrivateAccess(Construct):
             if name not in self._without
         ]
         if not callers and not self._services:
-            self._findings.append(NOBODY_THERE.finding(*_nobody()))
+            nobody = NOBODY_THERE.finding(
+                "nobody of this app calls AWS from inside the VPC, so that no endpoint "
+                "is made",
+                "give models a network in this VPC, or name clients or services",
+            )
+            self._findings.append(nobody)
             return
         self._findings += taken_findings(self, self.vpc, services, self._defined())
         if _S3 in services:
@@ -201,11 +200,14 @@ class PrivateAccess(Construct):
             (service, self._make_endpoint(service, callers)) for service in services
         ]
         awaited = [endpoint for service, endpoint in made if service.is_awaited]
-        self._let_wait([*awaited, *self._rules()] if awaited else [])
+        if awaited:
+            self._let_wait(awaited)
 
     def _make_endpoint(self, service: Service, callers: list[Caller]) -> CfnResource:
         policy = self._policy(service, callers)
-        layers = self._layers(service, callers)
+        layers = []
+        if service is _S3 and any(self._calls(caller, _IMAGES) for caller in callers):
+            layers = [layer_statement()]
         if policy.is_empty and (not layers or service.name in self._services):
             policy.allow_all()
         self._findings += policy.findings()
@@ -220,17 +222,6 @@ class PrivateAccess(Construct):
         resource.add_property_override("PolicyDocument", policy.to_json(*layers))
         return resource
 
-    def _layers(
-        self, service: Service, callers: Iterable[Caller]
-    ) -> list[dict[str, Any]]:
-        """
-        Return the statements that let image layers through, where images are pulled.
-        """
-        if service is not _S3:
-            return []
-        pulls = any(self._calls(caller, _IMAGES) for caller in callers)
-        return [layer_statement()] if pulls else []
-
     def _policy(self, service: Service, callers: list[Caller]) -> EndpointPolicy:
         policy = EndpointPolicy(service, self._may_name)
         for caller in callers:
@@ -239,8 +230,10 @@ class PrivateAccess(Construct):
                     policy.allow(permission)
         is_unknown = any(caller.permissions is None for caller in callers)
         if service is _RUNTIME and (is_unknown or policy.is_empty):
-            for permission in invocations(self._endpoint_arns()):
-                policy.allow(permission)
+            # A client of unknown permissions may invoke the app's own endpoints.
+            action = ("sagemaker:InvokeEndpoint",)
+            for each in self._endpoints():
+                policy.allow(Permission(action, (each.endpoint_arn,), stack_of(each)))
         return policy
 
     def _may_name(self, permission: Permission) -> bool:
@@ -250,9 +243,6 @@ class PrivateAccess(Construct):
         """
         theirs = permission.stack
         return permission.is_known or theirs is stack_of(self) or self._needs(theirs)
-
-    def _endpoint_arns(self) -> list[tuple[str, Stack]]:
-        return [(each.endpoint_arn, stack_of(each)) for each in self._endpoints()]
 
     def _endpoints(self) -> list[Endpoint]:
         """
@@ -327,26 +317,26 @@ class PrivateAccess(Construct):
         is_the_vpcs = theirs is Stack.of(self.vpc) and theirs is not ours
         return is_the_vpcs or theirs in ours.dependencies
 
-    def _rules(self) -> list[CfnResource]:
-        """
-        Return the rules for callers whose group another stack or the user owns.
-        """
-        found = self.security_group.node.find_all()
-        return [
-            each
-            for each in found
-            if isinstance(each, CfnResource) and each.cfn_resource_type == _RULE
-        ]
-
     def _let_wait(self, awaited: list[CfnResource]) -> None:
         """
         Have endpoints of models wait for what their instances call as they start.
         """
-        for each in self._endpoints() if awaited else ():
+        # Those for callers whose group another stack or the user owns.
+        rules = [
+            each
+            for each in self.security_group.node.find_all()
+            if isinstance(each, CfnResource) and each.cfn_resource_type == _RULE
+        ]
+        for each in self._endpoints():
             if self._needs(stack_of(each)):
-                self._findings.append(NOT_AWAITED.finding(*_too_early(each)))
+                early = NOT_AWAITED.finding(
+                    f"{each.node.path} is deployed before what its instances need to "
+                    "start",
+                    "define PrivateAccess in the stack of the VPC, or of the models",
+                )
+                self._findings.append(early)
             else:
-                each.cfn_endpoint.node.add_dependency(*awaited)
+                each.cfn_endpoint.node.add_dependency(*awaited, *rules)
 
 
 @jsii.implements(IAspect)
@@ -373,18 +363,4 @@ def _make_group(scope: Construct, vpc: ec2.IVpc) -> ec2.ISecurityGroup:
         vpc=vpc,
         description="Endpoints of AWS for language models",
         allow_all_outbound=False,
-    )
-
-
-def _nobody() -> tuple[str, str]:
-    return (
-        "nobody of this app calls AWS from inside the VPC, so that no endpoint is made",
-        "give models a network in this VPC, or name clients or services",
-    )
-
-
-def _too_early(endpoint: Endpoint) -> tuple[str, str]:
-    return (
-        f"{endpoint.node.path} is deployed before what its instances need to start",
-        "define PrivateAccess in the stack of the VPC, or of the models",
     )

@@ -47,8 +47,6 @@ NOT_AWAITED = Rule(
 )
 NOBODY_THERE = Rule("LLM804", "private access is defined where nobody calls AWS")
 
-"""What hosting calls, in the order in which endpoints are made."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Service:
@@ -58,15 +56,7 @@ class Service:
     Args:
         name: Its name, as an endpoint's service name ends.
 
-        id: The id of its endpoint.
-
         namespace: What its actions begin with in IAM.
-
-        callers: Who calls it.
-
-        why: What for.
-
-        source: Where that is written, or that it is not.
 
         constant: The CDK's word for it.
 
@@ -125,14 +115,16 @@ def reached_by(action: str) -> tuple[str, ...]:
     Return the names of the services that an action of IAM is a call of.
 
     An action of any service at all tells of none.
-
-    Args:
-        action: The action, such as ``sagemaker:InvokeEndpoint`` or ``s3:Get*``.
     """
-    namespace, _, verb = action.lower().partition(":")
-    if namespace == "sagemaker":
-        return _reached_of_sagemaker(f"{namespace}:{verb}")
-    return tuple(one.name for one in SERVICES if one.namespace == namespace)
+    action = action.lower()
+    namespace = action.partition(":")[0]
+    if namespace != "sagemaker":
+        return tuple(one.name for one in SERVICES if one.namespace == namespace)
+    if action.startswith(_INVOKE):
+        return ("sagemaker.runtime",)
+    if fnmatchcase(f"{_INVOKE}endpoint", action):
+        return ("sagemaker.runtime", "sagemaker.api")
+    return ("sagemaker.api",)
 
 
 def name_findings(parameter: str, names: Iterable[str]) -> list[Finding]:
@@ -176,15 +168,6 @@ def taken_findings(
 ) -> list[Finding]:
     """
     Check that nothing else of the app makes the same endpoints in a VPC.
-
-    Args:
-        access: What is to make them.
-
-        vpc: The VPC.
-
-        services: The services.
-
-        constructs: All that is defined.
     """
     own = f"{access.node.path}/"
     others = [
@@ -221,14 +204,6 @@ def route_findings(subnets: Sequence[ec2.ISubnet]) -> list[Finding]:
             "endpoint of S3",
         )
     ]
-
-
-def _reached_of_sagemaker(action: str) -> tuple[str, ...]:
-    if action.startswith(_INVOKE):
-        return ("sagemaker.runtime",)
-    if fnmatchcase(f"{_INVOKE}endpoint", action):
-        return ("sagemaker.runtime", "sagemaker.api")
-    return ("sagemaker.api",)
 
 
 def _is_in_the_way(endpoint: ec2.CfnVPCEndpoint, service: Service) -> bool:

@@ -1,5 +1,6 @@
 """
-The build that brings a model from the Hub into a bucket.
+The build that brings a model from the Hub into a bucket, and how it is handed the Hub's
+token: by the secret's name, never by its value.
 
 It runs the package ``staging``, which is shipped with the versions that it needs.
 """
@@ -8,13 +9,22 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aws_cdk import Acknowledgment, AssetHashType, RemovalPolicy, Validations
+from aws_cdk import (
+    Acknowledgment,
+    AssetHashType,
+    Aws,
+    RemovalPolicy,
+    SecretValue,
+    Token,
+    Validations,
+)
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
@@ -22,7 +32,8 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 from cdk_sagemaker_llm import staging
-from cdk_sagemaker_llm.hosting.common.scope import account_of
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.scope import account_of, stack_of
 from cdk_sagemaker_llm.hosting.models.artifact import content_hash
 from cdk_sagemaker_llm.hosting.roles.access import service_of
 from cdk_sagemaker_llm.hosting.roles.network import Network
@@ -33,14 +44,19 @@ from cdk_sagemaker_llm.hosting.roles.statements import (
     partition,
     prefix_condition,
 )
-from cdk_sagemaker_llm.hosting.weights.starter import attach, queued_minutes_of
+from cdk_sagemaker_llm.hosting.weights.starter import (
+    attach,
+    key_statements,
+    queued_minutes_of,
+)
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_s3 as s3
+    from aws_cdk import aws_secretsmanager as secretsmanager
 
-    from cdk_sagemaker_llm.hosting.weights.build_token import BuildToken
-    from cdk_sagemaker_llm.hosting.weights.staged_place import StagedPlace
+    from cdk_sagemaker_llm.hosting.weights.starter import StagedPlace
+    from cdk_sagemaker_llm.models import HuggingFaceModel
 
 _PYTHON = "3.12"
 
@@ -62,6 +78,20 @@ _PLAIN, _SECRET = "PLAINTEXT", "SECRETS_MANAGER"
 
 Variable = codebuild.CfnProject.EnvironmentVariableProperty
 _PACKAGE = "cdk_sagemaker_llm"
+
+OTHER_TOKEN = Rule(
+    "LLM767",
+    "a token of a staged model is not in Secrets Manager",
+    "CodeBuild API reference, EnvironmentVariable",
+)
+_REFERENCE = re.compile(
+    r"\{\{resolve:secretsmanager:(?P<secret>arn:[^{}]*?:secret:[^:{}]+|[^:{}]+)"
+    r"(?::SecretString:(?P<key>[^:{}]*):(?P<stage>[^:{}]*):(?P<version>[^:{}]*))?\}\}"
+)
+
+_ENDING = re.compile(r"-[A-Za-z0-9]{6}$")
+# Stands for a reference while the text around it is read.
+_HOLE = "\0"
 
 
 class RunsBuild:
@@ -99,13 +129,6 @@ class Build:
 
     What the CDK's own project lets its role do is more than this one needs: the whole
     bucket of assets, and every log group of its name.
-
-    Args:
-        scope: Where it is defined.
-
-        work: What it does.
-
-        worker: The code that it runs.
     """
 
     def __init__(
@@ -157,6 +180,8 @@ class Build:
         image = work.build_image or codebuild.LinuxBuildImage.AMAZON_LINUX_2023_5
         if image.repository is not None:
             image.repository.grant_pull(self.role)
+        puller = image.image_pull_principal_type
+        is_awss = puller is codebuild.ImagePullPrincipalType.CODEBUILD
         return codebuild.CfnProject(
             scope,
             "Build",
@@ -171,7 +196,7 @@ class Build:
             environment=codebuild.CfnProject.EnvironmentProperty(
                 type=image.type,
                 image=image.image_id,
-                image_pull_credentials_type=_puller(image),
+                image_pull_credentials_type="CODEBUILD" if is_awss else "SERVICE_ROLE",
                 registry_credential=self._registry_credential(image),
                 compute_type=COMPUTE_TYPES[work.compute_type],
                 environment_variables=list(work.variables),
@@ -187,20 +212,40 @@ class Build:
         )
 
 
-def model_work(plan: BuildPlan) -> BuildWork:
+def model_work(
+    *,
+    bucket: s3.IBucket,
+    place: StagedPlace,
+    token: BuildToken | None,
+    minutes: int,
+    compute_type: codebuild.ComputeType,
+    hub_url: str | None,
+    build_image: codebuild.IBuildImage | None,
+    network: Network,
+) -> BuildWork:
     """
-    Return the commands that bring a model.
+    Return what brings a model from the Hub, or from the mirror at ``hub_url``.
     """
+    # What is downloaded is nobody's business.
+    variables = [Variable(name="HF_HUB_DISABLE_TELEMETRY", value="1", type=_PLAIN)]
+    if hub_url is not None:
+        variables.append(Variable(name="HF_ENDPOINT", value=hub_url, type=_PLAIN))
+    if token is not None:
+        variables.append(Variable(name="HF_TOKEN", value=token.value, type=_SECRET))
     return BuildWork(
         title="Brings one revision of a model into a bucket",
         module="cdk_sagemaker_llm.staging",
         install=_INSTALL,
-        statements=_build_statements(plan),
-        variables=_variables(plan),
-        minutes=plan.minutes,
-        compute_type=plan.compute_type,
-        build_image=plan.build_image,
-        network=plan.network,
+        statements=[
+            *_writing_statements(bucket, place),
+            *(token.statements if token else ()),
+            *network.access_statements(),
+        ],
+        variables=variables,
+        minutes=minutes,
+        compute_type=compute_type,
+        build_image=build_image,
+        network=network,
     )
 
 
@@ -210,23 +255,9 @@ class BuildWork:
     What a build does, and where.
 
     Args:
-        title: What it does, in a few words.
-
-        module: The module that does it.
-
         install: What its phase of installing does; empty for nothing.
 
-        statements: What the worker does with the role.
-
-        variables: The worker's variables.
-
-        minutes: How long it may take.
-
-        compute_type: The size of its machine.
-
         build_image: The image; ``None`` for AWS's own.
-
-        network: Where it runs.
     """
 
     title: str
@@ -236,39 +267,6 @@ class BuildWork:
     variables: Sequence[Variable]
     minutes: int
     compute_type: codebuild.ComputeType
-    build_image: codebuild.IBuildImage | None
-    network: Network
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BuildPlan:
-    """
-    What a build is to be.
-
-    Args:
-        bucket: Where the files go.
-
-        place: Their keys there.
-
-        token: The Hub's token; ``None`` for public models.
-
-        minutes: How long the build may take.
-
-        compute_type: The size of its machine, which its disk goes by.
-
-        hub_url: A mirror of the Hub; ``None`` for the Hub itself.
-
-        build_image: The image; ``None`` for AWS's own.
-
-        network: Where it runs.
-    """
-
-    bucket: s3.IBucket
-    place: StagedPlace
-    token: BuildToken | None
-    minutes: int
-    compute_type: codebuild.ComputeType
-    hub_url: str | None
     build_image: codebuild.IBuildImage | None
     network: Network
 
@@ -326,14 +324,6 @@ def _build_spec(work: BuildWork) -> dict[str, object]:
     return {"version": "0.2", "phases": {**phases, "build": build}}
 
 
-def _puller(image: codebuild.IBuildImage) -> str:
-    """
-    Return which credentials pull an image: the role's, except for AWS's own images.
-    """
-    own = image.image_pull_principal_type is codebuild.ImagePullPrincipalType.CODEBUILD
-    return "CODEBUILD" if own else "SERVICE_ROLE"
-
-
 def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | None:
     if network.vpc is None:
         return None
@@ -344,55 +334,30 @@ def _vpc_config(network: Network) -> codebuild.CfnProject.VpcConfigProperty | No
     )
 
 
-def _build_statements(plan: BuildPlan) -> list[Statement]:
-    """
-    Return what the worker does with the role.
-    """
-    bucket = f"arn:{partition()}:s3:::{plan.bucket.bucket_name}"
-    place = plan.place
-    statements = [
+def _writing_statements(bucket: s3.IBucket, place: StagedPlace) -> list[Statement]:
+    arn = f"arn:{partition()}:s3:::{bucket.bucket_name}"
+    return [
         Statement(
             sid="WriteWeights",
             # GetObject lets it see what is there already, and AbortMultipartUpload
             # leaves no parts behind.
             actions=["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"],
-            resources=[f"{bucket}/{place.prefix}*", f"{bucket}/{place.manifest}"],
+            resources=[f"{arn}/{place.prefix}*", f"{arn}/{place.manifest}"],
             wildcard_reason="a model is many files, named by its repository",
         ),
         # Without it S3 answers 403 in place of 404 where a key is not there.
         Statement(
             sid="FindWeights",
             actions=["s3:ListBucket"],
-            resources=[bucket],
+            resources=[arn],
             conditions=prefix_condition(f"{place.prefix}*", place.manifest),
         ),
+        *key_statements("EncryptWeights", bucket),
     ]
-    key = plan.bucket.encryption_key
-    if key is not None:
-        actions = ["kms:Decrypt", "kms:GenerateDataKey"]
-        statements += key_access("EncryptWeights", actions, [arn_of(key)])
-    return [
-        *statements,
-        *(plan.token.statements if plan.token else ()),
-        *plan.network.access_statements(),
-    ]
-
-
-def _variables(plan: BuildPlan) -> list[Variable]:
-    # What is downloaded is nobody's business.
-    found = [Variable(name="HF_HUB_DISABLE_TELEMETRY", value="1", type=_PLAIN)]
-    if plan.hub_url is not None:
-        found.append(Variable(name="HF_ENDPOINT", value=plan.hub_url, type=_PLAIN))
-    if plan.token is not None:
-        found.append(Variable(name="HF_TOKEN", value=plan.token.value, type=_SECRET))
-    return found
 
 
 @functools.cache
 def _worker_files() -> Mapping[str, bytes]:
-    """
-    Return the worker's files by their paths in the asset.
-    """
     source = Path(staging.__path__[0])
     modules = {
         f"{_PACKAGE}/staging/{path.name}": path.read_bytes()
@@ -404,3 +369,108 @@ def _worker_files() -> Mapping[str, bytes]:
         REQUIREMENTS_FILE: (source / REQUIREMENTS_FILE).read_bytes(),
         **modules,
     }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildToken:
+    """
+    A token as a build is given it.
+
+    Args:
+        value: What a variable of the type SECRETS_MANAGER has: secret, key, stage and
+            version, with colons between them.
+    """
+
+    value: str
+    statements: tuple[Statement, ...]
+
+
+def token_of(scope: Construct, model: HuggingFaceModel) -> BuildToken | None:
+    """
+    Return a model's token; ``None`` if it has none, or one that no build can read.
+    """
+    token = model.token
+    if token is None:
+        return None
+    if isinstance(token, SecretValue):
+        return _referred(scope, token)
+    return BuildToken(value=token.secret_arn, statements=_statements(token))
+
+
+def token_findings(scope: Construct, model: HuggingFaceModel) -> list[Finding]:
+    """
+    Check that a build can read a model's token.
+    """
+    if model.token is None or token_of(scope, model) is not None:
+        return []
+    return [
+        OTHER_TOKEN.finding(
+            "token must be a secret of Secrets Manager, whose name is known at synth",
+            "pass a Secret, or SecretValue.secrets_manager('name')",
+        )
+    ]
+
+
+def _referred(scope: Construct, token: SecretValue) -> BuildToken | None:
+    written = stack_of(scope).resolve(token.unsafe_unwrap())
+    if not isinstance(written, str):
+        return _joined(written)
+    found = _REFERENCE.fullmatch(written)
+    if found is None:
+        return None
+    arn = secret = found["secret"]
+    if not secret.startswith("arn:"):
+        place = f"arn:{partition()}:secretsmanager:{Aws.REGION}:{Aws.ACCOUNT_ID}"
+        arn = f"{place}:secret:{secret}-??????"
+    elif not _ENDING.search(secret):
+        arn = f"{secret}-??????"
+    return BuildToken(value=_value(secret, found), statements=(_read(arn),))
+
+
+def _value(secret: str, found: re.Match[str]) -> str:
+    parts = [secret, *(found[name] or "" for name in ("key", "stage", "version"))]
+    return ":".join(parts).rstrip(":")
+
+
+def _joined(written: object) -> BuildToken | None:
+    """
+    Return a field of a secret that is itself a reference, such as
+    ``secret.secret_value_from_json("token")``: CloudFormation joins the parts.
+    """
+    parts = written.get("Fn::Join", ["", []])[1] if isinstance(written, dict) else []
+    # A reference stands for an ARN as a whole, or for a part of one.
+    text = "".join(part if isinstance(part, str) else _HOLE for part in parts)
+    found = _REFERENCE.fullmatch(text)
+    if found is None:
+        return None
+    filled = iter([part for part in parts if not isinstance(part, str)])
+
+    def fill(template: str) -> str:
+        first, *others = template.split(_HOLE)
+        return first + "".join(
+            Token.as_string(next(filled)) + other for other in others
+        )
+
+    secret = fill(found["secret"])
+    # The ARN of a secret that is looked up by its name lacks the characters at its end.
+    is_whole = found["secret"] == _HOLE
+    read = _read(secret if is_whole else f"{secret}-??????")
+    return BuildToken(value=_value(secret, found), statements=(read,))
+
+
+def _read(arn: str) -> Statement:
+    return Statement(
+        sid="ReadToken",
+        actions=["secretsmanager:GetSecretValue"],
+        resources=[arn],
+        wildcard_reason="a secret's ARN ends with six characters that nobody chooses",
+    )
+
+
+def _statements(secret: secretsmanager.ISecret) -> tuple[Statement, ...]:
+    # An imported secret may be known without the six characters that end its ARN.
+    read = _read(secret.secret_full_arn or f"{secret.secret_arn}-??????")
+    if secret.encryption_key is None:
+        return (read,)
+    keys = [arn_of(secret.encryption_key)]
+    return (read, *key_access("DecryptToken", ["kms:Decrypt"], keys))

@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from aws_cdk import Aws
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
@@ -26,16 +27,18 @@ from cdk_sagemaker_llm.hosting.models.model_weights import weights_statements
 from cdk_sagemaker_llm.hosting.roles.access import service_of
 from cdk_sagemaker_llm.hosting.roles.statements import (
     Statement,
-    arn_of,
-    key_access,
     own_logs,
-    own_names,
     partition,
     prefix_condition,
 )
-from cdk_sagemaker_llm.hosting.weights.staged_place import StagedPlace, short_hash
-from cdk_sagemaker_llm.hosting.weights.starter import attach, owner_statements
-from cdk_sagemaker_llm.models import Compilation, S3Model, architecture_of
+from cdk_sagemaker_llm.hosting.weights.starter import (
+    StagedPlace,
+    attach,
+    key_statements,
+    owner_statements,
+    short_hash,
+)
+from cdk_sagemaker_llm.models import Compilation, S3Model, weight_bytes_of
 from cdk_sagemaker_llm.serving.base import Container
 from cdk_sagemaker_llm.serving.images import instance_findings, named_image
 from cdk_sagemaker_llm.serving.lmi.ahead_of_time import AheadOfTime, job_properties
@@ -45,7 +48,6 @@ from cdk_sagemaker_llm.staging.prefix import JOBS
 
 if TYPE_CHECKING:
     from aws_cdk import aws_lambda as lambda_
-    from aws_cdk import aws_s3 as s3
     from constructs import Construct
 
     from cdk_sagemaker_llm.hosting.weights.starter import StagingRequest
@@ -82,14 +84,6 @@ class CompilePlan:
 
     Args:
         serving: The configuration, with its degree in numbers.
-
-        container: What it starts.
-
-        hardware: The instance type.
-
-        kind: The kind of job.
-
-        compilation: What the engines are bound to.
     """
 
     serving: Compilable
@@ -166,10 +160,11 @@ def plan_compilation(
     if container is not None:
         found += instance_findings(hardware, container.image)
         found += region_findings(region_of(scope), container.image)
-        found += disk_findings(hardware, _bytes_of(weights))
+        found += disk_findings(hardware, weight_bytes_of(weights))
     if container is None or kind is None or errors_of(found):
         return None, found
-    texts = _texts(container)
+    lines = container.files["serving.properties"].decode().splitlines()
+    texts = {key: value for key, _, value in (one.partition("=") for one in lines)}
     plan = CompilePlan(
         serving=serving,
         container=container,
@@ -183,16 +178,6 @@ def plan_compilation(
         ),
     )
     return plan, found
-
-
-def _bytes_of(weights: S3Model) -> int | None:
-    known = architecture_of(weights)
-    return None if known is None else known.weight_bytes()
-
-
-def _texts(container: Container) -> dict[str, str]:
-    lines = container.files["serving.properties"].decode().splitlines()
-    return {key: value for key, _, value in (one.partition("=") for one in lines)}
 
 
 def _no_job(hardware: InstanceType) -> Finding:
@@ -213,15 +198,6 @@ def _no_job(hardware: InstanceType) -> Finding:
 class CompileJob:
     """
     What a job of SageMaker needs: a role that reads weights and writes engines.
-
-    Args:
-        scope: Where it is defined.
-
-        plan: What is compiled.
-
-        weights: The weights.
-
-        request: Where the engines go.
     """
 
     def __init__(
@@ -287,7 +263,8 @@ class CompileJob:
         in place what they made.
         """
         word, place = self.plan.word, self.request.place
-        job = f"arn:{partition()}:sagemaker:{_here()}:{word.lower()}-job/{self.name}-*"
+        here = f"arn:{partition()}:sagemaker:{Aws.REGION}:{Aws.ACCOUNT_ID}"
+        job = f"{here}:{word.lower()}-job/{self.name}-*"
         return [
             *owner_statements(self._bucket, place, keeps=self.request.keeps),
             Statement(
@@ -364,7 +341,7 @@ class CompileJob:
                 resources=[f"{self._objects}/{self._jobs}*"],
                 wildcard_reason="engines are many files, one for each device",
             ),
-            *_encryption(self._bucket),
+            *key_statements("EncryptEngines", self._bucket),
             Statement(
                 sid="LogJobs",
                 actions=[
@@ -383,18 +360,6 @@ class CompileJob:
                 wildcard_reason="CloudWatch has no resource to name for metrics",
             ),
         ]
-
-
-def _encryption(bucket: s3.IBucket) -> list[Statement]:
-    if bucket.encryption_key is None:
-        return []
-    actions = ["kms:Decrypt", "kms:GenerateDataKey"]
-    return key_access("EncryptEngines", actions, [arn_of(bucket.encryption_key)])
-
-
-def _here() -> str:
-    _, region, account = own_names()
-    return f"{region}:{account}"
 
 
 def volume_gib_of(hardware: InstanceType, weight_bytes: int | None) -> int:

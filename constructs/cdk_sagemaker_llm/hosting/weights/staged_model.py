@@ -21,35 +21,31 @@ from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.variants.variant_definition import hardware_findings
 from cdk_sagemaker_llm.hosting.weights.build import (
     Build,
-    BuildPlan,
     RunsBuild,
     model_work,
+    token_findings,
+    token_of,
     worker_asset,
 )
-from cdk_sagemaker_llm.hosting.weights.build_token import token_findings, token_of
 from cdk_sagemaker_llm.hosting.weights.compiling import CompileJob, plan_compilation
-from cdk_sagemaker_llm.hosting.weights.staged_place import (
-    StagedPlace,
-    minutes_of,
-    place_of,
-)
 from cdk_sagemaker_llm.hosting.weights.staging_checks import (
     staging_findings,
     timeout_of,
     type_findings,
-    weight_bytes_of,
 )
 from cdk_sagemaker_llm.hosting.weights.starter import (
     MARGIN_SECONDS,
     StagingRequest,
     Starter,
     await_staged,
+    minutes_of,
     owner_statements,
+    place_of,
     start_statements,
     waited_seconds_of,
     watch_builds,
 )
-from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model, kind_of
+from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model, kind_of, weight_bytes_of
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
 
@@ -210,7 +206,7 @@ class StagedModel(RunsBuild, Construct):
         self.bucket = bucket
         """Where the weights are."""
         seconds = timeout_of(model, timeout)
-        plan = BuildPlan(
+        work = model_work(
             bucket=bucket,
             place=place,
             token=token_of(self, model),
@@ -225,11 +221,19 @@ class StagedModel(RunsBuild, Construct):
             bucket=bucket,
             place=place,
             keeps=removal_policy is not RemovalPolicy.DESTROY,
-            order=_order(model, bucket, place, include, exclude),
+            order={
+                "model_id": model.model_id,
+                "revision": model.revision,
+                "bucket": bucket.bucket_name,
+                "prefix": place.prefix,
+                "manifest": place.manifest,
+                "include": list(include),
+                "exclude": list(exclude),
+            },
             seconds=waited_seconds_of(seconds),
         )
         worker = worker_asset(self, "Worker")
-        self._build = Build(self, model_work(plan), worker)
+        self._build = Build(self, work, worker)
         job = None
         if compiled is not None:
             engines = replace(
@@ -331,9 +335,6 @@ class StagedModel(RunsBuild, Construct):
         self._manifest = request.place.manifest
 
     def _tell(self, model: HuggingFaceModel) -> None:
-        """
-        Say at synth how much is brought, and how long that may take.
-        """
         size = weight_bytes_of(model)
         minutes = minutes_of(size)
         if size is None or minutes is None:
@@ -342,21 +343,3 @@ class StagedModel(RunsBuild, Construct):
             f"{model.model_id} is staged once: {size / _GB:.1f} GB of weights take "
             f"some {minutes} minutes of a build at 50 MB/s"
         )
-
-
-def _order(
-    model: HuggingFaceModel,
-    bucket: s3.IBucket,
-    place: StagedPlace,
-    include: Sequence[str],
-    exclude: Sequence[str],
-) -> dict[str, object]:
-    return {
-        "model_id": model.model_id,
-        "revision": model.revision,
-        "bucket": bucket.bucket_name,
-        "prefix": place.prefix,
-        "manifest": place.manifest,
-        "include": list(include),
-        "exclude": list(exclude),
-    }

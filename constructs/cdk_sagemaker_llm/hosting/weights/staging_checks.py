@@ -21,12 +21,12 @@ from cdk_sagemaker_llm.hosting.roles.network import (
     network_findings,
 )
 from cdk_sagemaker_llm.hosting.weights.build import COMPUTE_TYPES
-from cdk_sagemaker_llm.hosting.weights.staged_place import minutes_of
 from cdk_sagemaker_llm.hosting.weights.starter import (
     LONGEST_WAIT_SECONDS,
     MARGIN_SECONDS,
+    minutes_of,
 )
-from cdk_sagemaker_llm.models import HuggingFaceModel, architecture_of
+from cdk_sagemaker_llm.models import HuggingFaceModel, weight_bytes_of
 from cdk_sagemaker_llm.text import any_of
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -161,9 +161,6 @@ def _mirror_findings(hub_url: str | None) -> Iterator[Finding]:
 
 
 def _split(address: str) -> SplitResult | None:
-    """
-    Read an address; ``None`` if it is none.
-    """
     try:
         found = urlsplit(address)
         # A port that is none is refused when it is asked for.
@@ -313,13 +310,9 @@ def _timeout_findings(
     if refused:
         yield from refused
         return
-    most = LONGEST_WAIT_SECONDS - MARGIN_SECONDS
-    requested = None if timeout is None else seconds(timeout)
+    limit = seconds(timeout) or LONGEST_WAIT_SECONDS - MARGIN_SECONDS
     minutes = minutes_of(weight_bytes_of(model))
-    if minutes is None:
-        return
-    limit = most if requested is None else requested
-    if minutes * 60 > limit:
+    if minutes is not None and minutes * 60 > limit:
         yield SHORT_TIMEOUT.finding(
             f"{model.model_id} may take {minutes} minutes to download, and its build "
             f"is given {limit / 60:g}",
@@ -348,14 +341,6 @@ def build_time_findings(timeout: Duration | None) -> list[Finding]:
             f"got {requested / 60:g}"
         )
     ]
-
-
-def weight_bytes_of(model: HuggingFaceModel) -> int | None:
-    """
-    Return the bytes of a model's weights as published; ``None`` if not known.
-    """
-    known = architecture_of(model)
-    return None if known is None else known.weight_bytes()
 
 
 def timeout_of(model: HuggingFaceModel, timeout: Duration | None) -> int:

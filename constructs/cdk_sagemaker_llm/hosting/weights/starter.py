@@ -1,10 +1,13 @@
 """
-The function that starts a build when a stack asks for it; how a stack asks, and how
-long it waits.
+The function that starts a build when a stack asks for it; where in a bucket a revision
+goes, how a stack asks for it, and how long it waits.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -35,7 +38,8 @@ from cdk_sagemaker_llm.hosting.roles.statements import (
     prefix_condition,
     united,
 )
-from cdk_sagemaker_llm.hosting.weights.staged_place import short_hash
+from cdk_sagemaker_llm.models import HuggingFaceModel
+from cdk_sagemaker_llm.serving.base import BYTES_PER_SECOND
 from cdk_sagemaker_llm.staging.prefix import MANIFEST_ENDING, OWNERS
 
 if TYPE_CHECKING:
@@ -45,8 +49,6 @@ if TYPE_CHECKING:
     from aws_cdk import aws_s3 as s3
     from aws_cdk import aws_s3_assets as s3_assets
     from constructs import Construct
-
-    from cdk_sagemaker_llm.hosting.weights.staged_place import StagedPlace
 
 _HANDLER = "cdk_sagemaker_llm.staging.starting.handler"
 _NO_VERSION = "@aws-cdk/aws-lambda:codeFromBucketObjectVersionNotSpecified"
@@ -62,19 +64,80 @@ MARGIN_SECONDS = 1_800
 _LONGEST_QUEUE_MINUTES = 480
 _TELLING_MINUTES = 15
 
+_SHORT = 8
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StagedPlace:
+    """
+    The keys of one staged revision.
+
+    Args:
+        base: The prefix, without the slash at its end; the manifest and the marks of
+            the stacks that want it stand beside.
+
+        home: What the keys of another revision begin with as well: the folder, or the
+            model's name where there is none.
+    """
+
+    base: str
+    home: str
+
+    @property
+    def prefix(self) -> str:
+        """
+        The beginning of all keys, with its slash.
+        """
+        return f"{self.base}/"
+
+    @property
+    def manifest(self) -> str:
+        """
+        The key of the list of all files, which is written last.
+        """
+        return self.base + MANIFEST_ENDING
+
+
+def place_of(
+    model: HuggingFaceModel,
+    folder: str,
+    include: Sequence[str],
+    exclude: Sequence[str],
+) -> StagedPlace:
+    """
+    Return where a revision goes: other patterns are other files, and another prefix.
+    """
+    name = model.model_id.replace("/", "--")
+    patterns = [sorted(set(include)), sorted(set(exclude))]
+    chosen = f"-{short_hash(patterns)}" if include or exclude else ""
+    top = f"{folder.strip('/')}/" if folder.strip("/") else ""
+    return StagedPlace(
+        base=f"{top}{name}/{model.revision}{chosen}", home=top or f"{name}/"
+    )
+
+
+def short_hash(value: object) -> str:
+    """
+    Return a few characters that stand for a value.
+    """
+    written = json.dumps(value, sort_keys=True).encode()
+    return hashlib.sha256(written).hexdigest()[:_SHORT]
+
+
+def minutes_of(weight_bytes: int | None) -> int | None:
+    """
+    Return how many minutes a download may take; ``None`` where the size is not known.
+
+    The rate is slower than any published start-up's.
+    """
+    if weight_bytes is None:
+        return None
+    return math.ceil(weight_bytes / BYTES_PER_SECOND / 60)
+
 
 class Starter:
     """
     The function, with a role and a log group of its own.
-
-    Args:
-        scope: Where it is defined.
-
-        worker: The code that it runs.
-
-        handler: The function of the code. If omitted, it stages models.
-
-        what: What it starts, in a few words.
     """
 
     def __init__(
@@ -206,11 +269,26 @@ def owner_statements(
         ),
     ]
     if not keeps:
-        found.append(_removal(objects, place))
-    if bucket.encryption_key is not None:
-        actions = ["kms:Decrypt", "kms:GenerateDataKey"]
-        found += key_access("UseKey", actions, [arn_of(bucket.encryption_key)])
-    return found
+        found.append(
+            Statement(
+                sid="RemoveWeights",
+                # The manifest is put back where another stack comes in between.
+                actions=["s3:DeleteObject", "s3:PutObject"],
+                resources=[f"{objects}/{place.home}*"],
+                wildcard_reason="a model is many files, and so is the revision before",
+            )
+        )
+    return [*found, *key_statements("UseKey", bucket)]
+
+
+def key_statements(sid: str, bucket: s3.IBucket) -> list[Statement]:
+    """
+    Return what lets a role read and write what a bucket's key encrypts.
+    """
+    if bucket.encryption_key is None:
+        return []
+    actions = ["kms:Decrypt", "kms:GenerateDataKey"]
+    return key_access(sid, actions, [arn_of(bucket.encryption_key)])
 
 
 def await_staged(
@@ -247,15 +325,7 @@ class StagingRequest:
     Args:
         step: What the ids begin with: a word for each step.
 
-        bucket: The bucket.
-
-        place: The keys there.
-
         keeps: Whether it stays when no stack wants it any more.
-
-        order: What is to be done.
-
-        seconds: How long to wait for it.
 
         project: The build's project; empty where a job does it.
     """
@@ -286,23 +356,6 @@ def await_order(
     A wait condition cannot be updated, not even its time-out, and a handle is used
     once: each order has its own. The handle's address expires, so that it is made when
     all is ready.
-
-    Args:
-        scope: Where it is defined.
-
-        step: What the ids begin with.
-
-        resource_type: The custom resource's type.
-
-        order: What is to be done.
-
-        seconds: How long to wait for it.
-
-        properties: What else the function is told.
-
-        starter: The function that has it done.
-
-        ready: What must be there before.
     """
     stack = stack_of(scope)
     key = short_hash([stack.resolve(order), seconds])
@@ -359,13 +412,3 @@ def attach(
     policy = iam.Policy(scope, id, document=document, roles=[role])
     acknowledge(scope, policy.node, found, {})
     return policy
-
-
-def _removal(objects: str, place: StagedPlace) -> Statement:
-    return Statement(
-        sid="RemoveWeights",
-        # The manifest is put back where another stack comes in between.
-        actions=["s3:DeleteObject", "s3:PutObject"],
-        resources=[f"{objects}/{place.home}*"],
-        wildcard_reason="a model is many files, and so is the revision before",
-    )

@@ -32,7 +32,7 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     EndpointConfigDefinition,
     define_endpoint_config,
 )
-from cdk_sagemaker_llm.hosting.scaling import capacity_findings
+from cdk_sagemaker_llm.hosting.scaling.target_base import capacity_findings
 from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     VariantDefinition,
     define_variant,

@@ -30,7 +30,10 @@ from cdk_sagemaker_llm import (
     find_instance_type,
     fit,
 )
-from cdk_sagemaker_llm.hosting.components.sizing import Scheduling, scheduling_findings
+from cdk_sagemaker_llm.hosting.components.component_checks import (
+    Scheduling,
+    scheduling_findings,
+)
 from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
 from tests.unit.hosting.expected import RESERVATION_ARN
 from tests.unit.hosting.written import codes_of, properties_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from cdk_sagemaker_llm import HuggingFaceModel
-from cdk_sagemaker_llm.hosting.weights.staged_place import (
+from cdk_sagemaker_llm.hosting.weights.starter import (
     StagedPlace,
     minutes_of,
     place_of,
