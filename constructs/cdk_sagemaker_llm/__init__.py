@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.mirroring.sources import ImageSource
     from cdk_sagemaker_llm.hosting.models.artifact import ServingArtifact
     from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
+    from cdk_sagemaker_llm.hosting.monitoring.alarms import AlarmOptions
     from cdk_sagemaker_llm.hosting.monitoring.metrics import (
         MetricOptions,
         VariantMetricOptions,
@@ -100,8 +101,8 @@ if TYPE_CHECKING:
         Canary,
         Linear,
         Rolling,
+        Rollout,
     )
-    from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
     from cdk_sagemaker_llm.hosting.variants.capacity import (
         CapacityReservation,
         InstanceCapacity,
@@ -153,6 +154,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accelerators",
     "AdapterInferenceComponent",
+    "AlarmOptions",
     "AllAtOnce",
     "ArgumentValue",
     "Assumptions",
@@ -271,6 +273,7 @@ __all__ = [
 _HOMES = {
     "Accelerators": "serving.base",
     "AdapterInferenceComponent": "hosting.components.adapters",
+    "AlarmOptions": "hosting.monitoring.alarms",
     "AllAtOnce": "hosting.updates.rollout",
     "ArgumentValue": "serving.engines.arguments",
     "Assumptions": "demand",
@@ -345,7 +348,7 @@ _HOMES = {
     "ResourceRequirements": "fit.placement",
     "RollbackAlarms": "hosting.updates.rollback",
     "Rolling": "hosting.updates.rollout",
-    "Rollout": "hosting.updates.rollout_base",
+    "Rollout": "hosting.updates.rollout",
     "RopeScaling": "serving.lmi.base",
     "RoutingStrategy": "hosting.variants.capacity",
     "S3Model": "models",

@@ -8,6 +8,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from cdk_sagemaker_llm import (
+    AlarmOptions,
     HuggingFaceModel,
     InferenceComponentEndpoint,
     LlmDashboard,
@@ -32,7 +33,9 @@ class WatchedStack(Stack):
         copies = chat.auto_scale_copy_count(min_capacity=1, max_capacity=4)
         copies.scale_on_concurrency("Load", per_copy=4)
         page = actions.SnsAction(sns.Topic(self, "Pager", enforce_ssl=True))
-        chat.add_alarms(alarm_actions=[page], copies=4, concurrency=16)
+        chat.add_alarms(
+            copies=4, concurrency=16, options=AlarmOptions(alarm_actions=[page])
+        )
         dashboard = LlmDashboard(self, "Dashboard", endpoints=[host])
         CfnOutput(self, "DashboardName", value=dashboard.dashboard_name)
 

@@ -14,6 +14,7 @@ from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import (
     AdapterInferenceComponent,
+    AlarmOptions,
     AllAtOnce,
     Assumptions,
     AsyncInference,
@@ -451,6 +452,7 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         plain(InstancePool, instance_type=TYPE, priority=1),
     ),
     "InstanceCapacity": (InstanceCapacity, plain(InstanceCapacity)),
+    "AlarmOptions": (AlarmOptions, plain(AlarmOptions)),
     "Observability": (Observability, plain(Observability)),
     "CapacityReservation": (
         CapacityReservation,

@@ -128,6 +128,7 @@ _KEPT_ELSEWHERE = (
 
 # Whose name says it all.
 _PLAIN = (
+    "AlarmOptions",
     "Artifact",
     "Assumptions",
     "AsyncInference",

@@ -19,10 +19,8 @@ from cdk_sagemaker_llm.hosting.common.scope import stack_of, stage_of
 from cdk_sagemaker_llm.hosting.endpoints.connection import Connected, Connection
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
 from cdk_sagemaker_llm.hosting.models.model import ModelBase, dialect_of
-from cdk_sagemaker_llm.hosting.monitoring.components import (
-    ComponentAlarms,
-    ComponentMetrics,
-)
+from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
+from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import ComponentMetrics
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.roles.grants import ComponentGrants
 from cdk_sagemaker_llm.hosting.scaling.counts import ScalableCopyCount
@@ -36,7 +34,7 @@ _DIGITS = 8
 
 
 class InferenceComponentBase(
-    Resource, ComponentMetrics, ComponentAlarms, Connected, ComponentGrants
+    Resource, ComponentMetrics, MetricAlarms, Connected, ComponentGrants
 ):
     """
     What inference components defined here and imported ones have in common.
@@ -162,7 +160,12 @@ class InferenceComponentBase(
             return []
         return [twice_finding("the copies", "auto_scale_copy_count")]
 
-    def _metric_subject(self) -> Subject:
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        if variant_name is not None:
+            raise TypeError(
+                f"variant_name is for metrics of endpoints, got {variant_name!r} for "
+                "those of an inference component; leave it out"
+            )
         dimensions = {"InferenceComponentName": self.inference_component_name}
         return Subject(construct=self, dimensions=dimensions)
 

@@ -141,11 +141,6 @@ def async_findings(
 ) -> list[Finding]:
     """
     Check the settings of asynchronous inference.
-
-    Args:
-        async_inference: The settings.
-
-        hosts_components: Whether the endpoint is for inference components.
     """
     found = [
         *place_findings("output", async_inference.output),
@@ -202,10 +197,7 @@ class AsyncPlaces:
     @classmethod
     def of(cls, async_inference: AsyncInference) -> AsyncPlaces:
         """
-        Read them from a user's settings.
-
-        Raises:
-            ValueError: If no place for answers was chosen or made.
+        Read them from settings that have a place for answers.
         """
         if async_inference.output is None:
             raise ValueError("no bucket was made for the answers")
@@ -234,6 +226,13 @@ def async_property(async_inference: AsyncInference) -> AsyncProperty:
     """
     config, places = sagemaker.CfnEndpointConfig, AsyncPlaces.of(async_inference)
     most = async_inference.max_concurrent_invocations_per_instance
+    success, error = async_inference.success_topic, async_inference.error_topic
+    included = [topic.value for topic in async_inference.include_inference_response_in]
+    notifications = NotificationProperty(
+        success_topic=success.topic_arn if success else None,
+        error_topic=error.topic_arn if error else None,
+        include_inference_response_in=included or None,
+    )
     return AsyncProperty(
         output_config=config.AsyncInferenceOutputConfigProperty(
             s3_output_path=places.output.uri,
@@ -241,7 +240,7 @@ def async_property(async_inference: AsyncInference) -> AsyncProperty:
             kms_key_id=async_inference.kms_key.key_arn
             if async_inference.kms_key
             else None,
-            notification_config=_notifications(async_inference),
+            notification_config=notifications if success or error else None,
         ),
         client_config=None
         if most is None
@@ -307,18 +306,6 @@ def make_bucket(scope: Construct, key: kms.IKey | None) -> s3.Bucket:
         enforce_ssl=True,
         block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
         removal_policy=RemovalPolicy.RETAIN,
-    )
-
-
-def _notifications(async_inference: AsyncInference) -> NotificationProperty | None:
-    success, error = async_inference.success_topic, async_inference.error_topic
-    if success is None and error is None:
-        return None
-    included = [topic.value for topic in async_inference.include_inference_response_in]
-    return NotificationProperty(
-        success_topic=success.topic_arn if success else None,
-        error_topic=error.topic_arn if error else None,
-        include_inference_response_in=included or None,
     )
 
 

@@ -75,7 +75,12 @@ class Connection:
         """
         if schema is None:
             return self
-        own = _schema(schema)
+        try:
+            own = Schema(schema)
+        except ValueError:
+            names = ", ".join(repr(each.value) for each in Schema)
+            fault = f"schema must be one of {names}, got {schema!r}"
+            raise ValueError(fault) from None
         chats = self.takes_chats or own in (Schema.OPENAI, Schema.CHAT)
         return replace(self, schema=own, takes_chats=chats)
 
@@ -92,8 +97,11 @@ class Connection:
         LMI streams JSON lines, which OpenAI's SDK does not read, so ask LMI for whole
         answers.
         """
-        suffix = _suffix(self.region)
-        if not self.takes_chats or suffix is None:
+        is_open = is_unresolved(self.region)
+        suffix = Aws.URL_SUFFIX if is_open else dns_suffix(self.region)
+        in_government = self.region.startswith(_GOVERNMENT)
+        has_path = is_open or (suffix == _COMMERCIAL and not in_government)
+        if not (self.takes_chats and has_path):
             return None
         address = f"https://runtime.sagemaker.{self.region}.{suffix}"
         path = f"/endpoints/{self.endpoint_name}"
@@ -153,25 +161,6 @@ class Connection:
         return json.dumps({k: each for k, each in values.items() if each is not None})
 
 
-def _suffix(region: str) -> str | None:
-    """
-    Return the domain of OpenAI's path; ``None`` for a partition that has no such path.
-    """
-    if is_unresolved(region):
-        return Aws.URL_SUFFIX
-    suffix = dns_suffix(region)
-    is_commercial = suffix == _COMMERCIAL and not region.startswith(_GOVERNMENT)
-    return suffix if is_commercial else None
-
-
-def _schema(name: Schema | str) -> Schema:
-    try:
-        return Schema(name)
-    except ValueError:
-        names = ", ".join(repr(each.value) for each in Schema)
-        raise ValueError(f"schema must be one of {names}, got {name!r}") from None
-
-
 class Connected:
     """
     What applications can call, and the connection that says how.
@@ -215,8 +204,18 @@ class Connected:
         Raises:
             ValueError: If CloudFormation would refuse the names of the exports.
         """
-        if export_prefix is not None and not is_unresolved(export_prefix):
-            _check_prefix(export_prefix)
+        if not (
+            export_prefix is None
+            or is_unresolved(export_prefix)
+            or _EXPORT_PREFIX.match(export_prefix)
+        ):
+            excerpt = export_prefix
+            if len(export_prefix) > _LONGEST_PREFIX:
+                excerpt = f"{export_prefix[:60]}..."
+            raise ValueError(
+                f"export_prefix must be 1 to {_LONGEST_PREFIX} letters, digits, ':' "
+                f"and '-', got {excerpt!r}; leave it out to export nothing"
+            )
         connection = self.connection.spoken(schema)
         values = {
             "EndpointName": connection.endpoint_name,
@@ -270,15 +269,6 @@ class Connected:
             id,
             connection=self.connection.spoken(schema),
             parameter_name=parameter_name,
-        )
-
-
-def _check_prefix(prefix: str) -> None:
-    if not _EXPORT_PREFIX.match(prefix):
-        excerpt = prefix if len(prefix) <= _LONGEST_PREFIX else f"{prefix[:60]}..."
-        raise ValueError(
-            f"export_prefix must be 1 to {_LONGEST_PREFIX} letters, digits, ':' and "
-            f"'-', got {excerpt!r}; leave it out to export nothing"
         )
 
 

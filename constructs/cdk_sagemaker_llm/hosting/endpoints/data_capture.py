@@ -134,22 +134,31 @@ def capture_findings(
 ) -> list[Finding]:
     """
     Check what is to be captured, and whether that is documented to work.
-
-    Args:
-        capture: The settings.
-
-        hosts_components: Whether the endpoint is for inference components.
-
-        is_async: Whether it is for asynchronous inference.
     """
     unusable = place_findings("bucket", capture.bucket)
+    modes, wrong_modes = capture.capture, ""
+    if not modes:
+        wrong_modes = "capture must name at least one mode, got none"
+    elif len(set(modes)) < len(modes):
+        wrong_modes = f"capture must name each mode once, got {', '.join(modes)}"
     return [
         *(unusable or prefix_findings("prefix", _place_of(capture))),
         *range_findings("sampling_percent", capture.sampling_percent, 0, _MOST_PERCENT),
-        *_mode_findings(capture.capture),
+        *([EMPTY_CAPTURE.finding(wrong_modes)] if wrong_modes else []),
         *_type_findings("json_content_types", capture.json_content_types),
         *_type_findings("csv_content_types", capture.csv_content_types),
-        *_unsure_findings(hosts_components=hosts_components, is_async=is_async),
+        *(
+            UNSURE_CAPTURE.finding(
+                "data_capture is documented for endpoints that one model fills and "
+                f"that answer at once, and not for {kind}",
+                "see after the first requests that something is captured",
+            )
+            for kind, is_there in (
+                ("inference components", hosts_components),
+                ("asynchronous inference", is_async),
+            )
+            if is_there
+        ),
     ]
 
 
@@ -169,15 +178,6 @@ def _place_of(capture: DataCapture) -> Place:
     return replace(found, uri=f"{found.uri}/{prefix}") if prefix else found
 
 
-def _mode_findings(modes: Sequence[CaptureMode]) -> list[Finding]:
-    if not modes:
-        return [EMPTY_CAPTURE.finding("capture must name at least one mode, got none")]
-    if len(set(modes)) == len(modes):
-        return []
-    names = ", ".join(modes)
-    return [EMPTY_CAPTURE.finding(f"capture must name each mode once, got {names}")]
-
-
 def _type_findings(parameter: str, types: Sequence[str]) -> list[Finding]:
     found = []
     if len(types) > _MOST_TYPES:
@@ -194,20 +194,4 @@ def _type_findings(parameter: str, types: Sequence[str]) -> list[Finding]:
         for name in types
         if not is_unresolved(name)
         and not (len(name) <= _LONGEST_TYPE and _TYPE.match(name))
-    ]
-
-
-def _unsure_findings(*, hosts_components: bool, is_async: bool) -> list[Finding]:
-    kinds = {
-        "inference components": hosts_components,
-        "asynchronous inference": is_async,
-    }
-    return [
-        UNSURE_CAPTURE.finding(
-            "data_capture is documented for endpoints that one model fills and that "
-            f"answer at once, and not for {kind}",
-            "see after the first requests that something is captured",
-        )
-        for kind, is_there in kinds.items()
-        if is_there
     ]

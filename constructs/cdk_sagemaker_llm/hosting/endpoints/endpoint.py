@@ -38,8 +38,11 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
 from cdk_sagemaker_llm.hosting.endpoints.subnet_addresses import fleet_findings
 from cdk_sagemaker_llm.hosting.models.model import Dialect, Model, common_dialect
-from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
-from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics
+from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
+from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import (
+    AsyncMetrics,
+    VariantMetrics,
+)
 from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
 from cdk_sagemaker_llm.hosting.roles.grants import EndpointGrants, let_describe
 from cdk_sagemaker_llm.hosting.roles.nag import acknowledge_granted
@@ -64,7 +67,7 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import EndpointConfigBase
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
-    from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
 
 
 CHANGING_TYPE = Rule(
@@ -75,7 +78,7 @@ CHANGING_TYPE = Rule(
 
 
 class EndpointBase(
-    Resource, VariantMetrics, AsyncMetrics, VariantAlarms, Connected, EndpointGrants
+    Resource, VariantMetrics, AsyncMetrics, MetricAlarms, Connected, EndpointGrants
 ):
     """
     What endpoints defined here and imported ones have in common.
@@ -189,7 +192,12 @@ class Endpoint(EndpointBase):
         self.rollout = rollout
         """How an update reaches it; ``None`` for the service's own way."""
         if rollout is not None:
-            annotate(self, [*rollout_findings, *self._roll_out(rollout)])
+            watched = watched_variants(endpoint_name or "", endpoint_config.variants)
+            alarms = alarms_of(self, rollout.rollback_on, watched)
+            self.cfn_endpoint.deployment_config = rollout.to_property(alarms.names)
+            roles = _roles_of(endpoint_config)
+            unseen = let_look(self, roles, alarms, self.cfn_endpoint)
+            annotate(self, [*rollout_findings, *unseen])
         if self.networks:
             at_synth(self, self._address_findings)
 
@@ -211,18 +219,6 @@ class Endpoint(EndpointBase):
             for each in self.endpoint_config.variants
         ]
         return fleet_findings(self.networks, counts, self.rollout)
-
-    def _roll_out(self, rollout: Rollout) -> list[Finding]:
-        """
-        Have updates rolled out, and turned back by alarms.
-        """
-        config, resource = self.endpoint_config, self.cfn_endpoint
-        name = self.chosen_name or ""
-        alarms = alarms_of(
-            self, rollout.rollback_on, watched_variants(name, config.variants)
-        )
-        resource.deployment_config = rollout.to_property(alarms.names)
-        return let_look(self, _roles_of(config), alarms, resource)
 
     def _dialect(self) -> Dialect:
         if self.endpoint_config.async_inference is not None:
@@ -324,12 +320,11 @@ class Endpoint(EndpointBase):
         Raises:
             ValueError: If it is in no VPC.
         """
-        attached = self.networks
-        groups = [group for network in attached for group in network.security_groups]
-        first = attached[0] if attached else Network()
+        networks = self.networks or [Network()]
+        groups = (group for network in networks for group in network.security_groups)
         # Models may share theirs.
         own = list(dict.fromkeys(groups))
-        return replace(first, security_groups=own).connections
+        return replace(networks[0], security_groups=own).connections
 
     @staticmethod
     def from_endpoint_name(
@@ -395,7 +390,13 @@ class Endpoint(EndpointBase):
         scalable = self._scale(
             variant.variant_name, least, max_capacity, is_only=variant_name is None
         )
-        annotate(scalable, _type_findings(variant))
+        if any(is_unresolved(one) for one in variant.instance_types):
+            changing = CHANGING_TYPE.finding(
+                "the instance type is known only at deployment, and SageMaker refuses "
+                "an update that changes it while the variant is scaled",
+                "name the type, or deploy once without scaling to change it",
+            )
+            annotate(scalable, [changing])
         return scalable
 
     def _scale(
@@ -404,11 +405,11 @@ class Endpoint(EndpointBase):
         if variant_name in self._scaled:
             what = f"the instances of {variant_name!r}"
             report(self, "", [twice_finding(what, "auto_scale_instance_count")])
-        config = self.endpoint_config
         found = []
         if self.rollout is not None:
             found = scaled_findings(self.rollout, least, most, "instances")
         report(self, "", found)
+        config = self.endpoint_config
         scalable = ScalableInstanceCount(
             self,
             "Scaling" if is_only else f"{variant_name}Scaling",
@@ -421,20 +422,15 @@ class Endpoint(EndpointBase):
             else config.async_inference is not None,
         )
         self._scaled[variant_name] = most
-        self._retain_counts()
-        annotate(scalable, found)
-        return scalable
-
-    def _retain_counts(self) -> None:
-        """
-        Let updates keep what scaling has reached, and nothing else: a weight that is
-        edited takes effect, and so does data capture.
-        """
+        # Updates keep what scaling has reached, and nothing else: a weight that is
+        # edited takes effect, and so does data capture.
         self.cfn_endpoint.retain_all_variant_properties = True
         self.cfn_endpoint.exclude_retained_variant_properties = [
             sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type=each)
             for each in ("DesiredWeight", "DataCaptureConfig")
         ]
+        annotate(scalable, found)
+        return scalable
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         definition = self.endpoint_config.definition
@@ -456,18 +452,6 @@ class Endpoint(EndpointBase):
             names = f"one of {', '.join(by_name)}"
         fault = f"variant_name must be {names}, got {variant_name!r}"
         raise ValueError(f"{self.node.path}: {VARIANT_NAMES.finding(fault)}")
-
-
-def _type_findings(variant: ProductionVariant) -> list[Finding]:
-    if not any(is_unresolved(one) for one in variant.instance_types):
-        return []
-    return [
-        CHANGING_TYPE.finding(
-            "the instance type is known only at deployment, and SageMaker refuses an "
-            "update that changes it while the variant is scaled",
-            "name the type, or deploy once without scaling to change it",
-        )
-    ]
 
 
 def _is_elsewhere(grantee: iam.IGrantable, endpoint: Endpoint) -> bool:

@@ -12,7 +12,6 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.names import name_in, named
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import belongs
@@ -197,7 +196,16 @@ class EndpointConfig(EndpointConfigBase):
             ),
             hosts_components=execution_role is not None,
         )
-        fit = _fit_findings(definition)
+        # Models that were defined by themselves, on the hosts that they fill.
+        fit = [
+            finding
+            for each in definition.every_variant
+            for one in each.types
+            if one.model is not None and one.hardware is not None
+            for finding in device_fit_findings(
+                one.hardware, one.model, one.hardware.accelerators
+            )
+        ]
         unusable = role_findings(scope, execution_role)
         report(scope, id, [*unusable, *definition.findings, *fit])
         super().__init__(scope, id)
@@ -213,9 +221,10 @@ class EndpointConfig(EndpointConfigBase):
         self.network = (definition.network or Network()).with_security_group(self)
         """Where components run, with the security groups that were made for it."""
         capture = definition.data_capture
-        self.async_inference, self.async_bucket = _with_bucket(
-            self, definition.async_inference
-        )
+        self.async_inference = definition.async_inference
+        if self.async_inference is not None and self.async_inference.output is None:
+            self.async_bucket = make_bucket(self, self.async_inference.kms_key)
+            self.async_inference = self.async_inference.within(self.async_bucket)
         access = access_of(self, role) if role else None
         key = definition.kms_key
         self.cfn_endpoint_config = sagemaker.CfnEndpointConfig(
@@ -241,35 +250,27 @@ class EndpointConfig(EndpointConfigBase):
             data_capture_config=capture.to_property() if capture else None,
         )
         """The resource itself, for what this class does not offer."""
-        self._wait_for_access(access, self._statements())
+        self._wait_for_access(access)
         self.endpoint_config_name: str = (
             self.cfn_endpoint_config.attr_endpoint_config_name
         )
         annotate(self, definition.findings)
 
-    def _statements(self) -> list[Statement]:
-        """
-        Return the permissions that the endpoint itself needs, beside its models.
-        """
-        key, capture = self.definition.kms_key, self.definition.data_capture
-        found = []
-        if key is not None:
-            found += volume_statements(key)
-        if self.async_inference is not None:
-            found += async_statements(self.async_inference)
-        if capture is not None:
-            found += capture_statements(capture)
-        return found
-
-    def _wait_for_access(
-        self, access: RoleAccess | None, needed: list[Statement]
-    ) -> None:
+    def _wait_for_access(self, access: RoleAccess | None) -> None:
         """
         Grant the roles what the endpoint itself needs, and depend on these policies.
 
         The endpoint needs them whatever components come and go: a role is used when it
         is created, and again while its network interfaces are removed.
         """
+        key, capture = self.definition.kms_key, self.definition.data_capture
+        needed: list[Statement] = []
+        if key is not None:
+            needed += volume_statements(key)
+        if self.async_inference is not None:
+            needed += async_statements(self.async_inference)
+        if capture is not None:
+            needed += capture_statements(capture)
         policies = []
         if access is not None:
             network = self.network.access_statements()
@@ -317,30 +318,6 @@ class _ImportedEndpointConfig(EndpointConfigBase):
     @property
     def endpoint_config_arn(self) -> str:
         return self._arn
-
-
-def _fit_findings(definition: EndpointConfigDefinition) -> list[Finding]:
-    """
-    Check that models which were defined by themselves fit the hosts that they fill.
-    """
-    return [
-        finding
-        for each in definition.every_variant
-        for one in each.types
-        if one.model is not None and one.hardware is not None
-        for finding in device_fit_findings(
-            one.hardware, one.model, one.hardware.accelerators
-        )
-    ]
-
-
-def _with_bucket(
-    scope: Construct, async_inference: AsyncInference | None
-) -> tuple[AsyncInference | None, s3.IBucket | None]:
-    if async_inference is None or async_inference.output is not None:
-        return async_inference, None
-    bucket = make_bucket(scope, async_inference.kms_key)
-    return async_inference.within(bucket), bucket
 
 
 def _vpc_config(

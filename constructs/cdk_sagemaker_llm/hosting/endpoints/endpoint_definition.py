@@ -12,7 +12,6 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm.arguments import hold_kinds
-from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import seconds, time_findings
 from cdk_sagemaker_llm.hosting.common.reporting import report
@@ -108,24 +107,8 @@ class EndpointConfigDefinition:
     """
     An endpoint configuration as it will be.
 
-    Args:
-        variants: Its variants.
-
-        shadows: Its shadow variants, which get copies of the requests.
-
-        execution_role: The role of an endpoint that hosts components.
-
-        network: Where these run; ``None`` for SageMaker's own network.
-
-        kms_key: The key for the instances' EBS volumes; ``None`` for SageMaker's own.
-
-        observability: Which metrics it publishes, and how often.
-
-        async_inference: Where requests and answers lie; ``None`` if it answers at once.
-
-        data_capture: What is kept of requests; ``None`` for nothing.
-
-        findings: All findings of the variants, alone, together, and with their models.
+    An ``execution_role`` and a ``network`` are of an endpoint that hosts components.
+    The findings are those of the variants, alone, together, and with their models.
     """
 
     variants: tuple[VariantDefinition, ...]
@@ -162,12 +145,6 @@ class EndpointConfigDefinition:
         filled = (variant.filled_by(model, *further) for variant in self.variants)
         return replace(self, variants=tuple(filled))
 
-    def shadowed_by(self, model: Model) -> EndpointConfigDefinition:
-        """
-        Return this definition with the model that was made for its shadows.
-        """
-        return replace(self, shadows=tuple(v.filled_by(model) for v in self.shadows))
-
 
 def define_endpoint_config(
     config: EndpointConfigDefinition, *, hosts_components: bool
@@ -176,16 +153,19 @@ def define_endpoint_config(
     Check a configuration: its variants alone and together, and its other settings;
     return it with the findings.
 
-    Args:
-        config: The configuration as the user defined it.
-
-        hosts_components: Whether it has, or will have, a role, and so no model.
+    One that ``hosts_components`` has, or will have, a role, and so no model.
     """
     variants, shadows, every = config.variants, config.shadows, config.every_variant
     is_async = config.async_inference is not None
     found = [finding for variant in every for finding in variant.findings]
-    found += _count_findings(len(variants))
-    found += _name_findings([each.variant.variant_name for each in every])
+    if not 1 <= len(variants) <= _MOST_VARIANTS:
+        count = f"variants must be 1 to {_MOST_VARIANTS}, got {len(variants)}"
+        found.append(VARIANT_NAMES.finding(count))
+    names = [each.variant.variant_name for each in every]
+    found += [
+        VARIANT_NAMES.finding(f"variant_name {name!r} is used more than once")
+        for name in sorted({name for name in names if names.count(name) > 1})
+    ]
     if config.network is not None and not hosts_components:
         found.append(
             ROLE_OR_MODEL.finding(
@@ -222,21 +202,6 @@ def define_endpoint_config(
         )
     ]
     return replace(config, findings=tuple(found))
-
-
-def _count_findings(count: int) -> list[Finding]:
-    if 1 <= count <= _MOST_VARIANTS:
-        return []
-    return [
-        VARIANT_NAMES.finding(f"variants must be 1 to {_MOST_VARIANTS}, got {count}")
-    ]
-
-
-def _name_findings(names: Sequence[str]) -> list[Finding]:
-    return [
-        VARIANT_NAMES.finding(f"variant_name {name!r} is used more than once")
-        for name in sorted({name for name in names if names.count(name) > 1})
-    ]
 
 
 def _role_findings(
@@ -298,19 +263,10 @@ def variant_subject(
     variant_name: str | None,
 ) -> Subject:
     """
-    Return what the metrics of a variant are of.
+    Return what the metrics of a variant are of; raise where there is no such variant.
 
-    Args:
-        endpoint: The endpoint.
-
-        endpoint_name: Its name.
-
-        definition: What it runs; ``None`` if it was made elsewhere.
-
-        variant_name: The variant's name, or its shadow's; ``None`` for the only one.
-
-    Raises:
-        ValueError: If there is no such variant, or several and none was named.
+    ``definition`` is ``None`` where the endpoint was made elsewhere; without a name it
+    is the only variant that answers.
     """
     every = () if definition is None else definition.every_variant
     answering = () if definition is None else definition.variants
@@ -328,16 +284,9 @@ def variant_subject(
     return Subject(
         construct=endpoint,
         dimensions={"EndpointName": endpoint_name, "VariantName": name or ""},
-        hardware=() if variant is None else types_of(variant),
+        hardware=() if variant is None else variant.hardware_of_types,
         has_model=None if variant is None else variant.has_model,
         is_async=definition.async_inference is not None
         if definition and every
         else None,
     )
-
-
-def types_of(variant: VariantDefinition) -> tuple[InstanceType | None, ...]:
-    """
-    Return the hardware of each type that a variant's instances may be of.
-    """
-    return tuple(each.hardware for each in variant.types)

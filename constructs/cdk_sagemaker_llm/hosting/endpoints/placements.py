@@ -36,14 +36,7 @@ class Placement:
     """
     One more component on the hosts, with all that are there already.
 
-    Args:
-        name: What the component is called among the others.
-
-        fleet: The instances with all components, this one included.
-
-        packing: Which copies run where, or why not all have a place.
-
-        others: The same where all instances are of another type of the pools.
+    ``others`` is the same where all instances are of another type of the pools.
     """
 
     name: str
@@ -65,29 +58,24 @@ class Placement:
         Pools may mix types: that all have a place is certain to fail only where they
         find none on instances that have the most of each type.
         """
-        rule = MAY_LACK_ROOM if self._may_fit() else NO_ROOM_FOR_COPIES
-        return [
-            (NO_ROOM_FOR_COPIES if each.is_too_large else rule).finding(
-                f"{reason} ({each.fleet.instance_type})"
-            )
-            for each in self.by_type
-            for reason in each.packing.reasons
-        ]
-
-    @property
-    def is_too_large(self) -> bool:
-        """
-        Whether no instance of the type holds a copy.
-        """
-        needs = self.fleet.models[self.name]
-        return needs.is_known and bool(self.fleet.capacity.limits_for(needs))
-
-    def _may_fit(self) -> bool:
-        if any(each.packing.is_complete for each in self.by_type):
-            return True
-        if not self.others or self.fleet.instances == 1:
-            return False
-        return _best_case([each.fleet for each in self.by_type]).is_complete
+        hosts = self.by_type
+        may_fit = any(each.packing.is_complete for each in hosts) or (
+            bool(self.others)
+            and self.fleet.instances != 1
+            and _best_case([each.fleet for each in hosts]).is_complete
+        )
+        found = []
+        for each in hosts:
+            needs = each.fleet.models[each.name]
+            # No instance of the type holds a copy.
+            is_too_large = needs.is_known and each.fleet.capacity.limits_for(needs)
+            is_certain = is_too_large or not may_fit
+            rule = NO_ROOM_FOR_COPIES if is_certain else MAY_LACK_ROOM
+            found += [
+                rule.finding(f"{reason} ({each.fleet.instance_type})")
+                for reason in each.packing.reasons
+            ]
+        return found
 
 
 def _best_case(fleets: Sequence[Fleet]) -> Packing:
@@ -123,9 +111,6 @@ def _least(needs: Sequence[ResourceRequirements]) -> ResourceRequirements:
 class Placements:
     """
     What runs on the hosts of one endpoint, by variant.
-
-    Args:
-        config: The configuration that the endpoint starts with.
     """
 
     def __init__(self, config: EndpointConfigDefinition) -> None:
@@ -152,15 +137,8 @@ class Placements:
         Try to place one more component beside the others; ``None`` if the instances
         are not known.
 
-        Args:
-            variant_name: Where it is to run.
-
-            name: What it is called.
-
-            needs: What each copy reserves.
-
-            further: What each copy reserves on further types; none if it is the same
-                on all.
+        ``further`` is what each copy reserves on further types; none if it is the same
+        on all.
         """
         fleets = self.fleets(variant_name)
         each = (needs, *further) if further else (needs,) * len(fleets)

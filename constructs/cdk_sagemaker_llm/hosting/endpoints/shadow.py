@@ -98,16 +98,7 @@ def shadow_findings(
     is_async: bool,
 ) -> list[Finding]:
     """
-    Check that an endpoint may have its shadows.
-
-    Args:
-        have_models: Of each shadow, whether it has a model.
-
-        variants: How many production variants there are.
-
-        hosts_components: Whether the endpoint is for inference components.
-
-        is_async: Whether it is for asynchronous inference.
+    Check that an endpoint may have its shadows, of which each has a model or not.
     """
     found = []
     if (variants, len(have_models)) != (1, 1):
@@ -141,14 +132,7 @@ def shadow_findings(
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShadowDefinition:
     """
-    A shadow variant as it will be.
-
-    Args:
-        model: Its model, with its plan.
-
-        variant: Its instances.
-
-        fit: The findings of how the model fits them, and of its share.
+    A shadow variant as it will be, with how its model fits its instances.
     """
 
     model: ModelDefinition
@@ -174,12 +158,8 @@ def define_shadow(
     """
     Check a shadow completely before anything is made of it.
 
-    Args:
-        shadow: The shadow as the user defined it.
-
-        request: The endpoint's own model, in whose network and role the shadow runs.
-
-        instance_type: What the endpoint's own model runs on.
+    It runs in the network and role of the endpoint's own model, whose request and
+    instance type stand in for what the shadow leaves out.
     """
     if shadow.instance_type is not None:
         instance_type = shadow.instance_type

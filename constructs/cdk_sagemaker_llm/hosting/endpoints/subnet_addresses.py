@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
 
-    from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
 
 # VPC user guide, subnet sizing: the first four addresses and the last.
 _RESERVED = 5
@@ -40,54 +40,43 @@ FEW_ADDRESSES = Rule(
 )
 
 
-def subnet_address_findings(
-    network: Network, instances: float, *, is_rolled: bool = False
+def fleet_findings(
+    networks: Iterable[Network], counts: Iterable[float], rollout: Rollout | None
 ) -> list[Finding]:
     """
-    Compare a network's addresses with the instances in it, as if nothing else ran in
-    its subnets.
-
-    Args:
-        network: Where they run.
-
-        instances: The most that there may be.
-
-        is_rolled: Whether an update goes through the fleet in parts.
+    Check each network in which instances of an endpoint may be, the same one once,
+    against the most instances of each variant, as if nothing else ran in its subnets.
     """
-    free = _addresses_of(network)
-    if free is None:
+    each_count = list(counts)
+    if is_unresolved(each_count):
         return []
-    most = round(instances)
-    has = f"subnets have {free} addresses, those that AWS keeps left out"
-    if free < most:
-        return [
-            NO_ADDRESSES.finding(
-                f"{has}, for up to {most} instances: each needs at least one",
-                "choose larger subnets, or more of them, or fewer instances",
-            )
-        ]
-    fleets = 1 if is_rolled else _FLEETS
-    needed = _ADDRESSES_EACH * most * fleets
-    if free >= needed:
-        return []
+    most, is_rolled = round(sum(each_count)), rollout is not None and rollout.batched
+    needed = _ADDRESSES_EACH * most * (1 if is_rolled else _FLEETS)
     beside = "" if is_rolled else ", and an update runs a second fleet beside the first"
-    return [
-        FEW_ADDRESSES.finding(
-            f"{has}, for up to {most} instances: SageMaker asks for two each{beside}, "
-            f"which is {needed}",
-            "choose larger subnets, or more of them",
-        )
-    ]
-
-
-def _addresses_of(network: Network) -> int | None:
-    """
-    Count the addresses that are free to use; ``None`` where a subnet's are unknown.
-    """
-    counts = [_addresses_in(subnet) for subnet in network.chosen_subnets()]
-    if not counts or None in counts:
-        return None
-    return sum(count for count in counts if count is not None)
+    found = []
+    for network in {tuple(each.subnet_ids()): each for each in networks}.values():
+        addresses = [_addresses_in(subnet) for subnet in network.chosen_subnets()]
+        known = [count for count in addresses if count is not None]
+        if not addresses or len(known) < len(addresses):
+            continue
+        free = sum(known)
+        has = f"subnets have {free} addresses, those that AWS keeps left out"
+        if free < most:
+            found.append(
+                NO_ADDRESSES.finding(
+                    f"{has}, for up to {most} instances: each needs at least one",
+                    "choose larger subnets, or more of them, or fewer instances",
+                )
+            )
+        elif free < needed:
+            found.append(
+                FEW_ADDRESSES.finding(
+                    f"{has}, for up to {most} instances: SageMaker asks for two each"
+                    f"{beside}, which is {needed}",
+                    "choose larger subnets, or more of them",
+                )
+            )
+    return found
 
 
 def _addresses_in(subnet: ec2.ISubnet) -> int | None:
@@ -103,28 +92,3 @@ def _addresses_in(subnet: ec2.ISubnet) -> int | None:
     except ValueError:
         return None
     return max(size - _RESERVED, 0)
-
-
-def fleet_findings(
-    networks: Iterable[Network], counts: Iterable[float], rollout: Rollout | None
-) -> list[Finding]:
-    """
-    Check each network in which instances of an endpoint may be; the same one once.
-
-    Args:
-        networks: The networks.
-
-        counts: The most instances of each variant.
-
-        rollout: How an update goes through them; ``None`` for the service's own way.
-    """
-    most = list(counts)
-    if is_unresolved(most):
-        return []
-    by_subnets = {tuple(each.subnet_ids()): each for each in networks}
-    is_rolled = type(rollout).__name__ == "Rolling"
-    return [
-        finding
-        for network in by_subnets.values()
-        for finding in subnet_address_findings(network, sum(most), is_rolled=is_rolled)
-    ]

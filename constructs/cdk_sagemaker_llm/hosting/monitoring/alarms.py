@@ -1,6 +1,6 @@
 """
-How alarms are made of thresholds: which metrics they watch, and what makes sense. The
-defaults stand with ``add_alarms``, in ``variants`` and ``components``.
+Alarms on metrics of endpoints and components: which thresholds there are, what each is
+held against, and how they are evaluated.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from constructs import Construct
 
+from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.catalog.metrics import COMPONENT
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.limits import (
     IMPOSSIBLE_NAME,
@@ -23,7 +25,7 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     time_findings,
     together_findings,
 )
-from cdk_sagemaker_llm.hosting.common.reporting import report
+from cdk_sagemaker_llm.hosting.common.reporting import checked, report
 from cdk_sagemaker_llm.hosting.monitoring.metrics import (
     MetricOptions,
     Subject,
@@ -46,82 +48,49 @@ _OF_ONE_TYPE = (
 )
 
 _MICROSECONDS = 1e6
-Kind = Literal["share", "seconds", "percent", "count", "ratio"]
-Subjects = Literal["components", "variants"]
-_MOST: Mapping[Kind, float] = {"share": 1, "percent": 100}
-
-
-def make_alarms(
-    subject: Subject,
-    id: str,
-    subjects: Subjects,
-    thresholds: Mapping[str, float | None],
-    evaluation: Evaluation,
-) -> dict[str, cloudwatch.Alarm]:
-    """
-    Make an alarm for each threshold.
-
-    Args:
-        subject: What is watched; the alarms are made in its construct.
-
-        id: The id of the alarms together.
-
-        subjects: What it is one of, which says what each threshold is held against.
-
-        thresholds: The thresholds; ``None`` for no alarm.
-
-        evaluation: When they go off, and what they do.
-
-    Raises:
-        ValueError: If a threshold or the evaluation is wrong; all reasons at once.
-    """
-    watches = WATCHES[subjects]
-    chosen = {name: value for name, value in thresholds.items() if value is not None}
-    found = [each for n, v in chosen.items() for each in watches[n].findings(n, v)]
-    taken = _id_findings(subject.construct, id)
-    report(subject.construct, id, [*taken, *evaluation.findings(), *found])
-    if not chosen:
-        return {}
-    metrics = {name: _metric(subject, watches[name], evaluation) for name in chosen}
-    scope = Construct(subject.construct, id)
-    return {
-        name: _alarm(
-            scope,
-            name,
-            watches[name],
-            metrics[name],
-            threshold=value,
-            evaluation=evaluation,
-        )
-        for name, value in chosen.items()
-    }
+# What endpoints have no alarm on, and so no default either.
+_NO_CAPACITY_FAILURES = 1
+Unit = Literal["share", "seconds", "percent", "count", "ratio"]
+_MOST: Mapping[Unit, float] = {"share": 1, "percent": 100}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evaluation:
+class AlarmOptions:
     """
-    When an alarm goes off, and what it does.
+    When alarms go off, and what they do.
+
+    ``AlarmOptions(alarm_actions=[SnsAction(topic)])``
+    ``AlarmOptions(period=Duration.minutes(5), evaluation_periods=3,
+    datapoints_to_alarm=2)``
 
     Args:
-        evaluation_periods: Of how many periods it looks at the values.
-
-        datapoints_to_alarm: How many of them must be too much.
-
-        period: The time that one value stands for; ``None`` for a minute.
-
-        alarm_actions: What is done when it goes off.
+        alarm_actions: What is done when an alarm goes off: ``[SnsAction(topic)]``.
 
         ok_actions: What is done when it is over.
 
         insufficient_data_actions: What is done when there is nothing to judge by.
+
+        period:
+            The time that one value stands for.
+            If omitted, it is a minute.
+
+        evaluation_periods: Of how many periods an alarm looks at the values.
+
+        datapoints_to_alarm: How many of them must be too much.
     """
 
-    evaluation_periods: int
-    datapoints_to_alarm: int
-    period: Duration | None
-    alarm_actions: Sequence[cloudwatch.IAlarmAction]
-    ok_actions: Sequence[cloudwatch.IAlarmAction]
-    insufficient_data_actions: Sequence[cloudwatch.IAlarmAction]
+    alarm_actions: Sequence[cloudwatch.IAlarmAction] = ()
+    ok_actions: Sequence[cloudwatch.IAlarmAction] = ()
+    insufficient_data_actions: Sequence[cloudwatch.IAlarmAction] = ()
+    period: Duration | None = None
+    evaluation_periods: int = 5
+    datapoints_to_alarm: int = 3
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
 
     def findings(self) -> list[Finding]:
         """
@@ -146,122 +115,226 @@ class Evaluation:
         return together_findings(length, self.evaluation_periods)
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class MetricAlarms:
     """
-    A metric, and how it is compared with a threshold.
+    The alarms of an endpoint's variants, or of an inference component.
+    """
 
-    Args:
-        metric: The service's metric.
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        raise NotImplementedError
 
-        statistic: How it is read.
+    @checked
+    def add_alarms(
+        self,
+        id: str = "Alarms",
+        *,
+        server_error_rate: float | None = 0.05,
+        model_error_rate: float | None = 0.05,
+        mid_stream_error_rate: float | None = 0.05,
+        client_error_rate: float | None = None,
+        model_latency_seconds: float | None = 50,
+        overhead_latency_seconds: float | None = 1,
+        first_chunk_latency_seconds: float | None = None,
+        gpu_memory_percent: float | None = None,
+        concurrency: float | None = None,
+        copies: int | None = None,
+        instances: int | None = None,
+        backlog_per_instance: float | None = None,
+        no_capacity_failures: float | None = _NO_CAPACITY_FAILURES,
+        variant_name: str | None = None,
+        options: AlarmOptions | None = None,
+    ) -> dict[str, cloudwatch.Alarm]:
+        """
+        Raise alarms where requests fail, or take too long.
 
-        kind: What the threshold counts.
+        Each threshold is one alarm, and ``None`` is none. Where there is no traffic,
+        none goes off.
 
-        words: What is watched, as the alarm describes it.
+        Args:
+            id: The id of the alarms together, for another call.
 
-        at_least: Whether the threshold itself is too much already.
+            server_error_rate: The share of requests with a 5xx status, 0 to 1.
 
-        divided_by: A metric that it is divided by; empty for none.
+            model_error_rate:
+                The share of requests that the container does not answer, 0 to 1.
 
-        of_endpoint: Whether it is the endpoint's, whatever the variant.
+            mid_stream_error_rate: The share of requests whose stream breaks, 0 to 1.
+
+            client_error_rate:
+                The share of requests with a 4xx status, 0 to 1.
+                If omitted, there is no such alarm: the fault is the callers'.
+
+            model_latency_seconds:
+                The time to an answer that 99 of 100 requests get; SageMaker waits 60
+                seconds for one that is not streamed, and an hour for asynchronous ones.
+
+            overhead_latency_seconds:
+                The average time that requests take beside the container.
+
+            first_chunk_latency_seconds:
+                The time to the first part that 99 of 100 bidirectional streams get.
+                If omitted, there is no such alarm.
+
+            gpu_memory_percent:
+                The use of GPU memory, 0 to 100.
+                If omitted, there is no such alarm: engines fill it on purpose.
+
+            concurrency:
+                The requests under way on one copy, or on one instance of an endpoint.
+                If omitted, there is no such alarm.
+
+            copies:
+                So many copies of a component or more, such as scaling's
+                ``max_capacity``. They are counted by their requests: without traffic
+                there is nothing to count.
+                If omitted, there is no such alarm.
+
+            instances:
+                So many instances of an endpoint or more, counted likewise.
+                If omitted, there is no such alarm.
+
+            backlog_per_instance:
+                The requests in an asynchronous endpoint's queue, for each instance.
+                If omitted, there is no such alarm.
+
+            no_capacity_failures:
+                The requests of a period that come while no copy of a component is
+                there; while what has scaled to zero wakes, there are some.
+                If omitted, a component has the alarm at one request.
+
+            variant_name:
+                Which variant of an endpoint; give the alarms of another an ``id`` of
+                their own.
+                If omitted, it is the only one.
+
+            options:
+                When the alarms go off, and what they do, such as
+                ``AlarmOptions(alarm_actions=[SnsAction(topic)])``.
+                If omitted, three minutes of five must be too much, and nothing is done.
+
+        Returns:
+            The alarms by their thresholds' keywords.
+
+        Raises:
+            ValueError: If a threshold, or the options, are impossible.
+
+            TypeError: If an endpoint is given a component's threshold, or the other
+                way round.
+        """
+        subject = self._metric_subject(variant_name)
+        watches = _watches_of(
+            subject,
+            {
+                "server_error_rate": server_error_rate,
+                "model_error_rate": model_error_rate,
+                "mid_stream_error_rate": mid_stream_error_rate,
+                "client_error_rate": client_error_rate,
+                "model_latency_seconds": model_latency_seconds,
+                "overhead_latency_seconds": overhead_latency_seconds,
+                "first_chunk_latency_seconds": first_chunk_latency_seconds,
+                "gpu_memory_percent": gpu_memory_percent,
+                "concurrency": concurrency,
+                "copies": copies,
+                "instances": instances,
+                "backlog_per_instance": backlog_per_instance,
+                "no_capacity_failures": no_capacity_failures,
+            },
+        )
+        return _make_alarms(subject, id, watches, options or AlarmOptions())
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """
+    A metric, how it is compared with a threshold, and how its alarm describes it.
+
+    It may be divided by another, or be the endpoint's, whatever the variant.
     """
 
     metric: str
     statistic: str
-    kind: Kind
+    unit: Unit
     words: str
     at_least: bool = False
     divided_by: str = ""
     of_endpoint: bool = False
 
-    def value(self, threshold: float) -> float:
-        """
-        Turn a threshold into the metric's unit.
-        """
-        return threshold * _MICROSECONDS if self.kind == "seconds" else threshold
-
     def findings(self, name: str, threshold: float) -> list[Finding]:
         """
-        Check a threshold.
-
-        Args:
-            name: The keyword.
-
-            threshold: What was given for it.
+        Check the threshold of a keyword.
         """
-        if self.kind == "seconds" and is_unresolved(threshold):
+        if self.unit == "seconds" and is_unresolved(threshold):
             return [
                 UNCOUNTABLE.finding(
                     f"{name} must be known at synth: it is written in microseconds"
                 )
             ]
-        if self.kind in _MOST:
-            return range_findings(name, threshold, 0, _MOST[self.kind])
-        return least_findings(name, threshold, 1 if self.kind == "count" else 0)
+        if self.unit in _MOST:
+            return range_findings(name, threshold, 0, _MOST[self.unit])
+        return least_findings(name, threshold, 1 if self.unit == "count" else 0)
 
 
 _OF_REQUESTS = {
-    "server_error_rate": Watch(
+    "server_error_rate": _Watch(
         "Invocation5XXErrors",
         "Average",
         "share",
         "The share of requests that end with a 5xx status",
     ),
-    "model_error_rate": Watch(
+    "model_error_rate": _Watch(
         "InvocationModelErrors",
         "Average",
         "share",
         "The share of requests that the container does not answer",
     ),
-    "mid_stream_error_rate": Watch(
+    "mid_stream_error_rate": _Watch(
         "MidStreamErrors",
         "Average",
         "share",
         "The share of requests whose stream breaks",
     ),
-    "client_error_rate": Watch(
+    "client_error_rate": _Watch(
         "Invocation4XXErrors",
         "Average",
         "share",
         "The share of requests that end with a 4xx status",
     ),
-    "model_latency_seconds": Watch(
+    "model_latency_seconds": _Watch(
         "ModelLatency",
         "p99",
         "seconds",
         "The time to an answer that 99 of 100 requests get, in microseconds",
     ),
-    "first_chunk_latency_seconds": Watch(
+    "first_chunk_latency_seconds": _Watch(
         "FirstChunkLatency",
         "p99",
         "seconds",
         "The time to a first part that 99 of 100 streams get, in microseconds",
     ),
     # The service lists no percentiles of it.
-    "overhead_latency_seconds": Watch(
+    "overhead_latency_seconds": _Watch(
         "OverheadLatency",
         "Average",
         "seconds",
         "The time that requests take beside the container, in microseconds",
     ),
 }
-_GPU_MEMORY = Watch(
+_GPU_MEMORY = _Watch(
     "GPUMemoryUtilizationNormalized",
     "Maximum",
     "percent",
     "The use of GPU memory, in percent",
 )
-_OF_COMPONENTS: Mapping[str, Watch] = {
+_OF_COMPONENTS: Mapping[str, _Watch] = {
     **_OF_REQUESTS,
     "gpu_memory_percent": _GPU_MEMORY,
-    "concurrency": Watch(
+    "concurrency": _Watch(
         "ConcurrentRequestsPerCopy",
         "Maximum",
         "count",
         "The requests under way on a copy",
     ),
-    "copies": Watch(
+    "copies": _Watch(
         "Invocations",
         "Sum",
         "count",
@@ -269,7 +342,7 @@ _OF_COMPONENTS: Mapping[str, Watch] = {
         at_least=True,
         divided_by="InvocationsPerCopy",
     ),
-    "no_capacity_failures": Watch(
+    "no_capacity_failures": _Watch(
         "NoCapacityInvocationFailures",
         "Sum",
         "count",
@@ -277,16 +350,16 @@ _OF_COMPONENTS: Mapping[str, Watch] = {
         at_least=True,
     ),
 }
-_OF_VARIANTS: Mapping[str, Watch] = {
+_OF_VARIANTS: Mapping[str, _Watch] = {
     **_OF_REQUESTS,
     "gpu_memory_percent": _GPU_MEMORY,
-    "concurrency": Watch(
+    "concurrency": _Watch(
         "ConcurrentRequestsPerModel",
         "Maximum",
         "count",
         "The requests under way on an instance",
     ),
-    "instances": Watch(
+    "instances": _Watch(
         "Invocations",
         "Sum",
         "count",
@@ -294,7 +367,7 @@ _OF_VARIANTS: Mapping[str, Watch] = {
         at_least=True,
         divided_by="InvocationsPerInstance",
     ),
-    "backlog_per_instance": Watch(
+    "backlog_per_instance": _Watch(
         "ApproximateBacklogSizePerInstance",
         "Maximum",
         "ratio",
@@ -302,39 +375,99 @@ _OF_VARIANTS: Mapping[str, Watch] = {
         of_endpoint=True,
     ),
 }
-WATCHES: Mapping[Subjects, Mapping[str, Watch]] = {
-    "components": _OF_COMPONENTS,
-    "variants": _OF_VARIANTS,
-}
 
 
-def _id_findings(scope: Construct, id: str) -> list[Finding]:
+def _watches_of(
+    subject: Subject, thresholds: Mapping[str, float | None]
+) -> dict[str, tuple[_Watch, float]]:
     """
-    Check that an id is free: where it was left out, the CDK's error would name what
-    the caller never wrote.
+    Return what each threshold is held against, with it; refuse those of other subjects.
     """
-    if not id:
-        return [IMPOSSIBLE_NAME.finding("id must not be empty", "leave it out")]
-    if scope.node.try_find_child(id) is None:
-        return []
-    return [
-        IMPOSSIBLE_NAME.finding(
-            f"the id {id!r} is taken, such as by an earlier call of add_alarms",
-            "pass another as the first argument",
+    is_component = tuple(subject.dimensions) == COMPONENT
+    watches = _OF_COMPONENTS if is_component else _OF_VARIANTS
+    chosen = {name: value for name, value in thresholds.items() if value is not None}
+    if not is_component and chosen.get("no_capacity_failures") == _NO_CAPACITY_FAILURES:
+        del chosen["no_capacity_failures"]
+    if foreign := [name for name in chosen if name not in watches]:
+        own, other = "an endpoint", "components"
+        if is_component:
+            own, other = "an inference component", "endpoints"
+        raise TypeError(
+            f"add_alarms takes {' and '.join(foreign)} for {other}, and this is {own}; "
+            "leave it out"
         )
-    ]
+    return {name: (watches[name], value) for name, value in chosen.items()}
+
+
+def _make_alarms(
+    subject: Subject,
+    id: str,
+    watches: Mapping[str, tuple[_Watch, float]],
+    options: AlarmOptions,
+) -> dict[str, cloudwatch.Alarm]:
+    parent = subject.construct
+    found = []
+    # Where the id was left out, the CDK's error would name what the caller never wrote.
+    if not id:
+        found.append(IMPOSSIBLE_NAME.finding("id must not be empty", "leave it out"))
+    elif parent.node.try_find_child(id) is not None:
+        found.append(
+            IMPOSSIBLE_NAME.finding(
+                f"the id {id!r} is taken, such as by an earlier call of add_alarms",
+                "pass another as the first argument",
+            )
+        )
+    found += options.findings()
+    for name, (watch, threshold) in watches.items():
+        found += watch.findings(name, threshold)
+    report(parent, id, found)
+    if not watches:
+        return {}
+    metrics = {
+        name: _metric(subject, watch, options) for name, (watch, _) in watches.items()
+    }
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
+    above = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
+    from_it_on = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
+    scope = Construct(parent, id)
+    made = {}
+    for name, (watch, threshold) in watches.items():
+        in_seconds = watch.unit == "seconds"
+        made[name] = alarm = cloudwatch.Alarm(
+            scope,
+            name.title().replace("_", ""),
+            metric=metrics[name],
+            threshold=threshold * _MICROSECONDS if in_seconds else threshold,
+            comparison_operator=from_it_on if watch.at_least else above,
+            evaluation_periods=options.evaluation_periods,
+            datapoints_to_alarm=options.datapoints_to_alarm,
+            # Without requests there is nothing, and nothing is wrong.
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            # A percentile of a handful of requests says little.
+            evaluate_low_sample_count_percentile="ignore"
+            if watch.statistic.startswith("p")
+            else None,
+            alarm_description=watch.words,
+        )
+        for actions, add in (
+            (options.alarm_actions, alarm.add_alarm_action),
+            (options.ok_actions, alarm.add_ok_action),
+            (options.insufficient_data_actions, alarm.add_insufficient_data_action),
+        ):
+            if actions:
+                add(*actions)
+    return made
 
 
 def _metric(
-    subject: Subject, watch: Watch, evaluation: Evaluation
+    subject: Subject, watch: _Watch, alarm_options: AlarmOptions
 ) -> cloudwatch.Metric | cloudwatch.MathExpression:
     options: MetricOptions = {"statistic": watch.statistic}
-    if evaluation.period is not None:
-        options["period"] = evaluation.period
+    if alarm_options.period is not None:
+        options["period"] = alarm_options.period
     if watch.metric.endswith("Normalized"):
-        return normalised(
-            subject, watch.metric, options, by="accelerators", of_one_type=_OF_ONE_TYPE
-        )
+        return normalised(subject, watch.metric, options, of_one_type=_OF_ONE_TYPE)
     of = subject.endpoint if watch.of_endpoint else subject
     metric = metric_of(of, watch.metric, options)
     if not watch.divided_by:
@@ -347,42 +480,3 @@ def _metric(
         using_metrics={"requests": metric, "each": each},
         period=metric.period,
     )
-
-
-def _alarm(
-    scope: Construct,
-    name: str,
-    watch: Watch,
-    metric: cloudwatch.Metric | cloudwatch.MathExpression,
-    *,
-    threshold: float,
-    evaluation: Evaluation,
-) -> cloudwatch.Alarm:
-    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
-
-    above = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
-    from_it_on = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
-    alarm = cloudwatch.Alarm(
-        scope,
-        name.title().replace("_", ""),
-        metric=metric,
-        threshold=watch.value(threshold),
-        comparison_operator=from_it_on if watch.at_least else above,
-        evaluation_periods=evaluation.evaluation_periods,
-        datapoints_to_alarm=evaluation.datapoints_to_alarm,
-        # Without requests there is nothing, and nothing is wrong.
-        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-        # A percentile of a handful of requests says little.
-        evaluate_low_sample_count_percentile="ignore"
-        if watch.statistic.startswith("p")
-        else None,
-        alarm_description=watch.words,
-    )
-    for actions, add in (
-        (evaluation.alarm_actions, alarm.add_alarm_action),
-        (evaluation.ok_actions, alarm.add_ok_action),
-        (evaluation.insufficient_data_actions, alarm.add_insufficient_data_action),
-    ):
-        if actions:
-            add(*actions)
-    return alarm

@@ -7,37 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from aws_cdk import aws_applicationautoscaling as appscaling
 from constructs import IConstruct
 
 from cdk_sagemaker_llm.simulation.metrics import PREDEFINED
 
-if TYPE_CHECKING:
-    from aws_cdk import aws_cloudwatch as cloudwatch
-
 _Target = appscaling.CfnScalableTarget
 _Policy = appscaling.CfnScalingPolicy
 
 _MILLISECOND = 1000
-
 _SECOND = 1000 * _MILLISECOND
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
     """
-    One chart.
-
-    Args:
-        title: What it shows, with its unit.
-
-        curves: Its curves.
-
-        has_bounds: Whether the bounds of scaling are drawn into it.
-
-        most: The end of its axis; ``None`` for whatever there is.
+    One chart: the bounds of scaling are drawn into it, or its axis ends somewhere.
     """
 
     title: str
@@ -48,62 +34,22 @@ class Chart:
 
 def of_asynchronous(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
     """
-    Return the charts of an asynchronous variant.
-
-    Args:
-        accelerators: How many each instance has; ``None`` if it is not known.
-
-        cores: How many CPU cores each has; ``None`` if it is not known.
+    Return the charts of an asynchronous variant, whose instances have so many devices.
     """
     return (*_ASYNCHRONOUS, *_hardware(accelerators, cores))
 
 
 def of_variants(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
     """
-    Return the charts of a variant that a model fills.
-
-    Args:
-        accelerators: How many each instance has; ``None`` if it is not known.
-
-        cores: How many CPU cores each has; ``None`` if it is not known.
+    Return the charts of a variant that a model fills, on instances of so many devices.
     """
-    return (
-        Chart(
-            "Requests a minute",
-            (
-                Curve("all instances", "Invocations", "Sum"),
-                Curve("each instance", "InvocationsPerInstance", "Sum"),
-            ),
-        ),
-        Chart(
-            "Requests under way on an instance",
-            (Curve("at most", "ConcurrentRequestsPerModel", "Maximum"),),
-        ),
-        Chart(
-            "Instances that serve",
-            (Curve("instances", "Invocations", "Sum", "InvocationsPerInstance"),),
-            has_bounds=True,
-        ),
-        _TIME,
-        Chart("Requests that fail, a minute", _ERRORS),
-        _OTHER_TIME,
-        *_hardware(accelerators, cores),
-    )
+    return (*_OF_INSTANCES.charts(), *_hardware(accelerators, cores))
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
     """
-    One curve of a chart.
-
-    Args:
-        label: Its name.
-
-        metric: The service's metric.
-
-        statistic: How it is read.
-
-        divided_by: A metric, or a number, that it is divided by; ``None`` for none.
+    One curve of a chart, divided by a metric, or a number, where there is one.
     """
 
     label: str
@@ -132,36 +78,87 @@ _ERRORS = (
     Curve("the container's", "InvocationModelErrors", "Sum"),
     Curve("broken streams", "MidStreamErrors", "Sum"),
 )
-# What a line stands for where each model has one.
-_SUMMED_TIME = Curve("", "ModelLatency", "p99", _MILLISECOND)
-_SUMMED_ERRORS = Curve("", "Invocation5XXErrors", "Sum")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Requests:
+    """
+    The charts of requests to copies, or to instances, by the names of what is counted.
+    """
+
+    one: str
+    all: str
+    each: str
+    under_way: str
+
+    def charts(self, *further_errors: Curve) -> tuple[Chart, ...]:
+        """
+        Return the charts of one component or variant.
+        """
+        return (
+            Chart(
+                "Requests a minute",
+                (
+                    Curve(f"all {self.all}", "Invocations", "Sum"),
+                    Curve(f"each {self.one}", self.each, "Sum"),
+                ),
+            ),
+            Chart(self._under_way, (Curve("at most", self.under_way, "Maximum"),)),
+            Chart(
+                self._serving,
+                (Curve(self.all, "Invocations", "Sum", self.each),),
+                has_bounds=True,
+            ),
+            _TIME,
+            Chart("Requests that fail, a minute", (*_ERRORS, *further_errors)),
+            _OTHER_TIME,
+        )
+
+    def sum_charts(self) -> tuple[Chart, ...]:
+        """
+        Return the charts of several models, each of which has a line by its own name.
+        """
+        return (
+            Chart("Requests a minute", (Curve("", "Invocations", "Sum"),)),
+            Chart(self._under_way, (Curve("", self.under_way, "Maximum"),)),
+            Chart(self._serving, (Curve("", "Invocations", "Sum", self.each),)),
+            Chart(
+                "Time to an answer, 99 % (ms)",
+                (Curve("", "ModelLatency", "p99", _MILLISECOND),),
+            ),
+            Chart(
+                "Requests that fail with 5xx, a minute",
+                (Curve("", "Invocation5XXErrors", "Sum"),),
+            ),
+        )
+
+    @property
+    def _under_way(self) -> str:
+        article = "an" if self.one == "instance" else "a"
+        return f"Requests under way on {article} {self.one}"
+
+    @property
+    def _serving(self) -> str:
+        return f"{self.all.title()} that serve"
+
+
+_OF_COPIES = _Requests(
+    one="copy",
+    all="copies",
+    each="InvocationsPerCopy",
+    under_way="ConcurrentRequestsPerCopy",
+)
+_OF_INSTANCES = _Requests(
+    one="instance",
+    all="instances",
+    each="InvocationsPerInstance",
+    under_way="ConcurrentRequestsPerModel",
+)
+SUMMED_COMPONENTS = _OF_COPIES.sum_charts()
+SUMMED_VARIANTS = _OF_INSTANCES.sum_charts()
 
 OF_COMPONENTS = (
-    Chart(
-        "Requests a minute",
-        (
-            Curve("all copies", "Invocations", "Sum"),
-            Curve("each copy", "InvocationsPerCopy", "Sum"),
-        ),
-    ),
-    Chart(
-        "Requests under way on a copy",
-        (Curve("at most", "ConcurrentRequestsPerCopy", "Maximum"),),
-    ),
-    Chart(
-        "Copies that serve",
-        (Curve("copies", "Invocations", "Sum", "InvocationsPerCopy"),),
-        has_bounds=True,
-    ),
-    _TIME,
-    Chart(
-        "Requests that fail, a minute",
-        (
-            *_ERRORS,
-            Curve("no copy there", "NoCapacityInvocationFailures", "Sum"),
-        ),
-    ),
-    _OTHER_TIME,
+    *_OF_COPIES.charts(Curve("no copy there", "NoCapacityInvocationFailures", "Sum")),
     Chart(
         "GPUs (%)",
         (
@@ -206,32 +203,6 @@ OF_HOSTS = (
         ),
         most=100,
     ),
-)
-# Of each model one line; the label is the model's.
-SUMMED_COMPONENTS = (
-    Chart("Requests a minute", (Curve("", "Invocations", "Sum"),)),
-    Chart(
-        "Requests under way on a copy",
-        (Curve("", "ConcurrentRequestsPerCopy", "Maximum"),),
-    ),
-    Chart(
-        "Copies that serve", (Curve("", "Invocations", "Sum", "InvocationsPerCopy"),)
-    ),
-    Chart("Time to an answer, 99 % (ms)", (_SUMMED_TIME,)),
-    Chart("Requests that fail with 5xx, a minute", (_SUMMED_ERRORS,)),
-)
-SUMMED_VARIANTS = (
-    Chart("Requests a minute", (Curve("", "Invocations", "Sum"),)),
-    Chart(
-        "Requests under way on an instance",
-        (Curve("", "ConcurrentRequestsPerModel", "Maximum"),),
-    ),
-    Chart(
-        "Instances that serve",
-        (Curve("", "Invocations", "Sum", "InvocationsPerInstance"),),
-    ),
-    Chart("Time to an answer, 99 % (ms)", (_SUMMED_TIME,)),
-    Chart("Requests that fail with 5xx, a minute", (_SUMMED_ERRORS,)),
 )
 
 OF_QUEUES = (
@@ -286,10 +257,7 @@ _ASYNCHRONOUS = (
 
 class Scalings:
     """
-    All scaling that some constructs have in them.
-
-    Args:
-        constructs: Every construct of the trees.
+    All scaling among some constructs.
     """
 
     def __init__(self, constructs: Iterable[IConstruct]) -> None:
@@ -301,21 +269,18 @@ class Scalings:
 
     def of(self, resource_id: str) -> Scaled:
         """
-        Return how one number is scaled.
-
-        Args:
-            resource_id: Its name for Application Auto Scaling.
+        Return how one number is scaled, by its name for Application Auto Scaling.
         """
         target = self._targets.get(resource_id)
-        bounds: tuple[Line, ...] = ()
+        bounds: tuple[Level, ...] = ()
         if target is not None:
             least, most = target.min_capacity, target.max_capacity
-            bounds = (Line("scaling's least", least), Line("scaling's most", most))
+            bounds = (Level("scaling's least", least), Level("scaling's most", most))
         return Scaled(bounds, tuple(self._aims(resource_id, target)))
 
     def _aims(
         self, resource_id: str, target: _Target | None
-    ) -> Iterator[tuple[str, Line]]:
+    ) -> Iterator[tuple[str, Level]]:
         ref = None if target is None else target.ref
         for policy in self._policies:
             is_its = policy.resource_id == resource_id or (
@@ -327,31 +292,22 @@ class Scalings:
             ):
                 metric = _metric(tracking)
                 if metric is not None:
-                    yield metric, Line("scaling's aim", tracking.target_value)
+                    yield metric, Level("scaling's aim", tracking.target_value)
 
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
     """
-    How one number is scaled.
-
-    Args:
-        bounds: Its least and its most.
-
-        aims: What its policies keep metrics near, by the metrics' names.
+    How one number is scaled: its bounds, and what its policies keep metrics near.
     """
 
-    bounds: tuple[Line, ...] = ()
-    aims: tuple[tuple[str, Line], ...] = ()
+    bounds: tuple[Level, ...] = ()
+    aims: tuple[tuple[str, Level], ...] = ()
 
-    def lines(self, metrics: Iterable[str], *, has_bounds: bool) -> tuple[Line, ...]:
+    def lines(self, metrics: Iterable[str], *, has_bounds: bool) -> tuple[Level, ...]:
         """
-        Return the levels that belong into a chart.
-
-        Args:
-            metrics: What it draws.
-
-            has_bounds: Whether it draws the number itself.
+        Return the levels that belong into a chart of these metrics; ``has_bounds`` is
+        for one that draws the number itself.
         """
         if has_bounds:
             return self.bounds
@@ -360,32 +316,21 @@ class Scaled:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Level:
     """
     A level in a chart.
-
-    Args:
-        label: What it is.
-
-        value: Where it is.
     """
 
     label: str
     value: float
 
 
-def alarms_in(constructs: Iterable[IConstruct]) -> list[cloudwatch.CfnAlarm]:
-    """
-    Return the alarms of some trees, scaling's among them.
-    """
-    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
-
-    return [each for each in constructs if isinstance(each, cloudwatch.CfnAlarm)]
-
-
 def _hardware(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
+    def title(what: str, devices: int | None) -> str:
+        return f"{what} (%)" if devices else f"{what} (%, 100 for each)"
+
     gpus = Chart(
-        _percent("GPUs", accelerators),
+        title("GPUs", accelerators),
         (
             Curve("use", "GPUUtilization", "Average", accelerators),
             Curve("memory", "GPUMemoryUtilization", "Maximum", accelerators),
@@ -393,7 +338,7 @@ def _hardware(accelerators: int | None, cores: int | None) -> tuple[Chart, ...]:
         most=100 if accelerators else None,
     )
     rest = Chart(
-        _percent("CPU and memory", cores),
+        title("CPU and memory", cores),
         (
             Curve("CPU", "CPUUtilization", "Average", cores),
             Curve("memory", "MemoryUtilization", "Maximum"),
@@ -415,7 +360,3 @@ def _metric(
     if isinstance(own, _Policy.CustomizedMetricSpecificationProperty):
         return own.metric_name
     return None
-
-
-def _percent(what: str, devices: int | None) -> str:
-    return f"{what} (%)" if devices else f"{what} (%, 100 for each)"

@@ -5,7 +5,7 @@ CDK's own options and by those of SageMaker's dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypedDict
 
@@ -42,7 +42,6 @@ _KINDS: Mapping[str, str] = {
     "color": "str",
     "dimensions_map": "Mapping[str, str]",
     "instance_type": "str",
-    "variant_name": "str | None",
 }
 
 
@@ -51,7 +50,6 @@ def normalised(
     name: str,
     options: MetricOptions,
     *,
-    by: Devices,
     of_one_type: str = "choose one with instance_type",
 ) -> cloudwatch.Metric | cloudwatch.MathExpression:
     """
@@ -59,32 +57,30 @@ def normalised(
 
     The service publishes one for hosts of components; where a model fills the
     instances, it is computed from the raw one, which goes to 100 times the devices.
-
-    Args:
-        subject: What it is of.
-
-        name: The service's name of the normalised metric.
-
-        options: How it is to be read.
-
-        by: Which devices the raw metric adds up.
-
-        of_one_type: The way out where the types have different numbers of them.
-
-    Raises:
-        ValueError: If the number of devices is not known.
     """
     if not subject.has_model:
         return metric_of(subject, name, options)
     raw = name.removesuffix("Normalized")
-    _check(subject, raw, options)
-    hardware = _types(subject, options)
+    metric = metric_of(subject, raw, options)
+    by: Devices = "vcpus" if raw == "CPUUtilization" else "accelerators"
+    of_type = options.get("instance_type")
+    hardware = subject.hardware
+    if of_type is not None and not is_unresolved(of_type):
+        hardware = (find_instance_type(of_type),)
     devices = devices_of(hardware, by)
-    found = _device_findings(name, by, hardware, devices, of_one_type)
-    report(subject.construct, "", found)
+    if not devices:
+        which, remedy = "not known", f"read {raw}, which goes to 100 times that number"
+        if devices == 0:
+            which = f"0 for {hardware[0]}"
+        elif len(hardware) > 1:
+            which, remedy = "not the same for all types", of_one_type
+        fault = (
+            f"{name} is computed from the number of {by} of an instance, which is "
+            f"{which}"
+        )
+        report(subject.construct, "", [NOT_PUBLISHED.finding(fault, remedy)])
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
 
-    metric = _made(subject, raw, options)
     return cloudwatch.MathExpression(
         expression=f"raw / {devices}",
         using_metrics={"raw": metric},
@@ -96,37 +92,41 @@ def normalised(
 
 def metric_of(subject: Subject, name: str, options: MetricOptions) -> cloudwatch.Metric:
     """
-    Make a metric.
-
-    Args:
-        subject: What it is of.
-
-        name: The service's name of it.
-
-        options: How it is to be read.
-
-    Raises:
-        ValueError: If it has no such statistic, or is not published.
+    Make a metric by the service's name of it, or refuse how it is to be read.
     """
-    _check(subject, name, options)
-    return _made(subject, name, options)
+    from aws_cdk import Duration  # noqa: PLC0415 - beside the module that needs it
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
+    row = published_metric(name, tuple(subject.dimensions))
+    found = list(_kind_findings(options)) or [
+        *_statistic_findings(row, options),
+        *_published_findings(subject, row),
+    ]
+    report(subject.construct, "", found)
+    of_type = options.get("instance_type")
+    return cloudwatch.Metric(
+        namespace=row.namespace,
+        metric_name=row.name,
+        dimensions_map={
+            **subject.dimensions,
+            **({} if of_type is None else {"InstanceType": of_type}),
+            **options.get("dimensions_map", {}),
+        },
+        statistic=options.get("statistic", row.default_statistic),
+        period=options.get("period") or Duration.minutes(1),
+        label=options.get("label"),
+        color=options.get("color"),
+        # No unit: CloudWatch would leave out what it holds under another.
+    ).attach_to(subject.construct)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subject:
     """
-    What a metric is of.
+    What a metric is of: the construct that defines it, and dimensions.
 
-    Args:
-        construct: The construct that defines it.
-
-        dimensions: The dimensions that tell it from others.
-
-        hardware: The instances' types; ``None`` for one that is not known.
-
-        has_model: Whether a model fills the instances; ``None`` if it is not known.
-
-        is_async: Whether it answers asynchronously; ``None`` if it is not known.
+    The instances' types are ``None`` where one is not known, and the others are where
+    nothing is known of an endpoint.
     """
 
     construct: Construct
@@ -143,22 +143,11 @@ class Subject:
         dimensions = {"EndpointName": self.dimensions["EndpointName"]}
         return replace(self, dimensions=dimensions)
 
-    def published(self, name: str) -> PublishedMetric:
-        """
-        Look up one of its metrics.
-        """
-        return published_metric(name, tuple(self.dimensions))
-
 
 def devices_of(hardware: Iterable[InstanceType | None], by: Devices) -> int | None:
     """
     Return the number of devices that each instance has; ``None`` if they differ, or
     it is not known.
-
-    Args:
-        hardware: The instances' types.
-
-        by: Which devices.
     """
     counts = {None if each is None else getattr(each, by) for each in hardware}
     return counts.pop() if len(counts) == 1 else None
@@ -216,70 +205,16 @@ class VariantMetricOptions(MetricOptions, total=False):
     variant_name: str
 
 
-def _check(subject: Subject, name: str, options: MetricOptions) -> None:
-    found = _kind_findings({**options}) or [
-        *_statistic_findings(subject.published(name), options),
-        *_published_findings(subject, subject.published(name)),
-    ]
-    report(subject.construct, "", found)
-
-
-def _types(subject: Subject, options: MetricOptions) -> tuple[InstanceType | None, ...]:
-    of_type = options.get("instance_type")
-    if of_type is None or is_unresolved(of_type):
-        return subject.hardware
-    return (find_instance_type(of_type),)
-
-
-def _device_findings(
-    name: str,
-    by: Devices,
-    hardware: Sequence[InstanceType | None],
-    devices: int | None,
-    of_one_type: str,
-) -> list[Finding]:
-    if devices:
-        return []
-    raw = name.removesuffix("Normalized")
-    which, remedy = "not known", f"read {raw}, which goes to 100 times that number"
-    if devices == 0:
-        which = f"0 for {hardware[0]}"
-    elif len(hardware) > 1:
-        which, remedy = "not the same for all types", of_one_type
-    return [
-        NOT_PUBLISHED.finding(
-            f"{name} is computed from the number of {by} of an instance, which is "
-            f"{which}",
-            remedy,
-        )
-    ]
-
-
-def _made(subject: Subject, name: str, options: MetricOptions) -> cloudwatch.Metric:
-    from aws_cdk import Duration  # noqa: PLC0415 - beside the module that needs it
-    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
-
-    row = subject.published(name)
-    return cloudwatch.Metric(
-        namespace=row.namespace,
-        metric_name=row.name,
-        dimensions_map={**_dimensions_of(subject, options)},
-        statistic=options.get("statistic", row.default_statistic),
-        period=options.get("period") or Duration.minutes(1),
-        label=options.get("label"),
-        color=options.get("color"),
-        # No unit: CloudWatch would leave out what it holds under another.
-    ).attach_to(subject.construct)
-
-
-def _kind_findings(options: Mapping[str, object]) -> list[Finding]:
+def _kind_findings(options: MetricOptions) -> Iterator[Finding]:
     """
-    Check that options are of their kinds; a type checker says the same.
-
-    Raises:
-        TypeError: If there is an option that no metric has.
+    Check that options are those that a metric has, and of their kinds, as a type
+    checker does.
     """
-    return list(_option_findings(options))
+    for name, value in options.items():
+        if name not in _KINDS:
+            raise TypeError(f"a metric has no option {name!r}")
+        for fault in kind_of(_KINDS[name]).faults(name, value):
+            yield WRONG_KIND.finding(fault.message, fault.remedy)
 
 
 def _statistic_findings(
@@ -315,28 +250,3 @@ def _published_findings(subject: Subject, metric: PublishedMetric) -> list[Findi
             "and a model fills these"
         )
     ]
-
-
-def _dimensions_of(subject: Subject, options: MetricOptions) -> Mapping[str, str]:
-    """
-    Return all dimensions of a metric.
-
-    Args:
-        subject: What it is of.
-
-        options: How it is to be read.
-    """
-    of_type = options.get("instance_type")
-    return {
-        **subject.dimensions,
-        **({} if of_type is None else {"InstanceType": of_type}),
-        **options.get("dimensions_map", {}),
-    }
-
-
-def _option_findings(options: Mapping[str, object]) -> Iterator[Finding]:
-    for name, value in options.items():
-        if name not in _KINDS:
-            raise TypeError(f"a metric has no option {name!r}")
-        for fault in kind_of(_KINDS[name]).faults(name, value):
-            yield WRONG_KIND.finding(fault.message, fault.remedy)

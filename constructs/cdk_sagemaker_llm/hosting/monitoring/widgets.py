@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from cdk_sagemaker_llm.catalog.metrics import published_metric
-from cdk_sagemaker_llm.hosting.monitoring.charts import Chart, Curve, Line
+from cdk_sagemaker_llm.hosting.monitoring.charts import Chart, Curve, Level
 
 Widget = dict[str, Any]
 _MINUTE = 60
@@ -26,14 +26,7 @@ T = TypeVar("T")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drawn:
     """
-    What a chart is of.
-
-    Args:
-        dimensions: The dimensions of its metrics.
-
-        region: Where they are.
-
-        label: What its curves are called, where each chart has one of them.
+    What a chart is of; the label is for charts in which it has one curve.
     """
 
     dimensions: Mapping[str, str]
@@ -76,22 +69,11 @@ def graph(
     rows: Sequence[list[Any]],
     region: str,
     *,
-    lines: Sequence[Line] = (),
+    lines: Sequence[Level] = (),
     most: int | None = None,
 ) -> Widget:
     """
-    Make a widget of curves.
-
-    Args:
-        title: What it shows.
-
-        rows: Its metrics and expressions.
-
-        region: Where these are.
-
-        lines: Levels that are drawn into it.
-
-        most: The end of its axis.
+    Make a widget of curves, with levels, and an axis up to ``most``.
     """
     axis: dict[str, Any] = {"min": 0, "showUnits": False}
     properties: dict[str, Any] = {
@@ -114,14 +96,6 @@ def graph(
     }
 
 
-def chart_of(chart: Chart, drawn: Drawn, lines: Sequence[Line]) -> Widget:
-    """
-    Draw a chart of one model, or one variant.
-    """
-    rows = rows_of([(curve, drawn) for curve in chart.curves])
-    return graph(chart.title, rows, drawn.region, lines=lines, most=chart.most)
-
-
 def charts_of_all(chart: Chart, models: Sequence[Drawn]) -> list[Widget]:
     """
     Draw a chart in which each model has a line.
@@ -135,14 +109,6 @@ def charts_of_all(chart: Chart, models: Sequence[Drawn]) -> list[Widget]:
         )
         for some in parts_of(models, _MOST_LINES)
     ]
-
-
-def metrics_in(widget: Widget) -> int:
-    """
-    Count the metrics that a widget reads, without expressions.
-    """
-    rows = widget["properties"].get("metrics", ())
-    return sum(len(row) > 1 for row in rows)
 
 
 def parts_of(things: Sequence[T], most: int) -> list[Sequence[T]]:

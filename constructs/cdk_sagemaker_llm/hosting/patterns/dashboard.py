@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import jsii
@@ -19,7 +19,6 @@ from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import stack_of
 from cdk_sagemaker_llm.hosting.components.component_base import InferenceComponentBase
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
-from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import types_of
 from cdk_sagemaker_llm.hosting.monitoring.charts import (
     OF_COMPONENTS,
     OF_HOSTS,
@@ -27,10 +26,9 @@ from cdk_sagemaker_llm.hosting.monitoring.charts import (
     SUMMED_COMPONENTS,
     SUMMED_VARIANTS,
     Chart,
-    Line,
+    Level,
     Scaled,
     Scalings,
-    alarms_in,
     of_asynchronous,
     of_variants,
 )
@@ -39,11 +37,10 @@ from cdk_sagemaker_llm.hosting.monitoring.widgets import (
     Drawn,
     Widget,
     alarm_states,
-    chart_of,
     charts_of_all,
     graph,
-    metrics_in,
     placed,
+    rows_of,
     text,
 )
 from cdk_sagemaker_llm.hosting.patterns.inference_component_endpoint import (
@@ -166,7 +163,9 @@ class _Page:
             ]
         models = _models(sections)
         widgets = self._charts(sections, Scalings([]))
-        metrics = sum(map(metrics_in, widgets))
+        rows = (each["properties"].get("metrics", ()) for each in widgets)
+        # An expression is no metric.
+        metrics = sum(len(row) > 1 for some in rows for row in some)
         if len(widgets) > _MOST_WIDGETS or metrics > _MOST_METRICS:
             return [
                 TOO_MUCH.finding(
@@ -188,17 +187,24 @@ class _Page:
 
     def widgets(self, title: str) -> list[Widget]:
         """
-        Draw all of it.
-
-        Args:
-            title: The dashboard's.
+        Draw all of it, under the dashboard's title.
         """
+        from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
+
         sections = list(self._sections())
-        trees = [each for root in self._roots() for each in root.node.find_all()]
+        roots: list[IConstruct] = [*self._endpoints, *self._components]
+        trees = [each for root in roots for each in root.node.find_all()]
         stacks = {stack_of(each.construct): None for each in sections}
         constructs = [each for stack in stacks for each in stack.node.find_all()]
-        alarms = dict.fromkeys(each.attr_arn for each in alarms_in(trees))
-        tokens = _TOKENS if self._is_observed() else _NO_TOKENS
+        alarms = dict.fromkeys(
+            each.attr_arn for each in trees if isinstance(each, cloudwatch.CfnAlarm)
+        )
+        configs = (getattr(each, "endpoint_config", None) for each in self._endpoints)
+        is_observed = any(
+            each is not None and each.definition.observability.detailed
+            for each in configs
+        )
+        tokens = _TOKENS if is_observed else _NO_TOKENS
         return placed(
             [
                 text(_HEAD.format(title=title, tokens=tokens), height=3),
@@ -207,9 +213,7 @@ class _Page:
             ]
         )
 
-    def _charts(
-        self, sections: Sequence[DashboardSection], scalings: Scalings
-    ) -> list[Widget]:
+    def _charts(self, sections: Sequence[_Section], scalings: Scalings) -> list[Widget]:
         models = _models(sections)
         if len(models) <= _MOST_DETAILED:
             return [each for one in sections for each in one.widgets(scalings)]
@@ -228,28 +232,17 @@ class _Page:
             ),
         ]
 
-    def _roots(self) -> Iterator[IConstruct]:
-        yield from self._endpoints
-        yield from self._components
-
-    def _sections(self) -> Iterator[DashboardSection]:
+    def _sections(self) -> Iterator[_Section]:
         seen: dict[InferenceComponentBase, None] = {}
         for each in self._endpoints:
             endpoint = each if isinstance(each, EndpointBase) else each.endpoint
-            yield from variant_sections(endpoint, each)
+            yield from _variant_sections(endpoint, each)
             hosted = getattr(each, "components", ())
-            yield from map(component_section, hosted)
+            yield from map(_component_section, hosted)
             seen.update(dict.fromkeys(hosted))
         for one in dict.fromkeys(self._components):
             if one not in seen:
-                yield component_section(one)
-
-    def _is_observed(self) -> bool:
-        configs = (getattr(each, "endpoint_config", None) for each in self._endpoints)
-        return any(
-            each is not None and each.definition.observability.detailed
-            for each in configs
-        )
+                yield _component_section(one)
 
 
 @jsii.implements(IStableStringProducer)
@@ -273,7 +266,7 @@ class _Body:
         return stack_of(self._dashboard).to_json_string(body)
 
 
-def _models(sections: Sequence[DashboardSection]) -> list[DashboardSection]:
+def _models(sections: Sequence[_Section]) -> list[_Section]:
     return [each for each in sections if each.sum_charts]
 
 
@@ -289,24 +282,13 @@ def _name_findings(name: str | None) -> list[Finding]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DashboardSection:
+class _Section:
     """
     One model, or one host.
 
-    Args:
-        construct: The endpoint or component.
-
-        title: Its path in the stack.
-
-        dimensions: The dimensions of its metrics.
-
-        charts: The charts of it alone.
-
-        sum_charts: The charts that have a line of each of its kind; none for hosts.
-
-        resource_id: Its name for Application Auto Scaling; empty where nothing scales.
-
-        variant: The variant, where it is one; ``None`` for a component.
+    Its title is its path in the stack. The ``sum_charts`` have a line of each of its
+    kind, and hosts have none; the ``resource_id`` is its name for Application Auto
+    Scaling, and empty where nothing scales.
     """
 
     construct: Construct
@@ -331,9 +313,6 @@ class DashboardSection:
     def widgets(self, scalings: Scalings) -> Iterator[Widget]:
         """
         Draw it by itself.
-
-        Args:
-            scalings: What is scaled.
         """
         scaled = scalings.of(self.resource_id) if self.resource_id else Scaled()
         drawn = self.drawn
@@ -341,16 +320,15 @@ class DashboardSection:
         for chart in self.charts:
             metrics = [curve.metric for curve in chart.curves]
             lines = scaled.lines(metrics, has_bounds=chart.has_bounds)
-            yield chart_of(chart, drawn, lines)
-        if self.variant is not None and not self.sum_charts and self._is_enhanced:
+            rows = rows_of([(curve, drawn) for curve in chart.curves])
+            yield graph(chart.title, rows, drawn.region, lines=lines, most=chart.most)
+        if (
+            self.variant is not None
+            and not self.sum_charts
+            and isinstance(self.construct, Endpoint)
+            and self.construct.endpoint_config.definition.observability.enhanced_metrics
+        ):
             yield self._instances(drawn)
-
-    @property
-    def _is_enhanced(self) -> bool:
-        endpoint = self.construct
-        if not isinstance(endpoint, Endpoint):
-            return False
-        return endpoint.endpoint_config.definition.observability.enhanced_metrics
 
     def _instances(self, drawn: Drawn) -> Widget:
         """
@@ -371,28 +349,20 @@ class DashboardSection:
             ],
             [{"expression": "SUM(e0 * 0 + 1)", "id": "e1", "label": "instances"}],
         ]
-        return graph("Instances", rows, drawn.region, lines=self._bounds())
-
-    def _bounds(self) -> tuple[Line, ...]:
         bounds = self.variant and self.variant.variant.managed_instance_scaling
-        if not bounds:
-            return ()
-        return (
-            Line("at least", bounds.min_instance_count),
-            Line("at most", bounds.max_instance_count),
-        )
+        lines = []
+        if bounds:
+            lines = [
+                Level("at least", bounds.min_instance_count),
+                Level("at most", bounds.max_instance_count),
+            ]
+        return graph("Instances", rows, drawn.region, lines=lines)
 
 
-def variant_sections(
-    endpoint: EndpointBase, owner: Construct
-) -> Iterator[DashboardSection]:
+def _variant_sections(endpoint: EndpointBase, owner: Construct) -> Iterator[_Section]:
     """
-    Yield an endpoint's variants, and after them its shadows.
-
-    Args:
-        endpoint: The endpoint.
-
-        owner: The construct whose path is the title: the pattern, or itself.
+    Yield an endpoint's variants, and after them its shadows, under the path of their
+    owner: the pattern, or the endpoint itself.
     """
     definition = None
     if isinstance(endpoint, Endpoint):
@@ -402,88 +372,47 @@ def variant_sections(
         endpoint.metric_invocations()
         return
     is_async = definition.async_inference is not None
-    for each in definition.variants:
-        title = section_title(owner)
-        if len(definition.variants) > 1:
-            title += f", {each.variant.variant_name}"
+    for each in definition.every_variant:
+        name, title = each.variant.variant_name, _section_title(owner)
+        is_shadow = each in definition.shadows
+        if is_shadow or len(definition.variants) > 1:
+            title += f", {name}"
+        section = _Section(
+            construct=endpoint,
+            title=title,
+            dimensions={"EndpointName": endpoint.endpoint_name, "VariantName": name},
+            charts=OF_HOSTS,
+            variant=each,
+        )
         if not each.has_model:
-            yield _of_host(endpoint, each, title)
-        elif is_async:
-            yield from _of_asynchronous(endpoint, each, title)
+            yield section
+            continue
+        types = each.hardware_of_types
+        devices = devices_of(types, "accelerators"), devices_of(types, "vcpus")
+        resource_id = f"endpoint/{endpoint.endpoint_name}/variant/{name}"
+        if is_async and not is_shadow:
+            yield replace(section, charts=of_asynchronous(*devices))
+            yield _Section(
+                construct=endpoint,
+                title=f"{title}, queue",
+                dimensions={"EndpointName": endpoint.endpoint_name},
+                charts=OF_QUEUES,
+                resource_id=resource_id,
+            )
         else:
-            yield _of_model(endpoint, each, title)
-    for each in definition.shadows:
-        title = f"{section_title(owner)}, {each.variant.variant_name}"
-        yield _of_model(endpoint, each, title)
+            yield replace(
+                section,
+                charts=of_variants(*devices),
+                sum_charts=SUMMED_VARIANTS,
+                resource_id=resource_id,
+            )
 
 
-def _of_host(
-    endpoint: EndpointBase, variant: VariantDefinition, title: str
-) -> DashboardSection:
-    return DashboardSection(
-        construct=endpoint,
-        title=title,
-        dimensions=_dimensions(endpoint, variant),
-        charts=OF_HOSTS,
-        variant=variant,
-    )
-
-
-def _of_model(
-    endpoint: EndpointBase, variant: VariantDefinition, title: str
-) -> DashboardSection:
-    return DashboardSection(
-        construct=endpoint,
-        title=title,
-        dimensions=_dimensions(endpoint, variant),
-        charts=of_variants(*_devices(variant)),
-        sum_charts=SUMMED_VARIANTS,
-        resource_id=_resource_id(endpoint, variant),
-        variant=variant,
-    )
-
-
-def _of_asynchronous(
-    endpoint: EndpointBase, variant: VariantDefinition, title: str
-) -> Iterator[DashboardSection]:
-    yield DashboardSection(
-        construct=endpoint,
-        title=title,
-        dimensions=_dimensions(endpoint, variant),
-        charts=of_asynchronous(*_devices(variant)),
-        variant=variant,
-    )
-    yield DashboardSection(
-        construct=endpoint,
-        title=f"{title}, queue",
-        dimensions={"EndpointName": endpoint.endpoint_name},
-        charts=OF_QUEUES,
-        resource_id=_resource_id(endpoint, variant),
-    )
-
-
-def _dimensions(endpoint: EndpointBase, variant: VariantDefinition) -> dict[str, str]:
-    name = variant.variant.variant_name
-    return {"EndpointName": endpoint.endpoint_name, "VariantName": name}
-
-
-def _resource_id(endpoint: EndpointBase, variant: VariantDefinition) -> str:
-    return f"endpoint/{endpoint.endpoint_name}/variant/{variant.variant.variant_name}"
-
-
-def _devices(variant: VariantDefinition) -> tuple[int | None, int | None]:
-    types = types_of(variant)
-    return devices_of(types, "accelerators"), devices_of(types, "vcpus")
-
-
-def component_section(component: InferenceComponentBase) -> DashboardSection:
-    """
-    Return what is shown of a component.
-    """
+def _component_section(component: InferenceComponentBase) -> _Section:
     name = component.inference_component_name
-    return DashboardSection(
+    return _Section(
         construct=component,
-        title=section_title(component).removesuffix("/Component"),
+        title=_section_title(component).removesuffix("/Component"),
         dimensions={"InferenceComponentName": name},
         charts=OF_COMPONENTS,
         sum_charts=SUMMED_COMPONENTS,
@@ -491,9 +420,6 @@ def component_section(component: InferenceComponentBase) -> DashboardSection:
     )
 
 
-def section_title(construct: Construct) -> str:
-    """
-    Return a construct's path in its stack.
-    """
+def _section_title(construct: Construct) -> str:
     stack = stack_of(construct).node.path
     return construct.node.path.removeprefix(f"{stack}/")

@@ -4,7 +4,7 @@ The pattern for copies of one or many models on shared instances.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
-from cdk_sagemaker_llm.hosting.common.names import own_name_findings, twice_findings
+from cdk_sagemaker_llm.hosting.common.names import twice_findings
 from cdk_sagemaker_llm.hosting.common.reporting import (
     annotate,
     at_synth,
@@ -54,23 +54,25 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     define_endpoint_config,
 )
 from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest, default_serving
-from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics
+from cdk_sagemaker_llm.hosting.patterns.endpoint_pattern import (
+    EndpointPattern,
+    pattern_findings,
+)
 from cdk_sagemaker_llm.hosting.roles.access import make_execution_role
-from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
-from cdk_sagemaker_llm.hosting.roles.grants import let_invoke
+from cdk_sagemaker_llm.hosting.roles.grants import HostGrants
 from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.scaling.counts import host_zero_findings
-from cdk_sagemaker_llm.hosting.updates.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.variants.capacity import (
     InstanceCapacity,
     PrefixAwareRouting,
     RoutingStrategy,
 )
 from cdk_sagemaker_llm.hosting.variants.variant import (
+    UNSCALED_POLICY,
+    ManagedInstanceScaling,
+    MinimumNotChosen,
     ProductionVariant,
     ScaleInPolicy,
-    bounds_of_hosts,
-    fixed_number_findings,
 )
 from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
 
@@ -81,15 +83,13 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
-    from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
-    from cdk_sagemaker_llm.hosting.updates.rollout import Rolling
-    from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.updates.rollout import Rolling, Rollout
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
+class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern):
     """
     A real-time endpoint whose instances are shared by copies of models.
 
@@ -187,6 +187,9 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         ValueError: If the service would refuse it; all reasons at once.
     """
 
+    endpoint: Endpoint
+    """The endpoint."""
+
     @checked
     def __init__(
         self,
@@ -214,7 +217,7 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         scale_in_policy: ScaleInPolicy | None = None,
         data_capture: DataCapture | None = None,
     ) -> None:
-        bounds = bounds_of_hosts(
+        bounds = _bounds(
             instance_count, min_instance_count, max_instance_count, scale_in_policy
         )
         variant = ProductionVariant(
@@ -240,25 +243,26 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             hosts_components=True,
         )
         findings = [
-            *own_name_findings(scope, "endpoint_name", endpoint_name),
-            *role_findings(scope, role),
+            *pattern_findings(scope, endpoint_name, role, rollout, config.variants),
+            *config.findings,
         ]
-        if rollout is not None:
-            findings += endpoint_rollout_findings(
-                rollout, config.variants, endpoint_name
+        if scale_in_policy is not None and bounds is None:
+            findings.append(
+                UNSCALED_POLICY.finding(
+                    "scale_in_policy is for instances that SageMaker adds, and their "
+                    "number is fixed",
+                    "give max_instance_count",
+                )
             )
-        findings += config.findings
-        findings += fixed_number_findings(scale_in_policy, bounds)
         report(scope, id, findings)
         super().__init__(scope, id)
         belongs(self, scope)
         (self._host,) = config.variants
         self._hardware_by_type = {one.name: one.hardware for one in self._host.types}
         self._start_up = container_startup_health_check_timeout
-        self.role: iam.IRole = role or make_execution_role(self, "Role")
+        self.role = role or make_execution_role(self, "Role")
         """The execution role of the endpoint and all its models."""
-        self._components: list[InferenceComponent] = []
-        self._grants: list[Callable[[InferenceComponent], iam.Grant]] = []
+        self._components, self._grants = [], []
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
             self, "Config", replace(config, execution_role=self.role)
         )
@@ -273,20 +277,6 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             at_synth(self, lambda: host_zero_findings(self, self._components))
 
     @property
-    def endpoint_arn(self) -> str:
-        """
-        The endpoint's ARN.
-        """
-        return self.endpoint.endpoint_arn
-
-    @property
-    def endpoint_name(self) -> str:
-        """
-        The name that applications call, beside a component's.
-        """
-        return self.endpoint.endpoint_name
-
-    @property
     def components(self) -> tuple[InferenceComponent, ...]:
         """
         The components that ``add_model`` has made until now.
@@ -294,98 +284,11 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
         return tuple(self._components)
 
     @property
-    def grant_principal(self) -> iam.IPrincipal:
-        """
-        The execution role of all models, so that other constructs can grant to them.
-        """
-        return self.role.grant_principal
-
-    @property
     def connections(self) -> ec2.Connections:
         """
         The security groups of all models, where they run in a VPC.
         """
         return self.endpoint_config.network.connections
-
-    @checked
-    def grant_invoke(
-        self,
-        grantee: iam.IGrantable,
-        *,
-        streaming: bool = True,
-        bearer_token: bool = False,
-    ) -> iam.Grant:
-        """
-        Let a principal invoke all models, those that are defined later too.
-
-        A call names endpoint and component, and both are granted.
-
-        Args:
-            grantee: The principal.
-
-            streaming:
-                Whether it is granted the action of response streams.
-                If omitted, it is.
-
-            bearer_token:
-                Whether it may ask with a bearer token, as OpenAI's SDK does.
-                If omitted, it signs its requests.
-        """
-        grant = self.endpoint.grant_invoke(
-            grantee, streaming=streaming, bearer_token=bearer_token
-        )
-        return self._grant_of_each(
-            grant,
-            lambda component: let_invoke(
-                grantee,
-                [component.inference_component_arn],
-                streaming=streaming,
-                bearer_token=False,
-            ),
-        )
-
-    @checked
-    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
-        """
-        Let a principal see the state of endpoint and configuration, and of all
-        components, those that are defined later too.
-        """
-        return self._grant_of_each(
-            self.endpoint.grant_describe(grantee),
-            lambda component: component.grant_describe(grantee),
-        )
-
-    @checked
-    def grant_scale(
-        self, grantee: iam.IGrantable, *, scalable_target: bool = False
-    ) -> iam.Grant:
-        """
-        Let a principal change how many instances run, and how many copies of each
-        model, those that are defined later too.
-
-        Args:
-            grantee: The principal.
-
-            scalable_target:
-                Whether it may also change the bounds of the copies' automatic scaling.
-                IAM cannot limit that to one host: it is granted for the copies of all
-                components in the account.
-                If omitted, it is not granted.
-        """
-        return self._grant_of_each(
-            self.endpoint.grant_scale(grantee),
-            lambda component: component.grant_scale(
-                grantee, scalable_target=scalable_target
-            ),
-        )
-
-    def _grant_of_each(
-        self, grant: iam.Grant, of_one: Callable[[InferenceComponent], iam.Grant]
-    ) -> iam.Grant:
-        self._grants.append(of_one)
-        for component in self._components:
-            grant = grant.combine(of_one(component))
-        return grant
 
     @checked
     def add_model(
@@ -552,11 +455,20 @@ class InferenceComponentEndpoint(Construct, VariantMetrics, VariantAlarms):
             ),
             placement=placement,
         )
-        self._components.append(component)
-        for grant in self._grants:
-            grant(component)
+        self._add_component(component)
         annotate(hosted, fit)
         return component
 
-    def _metric_subject(self, variant_name: str | None) -> Subject:
-        return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
+
+def _bounds(
+    start: int, least: int | None, most: int | None, scale_in: ScaleInPolicy | None
+) -> ManagedInstanceScaling | None:
+    if least is None and most is None:
+        return None
+    bounds = MinimumNotChosen if least is None else ManagedInstanceScaling
+    # The number at the start is also the bound that nobody chose.
+    return bounds(
+        min_instance_count=start if least is None else least,
+        max_instance_count=start if most is None else most,
+        scale_in_policy=scale_in,
+    )

@@ -13,7 +13,6 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.hosting.common.names import own_name_findings
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
 from cdk_sagemaker_llm.hosting.components.sizing import (
@@ -35,11 +34,12 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
 from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant, define_shadow
 from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest, default_serving
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
-from cdk_sagemaker_llm.hosting.monitoring.async_metrics import AsyncMetrics
-from cdk_sagemaker_llm.hosting.monitoring.variants import VariantAlarms, VariantMetrics
-from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
+from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import AsyncMetrics
+from cdk_sagemaker_llm.hosting.patterns.endpoint_pattern import (
+    EndpointPattern,
+    pattern_findings,
+)
 from cdk_sagemaker_llm.hosting.roles.network import Network
-from cdk_sagemaker_llm.hosting.updates.rollout_checks import endpoint_rollout_findings
 from cdk_sagemaker_llm.hosting.variants.capacity import (
     InstanceCapacity,
     PrefixAwareRouting,
@@ -56,15 +56,14 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
     from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
-    from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
     from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
-    from cdk_sagemaker_llm.hosting.updates.rollout_base import Rollout
+    from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connected):
+class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
     """
     A real-time endpoint that serves one language model, which fills its instances.
 
@@ -237,14 +236,11 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
             hosts_components=False,
         )
         findings = [
-            *own_name_findings(scope, "endpoint_name", endpoint_name),
-            *role_findings(scope, role),
+            *pattern_findings(scope, endpoint_name, role, rollout, config.variants),
+            *config.findings,
+            *filling.findings,
+            *filling.fit,
         ]
-        if rollout is not None:
-            findings += endpoint_rollout_findings(
-                rollout, config.variants, endpoint_name
-            )
-        findings += [*config.findings, *filling.findings, *filling.fit]
         if shadowing is not None:
             findings += shadowing.findings
         report(scope, id, findings)
@@ -255,6 +251,8 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
         """The model on each type of instance; the same where its container is."""
         self.model: Model = self.models[0]
         """The model on instances of the first choice."""
+        self.role = self.model.role
+        """The model's execution role."""
         self.shadow_model: Model | None = None
         """The model of the shadow variant; ``None`` without one."""
         config = config.filled_by(*self.models)
@@ -262,7 +260,8 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
             # What is granted to the endpoint, or may reach it, counts for both.
             shared = shadowing.model.within(self.model.network, self.model.role)
             self.shadow_model = DefinedModel(self, "ShadowModel", shared)
-            config = config.shadowed_by(self.shadow_model)
+            shadow_variant = shadowing.variant.filled_by(self.shadow_model)
+            config = replace(config, shadows=(shadow_variant,))
             annotate(self.shadow_model, shadowing.fit)
         self.endpoint_config: EndpointConfig = DefinedEndpointConfig(
             self, "Config", config
@@ -277,20 +276,6 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
         annotate(self, filling.fit)
 
     @property
-    def endpoint_arn(self) -> str:
-        """
-        The endpoint's ARN.
-        """
-        return self.endpoint.endpoint_arn
-
-    @property
-    def endpoint_name(self) -> str:
-        """
-        The name that applications call.
-        """
-        return self.endpoint.endpoint_name
-
-    @property
     def connection(self) -> Connection:
         """
         How an application reaches the endpoint.
@@ -299,20 +284,6 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
             ValueError: If its requests lie on S3, so that no client gets an answer.
         """
         return self.endpoint.connection
-
-    @property
-    def role(self) -> iam.IRole:
-        """
-        The model's execution role.
-        """
-        return self.model.role
-
-    @property
-    def grant_principal(self) -> iam.IPrincipal:
-        """
-        The model's execution role, so that other constructs can grant to it.
-        """
-        return self.role.grant_principal
 
     @property
     def connections(self) -> ec2.Connections:
@@ -343,58 +314,11 @@ class LlmEndpoint(Construct, VariantMetrics, AsyncMetrics, VariantAlarms, Connec
         )
 
     @checked
-    def grant_invoke(
-        self,
-        grantee: iam.IGrantable,
-        *,
-        streaming: bool = True,
-        bearer_token: bool = False,
-    ) -> iam.Grant:
-        """
-        Let a principal invoke the endpoint.
-
-        Args:
-            grantee: The principal.
-
-            streaming:
-                Whether it is granted the action of response streams.
-                If omitted, it is.
-
-            bearer_token:
-                Whether it may ask with a bearer token, as OpenAI's SDK does.
-                If omitted, it signs its requests.
-        """
-        return self.endpoint.grant_invoke(
-            grantee, streaming=streaming, bearer_token=bearer_token
-        )
-
-    @checked
     def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
         """
         Let a principal see the endpoint's state, instances and configuration.
         """
         return self.endpoint.grant_describe(grantee)
-
-    @checked
-    def grant_scale(
-        self, grantee: iam.IGrantable, *, scalable_target: bool = False
-    ) -> iam.Grant:
-        """
-        Let a principal change how many instances run.
-
-        Args:
-            grantee: The principal.
-
-            scalable_target:
-                Whether it may also change the bounds of automatic scaling.
-                IAM cannot limit that to one endpoint: it is granted for the instances
-                of all endpoints in the account.
-                If omitted, it is not granted.
-        """
-        return self.endpoint.grant_scale(grantee, scalable_target=scalable_target)
-
-    def _metric_subject(self, variant_name: str | None) -> Subject:
-        return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
 
     @checked
     def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:

@@ -7,8 +7,8 @@ grant is asked for, the construct knows the ARNs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Generic, Literal, TypeVar
 
 from aws_cdk import aws_iam as iam
 
@@ -27,12 +27,18 @@ _TOKEN = "sagemaker:CallWithBearerToken"  # noqa: S105 - the name of an action
 _REGISTER = "application-autoscaling:RegisterScalableTarget"
 
 
-class EndpointGrants:
+C = TypeVar("C", bound="ComponentGrants")
+
+
+class InvokeGrants:
     """
-    What a principal may do with an endpoint, defined here or imported.
+    Who may invoke an endpoint, a component, or an endpoint with all its components.
     """
 
-    endpoint_arn: str
+    def _let_invoke(
+        self, grantee: iam.IGrantable, *, streaming: bool, bearer_token: bool
+    ) -> iam.Grant:
+        raise NotImplementedError
 
     @checked
     def grant_invoke(
@@ -43,7 +49,12 @@ class EndpointGrants:
         bearer_token: bool = False,
     ) -> iam.Grant:
         """
-        Let a principal invoke the endpoint.
+        Let a principal invoke the endpoint, or the component.
+
+        A call names endpoint and component, and IAM checks the endpoint always, the
+        component where it is named (service authorization reference): for a component
+        both are granted. For an ``InferenceComponentEndpoint`` all models are granted,
+        those that are defined later too.
 
         Args:
             grantee: The principal.
@@ -58,12 +69,21 @@ class EndpointGrants:
                 Whether it may ask with a bearer token, as OpenAI's SDK does.
                 If omitted, it signs its requests.
         """
-        return let_invoke(
-            grantee,
-            [self.endpoint_arn],
-            streaming=streaming,
-            bearer_token=bearer_token,
-        )
+        return self._let_invoke(grantee, streaming=streaming, bearer_token=bearer_token)
+
+
+class EndpointGrants(InvokeGrants):
+    """
+    What a principal may do with an endpoint, defined here or imported.
+    """
+
+    endpoint_arn: str
+
+    def _let_invoke(
+        self, grantee: iam.IGrantable, *, streaming: bool, bearer_token: bool
+    ) -> iam.Grant:
+        arns = [self.endpoint_arn]
+        return let_invoke(grantee, arns, streaming=streaming, bearer_token=bearer_token)
 
     @checked
     def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -99,7 +119,7 @@ class EndpointGrants:
         )
 
 
-class ComponentGrants:
+class ComponentGrants(InvokeGrants):
     """
     What a principal may do with an inference component, defined here or imported.
     """
@@ -109,39 +129,11 @@ class ComponentGrants:
     def _endpoint_arn(self) -> str:
         raise NotImplementedError
 
-    @checked
-    def grant_invoke(
-        self,
-        grantee: iam.IGrantable,
-        *,
-        streaming: bool = True,
-        bearer_token: bool = False,
+    def _let_invoke(
+        self, grantee: iam.IGrantable, *, streaming: bool, bearer_token: bool
     ) -> iam.Grant:
-        """
-        Let a principal invoke the component.
-
-        A call names endpoint and component, and IAM checks the endpoint always, the
-        component where it is named (service authorization reference): both are granted.
-
-        Args:
-            grantee: The principal.
-
-            streaming:
-                Whether it is granted the action of response streams.
-                If omitted, it is.
-                Without it no stream is promised, and none is ruled out: the API
-                reference asks for ``sagemaker:InvokeEndpoint`` alone.
-
-            bearer_token:
-                Whether it may ask with a bearer token, as OpenAI's SDK does.
-                If omitted, it signs its requests.
-        """
-        return let_invoke(
-            grantee,
-            [self._endpoint_arn(), self.inference_component_arn],
-            streaming=streaming,
-            bearer_token=bearer_token,
-        )
+        arns = [self._endpoint_arn(), self.inference_component_arn]
+        return let_invoke(grantee, arns, streaming=streaming, bearer_token=bearer_token)
 
     @checked
     def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -174,6 +166,81 @@ class ComponentGrants:
             if scalable_target
             else None,
         )
+
+
+class HostGrants(EndpointGrants, Generic[C]):
+    """
+    What a principal may do with an endpoint and all components on it, those that are
+    defined later too.
+    """
+
+    endpoint: EndpointGrants
+    _components: list[C]
+    _grants: list[Callable[[C], iam.Grant]]
+
+    def _let_invoke(
+        self, grantee: iam.IGrantable, *, streaming: bool, bearer_token: bool
+    ) -> iam.Grant:
+        grant = self.endpoint.grant_invoke(
+            grantee, streaming=streaming, bearer_token=bearer_token
+        )
+        return self._grant_of_each(
+            grant,
+            lambda component: let_invoke(
+                grantee,
+                [component.inference_component_arn],
+                streaming=streaming,
+                bearer_token=False,
+            ),
+        )
+
+    @checked
+    def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
+        """
+        Let a principal see the state of endpoint and configuration, and of all
+        components, those that are defined later too.
+        """
+        return self._grant_of_each(
+            self.endpoint.grant_describe(grantee),
+            lambda component: component.grant_describe(grantee),
+        )
+
+    @checked
+    def grant_scale(
+        self, grantee: iam.IGrantable, *, scalable_target: bool = False
+    ) -> iam.Grant:
+        """
+        Let a principal change how many instances run, and how many copies of each
+        model, those that are defined later too.
+
+        Args:
+            grantee: The principal.
+
+            scalable_target:
+                Whether it may also change the bounds of the copies' automatic scaling.
+                IAM cannot limit that to one host: it is granted for the copies of all
+                components in the account.
+                If omitted, it is not granted.
+        """
+        return self._grant_of_each(
+            self.endpoint.grant_scale(grantee),
+            lambda component: component.grant_scale(
+                grantee, scalable_target=scalable_target
+            ),
+        )
+
+    def _grant_of_each(
+        self, grant: iam.Grant, of_one: Callable[[C], iam.Grant]
+    ) -> iam.Grant:
+        self._grants.append(of_one)
+        for component in self._components:
+            grant = grant.combine(of_one(component))
+        return grant
+
+    def _add_component(self, component: C) -> None:
+        self._components.append(component)
+        for grant in self._grants:
+            grant(component)
 
 
 def let_invoke(

@@ -49,16 +49,7 @@ NAMELESS = Rule(
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Threshold:
     """
-    What one alarm watches.
-
-    Args:
-        id: Its id among the alarms of one rollout.
-
-        metric: The metric's name, in the namespace ``AWS/SageMaker``.
-
-        statistic: The statistic.
-
-        value: What it must not be above, in the metric's own unit.
+    What one alarm watches in the namespace ``AWS/SageMaker``, in the metric's own unit.
     """
 
     id: str
@@ -142,22 +133,10 @@ class RollbackAlarms:
 
 
 _COUNTED = {
-    "invocation_5xx_error_rate": (
-        "Invocation5XXErrors",
-        "Invocation5XXErrors",
-        "Average",
-    ),
-    "invocation_5xx_error_count": (
-        "Invocation5XXErrorCount",
-        "Invocation5XXErrors",
-        "Sum",
-    ),
-    "invocation_model_error_rate": (
-        "InvocationModelErrors",
-        "InvocationModelErrors",
-        "Average",
-    ),
-    "mid_stream_error_rate": ("MidStreamErrors", "MidStreamErrors", "Average"),
+    "invocation_5xx_error_rate": ("Invocation5XXErrors", "Average"),
+    "invocation_5xx_error_count": ("Invocation5XXErrors", "Sum"),
+    "invocation_model_error_rate": ("InvocationModelErrors", "Average"),
+    "mid_stream_error_rate": ("MidStreamErrors", "Average"),
 }
 _TIMED = {"first_chunk_latency": "FirstChunkLatency", "model_latency": "ModelLatency"}
 
@@ -166,10 +145,12 @@ def thresholds(alarms: RollbackAlarms) -> Iterator[Threshold]:
     """
     Return the thresholds that are watched.
     """
-    for name, (id_, metric, statistic) in _COUNTED.items():
+    for name, (metric, statistic) in _COUNTED.items():
         value = getattr(alarms, name)
         if value is not None:
-            yield Threshold(id=id_, metric=metric, statistic=statistic, value=value)
+            # There may be one of the share and one of the number.
+            own = "Invocation5XXErrorCount" if statistic == "Sum" else metric
+            yield Threshold(id=own, metric=metric, statistic=statistic, value=value)
     for name, metric in _TIMED.items():
         time = seconds(getattr(alarms, name))
         if time is not None:
@@ -191,15 +172,8 @@ def rollback_findings(
     """
     Check what turns an update back.
 
-    Args:
-        rollback_on: The alarms; ``None`` for none.
-
-        name: The name of what is updated, or its beginning; ``None`` if
-            CloudFormation makes one.
-
-        remedy: How it is given one.
-
-        subjects: How many variants are watched, each by alarms of its own.
+    The name of what is updated is ``None`` if CloudFormation makes one, and the remedy
+    how it is given one. Each of the subjects is watched by alarms of its own.
     """
     if rollback_on is None:
         return []
@@ -212,8 +186,16 @@ def rollback_findings(
             )
         ]
     if not isinstance(rollback_on, RollbackAlarms):
-        names = [each for each in rollback_on if isinstance(each, str)]
-        found = [finding for each in names for finding in _name_findings(each)]
+        found = [
+            IMPOSSIBLE_NAME.finding(
+                f"an alarm's name must have 1 to {_LONGEST_NAME} characters, got "
+                f"{name!r}"
+            )
+            for name in rollback_on
+            if isinstance(name, str)
+            and not is_unresolved(name)
+            and not (name.strip() and len(name) <= _LONGEST_NAME)
+        ]
         return found + _number_findings(len(rollback_on))
     found = _alarm_findings(rollback_on)
     if not found:
@@ -238,16 +220,6 @@ def _number_findings(number: int) -> list[Finding]:
         IMPOSSIBLE_COUNT.finding(
             f"rollback_on must be 1 to {_MOST_ALARMS} alarms, got {number}",
             "leave it out for none",
-        )
-    ]
-
-
-def _name_findings(name: str) -> list[Finding]:
-    if is_unresolved(name) or (name.strip() and len(name) <= _LONGEST_NAME):
-        return []
-    return [
-        IMPOSSIBLE_NAME.finding(
-            f"an alarm's name must have 1 to {_LONGEST_NAME} characters, got {name!r}"
         )
     ]
 

@@ -7,6 +7,7 @@ its attributes, and a role's policy on those, would make a circle.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,7 +23,6 @@ from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
 from cdk_sagemaker_llm.hosting.roles.statements import Statement, own_alarms
 from cdk_sagemaker_llm.hosting.updates.rollback import (
     RollbackAlarms,
-    Threshold,
     thresholds,
 )
 
@@ -43,12 +43,7 @@ class Watched:
     """
     A variant or a component that alarms are made for.
 
-    Args:
-        id: What their ids begin with.
-
-        name: What their names begin with.
-
-        dimensions: The dimensions of its metrics.
+    The ids and names of its alarms begin with its own.
     """
 
     id: str = ""
@@ -57,16 +52,10 @@ class Watched:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Alarms:
+class RolloutAlarms:
     """
-    The alarms of one rollout.
-
-    Args:
-        names: Their names, as the service wants them.
-
-        settled: The ARNs of those whose names refer to no resource.
-
-        referred: The ARNs of those that refer to the alarms themselves.
+    The alarms of one rollout: their names, the ARNs of those whose names refer to no
+    resource, and the ARNs of those that refer to the alarms themselves.
     """
 
     names: Sequence[str]
@@ -78,20 +67,13 @@ def alarms_of(
     scope: Construct,
     rollback_on: RollbackAlarms | Sequence[IAlarmRef | str] | None,
     watched: Iterable[Watched],
-) -> Alarms:
+) -> RolloutAlarms:
     """
     Return the alarms of a rollout, after making those that are asked for.
-
-    Args:
-        scope: The endpoint or component.
-
-        rollback_on: The alarms, or what they are to watch; ``None`` for none.
-
-        watched: What is watched.
     """
     if isinstance(rollback_on, RollbackAlarms):
         made = _make_all(Construct(scope, "Rollback"), rollback_on, watched)
-        return Alarms(
+        return RolloutAlarms(
             names=list(made.values()), settled=list(map(_arn, made)), referred=()
         )
     names, settled, referred = [], [], []
@@ -102,11 +84,12 @@ def alarms_of(
             continue
         reference = alarm.alarm_ref
         names.append(reference.alarm_name)
-        if _is_composite(alarm):
+        # By the name of its class, so that nothing is loaded to ask.
+        if any(base.__name__ == "CompositeAlarm" for base in type(alarm).__mro__):
             settled.append("*")
         else:
             referred.append(reference.alarm_arn)
-    return Alarms(names=names, settled=settled, referred=referred)
+    return RolloutAlarms(names=names, settled=settled, referred=referred)
 
 
 def watched_variants(
@@ -132,23 +115,21 @@ def watched_variants(
 
 
 def let_look(
-    scope: Construct, roles: Sequence[iam.IRole], alarms: Alarms, waiting: CfnResource
+    scope: Construct,
+    roles: Sequence[iam.IRole],
+    alarms: RolloutAlarms,
+    waiting: CfnResource,
 ) -> list[Finding]:
     """
-    Let the execution roles look at the alarms, before the resource is updated.
-
-    Args:
-        scope: The endpoint or component.
-
-        roles: Its execution roles, as far as they are known.
-
-        alarms: The alarms.
-
-        waiting: Its resource.
+    Let the execution roles look at the alarms, before the waiting resource is updated.
     """
     if not alarms.names:
         return []
-    for number, role in enumerate(_distinct(roles)):
+    distinct: list[iam.IRole] = []
+    for role in roles:
+        if not any(same_role(role, other) for other in distinct):
+            distinct.append(role)
+    for number, role in enumerate(distinct):
         policies = []
         if alarms.settled:
             policies += access_of(scope, role).allow([_statement(alarms.settled)])
@@ -169,19 +150,6 @@ def let_look(
             "see that it is, where the role is made",
         )
     ]
-
-
-def _is_composite(alarm: IAlarmRef) -> bool:
-    # By the name of its class, so that nothing is loaded to ask.
-    return any(base.__name__ == "CompositeAlarm" for base in type(alarm).__mro__)
-
-
-def _distinct(roles: Sequence[iam.IRole]) -> list[iam.IRole]:
-    found: list[iam.IRole] = []
-    for role in roles:
-        if not any(same_role(role, other) for other in found):
-            found.append(role)
-    return found
 
 
 def _statement(arns: Sequence[str]) -> Statement:
@@ -207,37 +175,30 @@ def _make_all(
     Return references to them by their names, which are chosen here: by those the role
     may look at them without its policy, which models wait for, referring to anything.
     """
-    return {
-        f"{each.name}-{threshold.id}": _make(home, each, threshold, chosen)
-        for each in watched
-        for threshold in thresholds(chosen)
-    }
-
-
-def _make(
-    home: Construct, watched: Watched, threshold: Threshold, chosen: RollbackAlarms
-) -> str:
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - loads slowly
 
-    is_percentile = threshold.statistic.startswith("p")
-    alarm = cloudwatch.CfnAlarm(
-        home,
-        f"{watched.id}{threshold.id}",
-        alarm_name=f"{watched.name}-{threshold.id}",
-        alarm_description=f"Turns an update of {watched.name} back",
-        namespace="AWS/SageMaker",
-        metric_name=threshold.metric,
-        dimensions=[
-            cloudwatch.CfnAlarm.DimensionProperty(name=key, value=value)
-            for key, value in watched.dimensions.items()
-        ],
-        statistic=None if is_percentile else threshold.statistic,
-        extended_statistic=threshold.statistic if is_percentile else None,
-        period=chosen.period_seconds,
-        evaluation_periods=chosen.evaluation_periods,
-        threshold=threshold.value,
-        comparison_operator="GreaterThanThreshold",
-        # What is not asked fails nothing.
-        treat_missing_data="notBreaching",
-    )
-    return alarm.ref
+    made = {}
+    for each, threshold in itertools.product(watched, thresholds(chosen)):
+        is_percentile = threshold.statistic.startswith("p")
+        name = f"{each.name}-{threshold.id}"
+        made[name] = cloudwatch.CfnAlarm(
+            home,
+            f"{each.id}{threshold.id}",
+            alarm_name=name,
+            alarm_description=f"Turns an update of {each.name} back",
+            namespace="AWS/SageMaker",
+            metric_name=threshold.metric,
+            dimensions=[
+                cloudwatch.CfnAlarm.DimensionProperty(name=key, value=value)
+                for key, value in each.dimensions.items()
+            ],
+            statistic=None if is_percentile else threshold.statistic,
+            extended_statistic=threshold.statistic if is_percentile else None,
+            period=chosen.period_seconds,
+            evaluation_periods=chosen.evaluation_periods,
+            threshold=threshold.value,
+            comparison_operator="GreaterThanThreshold",
+            # What is not asked fails nothing.
+            treat_missing_data="notBreaching",
+        ).ref
+    return made

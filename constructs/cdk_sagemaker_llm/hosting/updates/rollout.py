@@ -6,24 +6,95 @@ batches.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from aws_cdk import aws_sagemaker as sagemaker
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.hosting.common.limits import seconds
-from cdk_sagemaker_llm.hosting.updates.rollout_base import (
-    Batch,
-    Rollout,
-    wait_seconds,
-    waits_between,
-)
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
+    from aws_cdk.interfaces.aws_cloudwatch import IAlarmRef
 
+    from cdk_sagemaker_llm.hosting.updates.rollback import RollbackAlarms
+
+Counted = Literal["instances", "copies"]
 _Endpoint = sagemaker.CfnEndpoint
 _Component = sagemaker.CfnInferenceComponent
+_KINDS = {"instances": "INSTANCE_COUNT", "copies": "COPY_COUNT"}
+# A metric of a minute can be read about two minutes after it: with less, an alarm has
+# nothing to look at.
+_WAIT_SECONDS = 300
+# Between steps, and until the old fleet goes.
+_WAITS = ("wait_interval", "termination_wait")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rollout:
+    """
+    How an update of an endpoint is rolled out: one of ``AllAtOnce``, ``Canary``,
+    ``Linear`` and ``Rolling``.
+
+    Args:
+        maximum_execution_timeout:
+            How long the whole update may take.
+            If omitted, the service's default applies.
+
+        rollback_on:
+            Alarms that turn the update back.
+            If omitted, only what does not start does.
+    """
+
+    maximum_execution_timeout: Duration | None = None
+    rollback_on: RollbackAlarms | Sequence[IAlarmRef | str] | None = None
+
+    bounds: ClassVar[tuple[int, int]] = (1, 100)
+    """What percentage of the instances or copies may move at a time."""
+    batched: ClassVar[bool] = False
+    """Whether the fleet is replaced in place, without a second one beside it."""
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
+
+    @property
+    def waits(self) -> dict[str, Duration | None]:
+        """
+        The times in which alarms are watched, by the caller's words.
+        """
+        own = {field.name for field in fields(self)}
+        return {name: getattr(self, name) for name in _WAITS if name in own}
+
+    @property
+    def steps(self) -> int:
+        """
+        How many waits between steps there are at least.
+        """
+        return 0
+
+    def to_property(
+        self, alarms: Sequence[str]
+    ) -> sagemaker.CfnEndpoint.DeploymentConfigProperty:
+        """
+        Render for the L1 class of endpoints, with the names of alarms.
+        """
+        watched = [_Endpoint.AlarmProperty(alarm_name=name) for name in alarms]
+        rollback = _Endpoint.AutoRollbackConfigProperty(alarms=watched)
+        return _Endpoint.DeploymentConfigProperty(
+            blue_green_update_policy=self._blue_green(),
+            rolling_update_policy=self._rolling(),
+            auto_rollback_configuration=rollback if alarms else None,
+        )
+
+    def _blue_green(self) -> sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty | None:
+        return None
+
+    def _rolling(self) -> sagemaker.CfnEndpoint.RollingUpdatePolicyProperty | None:
+        return None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,13 +145,6 @@ class AllAtOnce(_BlueGreen):
             If omitted, only instances that do not start do.
     """
 
-    @property
-    def waits(self) -> dict[str, Duration | None]:
-        """
-        The time until the old fleet goes.
-        """
-        return {"termination_wait": self.termination_wait}
-
     def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
         # The API asks for the wait also where there is no second step.
         return _Endpoint.TrafficRoutingConfigProperty(
@@ -100,19 +164,6 @@ class _ByShares(_BlueGreen):
     percent: int | None = None
     instances: int | None = None
     wait_interval: Duration | None = None
-
-    @property
-    def waits(self) -> dict[str, Duration | None]:
-        """
-        The time between steps, and the time until the old fleet goes.
-        """
-        return {
-            "wait_interval": self.wait_interval,
-            "termination_wait": self.termination_wait,
-        }
-
-    def _size(self) -> sagemaker.CfnEndpoint.CapacitySizeProperty:
-        return _capacity(_share_of(self))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,7 +213,7 @@ class Canary(_ByShares):
     def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
         return _Endpoint.TrafficRoutingConfigProperty(
             type="CANARY",
-            canary_size=self._size(),
+            canary_size=_capacity(_part_of(self)),
             wait_interval_in_seconds=wait_seconds(self.wait_interval),
         )
 
@@ -214,7 +265,7 @@ class Linear(_ByShares):
     def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
         return _Endpoint.TrafficRoutingConfigProperty(
             type="LINEAR",
-            linear_step_size=self._size(),
+            linear_step_size=_capacity(_part_of(self)),
             wait_interval_in_seconds=wait_seconds(self.wait_interval),
         )
 
@@ -271,13 +322,6 @@ class Rolling(Rollout):
     batched: ClassVar[bool] = True
 
     @property
-    def waits(self) -> dict[str, Duration | None]:
-        """
-        The time after each batch.
-        """
-        return {"wait_interval": self.wait_interval}
-
-    @property
     def steps(self) -> int:
         """
         One wait less than there are batches.
@@ -288,10 +332,7 @@ class Rolling(Rollout):
         self, alarms: Sequence[str]
     ) -> sagemaker.CfnInferenceComponent.InferenceComponentDeploymentConfigProperty:
         """
-        Render for the L1 class of inference components.
-
-        Args:
-            alarms: The names of the alarms that turn the update back.
+        Render for the L1 class of inference components, with the names of alarms.
         """
         back = rollback_batch_of(self)
         watched = [_Component.AlarmProperty(alarm_name=name) for name in alarms]
@@ -325,15 +366,24 @@ def batch_of(rollout: Rollout) -> Batch | None:
     """
     Return how much moves at a time; ``None`` if all does.
     """
-    if isinstance(rollout, _ByShares):
-        return _share_of(rollout)
-    return _part_of(rollout) if isinstance(rollout, Rolling) else None
+    return _part_of(rollout) if isinstance(rollout, _ByShares | Rolling) else None
 
 
-def rollback_batch_of(rollout: Rolling) -> Batch | None:
+def _part_of(rollout: _ByShares | Rolling) -> Batch:
+    return Batch(
+        name=type(rollout).__name__,
+        percent=rollout.percent,
+        instances=rollout.instances,
+        copies=rollout.copies if isinstance(rollout, Rolling) else None,
+    )
+
+
+def rollback_batch_of(rollout: Rollout) -> Batch | None:
     """
     Return how much goes back at a time; ``None`` if all does.
     """
+    if not isinstance(rollout, Rolling):
+        return None
     batch = Batch(
         name="the rollback of Rolling",
         percent=rollout.rollback_percent,
@@ -341,23 +391,6 @@ def rollback_batch_of(rollout: Rolling) -> Batch | None:
         copies=rollout.rollback_copies,
     )
     return batch if batch.sizes else None
-
-
-def _share_of(rollout: _ByShares) -> Batch:
-    return Batch(
-        name=type(rollout).__name__,
-        percent=rollout.percent,
-        instances=rollout.instances,
-    )
-
-
-def _part_of(rollout: Rolling) -> Batch:
-    return Batch(
-        name="Rolling",
-        percent=rollout.percent,
-        instances=rollout.instances,
-        copies=rollout.copies,
-    )
 
 
 def _capacity(batch: Batch) -> sagemaker.CfnEndpoint.CapacitySizeProperty:
@@ -370,3 +403,61 @@ def _component_capacity(
     return _Component.InferenceComponentCapacitySizeProperty(
         type=batch.type, value=batch.value
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """
+    A part of the instances or copies, by what it is called in messages.
+    """
+
+    name: str
+    percent: int | None
+    instances: int | None = None
+    copies: int | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """
+        The sizes that the caller named, by their parameters.
+        """
+        sizes = {
+            "percent": self.percent,
+            "instances": self.instances,
+            "copies": self.copies,
+        }
+        return {name: value for name, value in sizes.items() if value is not None}
+
+    @property
+    def type(self) -> str:
+        """
+        What its value counts, in the service's word.
+        """
+        (unit,) = self.sizes
+        return _KINDS.get(unit, "CAPACITY_PERCENT")
+
+    @property
+    def value(self) -> int:
+        """
+        Its size.
+        """
+        (value,) = self.sizes.values()
+        return value
+
+
+def wait_seconds(wait: Duration | None) -> float:
+    """
+    Return how long a wait is; five minutes if omitted.
+    """
+    chosen = seconds(wait)
+    return _WAIT_SECONDS if chosen is None else chosen
+
+
+def waits_between(percent: int | None) -> int:
+    """
+    Return how many waits lie between steps of a percentage; of a number it takes the
+    fleet's size to know, and there is one at least.
+    """
+    if percent is None or not percent >= 1:
+        return 1
+    return max(1, -(-100 // percent) - 1)

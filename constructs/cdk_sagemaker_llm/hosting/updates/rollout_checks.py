@@ -6,7 +6,7 @@ fleet is large enough for it and of a kind that allows it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aws_cdk import PhysicalName
@@ -25,16 +25,20 @@ from cdk_sagemaker_llm.hosting.updates.rollback import (
 )
 from cdk_sagemaker_llm.hosting.updates.rollout import (
     AllAtOnce,
-    Rolling,
     batch_of,
     rollback_batch_of,
+    wait_seconds,
 )
-from cdk_sagemaker_llm.hosting.updates.rollout_base import wait_seconds
 from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.hosting.updates.rollout_base import Batch, Counted, Rollout
+    from cdk_sagemaker_llm.hosting.updates.rollout import (
+        Batch,
+        Counted,
+        Rolling,
+        Rollout,
+    )
     from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
 
 _GUARDRAILS = "SageMaker developer guide, deployment-guardrails-exclusions"
@@ -77,14 +81,7 @@ def endpoint_rollout_findings(
     endpoint_name: str | None,
 ) -> list[Finding]:
     """
-    Check a rollout of an endpoint.
-
-    Args:
-        rollout: The rollout.
-
-        variants: What is known of the endpoint's variants.
-
-        endpoint_name: The endpoint's name; ``None`` if CloudFormation makes one.
+    Check a rollout of an endpoint; the name is ``None`` if CloudFormation makes it.
     """
     found = _own_findings(rollout, "instances")
     found += rollback_findings(
@@ -104,15 +101,9 @@ def component_rollout_findings(
     rollout: Rolling, copies: int, name: str | None
 ) -> list[Finding]:
     """
-    Check a rollout of an inference component.
+    Check a rollout of an inference component that starts with so many copies.
 
-    Args:
-        rollout: The rollout.
-
-        copies: How many copies start.
-
-        name: The component's name, or its beginning; ``None`` if CloudFormation makes
-            one.
+    The name, or its beginning, is ``None`` if CloudFormation makes it.
     """
     return [
         *_own_findings(rollout, "copies"),
@@ -130,15 +121,6 @@ def scaled_findings(
 ) -> list[Finding]:
     """
     Check a rollout of what is scaled, at both ends of its bounds.
-
-    Args:
-        rollout: The rollout.
-
-        least: The fewest instances or copies.
-
-        most: The most.
-
-        counted: What they are.
     """
     if is_unresolved((least, most)):
         return []
@@ -152,10 +134,8 @@ def scaled_findings(
 
 def retained_findings(*, is_retained: bool) -> list[Finding]:
     """
-    Check that the rollouts of a scaled component leave its copies alone.
-
-    Args:
-        is_retained: Whether the template has no number of copies.
+    Check that the rollouts of a scaled component leave its copies alone: that the
+    template has no number of them.
     """
     if is_retained:
         return []
@@ -179,21 +159,13 @@ def fitting(rollout: Rollout, count: int) -> range:
 def _own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
     """
     Check sizes, waits and the time-out of the whole.
-
-    Args:
-        rollout: The rollout.
-
-        counted: What it moves.
     """
     found = []
-    batch = batch_of(rollout)
+    batch, back = batch_of(rollout), rollback_batch_of(rollout)
     if batch is not None:
-        found += _size_findings(batch, counted) or _value_findings(
-            batch, rollout.bounds
-        )
-    back = rollback_batch_of(rollout) if isinstance(rollout, Rolling) else None
+        found += _size_findings(batch, counted, rollout.bounds)
     if back is not None:
-        found += _size_findings(back, counted) or _value_findings(back, (1, 100))
+        found += _size_findings(back, counted, (1, 100))
     times = _time_findings(rollout)
     return [*found, *(times or _whole_findings(rollout)), *_unwatched_findings(rollout)]
 
@@ -284,26 +256,30 @@ def _count_findings(
     name, allowed = type(rollout).__name__, fitting(rollout, count)
     there = f"{where or 'there'} {'is' if where or count == 1 else 'are'} {count}"
     if not allowed:
+        way_out = "use AllAtOnce" if counted == "instances" else "leave rollout out"
         return [
             rule.finding(
                 f"{name} moves at most half of the {counted} at a time, and {there}",
-                f"have at least 2 {counted}, or {_way_out(counted)}",
+                f"have at least 2 {counted}, or {way_out}",
             )
         ]
     value = batch.sizes.get(counted)
     if value is None or is_unresolved(value) or value in allowed or value < 1:
         return []
     least, most = rollout.bounds
+    first, last = allowed[0], allowed[-1]
     return [
         rule.finding(
             f"{counted} of {name} must be {least} to {most} percent of all, and "
             f"{there}, got {value}",
-            f"pass {_spoken(allowed)}",
+            f"pass {first}" if first == last else f"pass {first} to {last}",
         )
     ]
 
 
-def _size_findings(batch: Batch, counted: Counted) -> list[Finding]:
+def _size_findings(
+    batch: Batch, counted: Counted, bounds: tuple[int, int]
+) -> list[Finding]:
     other = "copies" if counted == "instances" else "instances"
     sizes = batch.sizes
     if other in sizes:
@@ -315,19 +291,15 @@ def _size_findings(batch: Batch, counted: Counted) -> list[Finding]:
                 f"pass {counted}, or percent",
             )
         ]
-    if len(sizes) == 1:
-        return []
-    got = " and ".join(f"{k}={v}" for k, v in sizes.items()) or "neither"
-    return [
-        BATCH_SIZE.finding(
-            f"{batch.name} must have either percent or {counted}, got {got}",
-            "pass one of them",
-        )
-    ]
-
-
-def _value_findings(batch: Batch, bounds: tuple[int, int]) -> list[Finding]:
-    ((unit, value),) = batch.sizes.items()
+    if len(sizes) != 1:
+        got = " and ".join(f"{k}={v}" for k, v in sizes.items()) or "neither"
+        return [
+            BATCH_SIZE.finding(
+                f"{batch.name} must have either percent or {counted}, got {got}",
+                "pass one of them",
+            )
+        ]
+    ((unit, value),) = sizes.items()
     if unit == "percent":
         return range_findings(f"percent of {batch.name}", value, *bounds)
     return count_findings(f"{unit} of {batch.name}", value, 1)
@@ -368,16 +340,6 @@ def _unwatched_findings(rollout: Rollout) -> list[Finding]:
             "wait for some minutes: alarms see what happened a few minutes later",
         )
     ]
-
-
-def _way_out(counted: Counted) -> str:
-    return "use AllAtOnce" if counted == "instances" else "leave rollout out"
-
-
-def _spoken(allowed: Iterable[int]) -> str:
-    numbers = list(allowed)
-    first, last = numbers[0], numbers[-1]
-    return str(first) if first == last else f"{first} to {last}"
 
 
 def _waited_seconds(rollout: Rollout) -> float:

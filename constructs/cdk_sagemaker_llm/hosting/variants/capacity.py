@@ -239,15 +239,6 @@ def pool_findings(
 ) -> list[Finding]:
     """
     Check how many pools there are, of which types, and in which order.
-
-    Args:
-        instance_type: The type in place of pools.
-
-        pools: The pools; ``None`` if there are none.
-
-        routing: How requests are spread over their instances.
-
-        has_model: Whether the variant has a model of its own.
     """
     if (instance_type is None) == (pools is None):
         return [
@@ -301,11 +292,6 @@ def reservation_findings(
 ) -> list[Finding]:
     """
     Check that a capacity reservation is one, and what is known of its types.
-
-    Args:
-        reservation: What was reserved; ``None`` for nothing.
-
-        types: The types of the instances; ``None`` where one is not known.
     """
     if reservation is None:
         return []
@@ -337,11 +323,7 @@ def routing_findings(
     """
     Check the numbers of prefix-aware routing, and whether it has an effect.
 
-    Args:
-        routing: How requests are spread.
-
-        most_instances: The most instances there may be; ``None`` if a policy may add
-            some.
+    ``most_instances`` is ``None`` if a policy may add some.
     """
     if isinstance(routing, RoutingStrategy):
         return []

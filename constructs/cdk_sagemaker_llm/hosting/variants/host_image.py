@@ -57,13 +57,8 @@ def choose_host_image(
     """
     Return the host image to ask for; ``None`` for the types' defaults.
 
-    Args:
-        variant: The variant as the user defined it.
-
-        types: The instance types; ``None`` where one is not known.
-
-        model: What is known of the model that fills the instances; ``None`` if they
-            host components.
+    A type is ``None`` where it is not known; the model where the instances host
+    components.
     """
     hardware = [one for one in types if one is not None]
     if variant.inference_ami_version is not None or not hardware:
@@ -165,7 +160,23 @@ def purpose_findings(
                 "give one of them",
             )
         )
-    return found + _version_findings(variant.cuda_version, hardware)
+    version = variant.cuda_version
+    if version is None or is_unresolved(version):
+        return found
+    if not _is_version(version):
+        found.append(
+            HOST_PURPOSE.finding(
+                f"cuda_version must be a version such as '12.8', got {version!r}"
+            )
+        )
+    elif hardware is not None and not has_host_of(hardware, version):
+        found.append(
+            HOST_PURPOSE.finding(
+                f"no host image of {hardware} is known for CUDA {version}",
+                "give its name as inference_ami_version",
+            )
+        )
+    return found
 
 
 def engine_image(serving: ServingConfiguration) -> ImageRelease | None:
@@ -185,45 +196,20 @@ def _cuda_version(
 ) -> str | None:
     if model is not None:
         container = model.prepared.container
-        return None if container is None else _cuda_inside(container.image)
+        # The tags of AWS's newest images do not name it.
+        return None if container is None else of_catalogue(container.image).cuda_version
     if variant.cuda_version is not None:
         return variant.cuda_version
     if variant.engine is None:
         return _default_cuda_version()
     image = engine_image(variant.engine)
-    return None if image is None else _cuda_inside(image)
-
-
-def _cuda_inside(image: ImageRelease) -> str | None:
-    # The tags of AWS's newest images do not name it.
-    return of_catalogue(image).cuda_version
+    return None if image is None else of_catalogue(image).cuda_version
 
 
 @functools.cache
 def _default_cuda_version() -> str | None:
     engine = default_serving()
     return find_image(engine.container_family, engine.version).cuda_version
-
-
-def _version_findings(
-    cuda_version: str | None, hardware: InstanceType | None
-) -> list[Finding]:
-    if cuda_version is None or is_unresolved(cuda_version):
-        return []
-    if _is_version(cuda_version):
-        if hardware is None or has_host_of(hardware, cuda_version):
-            return []
-        return [
-            HOST_PURPOSE.finding(
-                f"no host image of {hardware} is known for CUDA {cuda_version}",
-                "give its name as inference_ami_version",
-            )
-        ]
-    return [
-        HOST_PURPOSE.finding(
-            f"cuda_version must be a version such as '12.8', got {cuda_version!r}"
-        )
-    ]
 
 
 def _is_version(cuda_version: str | None) -> bool:

@@ -191,10 +191,7 @@ class ProductionVariant:
 
     def to_property(self, *, host_image: str | None) -> VariantProperty:
         """
-        Render for the L1 class.
-
-        Args:
-            host_image: The host image; ``None`` for the type's default.
+        Render for the L1 class; without a host image the type's default runs.
         """
         capacity = self.capacity or InstanceCapacity()
         weight = self.initial_variant_weight
@@ -279,32 +276,6 @@ class MinimumNotChosen(ManagedInstanceScaling):
     __slots__ = ()
 
 
-def bounds_of_hosts(
-    start: int, least: int | None, most: int | None, scale_in: ScaleInPolicy | None
-) -> ManagedInstanceScaling | None:
-    """
-    Return between which bounds the number of a pattern's instances may change; ``None``
-    if it is fixed.
-
-    Args:
-        start: Instances at the start, which is also the bound that nobody chose.
-
-        least: Instances that always run; ``None`` if nobody chose it.
-
-        most: Instances that run at most; ``None`` if nobody chose it.
-
-        scale_in: How instances are released.
-    """
-    if least is None and most is None:
-        return None
-    bounds = MinimumNotChosen if least is None else ManagedInstanceScaling
-    return bounds(
-        min_instance_count=start if least is None else least,
-        max_instance_count=start if most is None else most,
-        scale_in_policy=scale_in,
-    )
-
-
 class ScaleInStrategy(enum.StrEnum):
     """
     Which instances SageMaker releases when components need fewer.
@@ -384,32 +355,11 @@ def scale_in_findings(policy: ScaleInPolicy) -> list[Finding]:
     ]
     if policy.strategy is not ScaleInStrategy.IDLE_RELEASE:
         return found
-    unused = [
-        parameter
-        for parameter in ("maximum_step_size", name)
-        if getattr(policy, parameter) is not None
-    ]
     return found + [
         UNUSED_SETTING.finding(
             f"{parameter} is of a consolidation, and IDLE_RELEASE consolidates nothing",
             "leave it out, or use ScaleInStrategy.CONSOLIDATION",
         )
-        for parameter in unused
-    ]
-
-
-def fixed_number_findings(
-    policy: ScaleInPolicy | None, bounds: ManagedInstanceScaling | None
-) -> list[Finding]:
-    """
-    Check that a pattern's scale-in policy has something to scale in.
-    """
-    if policy is None or bounds is not None:
-        return []
-    return [
-        UNSCALED_POLICY.finding(
-            "scale_in_policy is for instances that SageMaker adds, and their number is "
-            "fixed",
-            "give max_instance_count",
-        )
+        for parameter in ("maximum_step_size", name)
+        if getattr(policy, parameter) is not None
     ]

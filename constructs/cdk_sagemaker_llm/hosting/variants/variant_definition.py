@@ -87,14 +87,7 @@ OTHER_ACCELERATOR = Rule(
 @dataclass(frozen=True, slots=True)
 class HostType:
     """
-    One type that a variant's instances may be of.
-
-    Args:
-        name: Its name, or a placeholder.
-
-        hardware: The instance type; ``None`` if it is not known.
-
-        model: The model that fills its instances; ``None`` if they host components.
+    One type that a variant's instances may be of; no model where they host components.
     """
 
     name: str
@@ -107,16 +100,8 @@ class VariantDefinition:
     """
     A production variant, with what is known of its hardware.
 
-    Args:
-        variant: The variant as the user defined it.
-
-        types: The types of its instances, the first choice first; one without pools.
-
-        host_image:
-            The host image, whatever models come and go; ``None`` for the types'
-            defaults.
-
-        findings: The findings of the variant alone.
+    The first of its types is the first choice. The host image is ``None`` for the
+    types' defaults; the findings are of the variant alone.
     """
 
     variant: ProductionVariant
@@ -139,12 +124,11 @@ class VariantDefinition:
         return self.types[0].model
 
     @property
-    def fleet(self) -> Fleet | None:
+    def hardware_of_types(self) -> tuple[InstanceType | None, ...]:
         """
-        The most instances there may be for components, all of the first choice;
-        ``None`` if not known.
+        Each type that the instances may be of; ``None`` where one is not known.
         """
-        return next(iter(self.fleets), None)
+        return tuple(one.hardware for one in self.types)
 
     @property
     def fleets(self) -> tuple[Fleet, ...]:
@@ -153,7 +137,7 @@ class VariantDefinition:
         may be of; none if not known.
         """
         instances = self.variant.most_instances
-        hardware = [one.hardware for one in self.types if one.hardware is not None]
+        hardware = [one for one in self.hardware_of_types if one is not None]
         if len(hardware) < len(self.types) or is_unresolved(instances):
             return ()
         return tuple(Fleet(instance_type=one, instances=instances) for one in hardware)
@@ -176,13 +160,10 @@ class VariantDefinition:
         self, models: Sequence[ModelDefinition | None], start_up: Duration | None
     ) -> list[Finding]:
         """
-        Check a model against these hosts.
+        Check a model against these hosts: the variant's own, or that of a component.
 
-        Args:
-            models: The variant's model, or that of a component on it, as it is on each
-                type, or once for all of them; ``None`` if it was made elsewhere.
-
-            start_up: How long it may take to answer; ``None`` for the default.
+        There is one for each type, or one for all, and ``None`` for one that was made
+        elsewhere.
         """
         if len(models) == 1:
             models = [*models] * len(self.types)
@@ -229,16 +210,8 @@ def define_variant(
     """
     Check a variant against what the API accepts, and look its hardware up.
 
-    Args:
-        variant: The variant as the user defined it.
-
-        model:
-            The model that is to fill it, before it is made.
-            If omitted, it is the variant's own.
-
-        further:
-            The model as it is on the further types of pools.
-            If omitted, it is the same on all.
+    The model is to fill it, before it is made, and the ``further`` ones the further
+    types of its pools. If omitted, the variant has its own.
     """
     names = variant.instance_types
     models = (model, *further) if further else (model,) * len(names)
@@ -246,7 +219,9 @@ def define_variant(
     for index, (name, own) in enumerate(zip(names, models, strict=True)):
         hardware, faults = hardware_findings(name)
         type_findings += faults
-        types.append(HostType(str(name), hardware, own or _own_model(variant, index)))
+        made = (variant.pools[index].model if variant.pools else None) or variant.model
+        made_of = None if made is None else made.definition
+        types.append(HostType(str(name), hardware, own or made_of))
     variant = _with_sizes_of_models(variant, types)
     hardware_of_types = [one.hardware for one in types]
     first_model = types[0].model
@@ -263,7 +238,16 @@ def define_variant(
         *type_findings,
         *_volume_findings(variant, hardware_of_types),
         *_count_findings(variant, has_model=has_model),
-        *_timeout_findings(variant, capacity),
+        *timeout_findings(
+            "container_startup_health_check_timeout",
+            variant.container_startup_health_check_timeout,
+        ),
+        *timeout_findings(
+            "model_data_download_timeout", variant.model_data_download_timeout
+        ),
+        *timeout_findings(
+            "capacity.provision_timeout", capacity.provision_timeout, least=300
+        ),
         *dict.fromkeys(
             finding
             for one in hardware_of_types
@@ -287,12 +271,6 @@ def define_variant(
     )
 
 
-def _own_model(variant: ProductionVariant, index: int) -> ModelDefinition | None:
-    pools = variant.pools
-    model = (pools[index].model if pools else None) or variant.model
-    return None if model is None else model.definition
-
-
 def _with_sizes_of_models(
     variant: ProductionVariant, types: Sequence[HostType]
 ) -> ProductionVariant:
@@ -305,11 +283,11 @@ def _with_sizes_of_models(
     if variant.model_data_download_timeout is None:
         timeout = models[0].download_timeout
         variant = replace(variant, model_data_download_timeout=timeout)
-    sizes = [
+    sizes = (
         volume_gib(one.hardware, one.model.weight_bytes)
         for one in types
         if one.model is not None
-    ]
+    )
     needed = [size for size in sizes if size is not None]
     # A type with local storage refuses a size.
     if variant.volume_size is None and len(needed) == len(types):
@@ -368,13 +346,6 @@ def device_fit_findings(
 ) -> list[Finding]:
     """
     Check that a model which was defined by itself fits the devices of a copy.
-
-    Args:
-        hardware: The host's type; ``None`` if it is not known.
-
-        model: The model that fills the host, or that of a component on it.
-
-        devices: How many of the host's devices each copy has.
     """
     demand = model.demand
     degree = None if demand is None else demand.tensor_parallel_degree
@@ -398,12 +369,8 @@ def loading_timeout_findings(
     """
     Compare how long the container and SageMaker wait for a model to load.
 
-    Args:
-        limit: When the container gives up; ``None`` if it never does.
-
-        health_check_seconds: When SageMaker gives up.
-
-        was_chosen: Whether that is the user's figure rather than the default.
+    The container's limit is ``None`` if it never gives up; ``was_chosen`` is whether
+    SageMaker's is the user's figure rather than the default.
     """
     if limit is None or is_unresolved((limit, health_check_seconds)):
         return []
@@ -472,20 +439,3 @@ def _count_findings(variant: ProductionVariant, *, has_model: bool) -> list[Find
     if bounds.scale_in_policy is not None:
         found += scale_in_findings(bounds.scale_in_policy)
     return found
-
-
-def _timeout_findings(
-    variant: ProductionVariant, capacity: InstanceCapacity
-) -> list[Finding]:
-    return [
-        *timeout_findings(
-            "container_startup_health_check_timeout",
-            variant.container_startup_health_check_timeout,
-        ),
-        *timeout_findings(
-            "model_data_download_timeout", variant.model_data_download_timeout
-        ),
-        *timeout_findings(
-            "capacity.provision_timeout", capacity.provision_timeout, least=300
-        ),
-    ]

@@ -90,16 +90,14 @@ def test_a_fleet_counts_the_most_instances_there_may_be(stack: Stack) -> None:
         min_instance_count=1,
         max_instance_count=number,  # type: ignore[arg-type] # a placeholder is a float
     )
-    fixed = host(initial_instance_count=3).fleet
-    growing = host(initial_instance_count=3, managed_instance_scaling=scaled).fleet
+    (fixed,) = host(initial_instance_count=3).fleets
+    (growing,) = host(initial_instance_count=3, managed_instance_scaling=scaled).fleets
 
-    assert fixed is not None
     assert (fixed.instance_type, fixed.instances) == (find_instance_type(G5), 3)
     assert dict(fixed.models) == {}
-    assert growing is not None
     assert growing.instances == 5
-    assert host(managed_instance_scaling=unknown).fleet is None
-    assert host(instance_type="ml.g5.13xlarge").fleet is None
+    assert host(managed_instance_scaling=unknown).fleets == ()
+    assert host(instance_type="ml.g5.13xlarge").fleets == ()
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,7 @@ from cdk_sagemaker_llm import (
     Network,
     Rolling,
 )
-from cdk_sagemaker_llm.hosting.endpoints.subnet_addresses import (
-    fleet_findings,
-    subnet_address_findings,
-)
+from cdk_sagemaker_llm.hosting.endpoints.subnet_addresses import fleet_findings
 from tests.unit.hosting.vpc.closed import TGI, a_vpc
 from tests.unit.hosting.written import codes_of, warnings_of
 
@@ -140,7 +137,7 @@ def test_one_unknown_subnet_may_have_enough(stack: Stack) -> None:
     both = ec2.SubnetSelection(subnets=[vpc.isolated_subnets[0], elsewhere])
 
     network = Network(vpc=vpc, subnets=both)
-    assert subnet_address_findings(network, 100) == []
+    assert fleet_findings([network], [100], None) == []
 
 
 def test_variants_of_one_network_are_counted_together(stack: Stack) -> None:

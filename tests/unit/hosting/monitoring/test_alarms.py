@@ -14,6 +14,7 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 
 from cdk_sagemaker_llm import (
+    AlarmOptions,
     AsyncInference,
     Endpoint,
     HuggingFaceModel,
@@ -243,7 +244,9 @@ def test_the_users_actions_are_taken(
     topics = {name: sns.Topic(stack, name) for name in ("Bad", "Good", "Unknown")}
     bad, good, unknown = map(actions.SnsAction, topics.values())
     request.getfixturevalue(pattern).add_alarms(
-        alarm_actions=[bad], ok_actions=[good], insufficient_data_actions=[unknown]
+        options=AlarmOptions(
+            alarm_actions=[bad], ok_actions=[good], insufficient_data_actions=[unknown]
+        )
     )
 
     for properties in alarms_in(stack).values():
@@ -303,7 +306,9 @@ def test_when_they_go_off_can_be_said(
     Of how many minutes how many.
     """
     request.getfixturevalue(pattern).add_alarms(
-        period=Duration.minutes(5), evaluation_periods=3, datapoints_to_alarm=2
+        options=AlarmOptions(
+            period=Duration.minutes(5), evaluation_periods=3, datapoints_to_alarm=2
+        )
     )
 
     for properties in alarms_in(stack).values():
@@ -341,6 +346,32 @@ def test_what_answers_at_once_has_no_queue(llm: LlmEndpoint) -> None:
     assert "LLM361 ApproximateBacklogSizePerInstance is published of" in message(
         lambda: llm.add_alarms(backlog_per_instance=10)
     )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "thresholds", "words"),
+    [
+        ("component", {"instances": 4}, "takes instances for endpoints, and this"),
+        (
+            "llm",
+            {"copies": 4, "no_capacity_failures": 5},
+            "takes copies and no_capacity_failures for components",
+        ),
+        ("component", {"variant_name": "Blue"}, "variant_name is for metrics of"),
+    ],
+    ids=["instances of a component", "copies of an endpoint", "a component's variant"],
+)
+def test_a_threshold_of_something_else_is_refused(
+    request: pytest.FixtureRequest,
+    pattern: str,
+    thresholds: dict[str, Any],
+    words: str,
+) -> None:
+    """
+    There is no metric to hold it against.
+    """
+    with pytest.raises(TypeError, match=words):
+        request.getfixturevalue(pattern).add_alarms(**thresholds)
 
 
 def test_an_imported_endpoint_has_alarms(stack: Stack) -> None:
@@ -493,8 +524,21 @@ def test_an_impossible_evaluation_is_refused(
     """
     As CloudWatch would, in the middle of a deployment.
     """
-    assert words in message(lambda: component.add_alarms(**bad))
-    assert component.add_alarms(**good)
+    wrong, right = AlarmOptions(**bad), AlarmOptions(**good)
+
+    assert words in message(lambda: component.add_alarms(options=wrong))
+    assert component.add_alarms(options=right)
+
+
+def test_options_of_another_kind_are_refused() -> None:
+    """
+    Where they are written, in the caller's words.
+    """
+    wrong: Any = {"period": 60, "alarm_actions": "page"}
+    with pytest.raises(ValueError, match="period must be a Duration, got 60") as raised:
+        AlarmOptions(**wrong)
+
+    assert "alarm_actions must be" in str(raised.value)
 
 
 def test_a_threshold_known_at_deployment_is_passed_on(
@@ -519,7 +563,7 @@ def test_all_faults_come_at_once(component: InferenceComponent) -> None:
     """
     text = message(
         lambda: component.add_alarms(
-            server_error_rate=5, copies=0, evaluation_periods=0
+            server_error_rate=5, copies=0, options=AlarmOptions(evaluation_periods=0)
         )
     )
 

@@ -613,6 +613,8 @@ def test_an_option_that_no_metric_has_is_an_error(
     """
     with pytest.raises(TypeError, match="a metric has no option 'statistics'"):
         component.metric_invocations(statistics="Sum")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="variant_name is for metrics of endpoints"):
+        component.metric_invocations(variant_name="Blue")
 
 
 def test_a_variant_is_named_where_there_are_several(stack: Stack) -> None:

@@ -1,0 +1,81 @@
+"""
+What the patterns have in common: an endpoint of their own, whose names and metrics are
+theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from constructs import Construct
+
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.common.names import own_name_findings
+from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
+from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
+from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import VariantMetrics
+from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
+from cdk_sagemaker_llm.hosting.roles.grants import EndpointGrants
+from cdk_sagemaker_llm.hosting.updates.rollout_checks import endpoint_rollout_findings
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_iam as iam
+
+    from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
+    from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
+    from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
+
+
+class EndpointPattern(Construct, VariantMetrics, MetricAlarms, EndpointGrants):
+    """
+    An endpoint with all that it runs.
+    """
+
+    endpoint: Endpoint
+    """The endpoint."""
+    role: iam.IRole
+    """The execution role of its models."""
+
+    @property
+    def endpoint_arn(self) -> str:  # type: ignore[override] # a call into Node, made when used
+        """
+        The endpoint's ARN.
+        """
+        return self.endpoint.endpoint_arn
+
+    @property
+    def endpoint_name(self) -> str:
+        """
+        The name that applications call; with a component's, where it hosts such.
+        """
+        return self.endpoint.endpoint_name
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """
+        The execution role of its models, so that other constructs can grant to them.
+        """
+        return self.role.grant_principal
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants
+
+
+def pattern_findings(
+    scope: Construct,
+    endpoint_name: str | None,
+    role: iam.IRole | None,
+    rollout: Rollout | None,
+    variants: Sequence[VariantDefinition],
+) -> list[Finding]:
+    """
+    Check what a pattern passes on to its endpoint.
+    """
+    found = [
+        *own_name_findings(scope, "endpoint_name", endpoint_name),
+        *role_findings(scope, role),
+    ]
+    if rollout is not None:
+        found += endpoint_rollout_findings(rollout, variants, endpoint_name)
+    return found
