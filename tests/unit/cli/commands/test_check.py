@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests import running
 from tests.deployments import ROOT, synthesised
-from tests.unit.cli.commands import running
 
 GOOD = "engine=MPI\noption.model_id=a/b\noption.rolling_batch=auto\n"
 BAD = f"{GOOD}option.tensor_parallel_degree=all\n"

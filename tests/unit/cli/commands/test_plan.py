@@ -5,6 +5,7 @@ The command that says where a model fits.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -21,8 +22,8 @@ from cdk_sagemaker_llm import (
     InstanceType,
     ResourceRequirements,
 )
+from tests import running
 from tests.deployments import ROOT, synthesised
-from tests.unit.cli.commands import running
 
 MISTRAL = "mistralai/Mistral-7B-v0.1"
 LLAMA_13B = "meta-llama/Llama-2-13b-hf"
@@ -33,7 +34,7 @@ def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProce
     """
     Run the command as a user does.
     """
-    return running.run("plan", *arguments, **environment)
+    return running.run("plan", *arguments, environment={**os.environ, **environment})
 
 
 def run_json(*arguments: str | Path, **environment: str) -> Any:  # noqa: ANN401 - JSON
