@@ -15,20 +15,19 @@ from cfnlint.runner.template import (  # type: ignore[import-untyped]  # likewis
     run_template_by_data,
 )
 
+from tests.conftest import REGION
+
 
 def lint(template: str) -> list[Any]:
     """
     Return what cfn-lint finds in a template.
     """
     decoded, errors = decode_str(template)
-    return errors or list(run_template_by_data(decoded, _config(), _rules()))
-
-
-def _config() -> Any:  # noqa: ANN401 - it has no types
     # A new one for each template, whose metadata may change it.
-    return ConfigMixIn(regions=["us-east-1"])
+    config = ConfigMixIn(regions=[REGION])
+    return errors or list(run_template_by_data(decoded, config, _rules()))
 
 
 @functools.cache
 def _rules() -> Any:  # noqa: ANN401 - it has no types
-    return Runner(_config()).rules
+    return Runner(ConfigMixIn()).rules

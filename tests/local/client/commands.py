@@ -1,6 +1,6 @@
 """
 The command as a shell runs it: in a process of its own where it has a terminal, is sent
-a signal, or makes load.
+a signal, makes load, or runs a command of its own.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LIMIT = 60.0
 # A line deploys, and asks.
 _LINE_LIMIT = 240.0
 ROOT = Path(__file__).parents[3]
-# Locust changes the process that it runs in.
-_LOADING = {"load-test", "benchmark"}
+# Locust changes the process that it runs in, and a child writes to its files.
+_ALONE = {"load-test", "benchmark", "local"}
 _TERMINAL = {"TERM": "xterm-256color", "COLUMNS": "200"}
 _WISHES = ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 
@@ -44,7 +44,7 @@ def run(
     Run the command to its end, with something on its standard input.
     """
     given = said.encode() if isinstance(said, str) else said
-    if arguments[0] not in _LOADING:
+    if arguments[0] not in _ALONE:
         return running.run(*arguments, environment=clean(environment), said=given)
     done = subprocess.run(
         [COMMAND, *arguments],
