@@ -12,4 +12,4 @@ def examples(count: int) -> int:
     Return all for ``make test-all``, which draws them anew, and a third for
     ``make test``, where they are the same every time.
     """
-    return count // 3 if settings.default.derandomize else count
+    return count // 3 if settings().derandomize else count
