@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from unittest import mock
 
+import boto3
+
 from cdk_sagemaker_llm.cli import main
 
 INSTALLED = Path(sys.executable).with_name("sagemaker-llm")
@@ -38,6 +40,7 @@ def run(
     output, errors = io.BytesIO(), io.BytesIO()
     with (
         mock.patch.object(sys, "argv", command),
+        mock.patch.object(boto3, "DEFAULT_SESSION", None),
         mock.patch.object(sys, "stdin", _stream(io.BytesIO(said))),
         mock.patch.dict(os.environ, environment or {}, clear=environment is not None),
         contextlib.redirect_stdout(_stream(output)),
