@@ -4,6 +4,7 @@ What every test may use: an app as strict as the real one, and a stack in it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -29,7 +30,11 @@ settings.register_profile("anew", deadline=None)
 settings.load_profile("same")
 
 
-Reporting = Generator[None, pytest.TestReport, pytest.TestReport]
+def pytest_xdist_auto_num_workers() -> int:
+    """
+    Take a worker more than there are cores: some tests wait rather than work.
+    """
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,9 +1,11 @@
 """
-Every example, synthesised once for all tests of this folder.
+Every example, synthesised once for all tests of this folder, by whichever worker of
+pytest comes first.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -15,11 +17,25 @@ from tests.examples import synthesis
 
 
 @pytest.fixture(name="assemblies", scope="session")
-def _assemblies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _assemblies(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """
     Return the folder that has each example's assembly under the example's name.
     """
-    folder = tmp_path_factory.mktemp("examples")
+    own = tmp_path_factory.getbasetemp()
+    shared = own if worker_id == "master" else own.parent
+    with (shared / "examples.lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.seek(0)
+        if not (written := lock.read()):
+            written = str(synthesised(tmp_path_factory.mktemp("examples")))
+            lock.write(written)
+    return Path(written)
+
+
+def synthesised(folder: Path) -> Path:
+    """
+    Synthesise all examples into a folder.
+    """
     kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
     done = subprocess.run(
         [sys.executable, "-m", synthesis.__name__, folder],

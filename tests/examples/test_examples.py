@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from cfnlint.api import lint  # type: ignore[import-untyped]  # it ships no types
 
 from tests.deployments import synthesised
+from tests.linting import lint
 
 ROOT = Path(__file__).parents[2]
 APPS = sorted((ROOT / "examples").glob("*/app.py"))

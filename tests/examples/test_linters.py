@@ -17,9 +17,9 @@ from pathlib import Path
 
 import aws_cdk
 import pytest
-from cfnlint.api import lint  # type: ignore[import-untyped]  # it ships no types
 
 from tests.examples.synthesis import ERROR, EXAMPLES, REFERENCE, synthesise
+from tests.linting import lint
 
 NAMES = [*sorted(app.parent.name for app in EXAMPLES.glob("*/app.py")), REFERENCE]
 CHECKOV = EXAMPLES.parent / ".venv-checkov" / "bin" / "checkov"

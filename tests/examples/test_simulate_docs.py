@@ -4,11 +4,10 @@ What the documents say of ``sagemaker-llm simulate`` is what it does.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from aws_cdk import App
 
 from app import define
 from cdk_sagemaker_llm.cli.commands.simulate import simulate as simulate_command
+from tests.running import run
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "simulate.md").read_text(encoding="utf-8")
@@ -46,14 +46,8 @@ def simulate(command: str, folder: Path) -> str:
     """
     Run a line of a document beside the synthesised app.
     """
-    program = Path(sys.executable).with_name("sagemaker-llm")
-    done = subprocess.run(
-        [program, *shlex.split(command)[1:]],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-    )
+    with contextlib.chdir(folder):
+        done = run(*shlex.split(command)[1:])
     assert done.returncode == 0, done.stderr
     return done.stdout
 

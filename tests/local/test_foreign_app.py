@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cfnlint.api import lint  # type: ignore[import-untyped]  # it ships no types
 
 from tests.deployments import ROOT, Deployer
+from tests.linting import lint
 from tests.local import foreign_app
 from tests.local.foreign_app import TWELVE, Choices
 from tests.local.hosting_requests import put_weights

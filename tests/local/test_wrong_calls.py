@@ -182,6 +182,7 @@ def _interrupted(embedded_aws: EmbeddedAws, endpoint: str) -> Iterator[str]:
     embedded_aws.clear_faults()
 
 
+@pytest.mark.whole
 def test_ctrl_c_ends_a_benchmark_with_the_row_that_is_measured(
     embedded_aws: EmbeddedAws, interrupted: str
 ) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cfnlint.api import lint  # type: ignore[import-untyped]  # it ships no types
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
+
+from tests.linting import lint
 
 STACKS = ["MistralTrtLlm", "Mixtral", "Llama13BX8"]
 

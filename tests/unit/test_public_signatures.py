@@ -5,6 +5,7 @@ What a public signature names can be imported by whoever writes one like it.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import sys
@@ -22,6 +23,7 @@ PUBLIC = (
 )
 
 
+@functools.cache
 def names_in(annotation: str) -> set[str]:
     """
     Return every name that an annotation has.
@@ -63,7 +65,15 @@ def is_of_this_package(module: str, name: str) -> bool:
     value = vars(loaded).get(name)
     if isinstance(value, type):
         return value.__module__.startswith(PACKAGE)
-    tree = ast.parse(Path(str(loaded.__file__)).read_text(encoding="utf-8"))
+    return name in names_of_this_package(str(loaded.__file__))
+
+
+@functools.cache
+def names_of_this_package(file: str) -> set[str]:
+    """
+    Return the names that a module imports from this package, or assigns.
+    """
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
     imported = {
         alias.name
         for node in ast.walk(tree)
@@ -77,7 +87,7 @@ def is_of_this_package(module: str, name: str) -> bool:
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    return name in imported | assigned
+    return imported | assigned
 
 
 @pytest.mark.parametrize("package", PUBLIC)

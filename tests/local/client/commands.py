@@ -1,5 +1,6 @@
 """
-The command as a process of its own, as a shell runs it.
+The command as a shell runs it: in a process of its own where it has a terminal, is sent
+a signal, makes load, or runs a command of its own.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests import running
+
 COMMAND = Path(sys.executable).parent / "sagemaker-llm"
 LIMIT = 60.0
 # A line deploys, and asks.
 _LINE_LIMIT = 240.0
 ROOT = Path(__file__).parents[3]
+# Locust changes the process that it runs in, and a child writes to its files.
+_ALONE = {"load-test", "benchmark", "local"}
 _TERMINAL = {"TERM": "xterm-256color", "COLUMNS": "200"}
 _WISHES = ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 
@@ -38,10 +43,13 @@ def run(
     """
     Run the command to its end, with something on its standard input.
     """
+    given = said.encode() if isinstance(said, str) else said
+    if arguments[0] not in _ALONE:
+        return running.run(*arguments, environment=clean(environment), said=given)
     done = subprocess.run(
         [COMMAND, *arguments],
         env=clean(environment),
-        input=said.encode() if isinstance(said, str) else said,
+        input=given,
         capture_output=True,
         timeout=LIMIT,
         check=False,

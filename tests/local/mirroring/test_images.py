@@ -4,6 +4,8 @@ The worker that mirrors images against registries on a socket.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -11,9 +13,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from unittest import mock
 
+import boto3
 import pytest
 
+from cdk_sagemaker_llm.staging import failures, images
 from tests.local.conftest import REGION, ROOT
 from tests.local.mirroring.registry_server import (
     RegistryServer,
@@ -61,17 +66,18 @@ def mirror(
     server: RegistryServer, asked: Mapping[str, object]
 ) -> subprocess.CompletedProcess[str]:
     """
-    Run the worker to its end.
+    Run the worker to its end, in this process: starting one takes longer.
     """
-    return subprocess.run(
-        [sys.executable, "-m", "cdk_sagemaker_llm.staging.images"],
-        cwd=ROOT,
-        env=environment(server, asked),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    output = io.StringIO()
+    with (
+        mock.patch.dict(os.environ, environment(server, asked), clear=True),
+        mock.patch.object(failures, "_PAUSE", 0.01),
+        mock.patch.object(boto3, "DEFAULT_SESSION", None),
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(output),
+    ):
+        status = images.main()
+    return subprocess.CompletedProcess("images", status, output.getvalue())
 
 
 def test_copies_an_image_and_puts_its_tag_last() -> None:

@@ -26,6 +26,8 @@ from cdk_sagemaker_llm.client import (
     read_stream,
 )
 
+# One for all clients: it keeps the service models that it has read.
+SESSION = boto3.Session("test", "test", region_name="us-east-1")
 NOBODY = "http://127.0.0.1:1"
 BODY = b'{"generated_text": "Hi"}'
 Ask = Callable[[LlmClient], object]
@@ -35,8 +37,7 @@ def client(endpoint: Any = "chat", component: Any = None, **more: Any) -> LlmCli
     """
     Make a client that reaches nobody.
     """
-    session = boto3.Session("test", "test", region_name="us-east-1")
-    given: dict[str, Any] = {"session": session, "endpoint_url": NOBODY, **more}
+    given: dict[str, Any] = {"session": SESSION, "endpoint_url": NOBODY, **more}
     return LlmClient(endpoint, component, retries=given.pop("retries", 0), **given)
 
 

@@ -1,5 +1,5 @@
 """
-The reference app, synthesised once as a user would.
+The reference app, synthesised once, and as a user does.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+
+from tests.deployments import synthesised
 
 Synth = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -26,7 +28,6 @@ def _synth(root: Path) -> Synth:
         outdir: Path, context: Mapping[str, object] | None = None, cwd: Path = root
     ) -> subprocess.CompletedProcess[str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
-        settings = json.loads((root / "cdk.json").read_text())["context"]
         return subprocess.run(
             [sys.executable, str(cwd / "app.py")],
             capture_output=True,
@@ -36,7 +37,9 @@ def _synth(root: Path) -> Synth:
             env={
                 **kept,
                 "CDK_OUTDIR": str(outdir),
-                "CDK_CONTEXT_JSON": json.dumps({**settings, **(context or {})}),
+                "CDK_CONTEXT_JSON": json.dumps(
+                    {**settings_of(root), **(context or {})}
+                ),
             },
         )
 
@@ -44,8 +47,14 @@ def _synth(root: Path) -> Synth:
 
 
 @pytest.fixture(name="assembly", scope="session")
-def _assembly(synth: Synth, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _assembly(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     outdir = tmp_path_factory.mktemp("reference") / "cdk.out"
-    done = synth(outdir)
-    assert done.returncode == 0, done.stderr
-    return outdir
+    return synthesised(root / "app.py", outdir, **settings_of(root))
+
+
+def settings_of(root: Path) -> dict[str, object]:
+    """
+    Return what ``cdk.json`` sets for the app.
+    """
+    settings: dict[str, object] = json.loads((root / "cdk.json").read_text())["context"]
+    return settings

@@ -5,27 +5,24 @@ The command that checks before anything is deployed.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[4]
+from tests import running
+from tests.deployments import ROOT, synthesised
+
 GOOD = "engine=MPI\noption.model_id=a/b\noption.rolling_batch=auto\n"
 BAD = f"{GOOD}option.tensor_parallel_degree=all\n"
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """
-    Run the installed command as a user does.
+    Run the command as a user does.
     """
-    command = [Path(sys.executable).with_name("sagemaker-llm"), "check", *arguments]
-    return subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=False
-    )
+    return running.run("check", *arguments)
 
 
 def run_json(*arguments: str | Path) -> dict[str, Any]:
@@ -48,7 +45,7 @@ def test_a_clean_file_ends_with_0_and_names_the_images(artifact: Path) -> None:
     """
     Without an image the answer says which ones take the file.
     """
-    result = run(artifact / "serving.properties")
+    result = running.run_installed("check", artifact / "serving.properties")
 
     assert result.returncode == 0
     assert "djl-tensorrtllm 0.25.0 to 0.33.0" in result.stdout
@@ -160,8 +157,7 @@ def test_a_cloud_assembly_is_checked_model_by_model(tmp_path: Path) -> None:
     """
     The reference app, as synthesised: image, artifact and instance type are its own.
     """
-    environment = {**os.environ, "CDK_OUTDIR": str(tmp_path)}
-    subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=environment, check=True)
+    synthesised(ROOT / "app.py", tmp_path)
 
     answer = run_json(tmp_path)
 

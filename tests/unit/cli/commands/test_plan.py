@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -23,8 +22,9 @@ from cdk_sagemaker_llm import (
     InstanceType,
     ResourceRequirements,
 )
+from tests import running
+from tests.deployments import ROOT, synthesised
 
-ROOT = Path(__file__).parents[4]
 MISTRAL = "mistralai/Mistral-7B-v0.1"
 LLAMA_13B = "meta-llama/Llama-2-13b-hf"
 IMAGE = "111111111111.dkr.ecr.us-east-1.amazonaws.com/model:1"
@@ -32,16 +32,9 @@ IMAGE = "111111111111.dkr.ecr.us-east-1.amazonaws.com/model:1"
 
 def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """
-    Run the installed command as a user does.
+    Run the command as a user does.
     """
-    command = [Path(sys.executable).with_name("sagemaker-llm"), "plan", *arguments]
-    return subprocess.run(
-        list(map(str, command)),
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
+    return running.run("plan", *arguments, environment={**os.environ, **environment})
 
 
 def run_json(*arguments: str | Path, **environment: str) -> Any:  # noqa: ANN401 - JSON
@@ -193,11 +186,10 @@ def test_a_synthesised_app_says_what_it_takes(tmp_path: Path) -> None:
     """
     Per endpoint the accelerators and copies, and all quotas by name.
     """
-    environment = {**os.environ, "CDK_OUTDIR": str(tmp_path)}
-    subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=environment, check=True)
+    synthesised(ROOT / "app.py", tmp_path)
 
     answer = run_json(tmp_path)
-    text = run(tmp_path).stdout
+    text = running.run_installed("plan", tmp_path).stdout
 
     assert answer["quotas"] == {
         "ml.g5.12xlarge for endpoint usage": 4,

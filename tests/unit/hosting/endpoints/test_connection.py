@@ -13,7 +13,6 @@ import pytest
 from aws_cdk import App, Environment, Stack, Stage
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
-from cfnlint.api import lint  # type: ignore[import-untyped]  # it ships no types
 
 from cdk_sagemaker_llm import (
     AsyncInference,
@@ -33,6 +32,7 @@ from cdk_sagemaker_llm import (
     Tgi,
 )
 from tests.conftest import ACCOUNT, REGION
+from tests.linting import lint
 from tests.unit.hosting.written import written
 
 GPT2 = HuggingFaceModel("gpt2")
@@ -542,7 +542,7 @@ def test_the_template_passes_cfn_lint(stack: Stack) -> None:
         each.store_connection()
     text = json.dumps(Template.from_stack(stack).to_json())
 
-    assert [str(found) for found in lint(text, regions=[REGION])] == []
+    assert [str(found) for found in lint(text)] == []
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
 from cdk_sagemaker_llm.serving.engines.parsing import parse
 from cdk_sagemaker_llm.serving.engines.telling import Telling
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
+from tests.drawing import examples
 
 _RELEASES: dict[str, tuple[Engine, str]] = {
     "vllm-A": ("vllm", "0.16.0"),
@@ -119,7 +120,9 @@ def told(rule_name: str, name: str, value: Any) -> Any:  # noqa: ANN401 - any ar
 
 
 @pytest.mark.parametrize("rule", _RELEASES)
-@settings(max_examples=150, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(
+    max_examples=examples(150), suppress_health_check=list(HealthCheck), deadline=None
+)
 @given(text=_TEXTS)
 def test_texts(rule: str, text: str) -> None:
     """
@@ -138,7 +141,9 @@ def test_texts(rule: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("rule", _RELEASES)
-@settings(max_examples=100, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(
+    max_examples=examples(100), suppress_health_check=list(HealthCheck), deadline=None
+)
 @given(value=st.dictionaries(_TEXTS, _JSON, max_size=3))
 def test_objects(rule: str, value: dict[str, Any]) -> None:
     """
@@ -151,7 +156,9 @@ def test_objects(rule: str, value: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("rule", ["vllm-C", "vllm-C-nosup"])
-@settings(max_examples=100, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(
+    max_examples=examples(100), suppress_health_check=list(HealthCheck), deadline=None
+)
 @given(values=st.lists(_TEXTS, min_size=1, max_size=4))
 def test_lists(rule: str, values: list[str]) -> None:
     """
@@ -231,7 +238,9 @@ done < <(env | grep "^SM_VLLM_")
 """
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(
+    max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None
+)
 @given(text=_TEXTS.filter(lambda text: "\0" not in text))
 def test_the_shell_itself(text: str) -> None:
     """
@@ -253,7 +262,9 @@ def test_the_shell_itself(text: str) -> None:
 
 
 @pytest.mark.parametrize("rule_name", _WITHOUT_TABLE)
-@settings(max_examples=150, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(
+    max_examples=examples(150), suppress_health_check=list(HealthCheck), deadline=None
+)
 @given(
     texts=st.dictionaries(
         st.sampled_from(["alias", "ctx-size", "chat-template", "hf-file", "n"]),
@@ -319,7 +330,9 @@ def test_what_entry_points_consume() -> None:
 
 
 @pytest.mark.parametrize("rule_name", _RELEASES)
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(
+    max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None
+)
 @given(
     text=_TEXTS,
     value=st.dictionaries(_TEXTS, _JSON, min_size=1, max_size=2),

@@ -36,6 +36,7 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
     command_line,
 )
 from cdk_sagemaker_llm.serving.engines.parsing import ParserError, parse
+from tests.drawing import examples
 
 # What is wrong of the arguments although the parser takes them.
 OF_OTHERS = {
@@ -182,7 +183,9 @@ def check(environment: dict[str, str], family: str, version: str) -> None:
 
 
 @pytest.mark.parametrize("image", IMAGES.values(), ids=IMAGES)
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(
+    max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None
+)
 @given(data=st.data())
 def test_an_error_is_found_where_the_engine_does_not_start(
     image: tuple[str, str], data: st.DataObject
@@ -198,7 +201,9 @@ def test_an_error_is_found_where_the_engine_does_not_start(
 
 
 @pytest.mark.parametrize("image", IMAGES.values(), ids=IMAGES)
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(
+    max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None
+)
 @given(data=st.data())
 def test_the_words_of_one_variable_are_right_by_themselves(
     image: tuple[str, str], data: st.DataObject
