@@ -18,7 +18,7 @@ from unittest import mock
 import boto3
 import pytest
 
-from cdk_sagemaker_llm.staging import failures, images
+from cdk_sagemaker_llm.staging import images, signalling
 from tests.local.conftest import REGION, ROOT
 from tests.local.mirroring.registry_server import (
     RegistryServer,
@@ -71,7 +71,7 @@ def mirror(
     output = io.StringIO()
     with (
         mock.patch.dict(os.environ, environment(server, asked), clear=True),
-        mock.patch.object(failures, "_PAUSE", 0.01),
+        mock.patch.object(signalling, "_PAUSE", 0.01),
         mock.patch.object(boto3, "DEFAULT_SESSION", None),
         contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(output),

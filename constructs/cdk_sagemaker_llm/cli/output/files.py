@@ -35,7 +35,6 @@ from cdk_sagemaker_llm.cli.output.runs import (
     start_of,
 )
 from cdk_sagemaker_llm.pages import Curve, Panel, bullets, chart, page, table
-from cdk_sagemaker_llm.simulation.outcome import Series
 from cdk_sagemaker_llm.simulation.report import moment
 
 if TYPE_CHECKING:
