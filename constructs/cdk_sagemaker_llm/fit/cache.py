@@ -29,8 +29,8 @@ def token_bytes(setting: Setting) -> int:
     layers = model.num_hidden_layers
     if release.groups_windows:
         # vLLM lays layers of two kinds out in groups as large as the smaller kind, and
-        # fills the last group of each (kv_cache_utils.py): Gemma 3 4B
-        # has 35 instead of 34.
+        # fills the last group of each (kv_cache_utils.py): Gemma 3 4B has 35 layers
+        # instead of 34.
         size = _group_of(*_kinds(model), release.alike)
         grouped = sum(ceil_div(kind, size) * size for kind in _kinds(model))
         whole = whole * grouped // layers

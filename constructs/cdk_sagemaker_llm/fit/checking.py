@@ -113,14 +113,13 @@ def _missing(demand: Demand | None, hardware: InstanceType | None) -> NoPlan | N
         return _UNKNOWN_SIZE
     if demand.engine == "llama.cpp" and demand.gguf_type is None:
         return _UNKNOWN_TYPE_OF_FILE
-    counts = (
-        ("the longest sequence that is accepted is of {!r} tokens", "context_length"),
-        ("a copy is split over {!r} devices", "tensor_parallel_degree"),
-    )
-    for words, name in counts:
-        value = getattr(demand, name)
-        if not _is_count(value):
-            return NoPlan(words.format(value))
+    context, degree = demand.context_length, demand.tensor_parallel_degree
+    for count, words in (
+        (context, f"the longest sequence that is accepted is of {context!r} tokens"),
+        (degree, f"a copy is split over {degree!r} devices"),
+    ):
+        if not _is_count(count):
+            return NoPlan(words)
     return None
 
 

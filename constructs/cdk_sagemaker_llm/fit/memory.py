@@ -110,7 +110,7 @@ def _weights(setting: Setting, case: Case) -> int:
         whole = most if case is Case.CAUTIOUS else usual
     counted = ceil_div(whole, degree)
     if setting.release.splits_layers and degree > 1:
-        # Of whole layers, the last of which is the head, one accelerator has most.
+        # Whole layers, with the head as the last: that of the one with most of them.
         slices = model.num_hidden_layers + 1
         counted = whole * ceil_div(slices, degree) // slices
     # llama.cpp reads images from a file of its own, which is named beside.

@@ -67,6 +67,7 @@ class Rated(Traffic):
         """
 
     def _least_zero(self) -> Iterator[tuple[str, float]]:
+        # Every number of a curve is a rate, or seconds.
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(value, int | float):
