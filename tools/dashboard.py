@@ -271,10 +271,8 @@ def _name_missing(axes: Axes, panel: Panel) -> None:
 
 def panels(folder: Path) -> list[Panel]:
     """
-    Synthesise the example, play a day, and return what its dashboard shows then.
+    Play a day of the example synthesised in a folder: what its dashboard shows then.
     """
-    environment = {**os.environ, "CDK_OUTDIR": str(folder)}
-    subprocess.run([sys.executable, EXAMPLE], env=environment, check=True)
     (template,) = folder.glob("*.template.json")
     run = Subject(folder, None, (), None, ()).run(
         RunSettings(traffic=TrafficSettings(shape="day"), duration=_DAY)
@@ -288,6 +286,8 @@ def main() -> None:
     Draw the picture of the documentation.
     """
     with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "CDK_OUTDIR": folder}
+        subprocess.run([sys.executable, EXAMPLE], env=environment, check=True)
         draw(panels(Path(folder)), TARGET)
 
 

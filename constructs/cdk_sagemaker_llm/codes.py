@@ -1,5 +1,5 @@
 """
-Every rule of the library by its code; each stands beside the check that finds it.
+All rules by their code; each is defined beside its check: search for the code.
 
 What belongs here only collects.
 """

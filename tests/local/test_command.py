@@ -67,17 +67,6 @@ def test_a_command_runs_against_the_server() -> None:
     assert done.returncode == 7
 
 
-def test_the_region_is_the_commands() -> None:
-    """
-    As asked for, in the variable that the tools read.
-    """
-    code = "import os; print(os.environ['AWS_REGION'])"
-
-    done = local("--region", "eu-west-1", "--", sys.executable, "-c", code)
-
-    assert done.stdout == "eu-west-1\n"
-
-
 def test_a_command_that_is_not_there() -> None:
     """
     One line, and a shell's status for it.
@@ -342,15 +331,21 @@ def test_state_lives_as_long_as_the_server() -> None:
         assert second.client("s3").list_buckets()["Buckets"] == []
 
 
-def test_the_account_is_the_commands() -> None:
+def test_the_account_and_the_region_are_the_commands() -> None:
     """
-    And one that is none is refused with the option's name.
+    As asked for, the region in the variable that the tools read; an account that is
+    none is refused with the option's name.
     """
-    code = "import boto3; print(boto3.client('sts').get_caller_identity()['Account'])"
+    code = (
+        "import boto3, os\n"
+        "print(boto3.client('sts').get_caller_identity()['Account'])\n"
+        "print(os.environ['AWS_REGION'])"
+    )
+    there = ("--account", "111122223333", "--region", "eu-west-1")
 
-    done = local("--account", "111122223333", "--", sys.executable, "-c", code)
+    done = local(*there, "--", sys.executable, "-c", code)
     wrong = local("--account", "1234", "--", "true")
-    assert done.stdout == "111122223333\n"
+    assert done.stdout == "111122223333\neu-west-1\n"
     assert wrong.returncode == 2
     assert "--account" in wrong.stderr
     assert "must be 12 digits" in wrong.stderr

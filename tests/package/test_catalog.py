@@ -8,9 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.whole
 def test_the_shipped_images_are_those_of_the_sdk() -> None:
     """
     Every family, version and region, but for the differences recorded with a reason.

@@ -1,5 +1,5 @@
 """
-Counting the families before Llama: plain MLPs, biases, learned positions.
+Counts for the families before Llama: plain MLPs, biases, learned positions.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Counting the encoders behind embeddings and ranking: they keep no cache.
+Counts for the encoders behind embeddings and ranking: they keep no cache.
 
 A file's class decides what stands behind the blocks: a pooler with ``...Model``, a
 classifier with ``...ForSequenceClassification``, and what guesses words with

@@ -1,5 +1,5 @@
 """
-Counting Llama and its kin: grouped-query attention and a gated MLP.
+Counts for Llama and its kin: grouped-query attention and a gated MLP.
 """
 
 from __future__ import annotations

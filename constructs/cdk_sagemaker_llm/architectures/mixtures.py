@@ -1,5 +1,5 @@
 """
-Counting mixtures of experts, of which a token passes a few: Llama's kin, DeepSeek with
+Counts for mixtures of experts, of which a token passes a few: Llama's kin, DeepSeek with
 latent attention, and Qwen3-Next, whose blocks mostly keep a state of one size.
 """
 

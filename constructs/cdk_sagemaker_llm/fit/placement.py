@@ -1,5 +1,5 @@
 """
-What copies of models reserve, what instances have, and what is certainly too much.
+What one copy reserves, what an instance has, and how many copies fit on it.
 """
 
 from __future__ import annotations

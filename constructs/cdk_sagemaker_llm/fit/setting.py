@@ -1,6 +1,5 @@
 """
-All that the memory of one accelerator follows from, and what it comes to at once; what
-CUDA shows of a GPU's memory, and which GPUs exchange over NVLink.
+What the memory plan of one accelerator starts from: model, degrees, cache and GPU.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What a benchmark says, in sentences: how many users it bears, and what to scale at.
+Conclusions from a benchmark, in sentences: the users it bears, what to scale at.
 
 Of the users within an objective only what was measured is claimed: nothing is computed
 between two rows.

@@ -1,5 +1,6 @@
 """
-The image that runs: choosing it, and whether it can start on an instance.
+The container image of a family and version: its choice, and whether it can start on an
+instance. Which family it is, each serving class says (``container_family``).
 """
 
 from __future__ import annotations

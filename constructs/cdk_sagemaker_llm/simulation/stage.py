@@ -1,5 +1,5 @@
 """
-What a run plays on: the time, the fleet, what scales it, and the metrics between.
+The state of one run: the time, the fleet, what scales it, and the metrics between.
 """
 
 from __future__ import annotations

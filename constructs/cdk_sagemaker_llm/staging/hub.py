@@ -1,5 +1,5 @@
 """
-The Hugging Face Hub: what a repository holds, and its files.
+Downloads from the Hugging Face Hub: the files that a repository has, and one of them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-Bringing files from the Hub into S3: which of a repository, several at once, none twice.
+The way of a whole repository from the Hub into S3: which of its files, several at once,
+none twice.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """
-An inference component as it will be: how its copies are placed, and what is checked of
-it before it is made.
+How an inference component is placed and scheduled, and its checks.
 """
 
 from __future__ import annotations

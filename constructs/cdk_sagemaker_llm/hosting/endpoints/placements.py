@@ -1,5 +1,5 @@
 """
-Every component on an endpoint's hosts counted once, whoever defined it.
+Whether the instances of an endpoint have room for all copies of its components.
 
 It answers whether one more finds a place, and whether the hosts can still roll out an
 update: a new version of a model starts beside the old one.

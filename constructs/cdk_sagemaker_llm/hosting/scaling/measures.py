@@ -1,5 +1,5 @@
 """
-Metrics of the user's, as alarms and policies write them.
+A user's own CloudWatch metrics, as alarms and policies write them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-A number that Application Auto Scaling may change, and how.
+The scalable target of Application Auto Scaling: its bounds, and its policies.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-A name for what has no type here.
+The type of values whose libraries have none, such as moto's.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The process that outlives its parent by seconds: ``python .../guard.py``.
+The process that ends a command when whoever started it is gone: ``python .../guard.py``.
 
 It leads the process group that a command runs in, and ends that group when its
 standard input ends, which is when its parent has ended, by whatever signal. A word on

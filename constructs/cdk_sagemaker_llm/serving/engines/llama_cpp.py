@@ -1,5 +1,5 @@
 """
-Llama.cpp in AWS's own images, or in Hugging Face's: GGUF files on processors and GPUs.
+The image of llama.cpp, by AWS or by Hugging Face: GGUF files on processors and GPUs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-Telling arguments to an engine: as its parser reads them, or as they are, where no table
-describes it; and when each release knew them.
+How arguments reach an engine: as its parser reads them, or as written where no table
+describes it; and since which release it has them.
 """
 
 from __future__ import annotations

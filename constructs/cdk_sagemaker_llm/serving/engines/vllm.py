@@ -1,6 +1,6 @@
 """
-VLLM in AWS's own image or in Hugging Face's, on GPUs, and on Inferentia2 and Trainium;
-and vLLM-Omni: speech, images, video and chats over all of them.
+The image of vLLM, by AWS or by Hugging Face, on GPUs, Inferentia2 and Trainium; and
+that of vLLM-Omni, for speech, images, video and chats over all of them.
 """
 
 from __future__ import annotations

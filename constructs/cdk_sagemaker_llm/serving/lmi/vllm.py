@@ -1,5 +1,5 @@
 """
-VLLM, and LMI-Dist which was built from it, on Large Model Inference (LMI) images.
+The vLLM backend of Large Model Inference (LMI) images, and LMI-Dist, built from it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The instances of a fleet: asked for, refused, running, idle, let go.
+The instances of a fleet, from the request for one to its end.
 """
 
 from __future__ import annotations

@@ -11,15 +11,24 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.simulation.metrics import Metric, MetricQuery
-from tests.conftest import ROOT
-from tools.dashboard import Panel, Values, body_in, curves_of, draw, panels, panels_of
+from tests.deployments import ROOT, synthesised
+from tools.dashboard import (
+    EXAMPLE,
+    Panel,
+    Values,
+    body_in,
+    curves_of,
+    draw,
+    panels,
+    panels_of,
+)
 
 MINUTES = 24 * 60
 
 
 @pytest.fixture(name="folder", scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("app") / "cdk.out"
+    return synthesised(EXAMPLE, tmp_path_factory.mktemp("app") / "cdk.out")
 
 
 @pytest.fixture(name="drawn", scope="module")

@@ -1,6 +1,6 @@
 """
-Checks of a serving.properties against the LMI version that will read it: its text here,
-and what it says in the modules of this room.
+Checks of a serving.properties against the LMI version that will read it. Its syntax is
+checked here, its options in the modules beside.
 
 What belongs here is a rule and the small function that finds it broken.
 """
