@@ -1,6 +1,6 @@
 """
-Counts for mixtures of experts, of which a token passes a few: Llama's kin, DeepSeek with
-latent attention, and Qwen3-Next, whose blocks mostly keep a state of one size.
+Counts for mixtures of experts, of which a token passes a few: Llama's kin, DeepSeek
+with latent attention, and Qwen3-Next, whose blocks mostly keep a state of one size.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The process that ends a command when whoever started it is gone: ``python .../guard.py``.
+Run by ``python .../guard.py``, it ends a command when whoever started that is gone.
 
 It leads the process group that a command runs in, and ends that group when its
 standard input ends, which is when its parent has ended, by whatever signal. A word on
