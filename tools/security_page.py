@@ -165,6 +165,8 @@ _ROLES = """\
 """
 # The CDK ends a logical id in this.
 _HASH = re.compile(r"(?<=[a-z])[0-9A-F]{8}(?=\b)")
+# The name of an asset: it changes with each word of what is shipped.
+_ASSET = re.compile(r"\b[0-9a-f]{64}\b")
 _NOT_OURS = "*not of this library*"
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "docs" / "security.md"
@@ -302,7 +304,7 @@ def _rows(allowed: Sequence[Permission]) -> Iterator[list[str]]:
         yield [
             code(sid),
             denied + codes(each.action for each in group),
-            codes(_HASH.sub("", each) for each in resources),
+            codes(_ASSET.sub("…", _HASH.sub("", each)) for each in resources),
             code(condition),
             _NOT_OURS if reason is None else reason.why,
         ]
