@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from cdk_sagemaker_llm.arguments.kinds import Kind
+from cdk_sagemaker_llm.arguments.kinds import WHOLE_NUMBER, Kind
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 # What stands for several kinds under one name.
@@ -197,6 +197,11 @@ CLASSES: Mapping[str, Kind] = {
         "ImageRelease",
         "an image of the catalogue",
         "write CustomContainer.from_uri(...), or find_image(...)",
+    ),
+    "Accelerators": Kind(
+        "a whole number of accelerators, a function that counts them, or None",
+        lambda value: value is None or WHOLE_NUMBER.holds(value) or callable(value),
+        WHOLE_NUMBER.way_out,
     ),
     "ImageSource": _instance_of("ImageSource", way_out="write ImageSource.region(...)"),
     "InstancePool": _instance_of(

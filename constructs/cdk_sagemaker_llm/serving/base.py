@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol, runtime_checkable
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.arguments import hold_kinds, known_at_synth
+from cdk_sagemaker_llm.arguments import held, hold_kinds, known_at_synth
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
@@ -178,6 +178,7 @@ class Serving:
         """
         hold_kinds(self)
 
+    @held
     def prepare(
         self,
         model: ModelSource | None,
@@ -196,6 +197,9 @@ class Serving:
 
             start_up_seconds: How long SageMaker waits for an answer.
                 If omitted, the model's size decides.
+
+        Raises:
+            ValueError: If an argument is of a wrong kind.
         """
         usable, unusable = self._usable()
         prepared = usable._prepared(  # noqa: SLF001 - its own

@@ -4,6 +4,8 @@ What every serving configuration answers, and how long a model takes to load.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from cdk_sagemaker_llm import (
@@ -49,6 +51,20 @@ def test_each_is_one(serving: object) -> None:
     By what it answers, not by what it inherits.
     """
     assert isinstance(serving, ServingConfiguration)
+
+
+def test_preparing_refuses_arguments_of_a_wrong_kind() -> None:
+    """
+    A caller who writes the model as text is told how to write it.
+    """
+    model: Any = "mistralai/Mistral-7B-v0.1"
+    devices: Any = "4"
+
+    with pytest.raises(ValueError, match="model must be a HuggingFaceModel") as fault:
+        LmiVllm().prepare(model, devices)
+
+    assert "write HuggingFaceModel('mistralai/Mistral-7B-v0.1')" in str(fault.value)
+    assert "accelerators must be a whole number of accelerators" in str(fault.value)
 
 
 def test_a_container_is_nothing_but_an_image_by_default() -> None:

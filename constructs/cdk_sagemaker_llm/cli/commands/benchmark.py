@@ -174,7 +174,7 @@ def benchmark(
     Below it stands how many users the endpoint bears, and what to scale at. The
     defaults are 1000 words of prompt, 50 tokens of answer and 90 seconds a row. Ctrl-C
     ends it with the row that is being measured. Exits with 1 if the endpoint refuses,
-    and with 2 on
+    and with 2 on misuse.
     """
     with refusing_misuse(_NAME):
         saved = [_saved("--compare", path) for path in compare_with or ()]

@@ -108,7 +108,7 @@ def load_test(
 
     Nothing is tried again and no copy is waited for. The endpoint is asked once before
     it begins. Ctrl-C ends it early, with the figures so far. Exits with 1 if no request
-    succeeded, the endpoint refuses or a worker was lost, and with 2 on
+    succeeded, the endpoint refuses or a worker was lost, and with 2 on misuse.
     """
     with refusing_misuse(_NAME):
         _check_heeded(typer_context, endpoint)

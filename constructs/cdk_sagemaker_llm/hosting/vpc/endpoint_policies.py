@@ -247,8 +247,12 @@ class _Policies:
         """
         Yield what a role is allowed in policies of its own, managed by AWS not.
         """
+        name, home = role.role_name, role.stack.environment
         for stack, roles, document in self._policies:
-            if stack.resolve(role.role_name) in roles:
+            # A name that the CDK makes up is unknown in other environments.
+            if is_unresolved(name) and stack.environment != home:
+                continue
+            if stack.resolve(name) in roles:
                 yield from _permissions(document, stack)
         resource = role.node.default_child
         if isinstance(resource, iam.CfnRole) and isinstance(resource.policies, list):

@@ -92,6 +92,30 @@ def test_a_model_alone_has_what_instances_call(stack: Stack) -> None:
     assert told(stack) == []
 
 
+@pytest.mark.parametrize(
+    "other",
+    [Environment(account="111111111111", region="eu-west-1"), None],
+    ids=["another region", "no region"],
+)
+def test_policies_of_other_environments_are_not_asked(
+    other: Environment | None,
+) -> None:
+    """
+    The CDK refuses to name a role there, which ended the synthesis.
+    """
+    app = App()
+    stack, elsewhere = Stack(app, "Here", env=ENV), Stack(app, "There", env=other)
+    role = iam.Role(elsewhere, "Role", assumed_by=iam.AccountRootPrincipal())
+    role.add_to_policy(iam.PolicyStatement(actions=["s3:ListBucket"], resources=["*"]))
+    vpc = a_vpc(stack)
+    a_chat(stack, vpc)
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+    app.synth()
+
+    assert services(stack) == HOSTS
+
+
 def test_each_endpoint_lets_through_what_the_roles_may_do(stack: Stack) -> None:
     """
     By the very resources that the roles are given.

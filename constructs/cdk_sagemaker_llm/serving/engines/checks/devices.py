@@ -84,10 +84,11 @@ def split_findings(subject: EngineSubject) -> Iterator[Finding]:
     tensor = subject.variable(_TENSOR[table])
     if needed > present:
         yield TOO_FEW_DEVICES.finding(
-            f"{split} needs {needed} accelerators, and there are {present}",
-            f"lower one of them, to {present} together"
-            if len(sizes) > 1
-            else f"write {subject.variable(next(iter(sizes)))}={present}",
+            f"{split or 'the engine'} needs {needed} accelerators, "
+            f"and there are {present}",
+            f"write {subject.variable(next(iter(sizes)))}={present}"
+            if len(sizes) == 1
+            else f"lower one of them, to {present} together",
         )
     elif needed < present:
         left = f"{split} takes {needed}" if split else f"{tensor} left out is 1"

@@ -258,6 +258,7 @@ def test_devices() -> None:
     assert codes(SERVER, tensor, 4) == ["LLM618"]
     assert codes(SERVER, {}, 4) == ["LLM618"]
     assert codes(SERVER, {}, 1) == []
+    assert codes(SERVER, {}, -1) == ["LLM516"]
     assert codes(SERVER, both, 4) == []
     assert codes(SERVER, both, 2) == ["LLM516"]
     assert codes(SERVER, {"SM_VLLM_TENSOR_PARALLEL_SIZE": OPEN}, 4) == []
