@@ -342,7 +342,7 @@ class EmbeddedStack(Stack):
         """
         Bring the stack to another template, or back to the one it has.
         """
-        before = str(self.template), self.parameters
+        before, resolver = (str(self.template), self.parameters), self.resource_map
         plan = self.load(template, parameters)
         self.enter("UPDATE_IN_PROGRESS", "User Initiated")
         # As in the service: what was found is of the stack as it was.
@@ -350,6 +350,8 @@ class EmbeddedStack(Stack):
         self.drift_information = {"StackDriftStatus": "NOT_CHECKED"}
         if not Lifecycle(self).update(plan):
             self.load(*before)
+            # What it had read of other stacks still counts.
+            self.resource_map = resolver
 
     def go_on_rolling_back(self, skipped: set[str]) -> None:
         """
