@@ -151,8 +151,9 @@ def _protocol(function: Function, event: dict[str, Any]) -> Response:
             f"{function.name} ended without one, and printed last: {reason}"
         )
     answer = {"Status": "FAILED", **response}
-    if answer["Status"] == "FAILED" and _NO_SDK in str(answer.get("Reason")):
-        raise NotRunnableError(f"{function.name}: {answer['Reason']}")
+    first, *_ = str(answer.get("Reason")).splitlines() or [""]
+    if answer["Status"] == "FAILED" and _NO_SDK in first:
+        raise NotRunnableError(f"{function.name}: {first}")
     return answer
 
 
