@@ -221,7 +221,7 @@ def test_each_batch_answers_for_its_share(aws: EmbeddedAws, sagemaker: Untyped) 
         Specification=specification(aws),
         DeploymentConfig={"RollingUpdatePolicy": BATCHES_OF_TWO},
     )
-    shares = []
+    shares: list[int] = []
     while not settled(sagemaker, name):
         share = answers(aws, name, 8).count("LMI")
         shares += [share] if share not in shares[-1:] else []

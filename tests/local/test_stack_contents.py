@@ -251,31 +251,6 @@ def test_a_bucket_that_is_not_empty_stays(
     assert s3.list_objects_v2(Bucket=bucket)["KeyCount"] == 1
 
 
-def test_a_stack_may_stay_as_it_fails(client: Untyped, stacks: Stacks) -> None:
-    """
-    As ``cdk deploy --no-rollback`` asks for; the next update goes on from there.
-    """
-    name, other = unique("stack"), unique("stack")
-    good, bad = parameter("x"), parameter("")
-    wrong = json.dumps({"Resources": {"A": good, "B": {**bad, "DependsOn": "A"}}})
-
-    client.create_stack(StackName=name, TemplateBody=wrong, DisableRollback=True)
-    client.create_stack(StackName=other, TemplateBody=wrong, OnFailure="DO_NOTHING")
-    kept = stacks.physical_ids(name)
-    statuses = [stacks.status(name), stacks.status(other)]
-    mended = stacks.update(name, {"Resources": {"A": good, "B": good}})
-    named = {"StackName": name, "ChangeSetName": "change"}
-    client.create_change_set(**named, TemplateBody=wrong)
-    client.execute_change_set(**named, DisableRollback=True)
-
-    assert statuses == ["CREATE_FAILED", "CREATE_FAILED"]
-    assert kept.keys() == {"A"}
-    assert mended == "UPDATE_COMPLETE"
-    assert stacks.status(name) == "UPDATE_FAILED"
-    assert stacks.update(name, {"Resources": {"A": good}}) == "UPDATE_COMPLETE"
-    assert stacks.create(unique("stack"), json.loads(wrong)) == "ROLLBACK_COMPLETE"
-
-
 def test_what_somebody_has_deleted_does_not_hold_a_stack_back(
     embedded_aws: EmbeddedAws, stacks: Stacks
 ) -> None:

@@ -35,6 +35,11 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
 
 _GONE = re.compile(r"not found|could not find|does not exist|no such", re.IGNORECASE)
 
+# As users report it: smoketurner/serverless-vpc-plugin#1221, aws/aws-sam-cli#4164.
+_NO_REPLACEMENT = (
+    "Replacement type updates not supported on stack with disable-rollback."
+)
+
 
 class Ground(Protocol):
     """
@@ -45,6 +50,8 @@ class Ground(Protocol):
 
     # Whether what was made stays when something fails.
     disable_rollback: bool
+    # What was made then, failed, and goes with the next operation.
+    failed: list[Resource]
 
     @property
     def resources(self) -> dict[str, Resource]: ...
@@ -96,6 +103,7 @@ class Lifecycle:
                 return
             reason = f"The following resource(s) failed to create: [{failed}]. "
             if self._ground.disable_rollback:
+                self._ground.failed += self._unstable
                 self._ground.enter("CREATE_FAILED", reason)
                 return
             self._ground.enter(
@@ -113,6 +121,7 @@ class Lifecycle:
             Whether the stack is as the update left it.
         """
         plan = list(plan)
+        self._clear_failed()
         try:
             for declaration in plan:
                 self._bring(declaration)
@@ -120,6 +129,7 @@ class Lifecycle:
         except ResourceError as failed:
             reason = f"The following resource(s) failed to update: [{failed}]. "
             if self._ground.disable_rollback:
+                self._ground.failed += self._unstable
                 self._ground.enter("UPDATE_FAILED", reason)
                 return True
             self._ground.enter("UPDATE_ROLLBACK_IN_PROGRESS", reason)
@@ -133,6 +143,7 @@ class Lifecycle:
         Go on with a rollback: bring every resource to the plan that is not skipped.
         """
         plan = list(plan)
+        self._clear_failed()
         try:
             for declaration in plan:
                 if declaration.logical_id not in skipped:
@@ -143,11 +154,25 @@ class Lifecycle:
             return
         self._complete(plan, "UPDATE_ROLLBACK_COMPLETE")
 
+    def uncreate(self) -> None:
+        """
+        Roll a creation back that was left as it failed.
+        """
+        failed = self._remove_all()
+        status = "ROLLBACK_FAILED" if failed else "ROLLBACK_COMPLETE"
+        self._ground.enter(status, _deletion_failure(failed))
+
     def delete(self) -> bool:
         """
         Remove every resource that is not retained.
         """
-        failed: list[Declaration] = []
+        failed = self._remove_all()
+        if failed:
+            self._ground.enter("DELETE_FAILED", _deletion_failure(failed))
+        return not failed
+
+    def _remove_all(self) -> list[Declaration]:
+        failed = self._clear_failed()
         for resource in deletion_order(self._ground.resources.values()):
             if resource.declaration.retain_on_delete:
                 self._note(resource, "DELETE_SKIPPED")
@@ -160,13 +185,12 @@ class Lifecycle:
                 del self._ground.resources[resource.logical_resource_id]
             else:
                 failed.append(resource.declaration)
-        if failed:
-            names = ", ".join(declaration.logical_id for declaration in failed)
-            self._ground.enter(
-                "DELETE_FAILED",
-                f"The following resource(s) failed to delete: [{names}]. ",
-            )
-        return not failed
+        return failed
+
+    def _clear_failed(self) -> list[Declaration]:
+        failed = self._ground.failed
+        failed[:] = [resource for resource in failed if not self._remove(resource)]
+        return [resource.declaration for resource in failed]
 
     def _verify_outputs(self) -> None:
         try:
@@ -200,6 +224,8 @@ class Lifecycle:
                 self._undo.append(restore)
                 old.declaration = declaration
             elif must_replace(declaration.type, old.properties, properties):
+                if self._ground.disable_rollback:
+                    raise ResourceError(_NO_REPLACEMENT)
                 self._swap(old, declaration, properties)
             else:
                 self._change(old, declaration, properties)
@@ -311,6 +337,8 @@ class Lifecycle:
             resource = kind.create(declaration, reveal(properties, scope), scope)
         except UnstableError as failed:
             # It is there all the same, and goes with the rest.
+            failed.resource.status = "CREATE_FAILED"
+            failed.resource.reason = str(failed)
             self._undo.append(partial(self._remove, failed.resource))
             self._unstable.append(failed.resource)
             raise
@@ -335,6 +363,11 @@ def _naming_failures(
     except Exception as error:
         ground.note(declaration, physical_id, status, _reason(error))
         raise ResourceError(declaration.logical_id) from error
+
+
+def _deletion_failure(failed: list[Declaration]) -> str | None:
+    names = ", ".join(declaration.logical_id for declaration in failed)
+    return f"The following resource(s) failed to delete: [{names}]. " if names else None
 
 
 def _type(resource: Resource) -> ResourceType:
