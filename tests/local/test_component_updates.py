@@ -22,6 +22,7 @@ from tests.local.hosting_requests import (
     prompt,
     unique,
 )
+from tests.local.test_guardrails import alarm
 from tests.local.waiting import endpoint_status, until
 
 TIMES = FleetTimes(
@@ -47,11 +48,13 @@ def component(sagemaker: Untyped, name: str) -> Untyped:
     return sagemaker.describe_inference_component(InferenceComponentName=name)
 
 
-def hosted(aws: EmbeddedAws, sagemaker: Untyped, copies: int) -> str:
+def hosted(
+    aws: EmbeddedAws, sagemaker: Untyped, copies: int, **variant: Untyped
+) -> str:
     """
     Make a component on an endpoint of its own and wait until it serves.
     """
-    endpoint = make_endpoint(aws, make_config(aws))
+    endpoint = make_endpoint(aws, make_config(aws, variant=variant))
     until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
     name = make_component(aws, endpoint, copies=copies)
     until(lambda: settled(sagemaker, name), by=aws)
@@ -298,3 +301,36 @@ def test_a_version_that_does_not_start_is_told_by_its_own_model(
 
     assert shown["Specification"]["ModelName"] == before
     assert "did not pass the ping health check" in shown["FailureReason"]
+
+
+def test_a_rollback_brings_the_old_copies_up_first(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    Where there is room beside the new ones: eight serve throughout.
+    """
+    managed = {"Status": "ENABLED", "MinInstanceCount": 1, "MaxInstanceCount": 2}
+    name = hosted(aws, sagemaker, 8, ManagedInstanceScaling=managed)
+    before = component(sagemaker, name)["Specification"]["ModelName"]
+    tripped = alarm(aws, "OK")
+    sagemaker.update_inference_component(
+        InferenceComponentName=name,
+        Specification=specification(aws),
+        DeploymentConfig={
+            "RollingUpdatePolicy": BATCHES_OF_TWO,
+            "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": tripped}]},
+        },
+    )
+    until(lambda: answers(aws, name, 8).count("LMI") == 2, by=aws)
+    aws.advance(100)
+    assert answers(aws, name, 8).count("LMI") == 2
+    alarm(aws, "ALARM", tripped)
+    least = 8
+    while not settled(sagemaker, name):
+        shown = component(sagemaker, name)["RuntimeConfig"]["CurrentCopyCount"]
+        least = min(least, shown)
+        aws.advance(10)
+
+    assert least == 8
+    assert component(sagemaker, name)["Specification"]["ModelName"] == before
+    assert answers(aws, name, 8) == ["TGI"] * 8
