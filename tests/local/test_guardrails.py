@@ -332,6 +332,53 @@ def test_a_component_rolls_by_up_to_half_of_its_copies(
                 client.update_inference_component(**update)
 
 
+def test_a_deployment_is_described_while_it_is_under_way(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    With its configuration, its instances and its stage; not before it and not after.
+    """
+    first = config_of(aws)
+    endpoint = make_endpoint(aws, first)
+
+    def pending() -> Untyped:
+        shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+        return shown.get("PendingDeploymentSummary")
+
+    coming = pending()
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
+    assert pending() is None
+    second, started = config_of(aws, 2), aws.now
+    wait = {"Type": "ALL_AT_ONCE", "WaitIntervalInSeconds": 300}
+    policy = {"TrafficRoutingConfiguration": wait}
+    sagemaker.update_endpoint(
+        EndpointName=endpoint,
+        EndpointConfigName=second,
+        DeploymentConfig={"BlueGreenUpdatePolicy": policy},
+    )
+    growing = pending()
+    until(lambda: stage_of(pending()) == "Baking", by=aws)
+    baking = pending()
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
+
+    assert (coming["EndpointConfigName"], stage_of(coming)) == (first, "Creating")
+    assert (growing["EndpointConfigName"], stage_of(growing)) == (second, "Creating")
+    assert growing["StartTime"].timestamp() == pytest.approx(started, abs=1.0)
+    counts = [each["ProductionVariants"][0] for each in (growing, baking)]
+    assert [each["CurrentInstanceCount"] for each in counts] == [0, 2]
+    assert [each["DesiredInstanceCount"] for each in counts] == [2, 2]
+    assert pending() is None
+
+
+def stage_of(pending: Untyped) -> str:
+    """
+    Return the stage of a deployment's only variant.
+    """
+    (variant,) = pending["ProductionVariants"]
+    (status,) = variant["VariantStatus"]
+    return str(status["Status"])
+
+
 def test_an_endpoint_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> None:
     """
     Half of two instances at a time: never more than three, and one after the other.

@@ -11,7 +11,7 @@ import pytest
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.hosting_requests import make_model, unique
-from tests.local.stacks import Stacks
+from tests.local.stacks import Stacks, Template, hosted
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
@@ -277,6 +277,41 @@ def test_what_somebody_has_deleted_does_not_hold_a_stack_back(
     embedded_aws.client("ssm").delete_parameter(Name=ids["Word"])
 
     assert stacks.delete(name) == "DELETE_COMPLETE"
+
+
+def test_what_somebody_has_deleted_cannot_be_updated(
+    client: Untyped, stacks: Stacks
+) -> None:
+    """
+    The rollback fails as well, until it goes on without the resource.
+    """
+    name = unique("stack")
+    first, changed = (
+        unscaled(instance_type) for instance_type in ("ml.g5.xlarge", "ml.g5.2xlarge")
+    )
+    stacks.create(name, first)
+    endpoint = stacks.physical_ids(name)["Endpoint"].rpartition("/")[2]
+    stacks.sagemaker.delete_endpoint(EndpointName=endpoint)
+
+    assert stacks.update(name, changed) == "UPDATE_ROLLBACK_FAILED"
+    failed = [
+        (what, status)
+        for what, status, reason in stacks.events(name)
+        if "Could not find endpoint" in reason
+    ]
+    assert failed == [("Endpoint", "UPDATE_FAILED")] * 2
+    client.continue_update_rollback(StackName=name, ResourcesToSkip=["Endpoint"])
+    assert stacks.status(name) == "UPDATE_ROLLBACK_COMPLETE"
+    assert stacks.delete(name) == "DELETE_COMPLETE"
+
+
+def unscaled(instance_type: str) -> Template:
+    """
+    Declare an endpoint and what it needs.
+    """
+    template = hosted(instance_type=instance_type)
+    made = template["Resources"]
+    return {"Resources": {k: made[k] for k in ("Model", "Config", "Endpoint")}}
 
 
 def test_a_repository_without_a_name_is_made(

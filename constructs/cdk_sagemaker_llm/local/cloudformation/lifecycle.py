@@ -251,7 +251,12 @@ class Lifecycle:
         before = replace(old)
         self._note(old, "UPDATE_IN_PROGRESS")
         scope = self._ground.scope
-        _type(old).update(old, reveal(properties, scope), scope)
+        try:
+            _type(old).update(old, reveal(properties, scope), scope)
+        except Exception as error:
+            if _is_gone(error):
+                self._undo.append(partial(self._miss, old, error))
+            raise
         old.declaration, old.properties = declaration, properties
         if is_custom(declaration.type) and (
             old.physical_resource_id != before.physical_resource_id
@@ -295,6 +300,12 @@ class Lifecycle:
         resource.properties = before.properties
         self._note(resource, "UPDATE_COMPLETE")
 
+    def _miss(self, resource: Resource, error: Exception) -> None:
+        # What is gone cannot be brought back to what it was.
+        self._note(resource, "UPDATE_IN_PROGRESS")
+        self._note(resource, "UPDATE_FAILED", _reason(error))
+        raise ResourceError(resource.logical_resource_id)
+
     def _complete(self, plan: Iterable[Declaration], status: str) -> None:
         remaining = {declaration.logical_id for declaration in plan}
         for logical_id in self._ground.resources.keys() - remaining:
@@ -320,12 +331,8 @@ class Lifecycle:
         try:
             _type(resource).delete(resource, self._ground.scope)
         except Exception as error:  # noqa: BLE001 - any service's refusal is an event
-            # What somebody has deleted already counts as deleted, in any service's
-            # words. What a function or a nested stack says of its failure does not.
-            is_gone = not isinstance(error, ResourceError) and _GONE.search(
-                _message(error)
-            )
-            if not is_gone:
+            # What somebody has deleted already counts as deleted.
+            if not _is_gone(error):
                 self._note(resource, "DELETE_FAILED", _reason(error))
                 return False
         self._note(resource, "DELETE_COMPLETE")
@@ -372,6 +379,13 @@ def _deletion_failure(failed: list[Declaration]) -> str | None:
 
 def _type(resource: Resource) -> ResourceType:
     return resource_type(resource.declaration.type)
+
+
+def _is_gone(error: Exception) -> bool:
+    # In any service's words. What a function or a nested stack says of its failure is
+    # something else.
+    is_own = isinstance(error, ResourceError)
+    return not is_own and _GONE.search(_message(error)) is not None
 
 
 def _reason(error: Exception) -> str:

@@ -74,6 +74,7 @@ def deploy(
         config_name=config_name,
         config=config,
         fleets=make_fleets(world, endpoint.name, config, watch, counts),
+        started=endpoint.modified,
     )
     for component in world.components_on(endpoint):
         fleet = deployment.fleets[component.variant_name]

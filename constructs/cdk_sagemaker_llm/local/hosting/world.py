@@ -31,6 +31,7 @@ class Deployment:
     config_name: str
     config: dict[str, Any]
     fleets: dict[str, Fleet]
+    started: float
     share: float = 0.0
     # How far the new fleets are ahead of their turn.
     turn: float = 0.0
