@@ -134,6 +134,12 @@ class Endpoints:
         config = self._world.configs.get(request["EndpointConfigName"]).request
         refuse_busy_endpoint(endpoint)
         refuse_failed_endpoint(endpoint)
+        if endpoint.is_asynchronous and "AsyncInferenceConfig" not in config:
+            # As a user reports it: aws/sagemaker-python-sdk#3124.
+            raise validation(
+                "The AsyncInferenceConfig parameter cannot be removed from this "
+                f"endpoint {endpoint.name}."
+            )
         self._refuse_scaled_change(endpoint, config)
         counts: dict[str, int] = {}
         if request.get("RetainAllVariantProperties"):
