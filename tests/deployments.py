@@ -30,6 +30,9 @@ EXAMPLES = ROOT / "examples"
 _TOOLKIT = "CDKToolkit"
 # What the CDK CLI bootstraps an account with.
 _BOOTSTRAP = ROOT / "node_modules/aws-cdk/lib/api/bootstrap/bootstrap-template.yaml"
+_TEMPLATES = ROOT / "node_modules/aws-cdk/lib/init-templates"
+# The context that the CDK CLI writes into the cdk.json of a new app.
+OF_INIT = json.loads((_TEMPLATES / ".recommended-feature-flags.json").read_text())
 _CAPABILITIES = ["CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 # Stacks that can only be deleted before they are made again.
 _LOST = {"CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "REVIEW_IN_PROGRESS"}

@@ -252,4 +252,6 @@ def _name_of(value: object) -> str:
             return f"{name}.{attribute}"
         case {"Fn::ImportValue": name}:
             return _as_text(name)
+        case {"Fn::GetStackOutput": {"StackName": stack, "OutputName": name}}:
+            return f"{_as_text(stack)}.{_as_text(name)}"
     return json.dumps(value)

@@ -15,12 +15,30 @@ import pytest
 
 from tests.examples import synthesis
 
+# Folders by the context of what is in them: this project's, or that of ``cdk init``.
+OURS, INIT = "ours", "init"
+
 
 @pytest.fixture(name="assemblies", scope="session")
-def _assemblies(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+def _assemblies(synthesised_examples: Path) -> Path:
     """
     Return the folder that has each example's assembly under the example's name.
     """
+    return synthesised_examples / OURS
+
+
+@pytest.fixture(name="init_assemblies", scope="session")
+def _init_assemblies(synthesised_examples: Path) -> Path:
+    """
+    Return the folder with those of the context that ``cdk init`` writes.
+    """
+    return synthesised_examples / INIT
+
+
+@pytest.fixture(name="synthesised_examples", scope="session")
+def _synthesised_examples(
+    tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Path:
     own = tmp_path_factory.getbasetemp()
     shared = own if worker_id == "master" else own.parent
     with (shared / "examples.lock").open("a+") as lock:
@@ -38,7 +56,7 @@ def synthesised(folder: Path) -> Path:
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
     done = subprocess.run(
-        [sys.executable, "-m", synthesis.__name__, folder],
+        [sys.executable, "-m", synthesis.__name__, folder / OURS, folder / INIT],
         capture_output=True,
         text=True,
         check=False,

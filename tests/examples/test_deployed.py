@@ -1,6 +1,7 @@
 """
 Every example, and the reference app, is deployed to the embedded AWS, and deleted again
-with nothing left. The CDK CLI itself is tried in ``tests/local``.
+with nothing left: with the context of this project, and with that of ``cdk init``. The
+CDK CLI itself is tried in ``tests/local``.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from tests.deployments import EXAMPLES, Deployer
-from tests.examples.synthesis import REFERENCE
+from tests.examples.synthesis import ERROR, REFERENCE
 from tests.secrecy import TOKEN
 
 # These ask the Hub for weights, or AWS for an image: tests/local deploys them, with
 # servers of its own.
 STAGED = {"compiled_engine", "mirrored_image", "staged_weights"}
 NAMES = sorted({app.parent.name for app in EXAMPLES.glob("*/app.py")} - STAGED)
+# What the context of ``cdk init`` makes another app of: references between stacks that
+# do not bind, and a VPC whose default group is closed.
+CHANGED = {"customer_managed_key", "in_a_vpc", "private_vpc"}
+OF_INIT = re.compile(r"Fn::GetStackOutput|\bCustom::\w+")
 SECRET = re.compile(r"{{resolve:secretsmanager:([\w-]+):")
 WEIGHTS = re.compile(r"s3://([a-z0-9.-]+)/([^\"\\$]+)")
 
@@ -83,10 +88,59 @@ def test_an_example_is_deployed_and_deleted(
     """
     Each stack is created, something is hosted, and nothing of it is left.
     """
-    for template in (assemblies / name).glob("*.template.json"):
+    deploy_and_delete(assemblies / name, account)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in CHANGED else pytest.mark.whole)
+        for name in NAMES
+    ],
+)
+def test_an_example_is_deployed_with_the_context_of_cdk_init(
+    name: str, init_assemblies: Path, account: Account
+) -> None:
+    """
+    As in an app that a newcomer makes.
+    """
+    deploy_and_delete(init_assemblies / name, account)
+
+
+def test_the_context_of_cdk_init_changes_these_examples_alone(
+    assemblies: Path, init_assemblies: Path
+) -> None:
+    """
+    Every example synthesises with it. Where functions or custom resources come with it,
+    the test above always runs, or the weights are the Hub's.
+    """
+    errors = [path.read_text() for path in init_assemblies.glob(f"*/{ERROR}")]
+    assert errors == []
+    found = {
+        app.name
+        for app in init_assemblies.iterdir()
+        if functions_of(app) - functions_of(assemblies / app.name)
+    }
+
+    assert found - STAGED == CHANGED
+
+
+def functions_of(app: Path) -> set[str]:
+    """
+    Return what of an app's templates only some contexts bring.
+    """
+    texts = [path.read_text() for path in app.glob("*.template.json")]
+    return {found for text in texts for found in OF_INIT.findall(text)}
+
+
+def deploy_and_delete(app: Path, account: Account) -> None:
+    """
+    Deploy an app and delete it, with nothing left.
+    """
+    for template in app.glob("*.template.json"):
         account.prepare(template.read_text())
 
-    account.deployer.deploy(assemblies / name).checked()
+    account.deployer.deploy(app).checked()
     assert account.sagemaker.list_endpoints()["Endpoints"]
-    account.deployer.destroy(assemblies / name).checked()
+    account.deployer.destroy(app).checked()
     assert account.left() == []

@@ -156,6 +156,33 @@ def test_each_kind_of_endpoint_has_its_own_call(
         runtime.invoke_endpoint_async(EndpointName="none", InputLocation=source)
 
 
+def test_an_asynchronous_endpoint_stays_one(
+    embedded_aws: EmbeddedAws, bucket: str
+) -> None:
+    """
+    It takes another place for its answers, and no configuration without one.
+    """
+    sagemaker = embedded_aws.client("sagemaker")
+    endpoint = endpoint_of(embedded_aws, S3OutputPath=f"s3://{bucket}/out")
+    variant = {"ModelName": make_model(embedded_aws)}
+    output = {"OutputConfig": {"S3OutputPath": f"s3://{bucket}/other"}}
+    elsewhere = make_config(embedded_aws, variant=variant, AsyncInferenceConfig=output)
+
+    with pytest.raises(
+        ClientError,
+        match="AsyncInferenceConfig parameter cannot be removed from this endpoint "
+        + endpoint,
+    ):
+        sagemaker.update_endpoint(
+            EndpointName=endpoint,
+            EndpointConfigName=make_config(embedded_aws, variant=variant),
+        )
+    sagemaker.update_endpoint(EndpointName=endpoint, EndpointConfigName=elsewhere)
+
+    shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+    assert shown["AsyncInferenceConfig"] == output
+
+
 def topic_with_queue(aws: EmbeddedAws) -> tuple[str, str]:
     """
     Make a topic, and a queue that hears of it.

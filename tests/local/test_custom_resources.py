@@ -260,6 +260,47 @@ def test_what_cannot_be_run_is_recorded_with_a_remark(
     assert stacks.delete(name) == "DELETE_COMPLETE"
 
 
+def test_the_code_of_a_function_changes_in_place(
+    embedded_aws: EmbeddedAws, stacks: Stacks
+) -> None:
+    """
+    Its name and ARN stay, and it runs what it was given last, inline or from S3.
+    """
+    name, log = unique("stack"), f"/{unique('log')}/"
+    client = embedded_aws.client("lambda")
+    s3_client = embedded_aws.client("s3")
+    s3_client.create_bucket(Bucket=name)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(
+            "index.py", PYTHON.replace('"Word": asked', '"Word": "2"+asked')
+        )
+    s3_client.put_object(Bucket=name, Key="code.zip", Body=packed.getvalue())
+
+    def with_code(word: str, code: object, **settings: object) -> Template:
+        template = custom(PYTHON, Log=log, Word=word)
+        function = template["Resources"]["Function"]["Properties"]
+        function |= {"FunctionName": name, "Code": code, **settings}
+        return template
+
+    first = with_code("a", {"ZipFile": PYTHON}, Timeout=9)
+    second = with_code("b", {"ZipFile": PYTHON.replace('"Word": a', '"Word": "1"+a')})
+    third = with_code("c", {"S3Bucket": name, "S3Key": "code.zip"})
+    words, arns, timeouts = [], set(), []
+    stacks.create(name, first)
+    for template in (first, second, third):
+        if template is not first:
+            assert stacks.update(name, template) == "UPDATE_COMPLETE"
+        words.append(stacks.outputs(name)["Word"])
+        found = client.get_function_configuration(FunctionName=name)
+        arns.add(found["FunctionArn"])
+        timeouts.append(found["Timeout"])
+
+    assert words == ["a", "1b", "2c"]
+    assert len(arns) == 1
+    assert timeouts == [9, 3, 3]
+
+
 def test_a_callable_stands_for_a_function(with_callable: EmbeddedAws) -> None:
     """
     Whatever its token; what it raises is the reason.

@@ -15,7 +15,6 @@ from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 from tests.local.by_hand import hand_run_aws
 from tests.local.hosting_requests import (
     LMI_28,
-    make_component,
     make_config,
     make_endpoint,
     make_model,
@@ -333,6 +332,53 @@ def test_a_component_rolls_by_up_to_half_of_its_copies(
                 client.update_inference_component(**update)
 
 
+def test_a_deployment_is_described_while_it_is_under_way(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    With its configuration, its instances and its stage; not before it and not after.
+    """
+    first = config_of(aws)
+    endpoint = make_endpoint(aws, first)
+
+    def pending() -> Untyped:
+        shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+        return shown.get("PendingDeploymentSummary")
+
+    coming = pending()
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
+    assert pending() is None
+    second, started = config_of(aws, 2), aws.now
+    wait = {"Type": "ALL_AT_ONCE", "WaitIntervalInSeconds": 300}
+    policy = {"TrafficRoutingConfiguration": wait}
+    sagemaker.update_endpoint(
+        EndpointName=endpoint,
+        EndpointConfigName=second,
+        DeploymentConfig={"BlueGreenUpdatePolicy": policy},
+    )
+    growing = pending()
+    until(lambda: stage_of(pending()) == "Baking", by=aws)
+    baking = pending()
+    until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
+
+    assert (coming["EndpointConfigName"], stage_of(coming)) == (first, "Creating")
+    assert (growing["EndpointConfigName"], stage_of(growing)) == (second, "Creating")
+    assert growing["StartTime"].timestamp() == pytest.approx(started, abs=1.0)
+    counts = [each["ProductionVariants"][0] for each in (growing, baking)]
+    assert [each["CurrentInstanceCount"] for each in counts] == [0, 2]
+    assert [each["DesiredInstanceCount"] for each in counts] == [2, 2]
+    assert pending() is None
+
+
+def stage_of(pending: Untyped) -> str:
+    """
+    Return the stage of a deployment's only variant.
+    """
+    (variant,) = pending["ProductionVariants"]
+    (status,) = variant["VariantStatus"]
+    return str(status["Status"])
+
+
 def test_an_endpoint_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> None:
     """
     Half of two instances at a time: never more than three, and one after the other.
@@ -358,147 +404,3 @@ def test_an_endpoint_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> N
     assert shown["EndpointConfigName"] == config
     assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 2
     assert {who(aws, endpoint) for _ in range(4)} == {"LMI"}
-
-
-def component(sagemaker: Untyped, name: str) -> Untyped:
-    """
-    Describe a component.
-    """
-    return sagemaker.describe_inference_component(InferenceComponentName=name)
-
-
-def hosted(aws: EmbeddedAws, sagemaker: Untyped, copies: int) -> str:
-    """
-    Make a component on an endpoint of its own and wait until it serves.
-    """
-    endpoint = make_endpoint(aws, make_config(aws))
-    until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
-    name = make_component(aws, endpoint, copies=copies)
-    until(lambda: settled(sagemaker, name), by=aws)
-    return name
-
-
-def settled(sagemaker: Untyped, name: str) -> bool:
-    """
-    Tell whether a component is in service.
-    """
-    found = component(sagemaker, name)
-    return bool(found["InferenceComponentStatus"] == "InService")
-
-
-def specification(aws: EmbeddedAws) -> dict[str, Untyped]:
-    """
-    Write another specification.
-    """
-    return {
-        "ModelName": make_model(aws, image=LMI_28),
-        "ComputeResourceRequirements": {
-            "NumberOfAcceleratorDevicesRequired": 1,
-            "MinMemoryRequiredInMb": 1024,
-        },
-    }
-
-
-def test_a_component_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> None:
-    """
-    Two of four copies at a time, beside the old ones; four serve throughout.
-    """
-    name = hosted(aws, sagemaker, 4)
-    wanted = specification(aws)
-    sagemaker.update_inference_component(
-        InferenceComponentName=name,
-        Specification=wanted,
-        DeploymentConfig={
-            "RollingUpdatePolicy": {
-                "MaximumBatchSize": {"Type": "COPY_COUNT", "Value": 2},
-                "WaitIntervalInSeconds": 300,
-            }
-        },
-    )
-    started, least = aws.now, 4
-    while not settled(sagemaker, name):
-        aws.advance(10)
-        shown = component(sagemaker, name)
-        least = min(least, shown["RuntimeConfig"]["CurrentCopyCount"])
-    shown = component(sagemaker, name)
-
-    assert least >= 4
-    assert shown["Specification"]["ModelName"] == wanted["ModelName"]
-    # Another image: 200 s to start, then 100 s; 300 s each to bake, in which the old
-    # copies end.
-    took = shown["LastModifiedTime"].timestamp() - started
-    assert took == pytest.approx(200.0 + 300.0 + 100.0 + 300.0, abs=20.0)
-
-
-def test_a_component_without_room_for_two_versions_is_replaced_in_place(
-    aws: EmbeddedAws, sagemaker: Untyped
-) -> None:
-    """
-    Eight copies on eight accelerators: the old ones go first.
-    """
-    name = hosted(aws, sagemaker, 8)
-    wanted = specification(aws)
-    sagemaker.update_inference_component(
-        InferenceComponentName=name, Specification=wanted
-    )
-    assert component(sagemaker, name)["InferenceComponentStatus"] == "Updating"
-    until(lambda: settled(sagemaker, name), by=aws)
-
-    shown = component(sagemaker, name)
-    assert shown["RuntimeConfig"] == {"DesiredCopyCount": 8, "CurrentCopyCount": 8}
-    assert shown["Specification"]["ModelName"] == wanted["ModelName"]
-
-
-def test_a_component_whose_new_version_fails_keeps_the_old_one(
-    aws: EmbeddedAws, sagemaker: Untyped
-) -> None:
-    """
-    It says why, and the next update succeeds.
-    """
-    name = hosted(aws, sagemaker, 2)
-    before = component(sagemaker, name)["Specification"]["ModelName"]
-    aws.fault("cannot-start", name)
-    sagemaker.update_inference_component(
-        InferenceComponentName=name, Specification=specification(aws)
-    )
-    until(lambda: settled(sagemaker, name), by=aws)
-    shown = component(sagemaker, name)
-    assert shown["Specification"]["ModelName"] == before
-    assert "CannotStartContainerError" in shown["FailureReason"]
-    assert shown["RuntimeConfig"] == {"DesiredCopyCount": 2, "CurrentCopyCount": 2}
-
-    aws.clear_faults()
-    wanted = specification(aws)
-    sagemaker.update_inference_component(
-        InferenceComponentName=name, Specification=wanted
-    )
-    until(lambda: settled(sagemaker, name), by=aws)
-    shown = component(sagemaker, name)
-    assert shown["Specification"]["ModelName"] == wanted["ModelName"]
-    assert "FailureReason" not in shown
-
-
-def test_components_stay_as_they_are_while_their_endpoint_moves(
-    aws: EmbeddedAws, sagemaker: Untyped
-) -> None:
-    """
-    They come along with the new fleet, and can be changed again afterwards.
-    """
-    name = hosted(aws, sagemaker, 2)
-    endpoint = component(sagemaker, name)["EndpointName"]
-    sagemaker.update_endpoint(
-        EndpointName=endpoint, EndpointConfigName=make_config(aws)
-    )
-    with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
-        make_component(aws, endpoint)
-    with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
-        sagemaker.update_inference_component_runtime_config(
-            InferenceComponentName=name, DesiredRuntimeConfig={"CopyCount": 3}
-        )
-    with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
-        sagemaker.delete_inference_component(InferenceComponentName=name)
-
-    until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)
-    shown = component(sagemaker, name)
-    assert shown["RuntimeConfig"] == {"DesiredCopyCount": 2, "CurrentCopyCount": 2}
-    sagemaker.delete_inference_component(InferenceComponentName=name)

@@ -11,7 +11,7 @@ import pytest
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.hosting_requests import make_model, unique
-from tests.local.stacks import Stacks
+from tests.local.stacks import Stacks, Template, hosted
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
@@ -251,31 +251,6 @@ def test_a_bucket_that_is_not_empty_stays(
     assert s3.list_objects_v2(Bucket=bucket)["KeyCount"] == 1
 
 
-def test_a_stack_may_stay_as_it_fails(client: Untyped, stacks: Stacks) -> None:
-    """
-    As ``cdk deploy --no-rollback`` asks for; the next update goes on from there.
-    """
-    name, other = unique("stack"), unique("stack")
-    good, bad = parameter("x"), parameter("")
-    wrong = json.dumps({"Resources": {"A": good, "B": {**bad, "DependsOn": "A"}}})
-
-    client.create_stack(StackName=name, TemplateBody=wrong, DisableRollback=True)
-    client.create_stack(StackName=other, TemplateBody=wrong, OnFailure="DO_NOTHING")
-    kept = stacks.physical_ids(name)
-    statuses = [stacks.status(name), stacks.status(other)]
-    mended = stacks.update(name, {"Resources": {"A": good, "B": good}})
-    named = {"StackName": name, "ChangeSetName": "change"}
-    client.create_change_set(**named, TemplateBody=wrong)
-    client.execute_change_set(**named, DisableRollback=True)
-
-    assert statuses == ["CREATE_FAILED", "CREATE_FAILED"]
-    assert kept.keys() == {"A"}
-    assert mended == "UPDATE_COMPLETE"
-    assert stacks.status(name) == "UPDATE_FAILED"
-    assert stacks.update(name, {"Resources": {"A": good}}) == "UPDATE_COMPLETE"
-    assert stacks.create(unique("stack"), json.loads(wrong)) == "ROLLBACK_COMPLETE"
-
-
 def test_what_somebody_has_deleted_does_not_hold_a_stack_back(
     embedded_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
@@ -302,6 +277,41 @@ def test_what_somebody_has_deleted_does_not_hold_a_stack_back(
     embedded_aws.client("ssm").delete_parameter(Name=ids["Word"])
 
     assert stacks.delete(name) == "DELETE_COMPLETE"
+
+
+def test_what_somebody_has_deleted_cannot_be_updated(
+    client: Untyped, stacks: Stacks
+) -> None:
+    """
+    The rollback fails as well, until it goes on without the resource.
+    """
+    name = unique("stack")
+    first, changed = (
+        unscaled(instance_type) for instance_type in ("ml.g5.xlarge", "ml.g5.2xlarge")
+    )
+    stacks.create(name, first)
+    endpoint = stacks.physical_ids(name)["Endpoint"].rpartition("/")[2]
+    stacks.sagemaker.delete_endpoint(EndpointName=endpoint)
+
+    assert stacks.update(name, changed) == "UPDATE_ROLLBACK_FAILED"
+    failed = [
+        (what, status)
+        for what, status, reason in stacks.events(name)
+        if "Could not find endpoint" in reason
+    ]
+    assert failed == [("Endpoint", "UPDATE_FAILED")] * 2
+    client.continue_update_rollback(StackName=name, ResourcesToSkip=["Endpoint"])
+    assert stacks.status(name) == "UPDATE_ROLLBACK_COMPLETE"
+    assert stacks.delete(name) == "DELETE_COMPLETE"
+
+
+def unscaled(instance_type: str) -> Template:
+    """
+    Declare an endpoint and what it needs.
+    """
+    template = hosted(instance_type=instance_type)
+    made = template["Resources"]
+    return {"Resources": {k: made[k] for k in ("Model", "Config", "Endpoint")}}
 
 
 def test_a_repository_without_a_name_is_made(

@@ -45,6 +45,10 @@ def statement(actions: object, resources: object, **more: object) -> dict[str, A
             "arn:aws-cn:${A}",
         ),
         ({"Fn::ImportValue": "Other:Name"}, "${Other:Name}"),
+        (
+            {"Fn::GetStackOutput": {"StackName": "Other", "OutputName": "Name"}},
+            "${Other.Name}",
+        ),
         ({"Fn::FindInMap": ["Table", "a", "b"]}, "${Table}"),
         ({"Fn::Select": [1, ["a"]]}, '${{"Fn::Select": [1, ["a"]]}}'),
         ([{"Ref": "A"}, {"k": {"Ref": "B"}}], ["${A}", {"k": "${B}"}]),

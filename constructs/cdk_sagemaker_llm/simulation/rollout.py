@@ -60,14 +60,24 @@ class Sides(Protocol):
         Send everything to the old version again, at its full size.
         """
 
-    def is_back(self) -> bool:
+    def is_restored(self) -> bool:
         """
-        Tell whether the old version serves at its full size, and the new one is gone.
+        Tell whether the old version serves at its full size.
         """
 
     def is_stuck(self) -> bool:
         """
         Tell whether the old version cannot get back to its full size.
+        """
+
+    def drop(self) -> None:
+        """
+        Let the new version go.
+        """
+
+    def is_dropped(self) -> bool:
+        """
+        Tell whether the new version is gone.
         """
 
     def finish(self) -> None:
@@ -114,7 +124,13 @@ class Rollout:
         self._size: int | None = None
         # While sides are moving, what they tell is half the truth.
         self.phase: Literal[
-            "moving", "growing", "baking", "finishing", "retreating", "over"
+            "moving",
+            "growing",
+            "baking",
+            "finishing",
+            "retreating",
+            "dropping",
+            "over",
         ] = "moving"
 
     def start(self) -> None:
@@ -140,9 +156,13 @@ class Rollout:
         elif self.phase == "finishing" and self._sides.is_finished():
             self._close("done")
         elif self.phase == "retreating":
-            if self._sides.is_back():
+            # What the old version lacks, the new one may have.
+            if self._sides.is_restored() or self._sides.is_stuck():
+                self._drop()
+        elif self.phase == "dropping":
+            if self._sides.is_dropped() and self._sides.is_restored():
                 self._close("back")
-            elif self._sides.is_stuck():
+            elif self._sides.is_dropped() and self._sides.is_stuck():
                 self._close("stuck")
 
     def _grow(self) -> None:
@@ -195,6 +215,12 @@ class Rollout:
         self.phase = "moving"
         self._sides.retreat(why)
         self.phase = "retreating"
+        self.look()
+
+    def _drop(self) -> None:
+        self.phase = "moving"
+        self._sides.drop()
+        self.phase = "dropping"
         self.look()
 
     def _close(self, outcome: Literal["done", "back", "stuck"]) -> None:

@@ -16,7 +16,7 @@ import pytest
 from cdk_sagemaker_llm.client import LlmClient
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from tests.deployments import Deployer, Outcome, example, synthesised
+from tests.deployments import OF_INIT, Deployer, Outcome, example, synthesised
 from tests.local.staging.hub_server import REVISION, Hub, Repository
 from tests.local.staging.test_worker import FILES, MODEL, STAGED, contents
 from tests.secrecy import TOKEN
@@ -66,10 +66,10 @@ def test_the_example_serves_what_it_staged(
 ) -> None:
     """
     Every byte is there, the manifest lists it, the build's log tells it file by file,
-    and the endpoint answers.
+    and the endpoint answers; in an app that ``cdk init`` has made.
     """
     with Hub({QWEN: Repository(FILES, revision=COMMIT)}) as hub:
-        app = example("staged_weights", tmp_path, hub_url=hub.url)
+        app = example("staged_weights", tmp_path, hub_url=hub.url, **OF_INIT)
         told = deployer.deploy(app).checked().outputs
     bucket = told["Models"]["BucketName"]
     prefix = f"models/Qwen--Qwen3-0.6B/{COMMIT}"

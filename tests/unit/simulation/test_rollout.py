@@ -63,9 +63,22 @@ class Versions:
         self._tell(f"back: {why}")
         self._after(GOES_IN)
 
-    def is_back(self) -> bool:
+    def is_restored(self) -> bool:
         """
         Tell whether that is done.
+        """
+        return self._timeline.now >= self._ready_at
+
+    def drop(self) -> None:
+        """
+        Let the new version go.
+        """
+        self._tell("drop")
+        self._after(GOES_IN)
+
+    def is_dropped(self) -> bool:
+        """
+        Tell whether it is gone.
         """
         return self._timeline.now >= self._ready_at
 
@@ -246,7 +259,8 @@ def test_a_new_version_that_fails_is_given_up() -> None:
     assert play(blue_green(None, 1), fails=True) == [
         (0.0, "grow to 1"),
         (100.0, "back: never healthy"),
-        (130.0, "back"),
+        (130.0, "drop"),
+        (160.0, "back"),
     ]
 
 
@@ -260,7 +274,8 @@ def test_an_alarm_turns_back_within_ten_seconds() -> None:
         (0.0, "grow to 1"),
         (100.0, "share 1"),
         (210.0, "back: errors"),
-        (240.0, "back"),
+        (240.0, "drop"),
+        (270.0, "back"),
     ]
     assert play(stages, alarm_at=401.0)[-1] == (430.0, "done")
 
@@ -271,9 +286,10 @@ def test_an_alarm_that_goes_off_at_the_end_of_a_bake_counts() -> None:
     """
     stages = blue_green(routing("ALL_AT_ONCE", 5), 1)
 
-    assert play(stages, alarm_at=103.0)[-2:] == [
+    assert play(stages, alarm_at=103.0)[-3:] == [
         (105.0, "back: errors"),
-        (135.0, "back"),
+        (135.0, "drop"),
+        (165.0, "back"),
     ]
 
 
@@ -283,8 +299,9 @@ def test_a_deployment_that_takes_too_long_turns_back() -> None:
     """
     stages = blue_green(routing("ALL_AT_ONCE", 900), 1)
 
-    assert play(stages, limit=600.0)[-2:] == [
+    assert play(stages, limit=600.0)[-3:] == [
         (600.0, "back: The deployment took longer than 600 seconds."),
-        (630.0, "back"),
+        (630.0, "drop"),
+        (660.0, "back"),
     ]
     assert play(stages, limit=1000.5)[-1] == (1030.0, "done")

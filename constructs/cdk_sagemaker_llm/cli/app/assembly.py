@@ -44,6 +44,12 @@ class Stack:
         folder: Where its assets are.
 
         parameters: The parameters that the stack around it passes.
+
+        deployed_name: What CloudFormation calls it; empty for a nested one's.
+
+        region: Where it is deployed; empty if the app does not say.
+
+        peers: Every stack of its app or stage.
     """
 
     name: str
@@ -56,6 +62,9 @@ class Stack:
     nested: dict[str, Stack] = field(default_factory=dict, compare=False, repr=False)
     exports: Exports = field(default_factory=dict, compare=False, repr=False)
     content: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    deployed_name: str = field(default="", compare=False)
+    region: str = field(default="", compare=False)
+    peers: list[Stack] = field(default_factory=list, compare=False, repr=False)
 
     def of_type(
         self, kind: str, service: str = "SageMaker"
@@ -190,7 +199,15 @@ def _read_artifact(
     where = f"{where}.properties"
     if artifact.get("type") == "aws:cloudformation:stack":
         template = path / text_in(details, "templateFile", where)
-        _read_content(found, Stack(name, path, {}, template), read_json(template))
+        outline = Stack(
+            name,
+            path,
+            {},
+            template,
+            deployed_name=str(details.get("stackName", name)),
+            region=_region(str(artifact.get("environment", ""))),
+        )
+        _read_content(found, outline, read_json(template))
     elif artifact.get("type") == "cdk:cloud-assembly":
         folder = path / text_in(details, "directoryName", where)
         if folder.resolve() in (path.resolve(), *path.resolve().parents):
@@ -201,6 +218,14 @@ def _read_artifact(
         found.unopened.extend(inner.unopened)
         # Names of exports are those of an account's region: stages are not told apart.
         found.exports.update(inner.exports)
+
+
+def _region(environment: str) -> str:
+    """
+    Return the region of ``aws://account/region``.
+    """
+    region = environment.rpartition("/")[2]
+    return "" if region == "unknown-region" else region
 
 
 def _read_content(found: Assembly, outline: Stack, content: Mapping[str, Any]) -> Stack:
@@ -221,6 +246,7 @@ def _read_content(found: Assembly, outline: Stack, content: Mapping[str, Any]) -
         outputs=outputs,
         exports=found.exports,
         content=content,
+        peers=found.stacks,
     )
     found.stacks.append(stack)
     for output in outputs.values():
@@ -247,7 +273,13 @@ def _read_nested(
         found.faults.append(f"{stack.template}: {name} must not be nested in itself")
         return
     outline = Stack(
-        full_name, stack.folder, {}, template, parent=stack, parameters=parameters
+        full_name,
+        stack.folder,
+        {},
+        template,
+        parent=stack,
+        parameters=parameters,
+        region=stack.region,
     )
     try:
         stack.nested[name] = _read_content(found, outline, read_json(template))

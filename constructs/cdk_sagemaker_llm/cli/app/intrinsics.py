@@ -137,6 +137,22 @@ def _imported(stack: Stack, argument: Any, steps: int) -> object:  # noqa: ANN40
     return _evaluate(*lead, steps) if lead is not None else "${Fn::ImportValue}"
 
 
+def _stack_output(stack: Stack, argument: Any, steps: int) -> object:  # noqa: ANN401 - JSON
+    named = argument if isinstance(argument, Mapping) else {}
+    name, output, region = (
+        str(_evaluate(stack, named.get(key, ""), steps))
+        for key in ("StackName", "OutputName", "Region")
+    )
+    if is_open(region) or not region:
+        region = stack.region
+    for peer in stack.peers:
+        if (peer.deployed_name, peer.region) == (name, region):
+            found = peer.outputs.get(output)
+            if isinstance(found, Mapping):
+                return _evaluate(peer, found.get("Value"), steps)
+    return "${Fn::GetStackOutput}"
+
+
 def _join(stack: Stack, argument: Any, steps: int) -> object:  # noqa: ANN401 - JSON
     parts = _evaluate(stack, argument[1], steps)
     if not isinstance(parts, list):
@@ -241,6 +257,7 @@ _FUNCTIONS: Mapping[str, Callable[[Stack, Any, int], object]] = {
     "Ref": _ref,
     "Fn::GetAtt": _attribute,
     "Fn::ImportValue": _imported,
+    "Fn::GetStackOutput": _stack_output,
     "Fn::Join": _join,
     "Fn::Split": _split,
     "Fn::Select": _select,

@@ -162,6 +162,9 @@ def text_of(value: object) -> str:
     if "Fn::Sub" in value:
         sub = value["Fn::Sub"]
         return str(sub if isinstance(sub, str) else sub[0])
+    if "Fn::GetStackOutput" in value:
+        words = value["Fn::GetStackOutput"]
+        return f"${{{text_of(words['StackName'])}.{text_of(words['OutputName'])}}}"
     target = value.get("Ref", value.get("Fn::GetAtt"))
     name = target[0] if isinstance(target, list) else target
     return f"${{{str(name).split('.')[0] if name is not None else '...'}}}"
@@ -232,6 +235,10 @@ def _is_join(value: object) -> bool:
     )
 
 
+def _is_stack_output(value: object) -> bool:
+    return isinstance(value, dict) and {"StackName", "OutputName"} <= value.keys()
+
+
 def _is_sub(value: object) -> bool:
     if isinstance(value, str):
         return True
@@ -243,6 +250,7 @@ def _is_sub(value: object) -> bool:
 _ARGUMENTS: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "Ref": ("a logical id", _is_text),
     "Fn::GetAtt": ("a logical id and an attribute", _is_attribute),
+    "Fn::GetStackOutput": ("a map with StackName and OutputName", _is_stack_output),
     "Fn::Join": ("a separator and a list", _is_join),
     "Fn::Sub": ("text, or text and a map", _is_sub),
 }

@@ -39,6 +39,7 @@ from cdk_sagemaker_llm.local.cloudformation.template import parse
 _BEYOND_UPDATES = frozenset(
     {"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "UPDATE_ROLLBACK_FAILED"}
 )
+_PAUSED = frozenset({"CREATE_FAILED", "UPDATE_FAILED"})
 _NO_CHANGES = (
     "The submitted information didn't contain changes. Submit different information "
     "to create a change set."
@@ -110,6 +111,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         disable_rollback: bool = False,
     ) -> Stack:
         stack = self._idle(name, _BEYOND_UPDATES)
+        _refuse_paused(stack, disable_rollback=disable_rollback)
         if _unchanged(stack, template, parameters, tags) and not changes(
             stack, stack.draft(template, parameters)
         ):
@@ -238,6 +240,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
                 f"current status of [{change_set.status}]"
             )
         stack = self._idle(change_set.stack_id)
+        _refuse_paused(stack, disable_rollback=disable_rollback)
         stack.disable_rollback = disable_rollback
         change_set.execution_status = "EXECUTE_COMPLETE"
         stack.tags = change_set.tags or stack.tags
@@ -247,6 +250,22 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             begin(lambda: self._create(stack))
         else:
             begin(lambda: self.update_nested(stack, template, parameters))
+
+    def rollback_stack(self, stack: EmbeddedStack, *, keeps_new: bool) -> None:
+        """
+        Roll a stack back that stayed as it failed.
+        """
+        if stack.status not in _PAUSED:
+            raise ValidationError(
+                message=f"Stack:{stack.stack_id} is in {stack.status} state and can "
+                "not be rolled back."
+            )
+
+        def roll_back() -> None:
+            stack.roll_back(keeps_new=keeps_new)
+            self._export(stack)
+
+        begin(roll_back)
 
     def delete_stack(self, name_or_stack_id: str) -> None:
         """
@@ -395,6 +414,17 @@ def _unchanged(
         and parameters == stack.parameters
         and (tags is None or tags == stack.tags)
     )
+
+
+def _refuse_paused(stack: EmbeddedStack, *, disable_rollback: bool) -> None:
+    # As a user reports it: ansible-collections/amazon.aws#1655.
+    if stack.status in _PAUSED and not disable_rollback:
+        raise ValidationError(
+            message=f"This stack is currently in a non-terminal [{stack.status}] "
+            "state. To update the stack from this state, please use the "
+            "disable-rollback parameter with update-stack API. To rollback to the last "
+            "known good state, use the rollback-stack API"
+        )
 
 
 def _is_at_work(stack: Stack) -> bool:

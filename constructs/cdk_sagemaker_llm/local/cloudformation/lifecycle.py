@@ -35,6 +35,11 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
 
 _GONE = re.compile(r"not found|could not find|does not exist|no such", re.IGNORECASE)
 
+# As users report it: smoketurner/serverless-vpc-plugin#1221, aws/aws-sam-cli#4164.
+_NO_REPLACEMENT = (
+    "Replacement type updates not supported on stack with disable-rollback."
+)
+
 
 class Ground(Protocol):
     """
@@ -45,6 +50,8 @@ class Ground(Protocol):
 
     # Whether what was made stays when something fails.
     disable_rollback: bool
+    # What was made then, failed, and goes with the next operation.
+    failed: list[Resource]
 
     @property
     def resources(self) -> dict[str, Resource]: ...
@@ -96,6 +103,7 @@ class Lifecycle:
                 return
             reason = f"The following resource(s) failed to create: [{failed}]. "
             if self._ground.disable_rollback:
+                self._ground.failed += self._unstable
                 self._ground.enter("CREATE_FAILED", reason)
                 return
             self._ground.enter(
@@ -113,6 +121,7 @@ class Lifecycle:
             Whether the stack is as the update left it.
         """
         plan = list(plan)
+        self._clear_failed()
         try:
             for declaration in plan:
                 self._bring(declaration)
@@ -120,6 +129,7 @@ class Lifecycle:
         except ResourceError as failed:
             reason = f"The following resource(s) failed to update: [{failed}]. "
             if self._ground.disable_rollback:
+                self._ground.failed += self._unstable
                 self._ground.enter("UPDATE_FAILED", reason)
                 return True
             self._ground.enter("UPDATE_ROLLBACK_IN_PROGRESS", reason)
@@ -133,6 +143,7 @@ class Lifecycle:
         Go on with a rollback: bring every resource to the plan that is not skipped.
         """
         plan = list(plan)
+        self._clear_failed()
         try:
             for declaration in plan:
                 if declaration.logical_id not in skipped:
@@ -143,11 +154,25 @@ class Lifecycle:
             return
         self._complete(plan, "UPDATE_ROLLBACK_COMPLETE")
 
+    def uncreate(self) -> None:
+        """
+        Roll a creation back that was left as it failed.
+        """
+        failed = self._remove_all()
+        status = "ROLLBACK_FAILED" if failed else "ROLLBACK_COMPLETE"
+        self._ground.enter(status, _deletion_failure(failed))
+
     def delete(self) -> bool:
         """
         Remove every resource that is not retained.
         """
-        failed: list[Declaration] = []
+        failed = self._remove_all()
+        if failed:
+            self._ground.enter("DELETE_FAILED", _deletion_failure(failed))
+        return not failed
+
+    def _remove_all(self) -> list[Declaration]:
+        failed = self._clear_failed()
         for resource in deletion_order(self._ground.resources.values()):
             if resource.declaration.retain_on_delete:
                 self._note(resource, "DELETE_SKIPPED")
@@ -160,13 +185,12 @@ class Lifecycle:
                 del self._ground.resources[resource.logical_resource_id]
             else:
                 failed.append(resource.declaration)
-        if failed:
-            names = ", ".join(declaration.logical_id for declaration in failed)
-            self._ground.enter(
-                "DELETE_FAILED",
-                f"The following resource(s) failed to delete: [{names}]. ",
-            )
-        return not failed
+        return failed
+
+    def _clear_failed(self) -> list[Declaration]:
+        failed = self._ground.failed
+        failed[:] = [resource for resource in failed if not self._remove(resource)]
+        return [resource.declaration for resource in failed]
 
     def _verify_outputs(self) -> None:
         try:
@@ -200,6 +224,8 @@ class Lifecycle:
                 self._undo.append(restore)
                 old.declaration = declaration
             elif must_replace(declaration.type, old.properties, properties):
+                if self._ground.disable_rollback:
+                    raise ResourceError(_NO_REPLACEMENT)
                 self._swap(old, declaration, properties)
             else:
                 self._change(old, declaration, properties)
@@ -225,7 +251,12 @@ class Lifecycle:
         before = replace(old)
         self._note(old, "UPDATE_IN_PROGRESS")
         scope = self._ground.scope
-        _type(old).update(old, reveal(properties, scope), scope)
+        try:
+            _type(old).update(old, reveal(properties, scope), scope)
+        except Exception as error:
+            if _is_gone(error):
+                self._undo.append(partial(self._miss, old, error))
+            raise
         old.declaration, old.properties = declaration, properties
         if is_custom(declaration.type) and (
             old.physical_resource_id != before.physical_resource_id
@@ -269,6 +300,12 @@ class Lifecycle:
         resource.properties = before.properties
         self._note(resource, "UPDATE_COMPLETE")
 
+    def _miss(self, resource: Resource, error: Exception) -> None:
+        # What is gone cannot be brought back to what it was.
+        self._note(resource, "UPDATE_IN_PROGRESS")
+        self._note(resource, "UPDATE_FAILED", _reason(error))
+        raise ResourceError(resource.logical_resource_id)
+
     def _complete(self, plan: Iterable[Declaration], status: str) -> None:
         remaining = {declaration.logical_id for declaration in plan}
         for logical_id in self._ground.resources.keys() - remaining:
@@ -294,12 +331,8 @@ class Lifecycle:
         try:
             _type(resource).delete(resource, self._ground.scope)
         except Exception as error:  # noqa: BLE001 - any service's refusal is an event
-            # What somebody has deleted already counts as deleted, in any service's
-            # words. What a function or a nested stack says of its failure does not.
-            is_gone = not isinstance(error, ResourceError) and _GONE.search(
-                _message(error)
-            )
-            if not is_gone:
+            # What somebody has deleted already counts as deleted.
+            if not _is_gone(error):
                 self._note(resource, "DELETE_FAILED", _reason(error))
                 return False
         self._note(resource, "DELETE_COMPLETE")
@@ -311,6 +344,8 @@ class Lifecycle:
             resource = kind.create(declaration, reveal(properties, scope), scope)
         except UnstableError as failed:
             # It is there all the same, and goes with the rest.
+            failed.resource.status = "CREATE_FAILED"
+            failed.resource.reason = str(failed)
             self._undo.append(partial(self._remove, failed.resource))
             self._unstable.append(failed.resource)
             raise
@@ -337,8 +372,20 @@ def _naming_failures(
         raise ResourceError(declaration.logical_id) from error
 
 
+def _deletion_failure(failed: list[Declaration]) -> str | None:
+    names = ", ".join(declaration.logical_id for declaration in failed)
+    return f"The following resource(s) failed to delete: [{names}]. " if names else None
+
+
 def _type(resource: Resource) -> ResourceType:
     return resource_type(resource.declaration.type)
+
+
+def _is_gone(error: Exception) -> bool:
+    # In any service's words. What a function or a nested stack says of its failure is
+    # something else.
+    is_own = isinstance(error, ResourceError)
+    return not is_own and _GONE.search(_message(error)) is not None
 
 
 def _reason(error: Exception) -> str:

@@ -6,10 +6,12 @@ Some of those moto makes by CloudFormation and deletes by API alone.
 
 from __future__ import annotations
 
+import base64
 import functools
 import json
 from collections.abc import Callable, Iterable
 
+from moto.awslambda.models import LambdaFunction
 from moto.cloudformation.parsing import generate_resource_name, get_model_map
 from moto.core.common_models import CloudFormationModel
 from moto.ec2.models import EC2Backend, ec2_backends
@@ -53,8 +55,16 @@ _OWN: dict[str, ResourceType] = {
     # moto has a class for it, which would bypass the lifecycle of this package.
     NESTED: NestedStackType(),
 }
-# moto's update of a function takes inline code for base64.
-_UPDATE_FAILS = frozenset({"AWS::Lambda::Function"})
+_FUNCTION = "AWS::Lambda::Function"
+# What a function has whose template says nothing; moto keeps what it had.
+_FUNCTION_DEFAULTS: Properties = {
+    "Description": "",
+    "Environment": {"Variables": {}},
+    "Layers": [],
+    "MemorySize": 128,
+    "Timeout": 3,
+    "VpcConfig": {},
+}
 # moto's class takes tags as CreateKey does, and CloudFormation spells them otherwise.
 _TAGS_AS_IN_THE_API = frozenset({"AWS::KMS::Key"})
 _REPOSITORY = "AWS::ECR::Repository"
@@ -156,6 +166,8 @@ class MotoType:
         native = resource.native
         physical_id = getattr(native, "name", None) or resource.physical_resource_id
         name = self._resource_name(properties) or physical_id
+        if self._name == _FUNCTION:
+            properties = _function_after(properties)
         resource.native = self._model.update_from_cloudformation_json(
             original_resource=native,
             new_resource_name=name,
@@ -188,8 +200,7 @@ class MotoType:
     @property
     def _changes_in_place(self) -> bool:
         update = self._model.update_from_cloudformation_json
-        is_there = not hasattr(update, "__isabstractmethod__")
-        return is_there and self._name not in _UPDATE_FAILS
+        return not hasattr(update, "__isabstractmethod__")
 
     def _made_name(
         self, declaration: Declaration, properties: Properties, scope: Scope
@@ -236,6 +247,17 @@ class MotoType:
     def _resource_name(self, properties: Properties) -> str | None:
         name = self._model.cloudformation_name_type()
         return properties.get(name) if name else None
+
+
+def _function_after(properties: Properties) -> Properties:
+    # moto packs inline code where it creates a function, and not where it updates one.
+    code = properties["Code"]
+    if "ZipFile" in code:
+        packed = LambdaFunction._create_zipfile_from_plaintext_code(code["ZipFile"])  # noqa: SLF001 - as moto does
+        code = {"ZipFile": base64.b64encode(packed)}
+    after = {**_FUNCTION_DEFAULTS, **properties, "Code": code}
+    after["Environment"] = {"Variables": {}, **after["Environment"]}
+    return after
 
 
 def _physical_id(native: Untyped) -> str:

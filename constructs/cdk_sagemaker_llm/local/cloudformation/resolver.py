@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from moto.cloudformation.exceptions import ValidationError
+from moto.cloudformation.models import cloudformation_backends
 from moto.cloudformation.parsing import ResourceMap, clean_json
 from moto.ssm.models import ssm_backends
 from moto.utilities.utils import get_partition
@@ -24,6 +25,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
 )
 
 _DOTTED_ATTRIBUTE = re.compile(r"\$\{(\w+)\.(\w+\.[\w.]+)\}")
+_STACK_OUTPUT = "Fn::GetStackOutput"
 _NOTIFICATIONS = {"Ref": "AWS::NotificationARNs"}
 _ADDRESS_BITS = {4: 32, 6: 128}
 _REFERENCE = re.compile(r"\{\{resolve:(secretsmanager|ssm|ssm-secure):([^}]+)\}\}")
@@ -46,6 +48,10 @@ class EmbeddedResourceMap(ResourceMap):
         self._parsed_resources["AWS::Partition"] = partition
         self._parsed_resources["AWS::URLSuffix"] = suffix
         self.made: dict[str, Resource] = {}
+        # What other stacks had to give when this stack was made or changed: their
+        # later changes do not reach it.
+        self._read: dict[tuple[str, str, str], str] = {}
+        self._functions = {**_FUNCTIONS, _STACK_OUTPUT: self._stack_output}
 
     def __getitem__(self, key: str) -> Untyped:
         if key in self.made:
@@ -90,7 +96,7 @@ class EmbeddedResourceMap(ResourceMap):
             return [f"{self._region_name}{letter}" for letter in "abc"]
         if value == _NOTIFICATIONS:
             return []
-        for name, function in _FUNCTIONS.items():
+        for name, function in self._functions.items():
             if name in value:
                 return function(self.resolve(value[name]))
         inside = {k: self._with_missing_functions(v) for k, v in value.items()}
@@ -102,6 +108,33 @@ class EmbeddedResourceMap(ResourceMap):
                     f"value at index {int(index)}"
                 )
         return inside
+
+    def _stack_output(self, arguments: dict[str, str]) -> str:
+        role = arguments.get("RoleArn")
+        # It is a role of the account that the other stack is in.
+        if role and f":{self._account_id}:" not in role:
+            raise ResourceError(
+                f"not emulated: {_STACK_OUTPUT} of another account, got {role}"
+            )
+        region = arguments.get("Region", self._region_name)
+        key = region, arguments["StackName"], arguments["OutputName"]
+        if key not in self._read:
+            self._read[key] = _output(self._account_id, *key)
+        return self._read[key]
+
+
+def _output(account: str, region: str, stack_name: str, name: str) -> str:
+    for stack in cloudformation_backends[account][region].stacks.values():
+        if stack_name in (stack.name, stack.stack_id):
+            for output in stack.outputs or ():
+                if output["OutputKey"] == name:
+                    return str(output["OutputValue"])
+            raise ResourceError(
+                f"{_STACK_OUTPUT}: stack {stack_name} in {region} has no output {name}"
+            )
+    raise ResourceError(
+        f"{_STACK_OUTPUT}: Stack with id {stack_name} does not exist in {region}"
+    )
 
 
 def with_whole_attributes(value: Untyped) -> Untyped:

@@ -186,6 +186,15 @@ class EmbeddedResponse(CloudFormationResponse):
         begin(lambda: stack.go_on_rolling_back(skipped))
         return EmptyResult()
 
+    def rollback_stack(self) -> ActionResult:
+        """
+        Roll a stack back that stayed as it failed; moto has no such call.
+        """
+        stack = self._stack_named()
+        deletes_new = bool(self._get_bool_param("RetainExceptOnCreate"))
+        self._backend.rollback_stack(stack, keeps_new=not deletes_new)
+        return ActionResult({"StackId": stack.stack_id})
+
     def cancel_update_stack(self) -> EmptyResult:
         """
         Refuse: without a speed an update is over before anybody could cancel it.
@@ -230,7 +239,7 @@ class EmbeddedResponse(CloudFormationResponse):
         name = self._get_param("LogicalResourceId")
         rows = [
             stack.row(resource)
-            for resource in stack.resources.values()
+            for resource in stack.stack_resources
             if name in {None, resource.logical_resource_id}
         ]
         return ActionResult({"StackResources": rows})
@@ -245,7 +254,7 @@ class EmbeddedResponse(CloudFormationResponse):
         List resources with their own status; moto has CREATE_COMPLETE written down.
         """
         stack = self._stack_named()
-        rows = [stack.row(resource) for resource in stack.resources.values()]
+        rows = [stack.row(resource) for resource in stack.stack_resources]
         return self._paged("StackResourceSummaries", rows)
 
     def get_template(self) -> ActionResult:
@@ -441,11 +450,12 @@ def _change_set_row(change_set: ChangeSet) -> dict[str, Any]:
 
 
 def _resource(stack: EmbeddedStack, name: str) -> Resource:
-    if name not in stack.resources:
-        raise ValidationError(
-            message=f"Resource {name} does not exist for stack {stack.name}"
-        )
-    return stack.resources[name]
+    for resource in stack.stack_resources:
+        if resource.logical_resource_id == name:
+            return resource
+    raise ValidationError(
+        message=f"Resource {name} does not exist for stack {stack.name}"
+    )
 
 
 def _detect(stack: EmbeddedStack, name: str) -> Drift | None:

@@ -66,6 +66,9 @@ class EmbeddedStack(Stack):
         self.parent_id: str | None = None
         self.root_id: str | None = None
         self._is_coming = False
+        self.failed: list[Resource] = []
+        # The template and parameters to which RollbackStack goes back.
+        self._stable: tuple[str, dict[str, Any]] | None = None
         self.drifts: dict[str, Drift] = {}
         self.drift_detections: dict[str, dict[str, Any]] = {}
         self.drift_information: dict[str, Any] = {"StackDriftStatus": "NOT_CHECKED"}
@@ -96,8 +99,11 @@ class EmbeddedStack(Stack):
         return made
 
     @property
-    def stack_resources(self) -> Untyped:
-        return list(self.resources.values())
+    def stack_resources(self) -> list[Resource]:  # type: ignore[override]  # not moto's
+        """
+        The resources that are shown, those too that have failed and are still there.
+        """
+        return [*self.resources.values(), *self.failed]
 
     @property
     def parameter_list(self) -> list[dict[str, Any]]:
@@ -342,7 +348,9 @@ class EmbeddedStack(Stack):
         """
         Bring the stack to another template, or back to the one it has.
         """
-        before = str(self.template), self.parameters
+        before, resolver = (str(self.template), self.parameters), self.resource_map
+        if self.is_deployed:
+            self._stable = before
         plan = self.load(template, parameters)
         self.enter("UPDATE_IN_PROGRESS", "User Initiated")
         # As in the service: what was found is of the stack as it was.
@@ -350,6 +358,29 @@ class EmbeddedStack(Stack):
         self.drift_information = {"StackDriftStatus": "NOT_CHECKED"}
         if not Lifecycle(self).update(plan):
             self.load(*before)
+            # What it had read of other stacks still counts.
+            self.resource_map = resolver
+
+    def roll_back(self, *, keeps_new: bool) -> None:
+        """
+        Bring a stack that was left as it failed to what it was when it last was stable.
+
+        The API reference has a stack deleted that never was; the CDK CLI, whose
+        rollback fails where the stack is gone, and so this package, has it empty.
+        """
+        self.disable_rollback = False
+        if self._stable is None:
+            if not keeps_new:
+                self.retain(self.resources, is_kept=False)
+            self.enter("ROLLBACK_IN_PROGRESS", "User Initiated")
+            Lifecycle(self).uncreate()
+            return
+        plan = self.load(*self._stable)
+        if not keeps_new:
+            new = self.resources.keys() - {each.logical_id for each in plan}
+            self.retain(new, is_kept=False)
+        self.enter("UPDATE_ROLLBACK_IN_PROGRESS", "User Initiated")
+        Lifecycle(self).restore(plan, ())
 
     def go_on_rolling_back(self, skipped: set[str]) -> None:
         """
@@ -359,11 +390,14 @@ class EmbeddedStack(Stack):
         self.enter("UPDATE_ROLLBACK_IN_PROGRESS", "User Initiated")
         Lifecycle(self).restore(plan, skipped)
 
-    def retain(self, logical_ids: Collection[str]) -> None:
+    def retain(self, logical_ids: Collection[str], *, is_kept: bool = True) -> None:
+        """
+        Set whether resources stay when they are deleted from the stack.
+        """
         for resource in self.resources.values():
             if resource.logical_resource_id in logical_ids:
                 resource.declaration = replace(
-                    resource.declaration, retain_on_delete=True
+                    resource.declaration, retain_on_delete=is_kept
                 )
 
     def remove(self) -> bool:

@@ -423,16 +423,30 @@ class _VersionsOfCopies:
         self._shrink(max(0, self._size - stage.size))
 
     def retreat(self, why: str) -> None:
+        """
+        Bring the old copies up, beside the new ones where there is room.
+        """
         self._why = why
-        if self._new in self._fleet.names:
-            self._fleet.remove(self._new)
-        if self._old in self._fleet.names:
-            self._fleet.set_copies(self._old, self._size, "rolled back")
+        fleet = self._fleet
+        if self._old not in fleet.names:
+            return
+        needs = needs_of(self._component.request, fleet.instance_types)
+        missing = self._size - fleet.desired(self._old)
+        if fleet.shortfall(needs, missing) is not None:
+            self.drop()
+        fleet.set_copies(self._old, self._size, "rolled back")
 
-    def is_back(self) -> bool:
+    def is_restored(self) -> bool:
         fleet, old = self._fleet, self._old
         serving = fleet.serving(old) if old in fleet.names else 0
-        return serving == self._size and not holds(fleet, self._new)
+        return serving == self._size
+
+    def drop(self) -> None:
+        if self._new in self._fleet.names:
+            self._fleet.remove(self._new)
+
+    def is_dropped(self) -> bool:
+        return not holds(self._fleet, self._new)
 
     def is_stuck(self) -> bool:
         fleet, old = self._fleet, self._old

@@ -167,7 +167,8 @@ def _subject(
     else:
         name, words = plain_name(copy.name), "inference component"
         component = world.components.find(name)
-        specification = specification_on(component.request if component else {}, kind)
+        request = component.request_of(copy.name) if component else {}
+        specification = specification_on(request, kind)
         settings = specification.get("StartupParameters", {})
         model = str(specification.get("ModelName", ""))
         own = specification.get("Container", {})

@@ -74,6 +74,7 @@ def deploy(
         config_name=config_name,
         config=config,
         fleets=make_fleets(world, endpoint.name, config, watch, counts),
+        started=endpoint.modified,
     )
     for component in world.components_on(endpoint):
         fleet = deployment.fleets[component.variant_name]
@@ -158,15 +159,19 @@ class _Fleets:
         enter(self._endpoint, "RollingBack", why)
         if self._batched in self._old:
             self._old[self._batched].set_instances(self._size, "rolled back")
-        for fleet in self._new.values():
-            fleet.close()
 
-    def is_back(self) -> bool:
-        gone = not any(fleet.instances for fleet in self._new.values())
-        return gone and all(map(serves_fully, self._old.values()))
+    def is_restored(self) -> bool:
+        return all(map(serves_fully, self._old.values()))
 
     def is_stuck(self) -> bool:
         return any(map(why_not, self._old.values()))
+
+    def drop(self) -> None:
+        for fleet in self._new.values():
+            fleet.close()
+
+    def is_dropped(self) -> bool:
+        return not any(fleet.instances for fleet in self._new.values())
 
     def finish(self) -> None:
         endpoint, deployment = self._endpoint, self._deployment

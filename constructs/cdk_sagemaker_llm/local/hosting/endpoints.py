@@ -30,11 +30,20 @@ from cdk_sagemaker_llm.local.hosting.states import (
     refuse_failed_endpoint,
 )
 from cdk_sagemaker_llm.local.hosting.world import Endpoint, Operation, World
+from cdk_sagemaker_llm.simulation.fleet import Fleet
 
 DELETE_WITH_COMPONENTS = (
     "Cannot delete endpoint with inference component associated. Please delete "
     "inference component and try it again."
 )
+
+# What the service calls the stage that a pending deployment is in.
+_STAGES = {
+    "growing": "Creating",
+    "baking": "Baking",
+    "retreating": "Deleting",
+    "dropping": "Deleting",
+}
 
 
 class Endpoints:
@@ -89,18 +98,22 @@ class Endpoints:
         endpoint = self._world.endpoints.get(request["EndpointName"])
         shadows = endpoint.config.get("ShadowProductionVariants", ())
         optional = {
-            "ShadowProductionVariants": [self._variant(endpoint, v) for v in shadows],
+            "ShadowProductionVariants": [
+                self._variant(endpoint, v, endpoint.fleets, endpoint.weights)
+                for v in shadows
+            ],
             "DataCaptureConfig": _capture(endpoint.config),
             "LastDeploymentConfig": endpoint.request.get("DeploymentConfig"),
             "MetricsConfig": endpoint.config.get("MetricsConfig"),
             "AsyncInferenceConfig": endpoint.config.get("AsyncInferenceConfig"),
             "FailureReason": endpoint.failure,
+            "PendingDeploymentSummary": self._pending(endpoint),
         }
         return {
             **_summary(endpoint),
             "EndpointConfigName": endpoint.config_name,
             "ProductionVariants": [
-                self._variant(endpoint, variant)
+                self._variant(endpoint, variant, endpoint.fleets, endpoint.weights)
                 for variant in endpoint.config["ProductionVariants"]
             ],
             **{key: value for key, value in optional.items() if value},
@@ -121,6 +134,12 @@ class Endpoints:
         config = self._world.configs.get(request["EndpointConfigName"]).request
         refuse_busy_endpoint(endpoint)
         refuse_failed_endpoint(endpoint)
+        if endpoint.is_asynchronous and "AsyncInferenceConfig" not in config:
+            # As a user reports it: aws/sagemaker-python-sdk#3124.
+            raise validation(
+                "The AsyncInferenceConfig parameter cannot be removed from this "
+                f"endpoint {endpoint.name}."
+            )
         self._refuse_scaled_change(endpoint, config)
         counts: dict[str, int] = {}
         if request.get("RetainAllVariantProperties"):
@@ -196,9 +215,38 @@ class Endpoints:
         look(self._world, endpoint)
         return {}
 
-    def _variant(self, endpoint: Endpoint, variant: dict[str, Any]) -> dict[str, Any]:
+    def _pending(self, endpoint: Endpoint) -> dict[str, Any] | None:
+        # Of one that is coming, or is moving to another configuration.
+        deployment, phase = endpoint.deployment, "growing"
+        if deployment is not None and deployment.rollout is not None:
+            phase = deployment.rollout.phase
+        elif endpoint.status != "Creating":
+            return None
+        config = deployment.config if deployment else endpoint.config
+        fleets = deployment.fleets if deployment else endpoint.fleets
+        status = {"VariantStatus": [{"Status": _STAGES.get(phase, "Updating")}]}
+        return {
+            "EndpointConfigName": (deployment or endpoint).config_name,
+            "StartTime": deployment.started if deployment else endpoint.created,
+            **{
+                key: [
+                    self._variant(endpoint, each, fleets, weights_of(config)) | status
+                    for each in config[key]
+                ]
+                for key in ("ProductionVariants", "ShadowProductionVariants")
+                if config.get(key)
+            },
+        }
+
+    def _variant(
+        self,
+        endpoint: Endpoint,
+        variant: dict[str, Any],
+        fleets: dict[str, Fleet],
+        weights: dict[str, float],
+    ) -> dict[str, Any]:
         name = variant["VariantName"]
-        fleet = endpoint.fleets[name]
+        fleet = fleets[name]
         pools = instances_by_type(fleet)
         members = (
             "ManagedInstanceScaling",
@@ -208,8 +256,8 @@ class Endpoints:
         return {
             "VariantName": name,
             "DeployedImages": self._images(endpoint, variant),
-            "CurrentWeight": endpoint.weights[name],
-            "DesiredWeight": endpoint.weights[name],
+            "CurrentWeight": weights[name],
+            "DesiredWeight": weights[name],
             "CurrentInstanceCount": fleet.serving(),
             "DesiredInstanceCount": fleet.wanted_instances,
             **{key: variant[key] for key in members if key in variant},

@@ -31,6 +31,7 @@ class Deployment:
     config_name: str
     config: dict[str, Any]
     fleets: dict[str, Fleet]
+    started: float
     share: float = 0.0
     # How far the new fleets are ahead of their turn.
     turn: float = 0.0
@@ -107,6 +108,14 @@ class Component(Record):
         """
         return key_of(self.name, self.version)
 
+    def request_of(self, key: str) -> dict[str, Any]:
+        """
+        Return what the version says that is called so in its fleet.
+        """
+        update = self.update
+        is_new = update and key == key_of(self.name, update.version)
+        return update.request if update and is_new else self.request
+
 
 @dataclass(kw_only=True)
 class ComponentUpdate:
@@ -118,6 +127,8 @@ class ComponentUpdate:
     copies: int
     version: int
     rollout: Rollout | None = None
+    # How much of a request is due to the new version.
+    turn: float = 0.0
 
 
 def key_of(name: str, version: int) -> str:

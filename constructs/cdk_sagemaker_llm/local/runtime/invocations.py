@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.local.engines.containers import (
 )
 from cdk_sagemaker_llm.local.engines.model_server import generate
 from cdk_sagemaker_llm.local.hosting.component_adapters import base_of
-from cdk_sagemaker_llm.local.hosting.components import keys_of, serving_copies
+from cdk_sagemaker_llm.local.hosting.components import serving_copies
 from cdk_sagemaker_llm.local.hosting.container_starts import started_engine
 from cdk_sagemaker_llm.local.hosting.definitions import (
     containers_of,
@@ -32,7 +32,12 @@ from cdk_sagemaker_llm.local.hosting.definitions import (
     serving_type,
 )
 from cdk_sagemaker_llm.local.hosting.traffic import Where
-from cdk_sagemaker_llm.local.hosting.world import Endpoint, World
+from cdk_sagemaker_llm.local.hosting.world import (
+    Component,
+    Endpoint,
+    World,
+    key_of,
+)
 from cdk_sagemaker_llm.simulation.api_values import specification_on
 from cdk_sagemaker_llm.simulation.fleet import Fleet
 
@@ -154,8 +159,9 @@ def _to_component(world: World, endpoint: Endpoint, name: str | None) -> Route:
         raise NoCapacityError((endpoint.name, component.variant_name, component.name))
     base = base_of(world, component)
     fleet = endpoint.fleets[base.variant_name]
-    instance_type = serving_type(fleet, keys_of(base))
-    specification = specification_on(base.request, instance_type)
+    version = choose_version(base, fleet)
+    instance_type = serving_type(fleet, [version])
+    specification = specification_on(base.request_of(version), instance_type)
     container = specification.get("Container", {})
     role, model = endpoint.config["ExecutionRoleArn"], ""
     if "ModelName" in specification:
@@ -436,6 +442,26 @@ def choose_variant(endpoint: Endpoint) -> str | None:
     choice: str = max(names, key=turns.__getitem__)
     turns[choice] -= total
     return choice
+
+
+def choose_version(component: Component, fleet: Fleet) -> str:
+    """
+    Return what the version is called that answers the next request: during an update
+    the new one as often as is its share of the copies that serve.
+    """
+    update = component.update
+    if update is None:
+        return component.key
+    new = key_of(component.name, update.version)
+    keys = [key for key in {component.key, new} if key in fleet.names]
+    serving = {key: fleet.serving(key) for key in keys}
+    if not serving.get(new):
+        return component.key
+    update.turn += serving[new] / sum(serving.values())
+    if round(update.turn, 6) < 1:
+        return component.key
+    update.turn -= 1
+    return new
 
 
 def choose_side(

@@ -71,6 +71,30 @@ def test_the_stacks_of_stages_are_read_too(tmp_path: Path) -> None:
     ]
 
 
+def test_stacks_of_weak_references_are_read_as_one_app(tmp_path: Path) -> None:
+    """
+    By the stack's own name and the environment that the manifest tells.
+    """
+    network = stack_artifact("Network")
+    network["properties"]["stackName"] = "net-of-us"
+    network["environment"] = "aws://111111111111/us-east-1"
+    model = stack_artifact("Model") | {"environment": network["environment"]}
+    write(tmp_path, "manifest.json", {"artifacts": {"A": network, "B": model}})
+    outputs = {"Key": {"Value": {"Ref": "Key"}}}
+    resources = {"Key": {"Type": "AWS::KMS::Key"}}
+    write(tmp_path, "Network.json", {"Resources": resources, "Outputs": outputs})
+    reads = {"StackName": "net-of-us", "OutputName": "Key"}
+    abroad = {**reads, "Region": "eu-west-1"}
+    write(tmp_path, "Model.json", {})
+
+    first, second = read_stacks(tmp_path)
+
+    assert (first.deployed_name, second.deployed_name) == ("net-of-us", "B")
+    assert first.region == second.region == "us-east-1"
+    assert resolve(second, {"Fn::GetStackOutput": reads}) == "A/Key"
+    assert resolve(second, {"Fn::GetStackOutput": abroad}) is None
+
+
 def test_resources_are_found_by_their_kind() -> None:
     """
     A resource without properties has none; one of another service is not meant.
@@ -134,6 +158,11 @@ def test_a_folder_under_the_tarballs_name_holds_nothing(tmp_path: Path) -> None:
         ({"Fn::Sub": "a-${B}"}, "a-${B}", None),
         ({"Fn::Sub": ["a-${B}", {"B": "x"}]}, "a-${B}", None),
         ({"Fn::ImportValue": "x"}, "${...}", None),
+        (
+            {"Fn::GetStackOutput": {"StackName": "S", "OutputName": "Name"}},
+            "${S.Name}",
+            None,
+        ),
     ],
     ids=str,
 )

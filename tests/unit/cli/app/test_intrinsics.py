@@ -188,6 +188,7 @@ def stack() -> Stack:
         ({"Fn::If": ["Round", 1, 2]}, "${Fn::If Round}"),
         ({"Fn::If": "x"}, "${Fn::If}"),
         ({"Fn::ImportValue": "x"}, "${Fn::ImportValue}"),
+        ({"Fn::GetStackOutput": "x"}, "${Fn::GetStackOutput}"),
         ({"Fn::Base64": "x"}, "${Fn::Base64}"),
         (
             {"a": {"Ref": "AWS::NoValue"}, "b": [{"Ref": "AWS::NoValue"}, 1]},
@@ -226,6 +227,56 @@ def test_values_come_through_nested_stacks_and_exports() -> None:
     assert evaluate(outer, {"Fn::GetAtt": ["Child", "Outputs.Size"]}) == "${S/Model}"
     assert evaluate(outer, {"Fn::ImportValue": "Shared"}) == "${S/Model}"
     assert is_open(evaluate(outer, {"Fn::GetAtt": "Child.Outputs.R"}))
+
+
+@pytest.mark.parametrize(
+    ("stack_name", "output", "region", "found"),
+    [
+        ("Net", "Name", {"Ref": "AWS::Region"}, "${Network/Mine}"),
+        ("Net", "Name", None, "${Network/Mine}"),
+        ("Net", "Name", "us-east-1", "${Network/Mine}"),
+        ("Net", "Name", "eu-west-1", "${Abroad/Mine}"),
+        ("Net", "Joined", None, "${Network/Mine}||b"),
+        ({"Ref": "Which"}, "Name", None, "${Network/Mine}"),
+        ("Net", "Name", "eu-west-2", "${Fn::GetStackOutput}"),
+        ("Net", "Other", None, "${Fn::GetStackOutput}"),
+        ("Network", "Name", None, "${Fn::GetStackOutput}"),
+    ],
+    ids=str,
+)
+def test_an_output_of_another_stack_is_followed(
+    stack_name: object, output: str, region: object, found: str
+) -> None:
+    """
+    By the name that it is deployed under, in the region that is meant.
+    """
+    reader = Stack(
+        "Reader",
+        Path(),
+        {},
+        content={"Parameters": {"Which": {"Type": "String", "Default": "Net"}}},
+        deployed_name="Reader",
+        region="us-east-1",
+    )
+    outputs = {
+        "Name": {"Value": {"Ref": "Mine"}},
+        "Joined": {"Value": {"Fn::Join": ["||", [{"Ref": "Mine"}, "b"]]}},
+    }
+    for name, place in (("Network", "us-east-1"), ("Abroad", "eu-west-1")):
+        producer = Stack(
+            name,
+            Path(),
+            {"Mine": MODEL},
+            outputs=outputs,
+            deployed_name="Net",
+            region=place,
+        )
+        reader.peers.append(producer)
+    argument = {"StackName": stack_name, "OutputName": output}
+    if region is not None:
+        argument["Region"] = region
+
+    assert evaluate(reader, {"Fn::GetStackOutput": argument}) == found
 
 
 def test_a_resource_is_there_unless_its_condition_says_otherwise() -> None:

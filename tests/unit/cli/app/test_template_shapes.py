@@ -189,6 +189,10 @@ def test_a_broken_file_is_named_with_what_was_expected(
             "PrimaryContainer.Image: Fn::Sub must be text, or text and a map",
         ),
         (
+            {"PrimaryContainer": {"Image": {"Fn::GetStackOutput": {"StackName": "S"}}}},
+            "Fn::GetStackOutput must be a map with StackName and OutputName",
+        ),
+        (
             {"PrimaryContainer": {"Image": {"Fn::GetAtt": "Alone"}}},
             "PrimaryContainer.Image: Fn::GetAtt must be a logical id and an attribute",
         ),
