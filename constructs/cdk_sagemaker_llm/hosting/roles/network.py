@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from constructs import Construct, IConstruct
+from jsii.errors import JSIIError
 
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -125,6 +126,26 @@ class Network:
 
         return ec2.Connections(security_groups=list(self.security_groups))
 
+    @property
+    def is_pending_lookup(self) -> bool:
+        """
+        Whether the VPC is a stand-in, until the CDK's command has looked it up.
+
+        Its subnets are none of the real VPC's, and a group, zones or a filter select
+        none of them: the command looks up after a synthesis, which must not end in an
+        error for that.
+        """
+        if self.vpc is None:
+            return False
+        chosen = self.subnets
+        try:
+            if chosen is None or chosen.subnets is not None:
+                return bool(self.vpc.select_subnets().is_pending_lookup)
+            return bool(self._select(chosen).is_pending_lookup)
+        except (RuntimeError, JSIIError):
+            # A VPC without such subnets is no stand-in.
+            return False
+
     def subnet_ids(self) -> list[str]:
         """
         Return the ids of the chosen subnets.
@@ -213,6 +234,8 @@ def network_findings(network: Network) -> list[Finding]:
                 f"security_groups must be at most {_MOST_GROUPS}, got {groups}"
             )
         )
+    if network.is_pending_lookup:
+        return found
     try:
         count = len(network.subnet_ids())
     except RuntimeError as fault:
@@ -239,7 +262,7 @@ def zone_findings(network: Network) -> list[Finding]:
     """
     Warn of a usable network's only subnet; of several the zones are not asked for.
     """
-    if network.vpc is None:
+    if network.vpc is None or network.is_pending_lookup:
         return []
     chosen = network.subnet_ids()
     if len(chosen) != 1 or is_unresolved(chosen):
@@ -284,7 +307,7 @@ def kind_without_a_way(network: Network) -> str | None:
     Return the kind of subnets that lead nowhere; ``None`` if some may have a way out.
     """
     vpc = network.vpc
-    if vpc is None:
+    if vpc is None or network.is_pending_lookup:
         return None
     chosen = set(network.subnet_ids())
     if chosen <= _ids(vpc.isolated_subnets):

@@ -318,7 +318,8 @@ def hardware_findings(
     try:
         return find_instance_type(instance_type), []
     except ValueError as fault:
-        return None, [IMPOSSIBLE_TYPE.finding(str(fault))]
+        message, _, remedy = str(fault).partition("; ")
+        return None, [IMPOSSIBLE_TYPE.finding(message, remedy)]
 
 
 def compiled_engine_findings(
