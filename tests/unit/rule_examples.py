@@ -381,6 +381,11 @@ def _at_the_end(define: Callable[[Stack], object]) -> Callable[[Stack], None]:
     return defined
 
 
+def _on_a_parameters_type(stack: Stack) -> None:
+    name = CfnParameter(stack, "Type").value_as_string
+    LlmEndpoint(stack, "It", model=HuggingFaceModel("gpt2"), instance_type=name)
+
+
 def _in_few_addresses(mask: int, instances: int) -> Callable[[Stack], object]:
     def define(stack: Stack) -> object:
         cidr = ec2.IpAddresses.cidr(f"10.0.0.0/{mask}")
@@ -721,6 +726,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
         stack, "It", vpc=_closed(stack), without=["s4"]
     ),
     "LLM801": _in_few_addresses(27, 6),
+    "LLM806": _on_a_parameters_type,
     "LLM802": _from_another_stack,
     "LLM803": _privately,
     "LLM805": _after_the_models,

@@ -430,7 +430,7 @@ def test_hardware_that_is_not_known_is_not_normalised(stack: Stack) -> None:
     """
     The title says what 100 stands for.
     """
-    kind = CfnParameter(stack, "Kind", default="ml.g5.xlarge").value_as_string
+    kind = CfnParameter(stack, "Kind").value_as_string
     llm = LlmEndpoint(stack, "Llm", model=GPT2, instance_type=kind)
     LlmDashboard(stack, "Dashboard", endpoints=[llm])
     chart = charts_of(body_of(stack))["Llm: GPUs (%, 100 for each)"]
