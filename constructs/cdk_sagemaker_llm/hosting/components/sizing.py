@@ -210,7 +210,8 @@ def look_up_types(
     Look the instance types up once, for all that follows.
     """
     if capacity is None or capacity.pools is None:
-        return _looked_up(instance_type), capacity
+        known = None if instance_type is None else _looked_up(instance_type)
+        return known, capacity
     pools = [
         replace(pool, instance_type=_looked_up(pool.instance_type))
         for pool in capacity.pools_in_order
@@ -218,9 +219,7 @@ def look_up_types(
     return instance_type, replace(capacity, pools=pools)
 
 
-def _looked_up(
-    instance_type: str | InstanceType | None,
-) -> str | InstanceType | None:
+def _looked_up(instance_type: str | InstanceType) -> str | InstanceType:
     # What deployment decides stays what it is, for the template.
     if is_unresolved(instance_type):
         return instance_type

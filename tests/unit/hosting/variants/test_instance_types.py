@@ -68,8 +68,11 @@ def test_a_type_known_at_deployment_alone_says_what_is_left_out(
     )
 
     assert warned(stack) == [
-        "instance_type is decided at deployment, and what follows from it is left out: "
-        f"inference_ami_version, tensor_parallel_size, whether the model fits; {OUT}"
+        (
+            "instance_type is decided at deployment, and what follows from it is "
+            "left out: inference_ami_version, tensor_parallel_size, whether the model "
+            f"fits; {OUT}"
+        )
     ]
 
 
@@ -118,9 +121,11 @@ def test_a_default_is_followed_and_said(stack: Stack) -> None:
     LlmEndpoint(stack, "Own", model=MODEL, instance_type=name)
 
     assert warned(stack) == [
-        "instance_type is decided at deployment, and what follows from it is as its "
-        "default ml.g5.12xlarge needs it: inference_ami_version, "
-        f"tensor_parallel_size, whether the model fits; {OUT}"
+        (
+            "instance_type is decided at deployment, and what follows from it is as "
+            "its default ml.g5.12xlarge needs it: inference_ami_version, "
+            f"tensor_parallel_size, whether the model fits; {OUT}"
+        )
     ]
     (variant,) = properties_of(stack, "SageMaker::EndpointConfig")["ProductionVariants"]
     assert variant["InstanceType"] == "${Type}"
