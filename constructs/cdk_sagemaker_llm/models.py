@@ -177,6 +177,11 @@ class S3Model(WeightSource):
             Whether you accept the licence that gated weights of JumpStart ask for.
             If omitted, nothing is accepted, and SageMaker refuses such weights.
 
+        bucket:
+            The bucket of ``uri`` as a construct, which ``from_bucket`` passes: it must
+            be in the endpoint's region.
+            If omitted, its region is not known, and not checked.
+
     Raises:
         ValueError: If the URI is no such prefix, or the catalogue does not have the
             model that it is like.
@@ -188,6 +193,9 @@ class S3Model(WeightSource):
     depends_on: Construct | None = field(default=None, kw_only=True, repr=False)
     compiled: Compilation | None = field(default=None, kw_only=True)
     accept_eula: bool = field(default=False, kw_only=True)
+    bucket: s3.IBucket | None = field(
+        default=None, kw_only=True, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         """
@@ -236,6 +244,7 @@ class S3Model(WeightSource):
             depends_on=depends_on,
             compiled=compiled,
             accept_eula=accept_eula,
+            bucket=bucket,
         )
 
     @property

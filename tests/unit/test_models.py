@@ -64,6 +64,8 @@ PARAMETERS = {
         # What these two do is held by the tests of staging.
         *("depends_on", "compiled"),
         "accept_eula",
+        # Where it is, the tests of what is elsewhere hold.
+        "bucket",
     ],
     S3Model.from_bucket: [
         *("bucket", "prefix", "architecture"),

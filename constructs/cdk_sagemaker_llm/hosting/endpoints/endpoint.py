@@ -15,6 +15,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.elsewhere import Used, elsewhere_findings
 from cdk_sagemaker_llm.hosting.common.names import (
     in_arn,
     name_in,
@@ -53,6 +54,7 @@ from cdk_sagemaker_llm.hosting.scaling.tracking import backlog_findings
 from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (
     alarms_of,
     let_look,
+    used_alarms,
     watched_variants,
 )
 from cdk_sagemaker_llm.hosting.updates.rollout_checks import (
@@ -170,7 +172,9 @@ class Endpoint(EndpointBase):
                 rollout, endpoint_config.definition.variants, endpoint_name
             )
         name_findings = own_name_findings(scope, "endpoint_name", endpoint_name)
-        report(scope, id, [*name_findings, *rollout_findings])
+        used = [Used("endpoint_config", endpoint_config, is_of_account=True)]
+        far = elsewhere_findings(scope, [*used, *used_alarms(rollout)])
+        report(scope, id, [*name_findings, *rollout_findings, *far])
         super().__init__(scope, id, physical_name=endpoint_name)
         take_name(scope, "endpoint_name", endpoint_name)
         self.endpoint_config = endpoint_config

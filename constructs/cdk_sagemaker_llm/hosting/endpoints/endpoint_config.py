@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.hosting.endpoints.data_capture import (
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     EndpointConfigDefinition,
     Observability,
+    config_place_findings,
     define_endpoint_config,
 )
 from cdk_sagemaker_llm.hosting.models.model import Model
@@ -207,7 +208,8 @@ class EndpointConfig(EndpointConfigBase):
             )
         ]
         unusable = role_findings(scope, execution_role)
-        report(scope, id, [*unusable, *definition.findings, *fit])
+        far = config_place_findings(scope, definition)
+        report(scope, id, [*unusable, *definition.findings, *fit, *far])
         super().__init__(scope, id)
         belongs(self, scope)
         self._write(definition)

@@ -13,6 +13,7 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.elsewhere import Used, elsewhere_findings
 from cdk_sagemaker_llm.hosting.common.limits import seconds, time_findings
 from cdk_sagemaker_llm.hosting.common.reporting import report
 from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
@@ -25,7 +26,11 @@ from cdk_sagemaker_llm.hosting.endpoints.data_capture import (
 )
 from cdk_sagemaker_llm.hosting.endpoints.shadow import shadow_findings
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
-from cdk_sagemaker_llm.hosting.roles.network import Network
+from cdk_sagemaker_llm.hosting.roles.network import (
+    Network,
+    other_vpc_findings,
+    used_by_network,
+)
 from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     LOCAL_STORAGE,
     VariantDefinition,
@@ -202,6 +207,35 @@ def define_endpoint_config(
         )
     ]
     return replace(config, findings=tuple(found))
+
+
+def config_place_findings(
+    scope: Construct, config: EndpointConfigDefinition
+) -> list[Finding]:
+    """
+    Check that what a configuration uses is where its endpoint is.
+    """
+    used = [Used("kms_key", config.kms_key), *used_by_network(config.network)]
+    if (one := config.async_inference) is not None:
+        used += [
+            Used("async_inference.output", one.output),
+            Used("async_inference.failure", one.failure),
+            Used("async_inference.inputs", one.inputs),
+            Used("async_inference.kms_key", one.kms_key),
+            Used("async_inference.success_topic", one.success_topic),
+            Used("async_inference.error_topic", one.error_topic),
+        ]
+    if config.data_capture is not None:
+        used += [
+            Used("data_capture.bucket", config.data_capture.bucket),
+            Used("data_capture.kms_key", config.data_capture.kms_key),
+        ]
+    used += [
+        Used("the variant's model", model, is_of_account=True)
+        for each in config.every_variant
+        for model in each.variant.models
+    ]
+    return [*elsewhere_findings(scope, used), *other_vpc_findings(config.network)]
 
 
 def _role_findings(

@@ -13,6 +13,7 @@ from aws_cdk import CfnWaitCondition, SecretValue
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.elsewhere import FAR_SOURCE, Used
 from cdk_sagemaker_llm.hosting.common.limits import gibibytes
 from cdk_sagemaker_llm.hosting.common.scope import region_of
 from cdk_sagemaker_llm.hosting.roles.statements import Statement, read_statements
@@ -38,11 +39,6 @@ SMALL_VOLUME = Rule(
     "LLM246",
     "a volume may be too small for the model's weights",
     "SageMaker developer guide, large-model-inference-hosting",
-)
-FAR_SOURCE = Rule(
-    "LLM797",
-    "a model's image, or its staged weights, are in another region",
-    "SageMaker API reference, ContainerDefinition",
 )
 USELESS_EULA = Rule(
     "LLM823",
@@ -193,6 +189,18 @@ def far_findings(
                 )
             )
     return found
+
+
+def used_by_model(model: ModelSource | None) -> list[Used]:
+    """
+    Return what a model's weights need that is somewhere.
+    """
+    if isinstance(model, S3Model):
+        return [
+            Used("the bucket of the weights", model.bucket),
+            Used("the key of the weights", model.kms_key),
+        ]
+    return [] if model is None else [Used("the token's secret", model.token)]
 
 
 def _region_of_image(image: ImageRelease) -> str | None:

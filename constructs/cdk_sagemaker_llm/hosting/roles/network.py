@@ -14,6 +14,7 @@ from jsii.errors import JSIIError
 
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.elsewhere import Used, far_finding
 from cdk_sagemaker_llm.hosting.common.scope import stage_of
 from cdk_sagemaker_llm.hosting.roles.statements import TOKEN, Statement
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
@@ -256,6 +257,62 @@ def network_findings(network: Network) -> list[Finding]:
             )
         )
     return found
+
+
+def used_by_network(network: Network | None) -> list[Used]:
+    """
+    Return what a network consists of that is somewhere.
+
+    Subnets may be shared by another account; those of the app's own cannot.
+    """
+    if network is None or network.vpc is None:
+        return []
+    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+    chosen = (network.subnets and network.subnets.subnets) or []
+    return [
+        Used("vpc", network.vpc, isinstance(network.vpc, ec2.Vpc)),
+        *(
+            Used("security_groups", each, isinstance(each, ec2.SecurityGroup))
+            for each in network.security_groups
+        ),
+        *(Used("subnets", each, isinstance(each, ec2.Subnet)) for each in chosen),
+    ]
+
+
+def other_vpc_findings(network: Network | None) -> list[Finding]:
+    """
+    Check that subnets and groups are the VPC's own, as far as the app says whose they
+    are.
+    """
+    if network is None or network.vpc is None:
+        return []
+    ours = _vpc_named(network.vpc.vpc_id)
+    chosen = (network.subnets and network.subnets.subnets) or []
+    parts = [
+        *(("security_groups", each) for each in network.security_groups),
+        *(("subnets", each) for each in chosen),
+    ]
+    found = []
+    for name, each in parts:
+        theirs = _vpc_named(getattr(each.node.default_child, "vpc_id", None))
+        if None not in (ours, theirs) and ours != theirs:
+            found.append(far_finding(name, f"VPC {ours}", theirs))
+    return list(dict.fromkeys(found))
+
+
+def _vpc_named(vpc_id: str | None) -> str | None:
+    """
+    Return a VPC's id, or the path of the app's own; ``None`` if neither is known.
+    """
+    if vpc_id is None or not is_unresolved(vpc_id):
+        return vpc_id
+    from aws_cdk import Reference, Tokenization  # noqa: PLC0415 - few know it by a token
+    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+    token = Tokenization.reverse_string(vpc_id).first_token
+    target = token.target if isinstance(token, Reference) else None
+    return str(target.node.path) if isinstance(target, ec2.CfnVPC) else None
 
 
 def zone_findings(network: Network) -> list[Finding]:
