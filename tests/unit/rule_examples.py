@@ -386,6 +386,15 @@ def _on_a_parameters_type(stack: Stack) -> None:
     LlmEndpoint(stack, "It", model=HuggingFaceModel("gpt2"), instance_type=name)
 
 
+def _with_a_model_elsewhere(stack: Stack) -> None:
+    app = cast("App", stack.node.root)
+    home = Environment(account=stack.account, region=stack.region)
+    there = Stack(app, "There", env=home)
+    model = Model(there, "Model", serving=Vllm(), model=HuggingFaceModel("gpt2"))
+    variant = ProductionVariant(instance_type="ml.g6.xlarge", model=model)
+    EndpointConfig(stack, "It", variants=[variant])
+
+
 def _in_few_addresses(mask: int, instances: int) -> Callable[[Stack], object]:
     def define(stack: Stack) -> object:
         cidr = ec2.IpAddresses.cidr(f"10.0.0.0/{mask}")
@@ -725,7 +734,13 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM705": lambda stack: PrivateAccess(
         stack, "It", vpc=_closed(stack), without=["s4"]
     ),
+    "LLM707": partial(
+        _model,
+        serving=Vllm(),
+        model=HuggingFaceModel("a/b", token=SecretValue.ssm_secure("/hub/token")),
+    ),
     "LLM801": _in_few_addresses(27, 6),
+    "LLM808": _with_a_model_elsewhere,
     "LLM806": _on_a_parameters_type,
     "LLM802": _from_another_stack,
     "LLM803": _privately,

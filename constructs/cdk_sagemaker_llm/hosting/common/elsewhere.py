@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.common.scope import account_of, region_of
+from cdk_sagemaker_llm.hosting.common.scope import account_of, region_of, stack_of
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 FAR_SOURCE = Rule(
@@ -20,6 +20,13 @@ FAR_SOURCE = Rule(
     "what a model or an endpoint uses is in another region, account or VPC",
     "SageMaker API reference, ContainerDefinition and VpcConfig; SageMaker developer "
     "guide, host-vpc",
+)
+
+BOUND = Rule(
+    "LLM808",
+    "a model or a configuration is of another stack than what names it",
+    "CloudFormation user guide, using-cfn-stack-exports; SageMaker API reference, "
+    "CreateModel",
 )
 
 _UNKNOWN = ("unknown-region", "unknown-account")
@@ -58,6 +65,26 @@ def elsewhere_findings(scope: Construct, used: Iterable[Used]) -> list[Finding]:
             own = f"account {account_of(scope)}"
             found.append(far_finding(each.name, own, account))
     return found
+
+
+def bound_findings(
+    scope: Construct, parts: Iterable[tuple[str, Construct]]
+) -> list[Finding]:
+    """
+    Warn of what another stack of the app makes, and replaces with every change: what
+    a stack uses, CloudFormation removes from no other.
+    """
+    ours = stack_of(scope)
+    return [
+        BOUND.finding(
+            f"{name} {part.node.path} is of another stack, and this one names it: "
+            "each change replaces it, which CloudFormation refuses while it is in use, "
+            "so that both stacks deploy once and never again",
+            "define it in the stack of its endpoint",
+        )
+        for name, part in parts
+        if stack_of(part) is not ours
+    ]
 
 
 def far_finding(name: str, own: str, got: str | None, remedy: str = "") -> Finding:

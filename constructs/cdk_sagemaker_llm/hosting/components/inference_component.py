@@ -15,7 +15,11 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
-from cdk_sagemaker_llm.hosting.common.elsewhere import Used, elsewhere_findings
+from cdk_sagemaker_llm.hosting.common.elsewhere import (
+    Used,
+    bound_findings,
+    elsewhere_findings,
+)
 from cdk_sagemaker_llm.hosting.common.limits import seconds
 from cdk_sagemaker_llm.hosting.common.names import take_name, twice_findings
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
@@ -210,6 +214,8 @@ class InferenceComponent(InferenceComponentBase):
         take_name(scope, COMPONENT_NAME, inference_component_name)
         self._write(definition, endpoint, models, is_part=False)
         self._take_place(placement)
+        own = [("model", one) for one in models.values() if isinstance(one, Model)]
+        annotate(self, bound_findings(self, own))
 
     def _write(
         self,

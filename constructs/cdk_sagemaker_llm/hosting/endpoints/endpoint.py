@@ -15,7 +15,11 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.common.elsewhere import Used, elsewhere_findings
+from cdk_sagemaker_llm.hosting.common.elsewhere import (
+    Used,
+    bound_findings,
+    elsewhere_findings,
+)
 from cdk_sagemaker_llm.hosting.common.names import (
     in_arn,
     name_in,
@@ -202,6 +206,9 @@ class Endpoint(EndpointBase):
             roles = _roles_of(endpoint_config)
             unseen = let_look(self, roles, alarms, self.cfn_endpoint)
             annotate(self, [*rollout_findings, *unseen])
+        if not endpoint_config.is_imported:
+            own = [("endpoint_config", endpoint_config)]
+            annotate(self, bound_findings(self, own))
         if self.networks:
             at_synth(self, self._address_findings)
 

@@ -27,6 +27,7 @@ from cdk_sagemaker_llm.hosting.models.image import region_findings
 from cdk_sagemaker_llm.hosting.models.model_weights import (
     eula_findings,
     far_findings,
+    secure_parameter_findings,
     token_reference,
     token_reference_findings,
     used_by_model,
@@ -261,10 +262,14 @@ def place_findings(
     scope: Construct, model: ModelSource | None, network: Network | None
 ) -> list[Finding]:
     """
-    Check that what a model needs is where it runs.
+    Check that what a model needs is where it runs, and can be read there.
     """
     used = [*used_by_model(model), *used_by_network(network)]
-    return [*elsewhere_findings(scope, used), *other_vpc_findings(network)]
+    return [
+        *elsewhere_findings(scope, used),
+        *other_vpc_findings(network),
+        *secure_parameter_findings(scope, model),
+    ]
 
 
 def _compilation_findings(

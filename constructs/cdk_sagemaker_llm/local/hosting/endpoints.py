@@ -31,6 +31,10 @@ from cdk_sagemaker_llm.local.hosting.states import (
 )
 from cdk_sagemaker_llm.local.hosting.world import Endpoint, Operation, World
 
+# As users report it of the service.
+KEEPS_ITS_QUEUE = (
+    "The AsyncInferenceConfig parameter cannot be removed from this endpoint."
+)
 DELETE_WITH_COMPONENTS = (
     "Cannot delete endpoint with inference component associated. Please delete "
     "inference component and try it again."
@@ -122,6 +126,8 @@ class Endpoints:
         refuse_busy_endpoint(endpoint)
         refuse_failed_endpoint(endpoint)
         self._refuse_scaled_change(endpoint, config)
+        if endpoint.is_asynchronous and "AsyncInferenceConfig" not in config:
+            raise validation(KEEPS_ITS_QUEUE)
         counts: dict[str, int] = {}
         if request.get("RetainAllVariantProperties"):
             excluded = {

@@ -33,6 +33,7 @@ from cdk_sagemaker_llm import (
     S3Model,
     Vllm,
 )
+from tests.unit.hosting.written import warnings_of
 
 HOME, AWAY = "us-east-1", "us-west-2"
 OURS, THEIRS = "111111111111", "222222222222"
@@ -289,3 +290,25 @@ def test_a_token_by_its_name_has_no_place(stack: Stack) -> None:
     """
     token = SecretValue.secrets_manager("token")
     serve(stack, HuggingFaceModel("gpt2", token=token))
+
+
+@pytest.mark.parametrize("name", ["model", "configuration"])
+def test_warns_of_a_part_that_another_stack_replaces(name: str) -> None:
+    """
+    Its name is in use, so that the second deployment of both is refused.
+    """
+    here, there = stacks(HOME)
+    USES[name][1](here, there)
+
+    (text,) = [text for _, text in warnings_of(here) if text.endswith("LLM808]")]
+    assert " is of another stack, and this one names it: each change " in text
+
+
+def test_an_imported_part_is_nobodys_of_the_app(stack: Stack) -> None:
+    """
+    Another app replaces it, and no export holds it.
+    """
+    config = EndpointConfig.from_endpoint_config_name(stack, "Config", "mine")
+    Endpoint(stack, "Endpoint", endpoint_config=config)
+
+    assert warnings_of(stack) == []
