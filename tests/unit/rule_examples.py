@@ -14,12 +14,15 @@ from typing import Any, cast
 
 from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
 
 from cdk_sagemaker_llm import (
     AdapterInferenceComponent,
+    AlarmOptions,
     AllAtOnce,
     AsyncInference,
     AsyncTopic,
@@ -395,6 +398,13 @@ def _with_a_model_elsewhere(stack: Stack) -> None:
     EndpointConfig(stack, "It", variants=[variant])
 
 
+def _at_a_silent_topic(stack: Stack) -> None:
+    topic = sns.Topic(stack, "Pager", enforce_ssl=True)
+    host = InferenceComponentEndpoint(stack, "It", instance_type="ml.g5.12xlarge")
+    model = host.add_model("A", model=HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta"))
+    model.add_alarms(options=AlarmOptions(alarm_actions=[actions.SnsAction(topic)]))
+
+
 def _in_few_addresses(mask: int, instances: int) -> Callable[[Stack], object]:
     def define(stack: Stack) -> object:
         cidr = ec2.IpAddresses.cidr(f"10.0.0.0/{mask}")
@@ -741,6 +751,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     ),
     "LLM801": _in_few_addresses(27, 6),
     "LLM808": _with_a_model_elsewhere,
+    "LLM810": _at_a_silent_topic,
     "LLM806": _on_a_parameters_type,
     "LLM802": _from_another_stack,
     "LLM803": _privately,
