@@ -716,3 +716,39 @@ def test_a_shadow_is_shown_beside_its_variant(stack: Stack) -> None:
     ]
     first = charts["Llm, Shadow: Requests a minute"]["metrics"][0]
     assert first[2:6] == [*VARIANT[:3], "Shadow"]
+
+
+@pytest.mark.parametrize("by_arn", [False, True])
+def test_an_imported_endpoint_is_shown_where_its_variant_is_named(
+    stack: Stack, *, by_arn: bool
+) -> None:
+    """
+    Nothing else is known of it.
+    """
+    arn = "arn:aws:sagemaker:us-east-1:111111111111:endpoint/chat"
+    other = (
+        Endpoint.from_endpoint_arn(stack, "Other", arn, variant_name="Blue")
+        if by_arn
+        else Endpoint.from_endpoint_name(stack, "Other", "chat", variant_name="Blue")
+    )
+    LlmDashboard(stack, "Dashboard", endpoints=[other])
+    charts = charts_of(body_of(stack))
+
+    dimensions = [
+        each["metrics"][0][2:6] for each in charts.values() if each["metrics"][0]
+    ]
+    assert ["EndpointName", "chat", "VariantName", "Blue"] in dimensions
+    assert other.metric_invocations().dimensions == {
+        "EndpointName": "chat",
+        "VariantName": "Blue",
+    }
+    (alarm, *_) = other.add_alarms().values()
+    assert alarm is not None
+
+
+def test_a_variant_that_the_service_would_refuse_is_refused(stack: Stack) -> None:
+    """
+    Where it is named.
+    """
+    with pytest.raises(ValueError, match="LLM106 variant_name must be"):
+        Endpoint.from_endpoint_name(stack, "Other", "chat", variant_name="a b")
