@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.text import redacted
+from cdk_sagemaker_llm.tokens import stand_in_remedy
 
 
 class Severity(enum.StrEnum):
@@ -86,7 +87,9 @@ class Rule:
         Say that the rule was broken: how, in the caller's words, and the way out.
 
         A value that is quoted may be a credential: what looks like one is left out.
+        One that is only a stand-in is none of the caller's.
         """
+        remedy = stand_in_remedy(message) or remedy
         return Finding(self.severity, self.code, redacted(message), redacted(remedy))
 
 

@@ -6,6 +6,7 @@ What belongs here is what a user says of a model, whatever serves it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.architectures.families import class_fault
 from cdk_sagemaker_llm.arguments import held, hold_kinds
+from cdk_sagemaker_llm.findings import Rule
 from cdk_sagemaker_llm.text import bucket_fault, redacted
-from cdk_sagemaker_llm.tokens import is_unresolved
+from cdk_sagemaker_llm.tokens import is_unresolved, stand_in_remedy
 
 if TYPE_CHECKING:
     from aws_cdk import SecretValue
@@ -82,8 +84,8 @@ class HuggingFaceModel(WeightSource):
             If omitted, the catalogue is asked for the model id.
 
     Raises:
-        ValueError: If the model id is not of that form, or the catalogue does not
-            have the model that it is like.
+        ValueError: If the Hub can have no such model id or revision, or the catalogue
+            does not have the model that it is like.
     """
 
     model_id: str
@@ -100,14 +102,9 @@ class HuggingFaceModel(WeightSource):
         """
         object.__setattr__(self, "architecture", looked_up(self.architecture))
         hold_kinds(self)
-        if is_unresolved(self.model_id):
-            return
-        if self.model_id.count("/") > 1 or not self.model_id.strip("/"):
-            raise ValueError(
-                "model_id must be a Hugging Face repository such as "
-                f"'mistralai/Mistral-7B-v0.1', got {redacted(repr(self.model_id))}; "
-                "weights on S3 are an S3Model"
-            )
+        fault = _id_fault(self.model_id) or _revision_fault(self.revision)
+        if fault is not None:
+            raise ValueError(fault)
 
     @property
     def known_architecture(self) -> ModelArchitecture | None:
@@ -177,6 +174,11 @@ class S3Model(WeightSource):
             Whether you accept the licence that gated weights of JumpStart ask for.
             If omitted, nothing is accepted, and SageMaker refuses such weights.
 
+        bucket:
+            The bucket of ``uri`` as a construct, which ``from_bucket`` passes: it must
+            be in the endpoint's region.
+            If omitted, its region is not known, and not checked.
+
     Raises:
         ValueError: If the URI is no such prefix, or the catalogue does not have the
             model that it is like.
@@ -188,6 +190,9 @@ class S3Model(WeightSource):
     depends_on: Construct | None = field(default=None, kw_only=True, repr=False)
     compiled: Compilation | None = field(default=None, kw_only=True)
     accept_eula: bool = field(default=False, kw_only=True)
+    bucket: s3.IBucket | None = field(
+        default=None, kw_only=True, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         """
@@ -236,6 +241,7 @@ class S3Model(WeightSource):
             depends_on=depends_on,
             compiled=compiled,
             accept_eula=accept_eula,
+            bucket=bucket,
         )
 
     @property
@@ -260,6 +266,21 @@ class S3Model(WeightSource):
         return self.uri.removeprefix("s3://").split("/", 1)[1]
 
 
+NO_REPOSITORY = Rule(
+    "LLM791",
+    "a model's id or revision is none that a repository of the Hub can have",
+    "huggingface_hub, validate_repo_id; git check-ref-format",
+)
+_PAGE = "write it as its page on the Hub has it"
+# A part begins and ends with a letter, a digit or an underscore. Behind the name
+# llama.cpp takes the type of the file: of the others a check of their own warns.
+_MODEL_ID = re.compile(
+    r"(?:\b[\w.-]{1,96}\b/)?\b[\w.-]{1,96}\b"
+    r"(?::(?:UD-)?(?:I?Q\d|TQ\d|B?F16|F32|MXFP4)\w*)?",
+    re.ASCII | re.IGNORECASE,
+)
+_REVISION = re.compile(r"[^\s\0-\x1f\x7f~^:?*\[\\@/-][^\s\0-\x1f\x7f~^:?*\[\\]*")
+_NO_REVISION = re.compile(r"\.\.|@\{|//|/\Z|\.\Z|\.lock\Z|(?:^|/)\.")
 _PREFIX = "a prefix such as 's3://bucket/prefix/'"
 ModelSource = HuggingFaceModel | S3Model
 _ARCHITECTURES = (
@@ -314,6 +335,48 @@ def looked_up(
             f"architecture must be {_ARCHITECTURES}, got {text}; write {meant!r}"
         )
     return architecture
+
+
+def _id_fault(model_id: str) -> str | None:
+    if is_unresolved(model_id):
+        return None
+    if model_id.count("/") > 1 or not model_id.strip("/"):
+        got = redacted(repr(model_id))
+        remedy = stand_in_remedy(model_id) or "weights on S3 are an S3Model"
+        return (
+            "model_id must be a Hugging Face repository such as "
+            f"'mistralai/Mistral-7B-v0.1', got {got}; {remedy}"
+        )
+    if not _MODEL_ID.fullmatch(model_id):
+        remedy = (
+            "name a commit, branch or tag as revision"
+            if set(model_id) & set("@:")
+            else _PAGE
+        )
+        found = NO_REPOSITORY.finding(
+            "model_id must be of letters, digits and _.-, as organisation/name, with "
+            "at most 96 characters each, and neither dot nor dash at an end, got "
+            f"{model_id[:200]!r}",
+            remedy,
+        )
+        return str(found)
+    if "--" in model_id or ".." in model_id or model_id.endswith(".git"):
+        rule = "model_id must have neither '--' nor '..' nor end in '.git'"
+        return str(NO_REPOSITORY.finding(f"{rule}, got {model_id!r}", _PAGE))
+    return None
+
+
+def _revision_fault(revision: str | None) -> str | None:
+    if revision is None or is_unresolved(revision):
+        return None
+    if _REVISION.fullmatch(revision) and not _NO_REVISION.search(revision):
+        return None
+    found = NO_REPOSITORY.finding(
+        "revision must be a commit, branch or tag such as 'main', without blanks and "
+        f"any of ~^:?*[\\, got {revision[:200]!r}",
+        _PAGE if revision else "leave it out for the newest commit of the main branch",
+    )
+    return str(found)
 
 
 def _uri_fault(uri: str) -> str | None:

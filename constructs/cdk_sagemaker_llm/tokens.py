@@ -14,6 +14,9 @@ from collections.abc import Iterable, Mapping
 
 _MARKER = re.compile(r"[$#]\{Token\[[A-Za-z0-9:._-]+\]\}")
 _NUMBER_BOUND = -1e288
+# What ``StringParameter.value_from_lookup`` returns until the value is known
+# (aws-cdk-lib, aws-ssm/lib/parameter.ts).
+_STAND_IN = "dummy-value-for-"
 
 
 def is_unresolved(value: object) -> bool:
@@ -54,6 +57,20 @@ def placeholder_in(value: object) -> str | float | None:
         return value if is_unresolved(value) else None
     found = (placeholder_in(item) for item in _parts(value))
     return next((one for one in found if one is not None), None)
+
+
+def stand_in_remedy(text: str) -> str | None:
+    """
+    Say what to do about a parameter that was not looked up yet; ``None`` if a text
+    quotes none.
+    """
+    if _STAND_IN not in text:
+        return None
+    return (
+        f"{_STAND_IN}... stands for a parameter until the CDK's command has looked it "
+        "up, which it does after a first synthesis without errors; give "
+        "value_from_lookup a default_value= that may stand here"
+    )
 
 
 def _parts(value: object) -> Iterable[object]:

@@ -2,8 +2,9 @@
 A dashboard and alarms for a model whose copies follow its traffic.
 """
 
-from aws_cdk import App, CfnOutput, Stack
+from aws_cdk import App, ArnFormat, CfnOutput, Stack
 from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
@@ -32,7 +33,27 @@ class WatchedStack(Stack):
         )
         copies = chat.auto_scale_copy_count(min_capacity=1, max_capacity=4)
         copies.scale_on_concurrency("Load", per_copy=4)
-        page = actions.SnsAction(sns.Topic(self, "Pager", enforce_ssl=True))
+        pager = sns.Topic(self, "Pager", enforce_ssl=True)
+        # A policy of its own takes the place of the one that lets the account publish.
+        pager.add_to_resource_policy(
+            iam.PolicyStatement(
+                principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+                actions=["sns:Publish"],
+                resources=[pager.topic_arn],
+                conditions={
+                    "StringEquals": {"aws:SourceAccount": self.account},
+                    "ArnLike": {
+                        "aws:SourceArn": self.format_arn(
+                            service="cloudwatch",
+                            resource="alarm",
+                            resource_name="*",
+                            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+                        )
+                    },
+                },
+            )
+        )
+        page = actions.SnsAction(pager)
         chat.add_alarms(
             copies=4, concurrency=16, options=AlarmOptions(alarm_actions=[page])
         )

@@ -285,3 +285,22 @@ def test_a_request_waits_for_an_instance(
     scale(1)
 
     assert b"generated_text" in read(embedded_aws, told["OutputLocation"])
+
+
+def test_an_update_cannot_answer_at_once_what_waited_in_a_queue(
+    embedded_aws: EmbeddedAws, bucket: str
+) -> None:
+    """
+    Another name, or a new endpoint, is the way out.
+    """
+    endpoint = endpoint_of(embedded_aws, S3OutputPath=f"s3://{bucket}/out")
+    variant = {"ModelName": make_model(embedded_aws)}
+    config = make_config(embedded_aws, variant=variant)
+
+    with pytest.raises(
+        ClientError,
+        match="The AsyncInferenceConfig parameter cannot be removed from this endpoint",
+    ):
+        embedded_aws.client("sagemaker").update_endpoint(
+            EndpointName=endpoint, EndpointConfigName=config
+        )

@@ -14,12 +14,15 @@ from typing import Any, cast
 
 from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Size, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
 
 from cdk_sagemaker_llm import (
     AdapterInferenceComponent,
+    AlarmOptions,
     AllAtOnce,
     AsyncInference,
     AsyncTopic,
@@ -381,6 +384,27 @@ def _at_the_end(define: Callable[[Stack], object]) -> Callable[[Stack], None]:
     return defined
 
 
+def _on_a_parameters_type(stack: Stack) -> None:
+    name = CfnParameter(stack, "Type").value_as_string
+    LlmEndpoint(stack, "It", model=HuggingFaceModel("gpt2"), instance_type=name)
+
+
+def _with_a_model_elsewhere(stack: Stack) -> None:
+    app = cast("App", stack.node.root)
+    home = Environment(account=stack.account, region=stack.region)
+    there = Stack(app, "There", env=home)
+    model = Model(there, "Model", serving=Vllm(), model=HuggingFaceModel("gpt2"))
+    variant = ProductionVariant(instance_type="ml.g6.xlarge", model=model)
+    EndpointConfig(stack, "It", variants=[variant])
+
+
+def _at_a_silent_topic(stack: Stack) -> None:
+    topic = sns.Topic(stack, "Pager", enforce_ssl=True)
+    host = InferenceComponentEndpoint(stack, "It", instance_type="ml.g5.12xlarge")
+    model = host.add_model("A", model=HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta"))
+    model.add_alarms(options=AlarmOptions(alarm_actions=[actions.SnsAction(topic)]))
+
+
 def _in_few_addresses(mask: int, instances: int) -> Callable[[Stack], object]:
     def define(stack: Stack) -> object:
         cidr = ec2.IpAddresses.cidr(f"10.0.0.0/{mask}")
@@ -720,7 +744,15 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM705": lambda stack: PrivateAccess(
         stack, "It", vpc=_closed(stack), without=["s4"]
     ),
+    "LLM707": partial(
+        _model,
+        serving=Vllm(),
+        model=HuggingFaceModel("a/b", token=SecretValue.ssm_secure("/hub/token")),
+    ),
     "LLM801": _in_few_addresses(27, 6),
+    "LLM808": _with_a_model_elsewhere,
+    "LLM810": _at_a_silent_topic,
+    "LLM806": _on_a_parameters_type,
     "LLM802": _from_another_stack,
     "LLM803": _privately,
     "LLM805": _after_the_models,

@@ -96,7 +96,7 @@ STAGING: Mapping[str, Callable[[Stack], object]] = {
     "LLM789": partial(
         staged, build_image=codebuild.WindowsBuildImage.WIN_SERVER_CORE_2019_BASE_3_0
     ),
-    "LLM791": partial(staged, model=HuggingFaceModel("a/模型", revision=COMMIT)),
+    "LLM791": lambda stack: staged(stack, model=HuggingFaceModel("a/模型")),
     "LLM793": partial(
         compiled,
         compile=NeuronX("0.26.0", tensor_parallel_degree=2),

@@ -25,6 +25,86 @@ def test_fails_if_the_model_id_is_no_hub_repository(model_id: str) -> None:
         HuggingFaceModel(model_id)
 
 
+@pytest.mark.parametrize(
+    ("model_id", "words"),
+    [
+        ("org/my model", "must be of letters"),
+        (" org/name", "must be of letters"),
+        ("org/name\n", "must be of letters"),
+        ("org/name@main", "must be .*; name a commit, branch or tag as revision"),
+        ("org/name:latest", "must be .*; name a commit, branch or tag as revision"),
+        ("org\\name", "must be of letters"),
+        ("org/", "must be of letters"),
+        ("/name", "must be of letters"),
+        (".", "must be of letters"),
+        ("../..", "must be of letters"),
+        ("a/" + "b" * 97, "must be of letters"),
+        (".a/b", "must be .* and neither dot nor dash at an end"),
+        ("a/b-", "must be .* and neither dot nor dash at an end"),
+        ("a/模型", "must be of letters"),
+        ("a--b/c", "must have neither '--'"),
+        ("a/b.git", r"must have .* nor end in '\.git', got 'a/b\.git'"),
+    ],
+)
+def test_fails_if_the_hub_can_have_no_such_id(model_id: str, words: str) -> None:
+    """
+    The container would look for it half an hour later.
+    """
+    with pytest.raises(ValueError, match=f"LLM791 model_id {words}"):
+        HuggingFaceModel(model_id)
+
+
+@pytest.mark.parametrize(
+    "model_id",
+    [
+        "gpt2",
+        "a/" + "b" * 96,
+        "a_b/c.d-e",
+        "ggml-org/gemma-3-4b-it-GGUF:Q4_K_M",
+        "a/b-GGUF:UD-IQ2_XXS",
+        "${Token[TOKEN.12]}",
+    ],
+)
+def test_ids_that_the_hub_can_have_are_taken(model_id: str) -> None:
+    """
+    With the type of a GGUF file, which llama.cpp reads.
+    """
+    assert HuggingFaceModel(model_id).model_id == model_id
+
+
+@pytest.mark.parametrize(
+    "revision",
+    [
+        *("", " ", "main ", "ma in", "v1\n", "@main", ":latest", "a\\b", "."),
+        *("a..b", "/main", "main/", "a~1", "a^", "a@{1}", "x.lock", "-x"),
+    ],
+)
+def test_fails_if_the_hub_can_have_no_such_revision(revision: str) -> None:
+    """
+    By git's own rules for the names of branches and tags.
+    """
+    with pytest.raises(ValueError, match="LLM791 revision must be a commit, branch or"):
+        HuggingFaceModel("gpt2", revision=revision)
+
+
+@pytest.mark.parametrize(
+    "revision", ["main", "refs/pr/1", "v1.0", "a" * 40, "c", "4bit-32g", "a@b", None]
+)
+def test_revisions_that_the_hub_can_have_are_taken(revision: str | None) -> None:
+    """
+    Branches, tags, commits and pull requests.
+    """
+    assert HuggingFaceModel("gpt2", revision=revision).revision == revision
+
+
+def test_a_parameter_that_was_not_looked_up_is_no_model() -> None:
+    """
+    Its stand-in says what it is.
+    """
+    with pytest.raises(ValueError, match="default_value="):
+        HuggingFaceModel("dummy-value-for-/llm/model")
+
+
 def test_a_token_is_not_shown() -> None:
     """
     A model in a log line does not show the token's reference.
@@ -64,6 +144,8 @@ PARAMETERS = {
         # What these two do is held by the tests of staging.
         *("depends_on", "compiled"),
         "accept_eula",
+        # Where it is, the tests of what is elsewhere hold.
+        "bucket",
     ],
     S3Model.from_bucket: [
         *("bucket", "prefix", "architecture"),

@@ -12,6 +12,8 @@ import ast
 import dataclasses
 import functools
 import inspect
+import types
+import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -48,6 +50,8 @@ _BUILT_IN: Mapping[str, Kind] = {
     "int": WHOLE_NUMBER,
     "str": TEXT,
 }
+# What kinds are known by, of what is the same to them.
+_SAME = {"dict": "Mapping", "list": "Sequence"}
 Refuse = Callable[[list[Fault], Mapping[str, object]], None]
 
 
@@ -117,11 +121,63 @@ def raise_faults(
 
 def hold_kinds(instance: DataclassInstance) -> None:
     """
-    Refuse the fields of a data class that are not of their declared kinds.
+    Refuse the fields of a data class that are not of their declared kinds, and keep
+    lists and mappings as they are now: the caller may go on to change them.
+
+    What a subclass of the user's declares beside is held where its kind is known.
     """
-    declared = {field.name: field.type for field in dataclasses.fields(instance)}
+    fields = dataclasses.fields(instance)
+    declared = {field.name: _written(field.type) for field in fields}
     values = {name: getattr(instance, name) for name in declared}
-    raise_faults(_faults(declared, values))
+    raise_faults(_faults({k: v for k, v in declared.items() if _is_known(v)}, values))
+    keep_copies(instance)
+
+
+def keep_copies(instance: DataclassInstance) -> None:
+    """
+    Copy the lists and mappings of a frozen data class, whole.
+    """
+    for field in dataclasses.fields(instance):
+        value = getattr(instance, field.name)
+        if value and isinstance(value, Mapping | list | tuple):
+            object.__setattr__(instance, field.name, _copied(value))
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [*map(_copied, value)]
+    # A named tuple stays what it is.
+    return tuple(map(_copied, value)) if type(value) is tuple else value
+
+
+def _written(annotation: object) -> str:
+    """
+    Write an annotation as it stands in the source: it is an object where a module
+    does not postpone annotations.
+    """
+    if isinstance(annotation, str):
+        return annotation
+    origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation in (None, types.NoneType):
+        return "None"
+    if origin is typing.Literal:
+        return f"Literal[{', '.join(map(repr, parts))}]"
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join(map(_written, parts))
+    name = getattr(origin or annotation, "__name__", "")
+    name = _SAME.get(name, name)
+    return f"{name}[{', '.join(map(_written, parts))}]" if parts else name
+
+
+@functools.cache
+def _is_known(annotation: str) -> bool:
+    try:
+        kind_of(annotation)
+    except (UnknownKindError, SyntaxError):
+        return False
+    return True
 
 
 def hold_known(instance: DataclassInstance) -> None:
@@ -207,6 +263,7 @@ __all__ = [
     "hold_kinds",
     "hold_known",
     "is_later",
+    "keep_copies",
     "kind_of",
     "known_at_synth",
     "raise_faults",

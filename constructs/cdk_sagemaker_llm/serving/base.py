@@ -10,7 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol, runtime_checkable
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
-from cdk_sagemaker_llm.arguments import held, hold_kinds, known_at_synth
+from cdk_sagemaker_llm.arguments import (
+    held,
+    hold_kinds,
+    keep_copies,
+    known_at_synth,
+)
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
@@ -78,6 +83,12 @@ class Container:
     weights_uri: str | None = None
     loading_seconds: int | None = None
     start_up_seconds: int | None = None
+
+    def __post_init__(self) -> None:
+        """
+        Keep files and variables as they are now.
+        """
+        keep_copies(self)
 
 
 @dataclass(frozen=True, slots=True)

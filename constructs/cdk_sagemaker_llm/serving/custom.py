@@ -21,10 +21,13 @@ from cdk_sagemaker_llm.serving.parameters import (
     credential_findings,
     file_findings,
 )
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
     from aws_cdk import aws_ecr as ecr
     from aws_cdk import aws_ecr_assets as ecr_assets
+
+_UNKNOWN_REGION = "unknown-region"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,10 @@ class CustomContainer(Serving):
         """
         uri = repository.repository_uri_for_tag_or_digest(tag)
         image = ImageRelease.from_uri(uri, repository_arn=repository.repository_arn)
+        region = repository.env.region
+        if image.registry and not is_unresolved(region) and region != _UNKNOWN_REGION:
+            # Of a repository of the app's own the address does not tell it.
+            image = replace(image, registry=replace(image.registry, region=region))
         return cls(
             image,
             environment=environment or {},

@@ -6,6 +6,7 @@ instance. Which family it is, each serving class says (``container_family``).
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease, find_engine_release
@@ -67,6 +68,10 @@ OTHER_ARCHITECTURE = Rule(
     "LLM620",
     "the image is not built for the GPU's architecture",
     "the build files of aws/deep-learning-containers",
+)
+DECIDED_LATER = Rule(
+    "LLM806",
+    "an instance type is decided at deployment, and other settings follow from it",
 )
 
 
@@ -263,6 +268,27 @@ def host_findings(
         f"{outcome.value} with {driver} of {hardware}"
     )
     return [*found, rule.finding(message, remedy)]
+
+
+def undecided_findings(
+    parameter: str, left_out: Sequence[str], default: InstanceType | None
+) -> list[Finding]:
+    """
+    Warn of an instance type that deployment decides: of what follows from none, or
+    from a parameter's default.
+    """
+    if not left_out:
+        return []
+    what = ", ".join(left_out)
+    outcome = "left out" if default is None else f"as its default {default} needs it"
+    return [
+        DECIDED_LATER.finding(
+            f"{parameter} is decided at deployment, and what follows from it is "
+            f"{outcome}: {what}",
+            "set that yourself, or name the type as text, or as a CfnParameter whose "
+            "allowed_values all have the same accelerators",
+        )
+    ]
 
 
 def instance_findings(

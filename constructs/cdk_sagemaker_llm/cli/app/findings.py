@@ -34,7 +34,11 @@ from cdk_sagemaker_llm.serving.families import (
     container_findings,
     variable_findings,
 )
-from cdk_sagemaker_llm.serving.images import host_findings, image_findings
+from cdk_sagemaker_llm.serving.images import (
+    host_findings,
+    image_findings,
+    undecided_findings,
+)
 from cdk_sagemaker_llm.serving.lmi.artifact import Artifact, ArtifactError
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS as LMI
 from cdk_sagemaker_llm.serving.parameters import credential_findings
@@ -49,6 +53,7 @@ from cdk_sagemaker_llm.simulation.api_values import (
 # Stands for a value that deployment alone knows, in the form of the CDK's own.
 _AT_DEPLOYMENT = "${Token[Template.0]}"
 _REFERENCE = re.compile(r"\$\{[^}]*\}")
+_SPLIT = re.compile("tensor_parallel|tp_size|num_gpus|num_shard", re.IGNORECASE)
 _HAVE_CONTAINERS = {"Container", "BaseInferenceComponentName"}
 
 Host = tuple[InstanceType, str | None]
@@ -86,6 +91,7 @@ class _Subject:
     accelerators: int | None
     is_isolated: bool = False
     hosts: Collection[Host] = ()
+    left_open: Collection[Shape] = ()
 
     @property
     def model_data(self) -> str:
@@ -136,6 +142,7 @@ def _report(app: App, stack: Stack, name: str, properties: Shape) -> Report:
         _accelerators(app, subject),
         is_isolated=properties.get("EnableNetworkIsolation") is True,
         hosts=_hosts(app, subject),
+        left_open=_left_open(app, subject),
     )
 
 
@@ -168,6 +175,7 @@ def _container_report(
     *,
     is_isolated: bool = False,
     hosts: Collection[Host] = (),
+    left_open: Collection[Shape] = (),
 ) -> Report:
     image = image_of(container)
     if image is None:
@@ -180,7 +188,15 @@ def _container_report(
         artifact = artifact_files(stack, container)
     except (ArtifactError, OSError) as fault:
         return Report(subject, ended, is_checked=False, fault=str(fault))
-    known = _Subject(image, container, artifact.files, accelerators, is_isolated, hosts)
+    known = _Subject(
+        image,
+        container,
+        artifact.files,
+        accelerators,
+        is_isolated,
+        hosts,
+        left_open,
+    )
     left_out = tuple(_left_out(known))
     found = [*_read_findings(subject, artifact), *_findings(known)]
     is_checked = bool(artifact.sizes or _environment(container) or not left_out)
@@ -232,7 +248,7 @@ def _read_findings(name: str, artifact: Artifact) -> list[Finding]:
 
 def _findings(subject: _Subject) -> list[Finding]:
     image, files = subject.image, subject.files
-    found = []
+    found = _undecided(subject)
     if image.family in LMI and files:
         from cdk_sagemaker_llm.serving.lmi import folder  # noqa: PLC0415 - as above
 
@@ -350,6 +366,31 @@ def _hosts(app: App, model: str) -> frozenset[Host]:
         if host_image is None or isinstance(host_image, str)
         if not is_open(host_image)
     )
+
+
+def _left_open(app: App, model: str) -> list[Shape]:
+    """
+    Return the variants that run a model on a type which deployment decides.
+    """
+    return [
+        variant.shape
+        for config in app.configs()
+        for variant in config.variants
+        for choice in variant.choices
+        if app.find(choice.model) == model and is_open(choice.instance_type)
+    ]
+
+
+def _undecided(subject: _Subject) -> list[Finding]:
+    if not subject.left_open:
+        return []
+    left_out = []
+    if any("InferenceAmiVersion" not in one for one in subject.left_open):
+        left_out.append("InferenceAmiVersion")
+    texts = [*_environment(subject.container), *map(str, subject.files.values())]
+    if not subject.image.is_for_cpu and not any(map(_SPLIT.search, texts)):
+        left_out.append("the number of devices that the model is split over")
+    return undecided_findings("InstanceType", left_out, None)
 
 
 def _hardware(name: object) -> Iterator[InstanceType]:

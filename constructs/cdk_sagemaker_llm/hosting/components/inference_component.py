@@ -15,6 +15,11 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
+from cdk_sagemaker_llm.hosting.common.elsewhere import (
+    Used,
+    bound_findings,
+    elsewhere_findings,
+)
 from cdk_sagemaker_llm.hosting.common.limits import seconds
 from cdk_sagemaker_llm.hosting.common.names import take_name, twice_findings
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
@@ -192,18 +197,25 @@ class InferenceComponent(InferenceComponentBase):
             host=host,
             placement=placement,
         )
+        used = [
+            Used("endpoint", endpoint, is_of_account=True),
+            *(Used("model", one, is_of_account=True) for one in models.values()),
+        ]
         found = [
             *endpoint_findings(endpoint, variant_name, *models.values()),
             *override_findings(host, model_overrides, models),
             *resource_findings(resources, host, definitions),
             *twice_findings(scope, COMPONENT_NAME, inference_component_name),
             *definition.findings,
+            *elsewhere_findings(scope, used),
         ]
         report(scope, id, found)
         super().__init__(scope, id)
         take_name(scope, COMPONENT_NAME, inference_component_name)
         self._write(definition, endpoint, models, is_part=False)
         self._take_place(placement)
+        own = [("model", one) for one in models.values() if isinstance(one, Model)]
+        annotate(self, bound_findings(self, own))
 
     def _write(
         self,

@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.hosting.models.definitions import (
 )
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.variants.capacity import InstanceCapacity
-from cdk_sagemaker_llm.hosting.variants.variant_definition import known_hardware
+from cdk_sagemaker_llm.hosting.variants.instance_types import known_hardware
 from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -210,15 +210,20 @@ def look_up_types(
     Look the instance types up once, for all that follows.
     """
     if capacity is None or capacity.pools is None:
-        return known_hardware(instance_type) or instance_type, capacity
+        known = None if instance_type is None else _looked_up(instance_type)
+        return known, capacity
     pools = [
-        replace(
-            pool,
-            instance_type=known_hardware(pool.instance_type) or pool.instance_type,
-        )
+        replace(pool, instance_type=_looked_up(pool.instance_type))
         for pool in capacity.pools_in_order
     ]
     return instance_type, replace(capacity, pools=pools)
+
+
+def _looked_up(instance_type: str | InstanceType) -> str | InstanceType:
+    # What deployment decides stays what it is, for the template.
+    if is_unresolved(instance_type):
+        return instance_type
+    return known_hardware(instance_type) or instance_type
 
 
 def define_models_by_type(
@@ -231,7 +236,7 @@ def define_models_by_type(
     """
     models, fit = [], []
     for one in types:
-        hardware = one if isinstance(one, InstanceType) else None
+        hardware = known_hardware(one)
         accelerators = None if hardware is None else hardware.accelerators
         model = define_model(request, accelerators)
         plan = plan_of(model.demand, hardware, accelerators, assumptions=assumptions)

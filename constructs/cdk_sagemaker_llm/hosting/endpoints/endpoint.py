@@ -14,7 +14,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.common.limits import name_findings
 from cdk_sagemaker_llm.hosting.common.names import (
     in_arn,
     name_in,
@@ -33,6 +34,7 @@ from cdk_sagemaker_llm.hosting.endpoints.asynchronous import caller_statements
 from cdk_sagemaker_llm.hosting.endpoints.connection import Connected, Connection
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     VARIANT_NAMES,
+    endpoint_place_findings,
     variant_subject,
 )
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
@@ -53,9 +55,11 @@ from cdk_sagemaker_llm.hosting.scaling.tracking import backlog_findings
 from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (
     alarms_of,
     let_look,
+    used_alarms,
     watched_variants,
 )
 from cdk_sagemaker_llm.hosting.updates.rollout_checks import (
+    changing_type_findings,
     endpoint_rollout_findings,
     scaled_findings,
 )
@@ -70,13 +74,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
 
 
-CHANGING_TYPE = Rule(
-    "LLM244",
-    "the instance type of a scaled variant is left to the deployment",
-    "SageMaker developer guide, endpoint-scaling-update",
-)
-
-
 class EndpointBase(
     Resource, VariantMetrics, AsyncMetrics, MetricAlarms, Connected, EndpointGrants
 ):
@@ -88,6 +85,8 @@ class EndpointBase(
     """The name that applications call."""
     endpoint_arn: str
     """The ARN."""
+    variant_name: str | None = None
+    """The variant that was named where it was imported; ``None`` for others."""
 
     @property
     def connection(self) -> Connection:
@@ -112,7 +111,8 @@ class EndpointBase(
         return common_dialect(())
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
-        return variant_subject(self, self.endpoint_name, None, variant_name)
+        name = variant_name or self.variant_name
+        return variant_subject(self, self.endpoint_name, None, name)
 
     @checked
     def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -169,8 +169,9 @@ class Endpoint(EndpointBase):
             rollout_findings = endpoint_rollout_findings(
                 rollout, endpoint_config.definition.variants, endpoint_name
             )
-        name_findings = own_name_findings(scope, "endpoint_name", endpoint_name)
-        report(scope, id, [*name_findings, *rollout_findings])
+        far = endpoint_place_findings(scope, endpoint_config, used_alarms(rollout))
+        own = own_name_findings(scope, "endpoint_name", endpoint_name)
+        report(scope, id, [*own, *rollout_findings, *far])
         super().__init__(scope, id, physical_name=endpoint_name)
         take_name(scope, "endpoint_name", endpoint_name)
         self.endpoint_config = endpoint_config
@@ -198,6 +199,7 @@ class Endpoint(EndpointBase):
             roles = _roles_of(endpoint_config)
             unseen = let_look(self, roles, alarms, self.cfn_endpoint)
             annotate(self, [*rollout_findings, *unseen])
+        annotate(self, far)
         if self.networks:
             at_synth(self, self._address_findings)
 
@@ -328,27 +330,39 @@ class Endpoint(EndpointBase):
 
     @staticmethod
     def from_endpoint_name(
-        scope: Construct, id: str, endpoint_name: str
+        scope: Construct,
+        id: str,
+        endpoint_name: str,
+        *,
+        variant_name: str | None = None,
     ) -> EndpointBase:
         """
         Refer to an existing endpoint in the stack's account and region.
 
+        Args:
+            variant_name:
+                The variant that its metrics, alarms and dashboards are of.
+                If omitted, each call names it, and a dashboard cannot show it.
+
         Raises:
-            ValueError: If the service would refuse the name.
+            ValueError: If the service would refuse a name.
         """
         arn = named(scope, id, "endpoint", endpoint_name)
-        return _ImportedEndpoint(scope, id, endpoint_name, arn)
+        return _ImportedEndpoint(scope, id, endpoint_name, arn, variant_name)
 
     @staticmethod
-    def from_endpoint_arn(scope: Construct, id: str, endpoint_arn: str) -> EndpointBase:
+    def from_endpoint_arn(
+        scope: Construct, id: str, endpoint_arn: str, *, variant_name: str | None = None
+    ) -> EndpointBase:
         """
         Refer to an existing endpoint anywhere.
+        Its ``variant_name`` is that of ``from_endpoint_name``.
 
         Raises:
             ValueError: If it is an ARN of something else.
         """
         name = name_in(scope, id, "endpoint", endpoint_arn)
-        return _ImportedEndpoint(scope, id, name, endpoint_arn)
+        return _ImportedEndpoint(scope, id, name, endpoint_arn, variant_name)
 
     @checked
     def auto_scale_instance_count(
@@ -390,13 +404,7 @@ class Endpoint(EndpointBase):
         scalable = self._scale(
             variant.variant_name, least, max_capacity, is_only=variant_name is None
         )
-        if any(is_unresolved(one) for one in variant.instance_types):
-            changing = CHANGING_TYPE.finding(
-                "the instance type is known only at deployment, and SageMaker refuses "
-                "an update that changes it while the variant is scaled",
-                "name the type, or deploy once without scaling to change it",
-            )
-            annotate(scalable, [changing])
+        annotate(scalable, changing_type_findings(variant.instance_types))
         return scalable
 
     def _scale(
@@ -480,7 +488,11 @@ def _models_of(config: EndpointConfigBase) -> list[Model]:
 
 
 class _ImportedEndpoint(EndpointBase):
-    def __init__(self, scope: Construct, id: str, name: str, arn: str) -> None:
+    def __init__(
+        self, scope: Construct, id: str, name: str, arn: str, variant_name: str | None
+    ) -> None:
+        report(scope, id, name_findings("variant_name", variant_name))
         super().__init__(scope, id, environment_from_arn=arn)
+        self.variant_name = variant_name
         self.endpoint_name = name
         self.endpoint_arn = arn

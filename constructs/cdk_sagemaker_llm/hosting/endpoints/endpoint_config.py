@@ -12,6 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from cdk_sagemaker_llm.hosting.common.elsewhere import bound_findings
 from cdk_sagemaker_llm.hosting.common.names import name_in, named
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import belongs
@@ -28,6 +29,7 @@ from cdk_sagemaker_llm.hosting.endpoints.data_capture import (
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     EndpointConfigDefinition,
     Observability,
+    config_place_findings,
     define_endpoint_config,
 )
 from cdk_sagemaker_llm.hosting.models.model import Model
@@ -207,11 +209,14 @@ class EndpointConfig(EndpointConfigBase):
             )
         ]
         unusable = role_findings(scope, execution_role)
-        report(scope, id, [*unusable, *definition.findings, *fit])
+        far = config_place_findings(scope, definition)
+        report(scope, id, [*unusable, *definition.findings, *fit, *far])
+        models = (m for each in definition.every_variant for m in each.variant.models)
+        own = [("model", each) for each in models if isinstance(each, Model)]
         super().__init__(scope, id)
         belongs(self, scope)
         self._write(definition)
-        annotate(self, fit)
+        annotate(self, [*fit, *bound_findings(self, own)])
 
     def _write(self, definition: EndpointConfigDefinition) -> None:
         self.definition = definition

@@ -13,6 +13,11 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.elsewhere import (
+    Used,
+    bound_findings,
+    elsewhere_findings,
+)
 from cdk_sagemaker_llm.hosting.common.limits import seconds, time_findings
 from cdk_sagemaker_llm.hosting.common.reporting import report
 from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
@@ -25,7 +30,11 @@ from cdk_sagemaker_llm.hosting.endpoints.data_capture import (
 )
 from cdk_sagemaker_llm.hosting.endpoints.shadow import shadow_findings
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
-from cdk_sagemaker_llm.hosting.roles.network import Network
+from cdk_sagemaker_llm.hosting.roles.network import (
+    Network,
+    other_vpc_findings,
+    used_by_network,
+)
 from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     LOCAL_STORAGE,
     VariantDefinition,
@@ -35,7 +44,7 @@ from cdk_sagemaker_llm.text import any_of
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
-    from aws_cdk import Duration
+    from aws_cdk import Duration, Resource
     from aws_cdk import aws_iam as iam
     from aws_cdk import aws_kms as kms
 
@@ -202,6 +211,46 @@ def define_endpoint_config(
         )
     ]
     return replace(config, findings=tuple(found))
+
+
+def config_place_findings(
+    scope: Construct, config: EndpointConfigDefinition
+) -> list[Finding]:
+    """
+    Check that what a configuration uses is where its endpoint is.
+    """
+    used = [Used("kms_key", config.kms_key), *used_by_network(config.network)]
+    if (one := config.async_inference) is not None:
+        used += [
+            Used("async_inference.output", one.output),
+            Used("async_inference.failure", one.failure),
+            Used("async_inference.inputs", one.inputs),
+            Used("async_inference.kms_key", one.kms_key),
+            Used("async_inference.success_topic", one.success_topic),
+            Used("async_inference.error_topic", one.error_topic),
+        ]
+    if config.data_capture is not None:
+        used += [
+            Used("data_capture.bucket", config.data_capture.bucket),
+            Used("data_capture.kms_key", config.data_capture.kms_key),
+        ]
+    used += [
+        Used("the variant's model", model, is_of_account=True)
+        for each in config.every_variant
+        for model in each.variant.models
+    ]
+    return [*elsewhere_findings(scope, used), *other_vpc_findings(config.network)]
+
+
+def endpoint_place_findings(
+    scope: Construct, config: Resource, alarms: Sequence[Used]
+) -> list[Finding]:
+    """
+    Check where an endpoint's configuration is, and the alarms that turn it back.
+    """
+    used = [Used("endpoint_config", config, is_of_account=True), *alarms]
+    own = [("endpoint_config", config)] if config.node.default_child else []
+    return [*elsewhere_findings(scope, used), *bound_findings(scope, own)]
 
 
 def _role_findings(

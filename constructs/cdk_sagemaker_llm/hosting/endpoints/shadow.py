@@ -19,11 +19,11 @@ from cdk_sagemaker_llm.hosting.models.definitions import (
     ModelRequest,
     define_model,
 )
+from cdk_sagemaker_llm.hosting.variants.instance_types import known_hardware
 from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
 from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     VariantDefinition,
     define_variant,
-    known_hardware,
 )
 from cdk_sagemaker_llm.serving.parameters import API
 

@@ -55,6 +55,8 @@ def fleet_findings(
     beside = "" if is_rolled else ", and an update runs a second fleet beside the first"
     found = []
     for network in {tuple(each.subnet_ids()): each for each in networks}.values():
+        if network.is_pending_lookup:
+            continue
         addresses = [_addresses_in(subnet) for subnet in network.chosen_subnets()]
         known = [count for count in addresses if count is not None]
         if not addresses or len(known) < len(addresses):

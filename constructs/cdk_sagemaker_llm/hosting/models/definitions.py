@@ -20,18 +20,23 @@ from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.fit.checking import NoPlan
 from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.hosting.common.elsewhere import elsewhere_findings
 from cdk_sagemaker_llm.hosting.common.limits import IMPOSSIBLE_NAME, seconds
 from cdk_sagemaker_llm.hosting.models.artifact import check_files
 from cdk_sagemaker_llm.hosting.models.image import region_findings
 from cdk_sagemaker_llm.hosting.models.model_weights import (
     eula_findings,
     far_findings,
+    secure_parameter_findings,
     token_reference,
     token_reference_findings,
+    used_by_model,
 )
 from cdk_sagemaker_llm.hosting.roles.network import (
     Network,
     network_findings,
+    other_vpc_findings,
+    used_by_network,
     way_out_findings,
     zone_findings,
 )
@@ -59,6 +64,7 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
+    from constructs import Construct
 
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 
@@ -250,6 +256,20 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
         variables={} if container is None else {**own, **environment},
         findings=tuple(found),
     )
+
+
+def place_findings(
+    scope: Construct, model: ModelSource | None, network: Network | None
+) -> list[Finding]:
+    """
+    Check that what a model needs is where it runs, and can be read there.
+    """
+    used = [*used_by_model(model), *used_by_network(network)]
+    return [
+        *elsewhere_findings(scope, used),
+        *other_vpc_findings(network),
+        *secure_parameter_findings(scope, model),
+    ]
 
 
 def _compilation_findings(

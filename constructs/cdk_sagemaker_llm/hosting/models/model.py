@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.hosting.models.definitions import (
     ModelDefinition,
     ModelRequest,
     define_model,
+    place_findings,
 )
 from cdk_sagemaker_llm.hosting.models.image import ServingImage
 from cdk_sagemaker_llm.hosting.models.model_weights import (
@@ -150,7 +151,8 @@ class Model(ModelBase):
             region=region_of(scope),
         )
         definition = define_model(request, accelerators)
-        report(scope, id, [*role_findings(scope, role), *definition.findings])
+        far = place_findings(scope, model, network)
+        report(scope, id, [*role_findings(scope, role), *definition.findings, *far])
         super().__init__(scope, id)
         belongs(self, scope)
         self._write(definition)

@@ -13,8 +13,9 @@ from aws_cdk import CfnWaitCondition, SecretValue
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.elsewhere import FAR_SOURCE, Used
 from cdk_sagemaker_llm.hosting.common.limits import gibibytes
-from cdk_sagemaker_llm.hosting.common.scope import region_of
+from cdk_sagemaker_llm.hosting.common.scope import region_of, stack_of
 from cdk_sagemaker_llm.hosting.roles.statements import Statement, read_statements
 from cdk_sagemaker_llm.models import (
     HuggingFaceModel,
@@ -26,6 +27,7 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
     from aws_cdk import Size
+    from constructs import Construct
 
 # The size for a type without local NVMe storage, where none is chosen.
 DEFAULT_VOLUME_GIB = 30
@@ -34,15 +36,15 @@ LARGEST_VOLUME_GIB = 512
 _COPIES_ON_DISK = 2
 
 VISIBLE_TOKEN = Rule("LLM202", "a token can be read by whoever may call DescribeModel")
+SECURE_PARAMETER = Rule(
+    "LLM707",
+    "a token is a secure parameter, which CloudFormation does not resolve in a model",
+    "CloudFormation user guide, dynamic-references-ssm-secure-strings",
+)
 SMALL_VOLUME = Rule(
     "LLM246",
     "a volume may be too small for the model's weights",
     "SageMaker developer guide, large-model-inference-hosting",
-)
-FAR_SOURCE = Rule(
-    "LLM797",
-    "a model's image, or its staged weights, are in another region",
-    "SageMaker API reference, ContainerDefinition",
 )
 USELESS_EULA = Rule(
     "LLM823",
@@ -127,6 +129,30 @@ def token_reference_findings(reference: str | None) -> list[Finding]:
     ]
 
 
+def secure_parameter_findings(
+    scope: Construct, model: ModelSource | None
+) -> list[Finding]:
+    """
+    Refuse a token that is a secure parameter: CloudFormation resolves these in a few
+    properties, none of which is a model's.
+    """
+    if not isinstance(model, HuggingFaceModel):
+        return []
+    if not isinstance(model.token, SecretValue):
+        return []
+    # Who may read the reference sees its name alone.
+    text = str(stack_of(scope).resolve(model.token.unsafe_unwrap()))
+    if "{{resolve:ssm-secure:" not in text:
+        return []
+    return [
+        SECURE_PARAMETER.finding(
+            "token is a secure parameter of Systems Manager, which CloudFormation "
+            "resolves in no property of a model",
+            "keep it in Secrets Manager: SecretValue.secrets_manager(...)",
+        )
+    ]
+
+
 def volume_gib(hardware: InstanceType | None, weights: int | None) -> int | None:
     """
     Return the size of the volume that weights ask for.
@@ -193,6 +219,18 @@ def far_findings(
                 )
             )
     return found
+
+
+def used_by_model(model: ModelSource | None) -> list[Used]:
+    """
+    Return what a model's weights need that is somewhere.
+    """
+    if isinstance(model, S3Model):
+        return [
+            Used("the bucket of the weights", model.bucket),
+            Used("the key of the weights", model.kms_key),
+        ]
+    return [] if model is None else [Used("the token's secret", model.token)]
 
 
 def _region_of_image(image: ImageRelease) -> str | None:

@@ -25,13 +25,14 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     time_findings,
     together_findings,
 )
-from cdk_sagemaker_llm.hosting.common.reporting import checked, report
+from cdk_sagemaker_llm.hosting.common.reporting import at_synth, checked, report
 from cdk_sagemaker_llm.hosting.monitoring.metrics import (
     MetricOptions,
     Subject,
     metric_of,
     normalised,
 )
+from cdk_sagemaker_llm.hosting.monitoring.topics import topic_findings
 from cdk_sagemaker_llm.serving.parameters import OUTSIDE_RANGE
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -457,6 +458,8 @@ def _make_alarms(
         ):
             if actions:
                 add(*actions)
+    if options.alarm_actions or options.ok_actions or options.insufficient_data_actions:
+        at_synth(scope, lambda: topic_findings(made.values()))
     return made
 
 

@@ -369,7 +369,17 @@ def _variant_sections(endpoint: EndpointBase, owner: Construct) -> Iterator[_Sec
         definition = endpoint.endpoint_config.definition
     if definition is None or not definition.variants:
         # Without its variants, a variant must be named: this raises and says so.
-        endpoint.metric_invocations()
+        metric = endpoint.metric_invocations()
+        devices = devices_of((None,), "accelerators"), devices_of((None,), "vcpus")
+        name = endpoint.variant_name
+        yield _Section(
+            construct=endpoint,
+            title=_section_title(owner),
+            dimensions=metric.dimensions or {},
+            charts=of_variants(*devices),
+            sum_charts=SUMMED_VARIANTS,
+            resource_id=f"endpoint/{endpoint.endpoint_name}/variant/{name}",
+        )
         return
     is_async = definition.async_inference is not None
     for each in definition.every_variant:

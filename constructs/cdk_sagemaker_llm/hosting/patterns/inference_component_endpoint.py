@@ -51,9 +51,14 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import (
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     EndpointConfigDefinition,
     Observability,
+    config_place_findings,
     define_endpoint_config,
 )
-from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest, default_serving
+from cdk_sagemaker_llm.hosting.models.definitions import (
+    ModelRequest,
+    default_serving,
+    place_findings,
+)
 from cdk_sagemaker_llm.hosting.patterns.endpoint_pattern import (
     EndpointPattern,
     pattern_findings,
@@ -245,6 +250,7 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
         findings = [
             *pattern_findings(scope, endpoint_name, role, rollout, config.variants),
             *config.findings,
+            *config_place_findings(scope, config),
         ]
         if scale_in_policy is not None and bounds is None:
             findings.append(
@@ -441,6 +447,7 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
             *twice_findings(self, COMPONENT_NAME, inference_component_name),
             *distinct_findings(models),
             *fit,
+            *place_findings(self, model, None),
         ]
         report(self, id, findings)
         hosted = Construct(self, id)

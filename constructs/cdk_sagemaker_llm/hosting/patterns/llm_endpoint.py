@@ -29,10 +29,15 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import (
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     EndpointConfigDefinition,
     Observability,
+    config_place_findings,
     define_endpoint_config,
 )
 from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant, define_shadow
-from cdk_sagemaker_llm.hosting.models.definitions import ModelRequest, default_serving
+from cdk_sagemaker_llm.hosting.models.definitions import (
+    ModelRequest,
+    default_serving,
+    place_findings,
+)
 from cdk_sagemaker_llm.hosting.models.model import DefinedModel, Model
 from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import AsyncMetrics
 from cdk_sagemaker_llm.hosting.patterns.endpoint_pattern import (
@@ -240,6 +245,8 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
             *config.findings,
             *filling.findings,
             *filling.fit,
+            *place_findings(scope, model, network),
+            *config_place_findings(scope, config),
         ]
         if shadowing is not None:
             findings += shadowing.findings

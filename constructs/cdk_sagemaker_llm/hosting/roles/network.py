@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from constructs import Construct, IConstruct
+from jsii.errors import JSIIError
 
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.elsewhere import Used, far_finding
 from cdk_sagemaker_llm.hosting.common.scope import stage_of
 from cdk_sagemaker_llm.hosting.roles.statements import TOKEN, Statement
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
@@ -125,6 +127,26 @@ class Network:
 
         return ec2.Connections(security_groups=list(self.security_groups))
 
+    @property
+    def is_pending_lookup(self) -> bool:
+        """
+        Whether the VPC is a stand-in, until the CDK's command has looked it up.
+
+        Its subnets are none of the real VPC's, and a group, zones or a filter select
+        none of them: the command looks up after a synthesis, which must not end in an
+        error for that.
+        """
+        if self.vpc is None:
+            return False
+        chosen = self.subnets
+        try:
+            if chosen is None or chosen.subnets is not None:
+                return bool(self.vpc.select_subnets().is_pending_lookup)
+            return bool(self._select(chosen).is_pending_lookup)
+        except (RuntimeError, JSIIError):
+            # A VPC without such subnets is no stand-in.
+            return False
+
     def subnet_ids(self) -> list[str]:
         """
         Return the ids of the chosen subnets.
@@ -213,6 +235,8 @@ def network_findings(network: Network) -> list[Finding]:
                 f"security_groups must be at most {_MOST_GROUPS}, got {groups}"
             )
         )
+    if network.is_pending_lookup:
+        return found
     try:
         count = len(network.subnet_ids())
     except RuntimeError as fault:
@@ -235,11 +259,67 @@ def network_findings(network: Network) -> list[Finding]:
     return found
 
 
+def used_by_network(network: Network | None) -> list[Used]:
+    """
+    Return what a network consists of that is somewhere.
+
+    Subnets may be shared by another account; those of the app's own cannot.
+    """
+    if network is None or network.vpc is None:
+        return []
+    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+    chosen = (network.subnets and network.subnets.subnets) or []
+    return [
+        Used("vpc", network.vpc, isinstance(network.vpc, ec2.Vpc)),
+        *(
+            Used("security_groups", each, isinstance(each, ec2.SecurityGroup))
+            for each in network.security_groups
+        ),
+        *(Used("subnets", each, isinstance(each, ec2.Subnet)) for each in chosen),
+    ]
+
+
+def other_vpc_findings(network: Network | None) -> list[Finding]:
+    """
+    Check that subnets and groups are the VPC's own, as far as the app says whose they
+    are.
+    """
+    if network is None or network.vpc is None:
+        return []
+    ours = _vpc_named(network.vpc.vpc_id)
+    chosen = (network.subnets and network.subnets.subnets) or []
+    parts = [
+        *(("security_groups", each) for each in network.security_groups),
+        *(("subnets", each) for each in chosen),
+    ]
+    found = []
+    for name, each in parts:
+        theirs = _vpc_named(getattr(each.node.default_child, "vpc_id", None))
+        if None not in (ours, theirs) and ours != theirs:
+            found.append(far_finding(name, f"VPC {ours}", theirs))
+    return list(dict.fromkeys(found))
+
+
+def _vpc_named(vpc_id: str | None) -> str | None:
+    """
+    Return a VPC's id, or the path of the app's own; ``None`` if neither is known.
+    """
+    if vpc_id is None or not is_unresolved(vpc_id):
+        return vpc_id
+    from aws_cdk import Reference, Tokenization  # noqa: PLC0415 - few know it by a token
+    from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
+
+    token = Tokenization.reverse_string(vpc_id).first_token
+    target = token.target if isinstance(token, Reference) else None
+    return str(target.node.path) if isinstance(target, ec2.CfnVPC) else None
+
+
 def zone_findings(network: Network) -> list[Finding]:
     """
     Warn of a usable network's only subnet; of several the zones are not asked for.
     """
-    if network.vpc is None:
+    if network.vpc is None or network.is_pending_lookup:
         return []
     chosen = network.subnet_ids()
     if len(chosen) != 1 or is_unresolved(chosen):
@@ -284,7 +364,7 @@ def kind_without_a_way(network: Network) -> str | None:
     Return the kind of subnets that lead nowhere; ``None`` if some may have a way out.
     """
     vpc = network.vpc
-    if vpc is None:
+    if vpc is None or network.is_pending_lookup:
         return None
     chosen = set(network.subnet_ids())
     if chosen <= _ids(vpc.isolated_subnets):

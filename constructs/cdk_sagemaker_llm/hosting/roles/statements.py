@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from aws_cdk import Aws
 
+from cdk_sagemaker_llm.arguments import keep_copies
+
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
@@ -56,6 +58,12 @@ class Statement:
     resources: Sequence[str]
     conditions: Mapping[str, Mapping[str, Sequence[str]]] | None = None
     wildcard_reason: str = ""
+
+    def __post_init__(self) -> None:
+        """
+        Keep actions, resources and conditions as they are now.
+        """
+        keep_copies(self)
 
     def to_json(self) -> dict[str, Any]:
         """

@@ -17,6 +17,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.elsewhere import Used
 from cdk_sagemaker_llm.hosting.common.scope import belongs
 from cdk_sagemaker_llm.hosting.roles.access import RoleAccess, access_of
 from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
@@ -29,6 +30,7 @@ from cdk_sagemaker_llm.hosting.updates.rollback import (
 if TYPE_CHECKING:
     from aws_cdk.interfaces.aws_cloudwatch import IAlarmRef
 
+    from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
     from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
 
 UNSEEN_ROLE = Rule(
@@ -90,6 +92,18 @@ def alarms_of(
         else:
             referred.append(reference.alarm_arn)
     return RolloutAlarms(names=names, settled=settled, referred=referred)
+
+
+def used_alarms(rollout: Rollout | None) -> list[Used]:
+    """
+    Return the alarms of a user's own that turn an update back.
+    """
+    if rollout is None or isinstance(rollout.rollback_on, RollbackAlarms):
+        return []
+    return [
+        Used("rollback_on", one, is_of_account=True)
+        for one in rollout.rollback_on or ()
+    ]
 
 
 def watched_variants(

@@ -78,6 +78,17 @@ def choose_host_image(
         return None
 
 
+def follows_type(variant: ProductionVariant, model: ModelDefinition | None) -> bool:
+    """
+    Whether the host image is chosen by the instance type.
+    """
+    if variant.inference_ami_version is not None:
+        return False
+    if model is None and variant.model is not None:
+        return False
+    return _cuda_version(variant, model) is not None
+
+
 def listed_findings(
     variant: ProductionVariant, types: Sequence[InstanceType | None]
 ) -> list[Finding]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import Size
 
-from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.fit.packing import Fleet
@@ -40,9 +40,14 @@ from cdk_sagemaker_llm.hosting.variants.capacity import (
 )
 from cdk_sagemaker_llm.hosting.variants.host_image import (
     choose_host_image,
+    follows_type,
     listed_findings,
     mixed_findings,
     purpose_findings,
+)
+from cdk_sagemaker_llm.hosting.variants.instance_types import (
+    decided_later_findings,
+    hardware_findings,
 )
 from cdk_sagemaker_llm.hosting.variants.variant import (
     START_UP_SECONDS,
@@ -59,10 +64,9 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.models.model import Model
 
 _GUIDE = "SageMaker developer guide"
+# These are told no number of devices.
+_UNSPLIT = ("llama.cpp", "tei")
 
-IMPOSSIBLE_TYPE = Rule(
-    "LLM101", "an instance type does not exist or cannot host endpoints", "botocore"
-)
 LOCAL_STORAGE = Rule(
     "LLM121",
     "a volume's size or key is set where storage is local NVMe",
@@ -222,6 +226,9 @@ def define_variant(
         made = (variant.pools[index].model if variant.pools else None) or variant.model
         made_of = None if made is None else made.definition
         types.append(HostType(str(name), hardware, own or made_of))
+    for name, own in zip(names, models, strict=True):
+        left_out = _left_out(variant, own, names)
+        type_findings += decided_later_findings(name, left_out)
     variant = _with_sizes_of_models(variant, types)
     hardware_of_types = [one.hardware for one in types]
     first_model = types[0].model
@@ -271,6 +278,26 @@ def define_variant(
     )
 
 
+def _left_out(
+    variant: ProductionVariant,
+    model: ModelDefinition | None,
+    names: Sequence[str | InstanceType | None],
+) -> list[str]:
+    """
+    Return what follows from the instance type, and is not said otherwise.
+    """
+    found = []
+    # Of pools, the types that are known decide it for all.
+    if all(map(is_unresolved, names)) and follows_type(variant, model):
+        found.append("inference_ami_version")
+    demand = None if model is None else model.demand
+    if demand is None:
+        return found
+    if demand.tensor_parallel_degree is None and demand.engine not in _UNSPLIT:
+        found.append(demand.spoken.degree)
+    return [*found, "whether the model fits"]
+
+
 def _with_sizes_of_models(
     variant: ProductionVariant, types: Sequence[HostType]
 ) -> ProductionVariant:
@@ -293,32 +320,6 @@ def _with_sizes_of_models(
     if variant.volume_size is None and len(needed) == len(types):
         variant = replace(variant, volume_size=Size.gibibytes(max(needed)))
     return variant
-
-
-def known_hardware(
-    instance_type: str | InstanceType | None,
-) -> InstanceType | None:
-    """
-    Look an instance type up; ``None`` for a placeholder, and for a type that does not
-    exist, which the variant's own check reports.
-    """
-    return hardware_findings(instance_type)[0]
-
-
-def hardware_findings(
-    instance_type: str | InstanceType | None,
-) -> tuple[InstanceType | None, list[Finding]]:
-    """
-    Look an instance type up; return why where there is none of that name.
-    """
-    if isinstance(instance_type, InstanceType):
-        return instance_type, []
-    if instance_type is None or is_unresolved(instance_type):
-        return None, []
-    try:
-        return find_instance_type(instance_type), []
-    except ValueError as fault:
-        return None, [IMPOSSIBLE_TYPE.finding(str(fault))]
 
 
 def compiled_engine_findings(

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs
 from cdk_sagemaker_llm.hosting.roles.network import Network
-from cdk_sagemaker_llm.hosting.variants.variant_definition import hardware_findings
+from cdk_sagemaker_llm.hosting.variants.instance_types import hardware_findings
 from cdk_sagemaker_llm.hosting.weights.build import (
     Build,
     RunsBuild,

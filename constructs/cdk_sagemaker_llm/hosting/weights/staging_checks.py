@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 _SHORTEST_SECONDS = 300
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _FOLDER = re.compile(r"[A-Za-z0-9!_.'()/-]*")
-# huggingface_hub, validate_repo_id. An organisation's name is shorter than that.
-_MODEL_ID = re.compile(r"(?:\b[\w.-]{1,96}\b/)?\b[\w.-]{1,96}\b", re.ASCII)
 _PAGE = "write it as its page on the Hub has it"
 _BLANK = re.compile(r"[\s\0]")
 _BUILD_TYPES = ("LINUX_CONTAINER", "LINUX_GPU_CONTAINER", "ARM_CONTAINER")
@@ -81,11 +79,6 @@ OTHER_IMAGE = Rule(
     "a build's image is none of Linux containers",
     "CodeBuild API reference, ProjectEnvironment",
 )
-NO_REPOSITORY = Rule(
-    "LLM791",
-    "a model's id is none that a repository of the Hub can have",
-    "huggingface_hub, validate_repo_id",
-)
 LOST_BUILD = Rule(
     "LLM867",
     "a build is to bring a model from the Hub, and its subnets have no way there",
@@ -111,7 +104,6 @@ def staging_findings(
     Check what a staged model was asked to be.
     """
     return [
-        *_model_findings(model),
         *_revision_findings(model),
         *_bucket_findings(scope, bucket),
         *_folder_findings(folder),
@@ -122,24 +114,6 @@ def staging_findings(
         *_mirror_findings(hub_url),
         *image_findings(build_image),
     ]
-
-
-def _model_findings(model: HuggingFaceModel) -> Iterator[Finding]:
-    name = model.model_id
-    if is_unresolved(name):
-        return
-    if not _MODEL_ID.fullmatch(name):
-        yield NO_REPOSITORY.finding(
-            "model_id must be of letters, digits and _.-, as organisation/name, with "
-            "at most 96 characters each, and neither dot nor dash at an end, got "
-            f"{name[:200]!r}",
-            _PAGE,
-        )
-    elif "--" in name or ".." in name or name.endswith(".git"):
-        yield NO_REPOSITORY.finding(
-            f"model_id must have neither '--' nor '..' nor end in '.git', got {name!r}",
-            _PAGE,
-        )
 
 
 def _mirror_findings(hub_url: str | None) -> Iterator[Finding]:

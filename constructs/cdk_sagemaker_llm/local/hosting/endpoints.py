@@ -32,6 +32,10 @@ from cdk_sagemaker_llm.local.hosting.states import (
 from cdk_sagemaker_llm.local.hosting.world import Endpoint, Operation, World
 from cdk_sagemaker_llm.simulation.fleet import Fleet
 
+# As users report it of the service.
+KEEPS_ITS_QUEUE = (
+    "The AsyncInferenceConfig parameter cannot be removed from this endpoint."
+)
 DELETE_WITH_COMPONENTS = (
     "Cannot delete endpoint with inference component associated. Please delete "
     "inference component and try it again."
@@ -141,6 +145,8 @@ class Endpoints:
                 f"endpoint {endpoint.name}."
             )
         self._refuse_scaled_change(endpoint, config)
+        if endpoint.is_asynchronous and "AsyncInferenceConfig" not in config:
+            raise validation(KEEPS_ITS_QUEUE)
         counts: dict[str, int] = {}
         if request.get("RetainAllVariantProperties"):
             excluded = {

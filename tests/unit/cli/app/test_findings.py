@@ -230,7 +230,7 @@ GPU_4 = "al2023-ami-sagemaker-inference-gpu-4-1"
         (GRAVITON, {"InstanceType": "ml.c7g.xlarge"}, []),
         # What nothing is known of is not guessed.
         (SERVER, {"InstanceType": "ml.z9.xlarge"}, []),
-        (SERVER, {"InstanceType": {"Ref": "Type"}}, []),
+        (SERVER, {"InstanceType": {"Ref": "Type"}}, ["LLM806"]),
         (
             SERVER,
             {"InstanceType": "ml.g5.xlarge", "InferenceAmiVersion": {"Ref": "Ami"}},

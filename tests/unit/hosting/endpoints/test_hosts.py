@@ -31,10 +31,10 @@ from cdk_sagemaker_llm.hosting.models.definitions import (
     ModelRequest,
     define_model,
 )
+from cdk_sagemaker_llm.hosting.variants.instance_types import known_hardware
 from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     VariantDefinition,
     define_variant,
-    known_hardware,
 )
 from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
@@ -274,7 +274,7 @@ def test_a_type_known_only_at_deployment_may_take_a_key_and_a_size(
         EndpointConfigDefinition(variants=(hosts,), kms_key=key), hosts_components=True
     )
 
-    assert config.findings == ()
+    assert [one.code for one in config.findings] == ["LLM806"]
 
 
 def test_models_are_checked_on_hosts_that_are_wrong_too() -> None:

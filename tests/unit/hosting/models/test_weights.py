@@ -17,6 +17,7 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from cdk_sagemaker_llm import (
     CustomContainer,
     HuggingFaceModel,
+    LlmEndpoint,
     LmiVllm,
     Model,
     S3Model,
@@ -272,3 +273,17 @@ def test_what_is_accepted_without_a_data_source_is_told_of(stack: Stack) -> None
         Model(stack, f"M{number}", model=model, serving=LmiVllm())
 
     assert [path for path, code in codes_of(stack) if code == "LLM823"] == ["/Test/M0"]
+
+
+def test_fails_if_the_token_is_a_secure_parameter(stack: Stack) -> None:
+    """
+    CloudFormation resolves these in a few properties, none of which is a model's.
+    """
+    token = SecretValue.ssm_secure("/hub/token")
+    with pytest.raises(ValueError, match="LLM707 token is a secure parameter"):
+        LlmEndpoint(
+            stack,
+            "Llm",
+            model=HuggingFaceModel("a/b", token=token),
+            instance_type="ml.g6.xlarge",
+        )

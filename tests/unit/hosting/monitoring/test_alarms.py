@@ -4,6 +4,7 @@ Alarms with thresholds for language models.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from aws_cdk import CfnParameter, Duration, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sns as sns
 
 from cdk_sagemaker_llm import (
@@ -25,7 +27,7 @@ from cdk_sagemaker_llm import (
     LlmEndpoint,
     ResourceRequirements,
 )
-from tests.unit.hosting.written import written
+from tests.unit.hosting.written import warnings_of, written
 
 GPT2 = HuggingFaceModel("gpt2")
 OF_COMPONENT = [
@@ -568,3 +570,57 @@ def test_all_faults_come_at_once(component: InferenceComponent) -> None:
     )
 
     assert "Test/Host/Gpt/Component/Alarms: 4 errors" in text
+
+
+def said_of_topics(stack: Stack) -> list[str]:
+    """
+    Return what is said of topics that alarms cannot publish to.
+    """
+    return [text for _, text in warnings_of(stack) if text.endswith("LLM810]")]
+
+
+def publishing(topic: sns.Topic) -> iam.PolicyStatement:
+    """
+    Let alarms publish.
+    """
+    return iam.PolicyStatement(
+        principals=[iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+        actions=["sns:Publish"],
+        resources=[topic.topic_arn],
+    )
+
+
+def test_warns_of_a_topic_whose_policy_lets_no_alarm_publish(
+    stack: Stack, llm: LlmEndpoint
+) -> None:
+    """
+    The policy of ``enforce_ssl`` takes the place of the account's own.
+    """
+    topic = sns.Topic(stack, "Pager", enforce_ssl=True)
+    page = AlarmOptions(alarm_actions=[actions.SnsAction(topic)])
+    llm.add_alarms(options=page)
+
+    (text,) = said_of_topics(stack)
+    assert re.match(
+        "the policy of the topic Pager[0-9A-F]{8} does not allow "
+        "cloudwatch.amazonaws.com sns:Publish, so that its alarms notify nobody; ",
+        text,
+    )
+
+
+@pytest.mark.parametrize("way", ["no policy", "allowed", "allowed later"])
+def test_topics_that_alarms_can_publish_to_are_taken(
+    stack: Stack, llm: LlmEndpoint, way: str
+) -> None:
+    """
+    Those without a policy have one that lets the account publish.
+    """
+    topic = sns.Topic(stack, "Pager", enforce_ssl=way != "no policy")
+    if way == "allowed":
+        topic.add_to_resource_policy(publishing(topic))
+    page = AlarmOptions(alarm_actions=[actions.SnsAction(topic)])
+    llm.add_alarms(options=page)
+    if way == "allowed later":
+        topic.add_to_resource_policy(publishing(topic))
+
+    assert said_of_topics(stack) == []

@@ -22,7 +22,7 @@ from cdk_sagemaker_llm import (
     ServingFolder,
 )
 from cdk_sagemaker_llm.fit import checking, packing
-from cdk_sagemaker_llm.hosting.variants import variant_definition
+from cdk_sagemaker_llm.hosting.variants import instance_types
 from cdk_sagemaker_llm.serving.engines import base as engines
 from cdk_sagemaker_llm.serving.engines.base import EngineServing
 from cdk_sagemaker_llm.serving.engines.telling import Telling
@@ -56,7 +56,7 @@ def _calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted("check", folder, "check_properties")
     counted("plan", checking, "plan")
     counted("pack", packing, "pack")
-    counted("look up", variant_definition, "find_instance_type")
+    counted("look up", instance_types, "find_instance_type")
     return counts
 
 

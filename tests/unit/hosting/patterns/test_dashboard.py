@@ -430,7 +430,7 @@ def test_hardware_that_is_not_known_is_not_normalised(stack: Stack) -> None:
     """
     The title says what 100 stands for.
     """
-    kind = CfnParameter(stack, "Kind", default="ml.g5.xlarge").value_as_string
+    kind = CfnParameter(stack, "Kind").value_as_string
     llm = LlmEndpoint(stack, "Llm", model=GPT2, instance_type=kind)
     LlmDashboard(stack, "Dashboard", endpoints=[llm])
     chart = charts_of(body_of(stack))["Llm: GPUs (%, 100 for each)"]
@@ -716,3 +716,39 @@ def test_a_shadow_is_shown_beside_its_variant(stack: Stack) -> None:
     ]
     first = charts["Llm, Shadow: Requests a minute"]["metrics"][0]
     assert first[2:6] == [*VARIANT[:3], "Shadow"]
+
+
+@pytest.mark.parametrize("by_arn", [False, True])
+def test_an_imported_endpoint_is_shown_where_its_variant_is_named(
+    stack: Stack, *, by_arn: bool
+) -> None:
+    """
+    Nothing else is known of it.
+    """
+    arn = "arn:aws:sagemaker:us-east-1:111111111111:endpoint/chat"
+    other = (
+        Endpoint.from_endpoint_arn(stack, "Other", arn, variant_name="Blue")
+        if by_arn
+        else Endpoint.from_endpoint_name(stack, "Other", "chat", variant_name="Blue")
+    )
+    LlmDashboard(stack, "Dashboard", endpoints=[other])
+    charts = charts_of(body_of(stack))
+
+    dimensions = [
+        each["metrics"][0][2:6] for each in charts.values() if each["metrics"][0]
+    ]
+    assert ["EndpointName", "chat", "VariantName", "Blue"] in dimensions
+    assert other.metric_invocations().dimensions == {
+        "EndpointName": "chat",
+        "VariantName": "Blue",
+    }
+    (alarm, *_) = other.add_alarms().values()
+    assert alarm is not None
+
+
+def test_a_variant_that_the_service_would_refuse_is_refused(stack: Stack) -> None:
+    """
+    Where it is named.
+    """
+    with pytest.raises(ValueError, match="LLM106 variant_name must be"):
+        Endpoint.from_endpoint_name(stack, "Other", "chat", variant_name="a b")

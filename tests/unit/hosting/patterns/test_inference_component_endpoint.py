@@ -577,7 +577,7 @@ def test_a_type_known_only_at_deployment_is_passed_on(stack: Stack) -> None:
     """
     Nothing is looked up, planned or packed, and nothing is guessed.
     """
-    name = CfnParameter(stack, "Type", default="ml.p4d.24xlarge").value_as_string
+    name = CfnParameter(stack, "Type").value_as_string
     host = InferenceComponentEndpoint(stack, "Host", instance_type=name)
     host.add_model(
         "A",

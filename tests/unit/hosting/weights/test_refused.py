@@ -46,30 +46,6 @@ NAMED = "me:word"
         ),
         ({"exclude": ["/original/*"]}, "LLM771 .* write 'original/"),
         (
-            {"model": HuggingFaceModel("a/" + "b" * 97, revision=COMMIT)},
-            "LLM791 model_id must be of letters",
-        ),
-        (
-            {"model": HuggingFaceModel("../..", revision=COMMIT)},
-            "LLM791 model_id must be of letters",
-        ),
-        (
-            {"model": HuggingFaceModel(".a/b", revision=COMMIT)},
-            "LLM791 model_id must be .* and neither dot nor dash at an end",
-        ),
-        (
-            {"model": HuggingFaceModel("a/b-", revision=COMMIT)},
-            "LLM791 model_id must be .* and neither dot nor dash at an end",
-        ),
-        (
-            {"model": HuggingFaceModel("a--b/c", revision=COMMIT)},
-            "LLM791 model_id must have neither '--'",
-        ),
-        (
-            {"model": HuggingFaceModel("a/b.git", revision=COMMIT)},
-            r"LLM791 model_id must have .* nor end in '\.git', got 'a/b\.git'",
-        ),
-        (
             {"compile": "engines", "instance_type": "ml.g5.xlarge"},
             "LLM182 compile must be a TensorRtLlm or a NeuronX, got 'engines'",
         ),

@@ -1,0 +1,106 @@
+"""
+An instance type as it was given: its name, a parameter of the template, or what
+deployment alone decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.images import undecided_findings
+from cdk_sagemaker_llm.tokens import is_placeholder, is_unresolved
+
+if TYPE_CHECKING:
+    from aws_cdk import CfnParameter
+
+IMPOSSIBLE_TYPE = Rule(
+    "LLM101", "an instance type does not exist or cannot host endpoints", "botocore"
+)
+
+
+def known_hardware(
+    instance_type: str | InstanceType | None,
+) -> InstanceType | None:
+    """
+    Look an instance type up; ``None`` for a placeholder, and for a type that does not
+    exist, which the variant's own check reports.
+    """
+    return hardware_findings(instance_type)[0]
+
+
+def hardware_findings(
+    instance_type: str | InstanceType | None,
+) -> tuple[InstanceType | None, list[Finding]]:
+    """
+    Look an instance type up; return why where there is none of that name.
+
+    Of a parameter it is the smallest of the types that it may have, where these have
+    the same accelerators.
+    """
+    if isinstance(instance_type, InstanceType):
+        return instance_type, []
+    if instance_type is None:
+        return None, []
+    names = possible_names(instance_type)
+    found, faults = [], []
+    for name in names:
+        try:
+            found.append(find_instance_type(name))
+        except ValueError as fault:
+            message, _, remedy = str(fault).partition("; ")
+            faults.append(IMPOSSIBLE_TYPE.finding(message, remedy))
+    if faults or not found or not _are_alike(found):
+        return None, faults
+    return min(found, key=lambda one: (one.memory_gib, one.name)), []
+
+
+def possible_names(instance_type: str) -> list[str]:
+    """
+    Return the types that a name may stand for, as far as the app says it.
+    """
+    if not is_unresolved(instance_type):
+        return [instance_type]
+    parameter = _parameter_of(instance_type)
+    if parameter is None:
+        return []
+    allowed = parameter.allowed_values or [parameter.default]
+    return [one for one in allowed if isinstance(one, str) and not is_unresolved(one)]
+
+
+def decided_later_findings(
+    instance_type: str | InstanceType | None, left_out: Sequence[str]
+) -> list[Finding]:
+    """
+    Warn of a type that deployment decides, where something follows from it.
+
+    Types of a parameter that have the same accelerators decide it all.
+    """
+    if not isinstance(instance_type, str) or not is_unresolved(instance_type):
+        return []
+    parameter = _parameter_of(instance_type)
+    is_settled = parameter is not None and parameter.allowed_values is not None
+    hardware, faults = hardware_findings(instance_type)
+    if faults or (is_settled and hardware is not None):
+        return []
+    return undecided_findings("instance_type", left_out, hardware)
+
+
+def _parameter_of(instance_type: str) -> CfnParameter | None:
+    from aws_cdk import CfnParameter, Reference, Tokenization  # noqa: PLC0415 - rare
+
+    if not is_placeholder(instance_type):
+        return None
+    token = Tokenization.reverse_string(instance_type).first_token
+    target = token.target if isinstance(token, Reference) else None
+    return target if isinstance(target, CfnParameter) else None
+
+
+def _are_alike(types: Sequence[InstanceType]) -> bool:
+    kinds = {
+        (one.accelerator_model, one.accelerators, one.volume_size_supported)
+        for one in types
+    }
+    return len(kinds) == 1
