@@ -225,6 +225,8 @@ class Reader:
                 yield self._finished(token)
             else:
                 self._held = self._finished(token)
+        if step.is_failure:
+            raise error_of(Failure(""))
 
     def _end_with(self, step: Step) -> None:
         finished = {token.index for token in step.tokens if token.finish_reason}

@@ -5,7 +5,7 @@ How one answer, or several, are put together from what comes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -140,6 +140,61 @@ class TestErrors:
             read_body(before + lines(record))
         assert (caught.value.status, caught.value.model_message) == (424, "boom")
         assert caught.value.text == "a"
+
+
+class TestChatsOfLmi:
+    """
+    What LMI's rolling batch makes of a chat.
+    """
+
+    @pytest.mark.parametrize("write", [lines, events])
+    def test_a_chat_that_fails_midway(self, write: Callable[..., bytes]) -> None:
+        """
+        It is an error with the text so far, though its status was 200.
+        """
+        body = write(
+            chunk({"content": "The", "role": "assistant"}),
+            chunk({"content": " cat"}, "error"),
+        )
+        tokens = read_stream([body])
+
+        assert [next(tokens).text, next(tokens).text] == ["The", " cat"]
+        with pytest.raises(ModelError, match="the container failed") as caught:
+            next(tokens)
+        assert caught.value.text == "The cat"
+        with pytest.raises(ModelError) as caught:
+            read_body(body)
+        assert caught.value.text == "The cat"
+
+    @pytest.mark.parametrize(
+        "answer",
+        [{"message": {"role": "assistant", "content": "The"}}, {"text": "The"}],
+        ids=["chat", "completion"],
+    )
+    def test_a_document_that_fails_midway(self, answer: dict[str, object]) -> None:
+        """
+        It has the text that had come.
+        """
+        body = {"choices": [{"index": 0, **answer, "finish_reason": "error"}]}
+
+        with pytest.raises(ModelError) as caught:
+            read_body(json.dumps(body).encode())
+        assert caught.value.text == "The"
+
+    def test_log_probabilities_in_a_list(self) -> None:
+        """
+        They are kept: a trailing comma of its source puts them there.
+        """
+        scores = [
+            {"content": [{"token": "The", "logprob": -0.5, "bytes": [84, 104, 101]}]},
+            {"content": [{"token": " cat", "logprob": -1.25, "bytes": None}]},
+        ]
+        body = lines(
+            chunk({"content": "The"}, logprobs=scores[:1]),
+            chunk({"content": " cat"}, "stop", logprobs=scores[1:]),
+        )
+
+        assert [token.log_prob for token in read_stream([body])] == [-0.5, -1.25]
 
 
 class TestBounds:

@@ -21,6 +21,8 @@ from cdk_sagemaker_llm.client.wire.step import (
 _Entry = tuple[str, int | None, float | None]
 # What a piece of text may have beside it.
 _MORE = ("tool_calls", "reasoning", "reasoning_content", "function_call")
+# LMI's rolling batch ends a chat so whose generation fails, with HTTP 200.
+_FAILED = "error"
 
 
 def read(record: Record) -> Step | None:
@@ -72,6 +74,8 @@ def _add(step: Step, choice: dict[str, Record]) -> None:
     text, reasoning = _content(part), _reasoning(part)
     step.calls.extend((index, call) for call in _calls(part))
     word = choice.get("finish_reason")
+    if word == _FAILED:
+        step.is_failure, word = True, None
     reason = _reason(choice, word)
     entries = _entries(choice)
     if not entries:
@@ -129,10 +133,13 @@ def _entries(choice: dict[str, Record]) -> list[_Entry]:
     ids = ids if isinstance(ids, list) else []
     if isinstance(logprobs, dict) and isinstance(logprobs.get("tokens"), list):
         return _legacy(logprobs, ids)
-    content = logprobs.get("content") if isinstance(logprobs, dict) else logprobs
-    if not isinstance(content, list):
-        return []
-    found = [one for one in content if isinstance(one, dict)]
+    # LMI's rolling batch puts the object into a list of one while it streams.
+    found: list[dict[str, Record]] = []
+    for part in logprobs if isinstance(logprobs, list) else [logprobs]:
+        if isinstance(part, dict):
+            content = part.get("content", [part] if "token" in part else None)
+            listed = content if isinstance(content, list) else []
+            found.extend(one for one in listed if isinstance(one, dict))
     numbers = ids if len(ids) == len(found) else [one.get("id") for one in found]
     return [
         (as_text(one.get("token")), as_count(number), as_number(one.get("logprob")))
