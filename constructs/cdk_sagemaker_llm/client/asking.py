@@ -80,7 +80,7 @@ class Asker:
         return self._settings.max_connections
 
     def call(self) -> Call:
-        return Call(self._settings.timeouts.total)
+        return self._transport.call()
 
     def close(self) -> None:
         self._transport.close()

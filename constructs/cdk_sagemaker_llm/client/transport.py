@@ -19,11 +19,16 @@ from cdk_sagemaker_llm.client.arguments import (
     check_whole,
     refuse,
 )
-from cdk_sagemaker_llm.client.connections import Call, make_known, under_way
+from cdk_sagemaker_llm.client.connections import (
+    Call,
+    Places,
+    make_known,
+    renew_after_fork,
+    under_way,
+)
 from cdk_sagemaker_llm.client.errors import (
     AnswerTimeoutError,
     AnswerTooLargeError,
-    CancelledRequestError,
     LlmError,
     NoCapacityError,
     ThrottledError,
@@ -116,8 +121,14 @@ class Transport:
     ) -> None:
         self._arguments = {"ContentType": "application/json", **arguments}
         self._settings = settings
-        self._runtime = _runtime(settings, session)
-        make_known(self._runtime)
+        self._session = session
+        self._inherited: list[object] = []
+        self._places = Places(settings.max_connections)
+        self._open()
+        renew_after_fork(self._renew)
+
+    def call(self) -> Call:
+        return Call(self._settings.timeouts.total, self._places)
 
     def chunks(self, body: bytes, call: Call, *, stream: bool) -> Generator[bytes]:
         """
@@ -132,7 +143,22 @@ class Transport:
             raise self._told(error, call) from error
 
     def close(self) -> None:
-        self._runtime.close()
+        if self._runtime is not None:
+            self._runtime.close()
+
+    def _open(self) -> Any:  # noqa: ANN401 - boto3's clients have no class
+        self._runtime = _runtime(self._settings, self._session)
+        make_known(self._runtime)
+        return self._runtime
+
+    def _renew(self) -> None:
+        """
+        Leave the connections to the process that opened them.
+        """
+        # Kept: to free them takes locks, which a thread of the parent may have held.
+        self._inherited.append(self._runtime)
+        self._runtime = None
+        self._places = Places(self._settings.max_connections)
 
     def _streamed(self, response: Mapping[str, Any]) -> Iterator[bytes]:
         patience = self._settings.timeouts.read
@@ -183,14 +209,14 @@ class Transport:
                 call.wait(random.uniform(longest / 2, longest))  # noqa: S311 - no secret
 
     def _send(self, body: bytes, call: Call, *, stream: bool) -> Mapping[str, Any]:
-        runtime = self._runtime
+        runtime = self._open() if self._runtime is None else self._runtime
         invoke: Callable[..., Mapping[str, Any]] = (
             runtime.invoke_endpoint_with_response_stream
             if stream
             else runtime.invoke_endpoint
         )
         if call.is_given_up:
-            raise self._given_up(call)
+            raise call.reason()
         try:
             with under_way(call):
                 return invoke(Body=body, **self._arguments)
@@ -199,13 +225,8 @@ class Transport:
 
     def _told(self, error: Exception, call: Call) -> LlmError:
         if call.is_given_up:
-            return self._given_up(call)
+            return call.reason()
         return from_boto(error)
-
-    def _given_up(self, call: Call) -> LlmError:
-        if call.is_late:
-            return AnswerTimeoutError(f"no whole answer within {call.seconds:g} s")
-        return CancelledRequestError("the request was given up")
 
 
 class _Wait:
