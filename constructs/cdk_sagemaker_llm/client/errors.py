@@ -1,20 +1,18 @@
 """
 What goes wrong with an answer: one family, which keeps what had come by then.
 
-What boto3 raises, or a container answers, becomes the one that says what to do. How
-each engine says that prompt and answer do not fit the model's context stands here too.
+What boto3 raises, or a container answers, becomes the one that says what to do.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from cdk_sagemaker_llm.client.requests import Schema, schema_wanted
 from cdk_sagemaker_llm.client.tokens import ToolCall
-from cdk_sagemaker_llm.client.wire.failures import Failure, read_failure
+from cdk_sagemaker_llm.client.wire.failures import Failure, context_of, read_failure
 
 _THROTTLED = frozenset(
     {"ThrottlingException", "Throttling", "TooManyRequestsException", "SlowDown"}
@@ -57,29 +55,6 @@ _MISSING = {
 
 # The words of SageMaker for a container that did not answer in time.
 _TOO_SLOW = "timed out while waiting for a response from container"
-
-# In the engines' words: LIMIT fits, ASKED was asked for, and MORE on top of it.
-_SAYINGS = (
-    # vLLM from 0.11 on: prompt and answer apart, and their sum.
-    "maximum context length is LIMIT tokens.*for a total of (?:at least )?ASKED",
-    # vLLM before, SGLang's other form, OpenAI: the sum, or the prompt alone.
-    "maximum context length is LIMIT tokens.*?VERB(?: about| at least)? ASKED",
-    "maximum context length of LIMIT tokens(?:.*?a total of ASKED)?",
-    "maximum context length is LIMIT tokens",
-    # SGLang.
-    r"input \(ASKED tokens\) is longer than .{,20}context length \(LIMIT tokens\)",
-    # TGI: the sum of both, and the prompt alone; TEI says it as the latter.
-    r"must be <= LIMIT\. Given: ASKED `inputs` tokens(?: and MORE `max_new_tokens`)?",
-    r"`inputs` must have less than LIMIT tokens\. Given: ASKED",
-    # llama.cpp.
-    r"request \(ASKED tokens\) exceeds the available context size \(LIMIT tokens\)",
-    "exceeds? the (?:available )?context size",
-    # LMI's rolling batch: on vLLM, and on TensorRT-LLM.
-    r"prompt \(ASKED tokens\) is too long and exceeds (?:the )?limit of LIMIT",
-    r"prompt length \(ASKED\) exceeds maximum input length \(LIMIT\)",
-    "longer than the maximum model length of LIMIT",
-)
-_NUMBERS = {"LIMIT": "limit", "ASKED": "asked", "MORE": "more"}
 
 
 class LlmError(Exception):
@@ -301,7 +276,7 @@ def error_of(failure: Failure) -> LlmError:
     excerpt = said[:_EXCERPT] + ("..." if len(said) > _EXCERPT else "")
     ending = f": {excerpt}" if excerpt else " and said nothing"
     message = f"the container failed{status}{ending}"
-    too_long = _numbers_of(failure)
+    too_long = context_of(failure)
     if too_long is not None:
         limit, requested = too_long
         return ContextTooLongError(
@@ -378,27 +353,6 @@ def _from_transport(error: Exception) -> LlmError:
     return RefusedError(message, remedy=remedy)
 
 
-def _numbers_of(failure: Failure) -> tuple[int | None, int | None] | None:
-    """
-    Return how many tokens fit and how many were requested; ``None`` if they do fit.
-    """
-    if failure.kind == "exceed_context_size_error":
-        return failure.limit, failure.requested
-    for pattern in _PATTERNS:
-        found = pattern.search(failure.message)
-        if found:
-            numbers = {
-                name: int(digits)
-                for name, digits in found.groupdict().items()
-                if digits
-            }
-            requested = numbers.get("asked")
-            if requested is not None:
-                requested += numbers.get("more", 0)
-            return numbers.get("limit"), requested
-    return None
-
-
 def _remedy(failure: Failure) -> str:
     form = schema_wanted(failure.message)
     if form is not None:
@@ -430,13 +384,3 @@ def _refused(code: str, message: str, status: int) -> LlmError:
     remedy = "shorten the prompt" if status == _TOO_LARGE else ""
     text = f"SageMaker refuses the request ({code}): {message.rstrip('.')}"
     return RefusedError(text, code=code, remedy=remedy)
-
-
-def _compiled(saying: str) -> re.Pattern[str]:
-    saying = saying.replace("VERB", "(?:requested|has|contains|resulted in)")
-    for word, name in _NUMBERS.items():
-        saying = saying.replace(word, rf"(?P<{name}>\d+)")
-    return re.compile(saying, re.IGNORECASE | re.DOTALL)
-
-
-_PATTERNS = tuple(map(_compiled, _SAYINGS))

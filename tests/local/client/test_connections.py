@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.client import connections as calls
 from cdk_sagemaker_llm.client.connections import Call, Places
 from tests.local.client.conftest import Connect, ConnectAsync
 from tests.local.client.misbehaving import Behaviour, Misbehaving, Peer
-from tests.local.client.test_misbehaving import answer, until
+from tests.local.client.test_misbehaving import CAT, END, THE, answer, until
 
 # Python from 3.12 on warns of threads, of which the test's own server has some.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -125,12 +125,22 @@ def test_a_child_process_cuts_no_answer_of_its_parent(connect: Connect) -> None:
     What it inherits may be given up there, as by the end of its event loop.
     """
 
+    given_up = threading.Event()
+
     def give_up() -> str:
         call.give_up()
         return "given up"
 
+    def behave(peer: Peer) -> None:
+        peer.begin()
+        peer.part(THE)
+        given_up.wait(10)
+        peer.part(CAT)
+        peer.part(END)
+        peer.end()
+
     with (
-        Misbehaving(answer) as server,
+        Misbehaving(behave) as server,
         connect(server.url) as client,
         client._asker.call() as call,  # noqa: SLF001 - as a client's own method does
     ):
@@ -138,6 +148,7 @@ def test_a_child_process_cuts_no_answer_of_its_parent(connect: Connect) -> None:
         first = next(tokens).text
 
         assert in_a_child(give_up) == "given up"
+        given_up.set()
         assert first + "".join(token.text for token in tokens) == "The cat"
 
 
