@@ -241,13 +241,17 @@ def from_boto(error: Exception) -> LlmError:
     Make the exception of this family for one of boto3, botocore or urllib3.
     """
     from botocore.eventstream import ParserError  # noqa: PLC0415 - only now needed
-    from botocore.exceptions import ClientError  # noqa: PLC0415 - as above
+    from botocore.exceptions import (  # noqa: PLC0415 - as above
+        ClientError,
+        EventStreamError,
+    )
     from botocore.parsers import ResponseParserError  # noqa: PLC0415 - as above
 
     if isinstance(error, LlmError):
         return error
     if isinstance(error, ClientError):
-        return _from_service(error.response)
+        is_midway = isinstance(error, EventStreamError)
+        return _from_service(error.response, is_midway=is_midway)
     if isinstance(error, (ParserError, ResponseParserError)):
         message = f"what came is no answer of SageMaker: {error}"
         return UnreadableAnswerError(message)
@@ -295,7 +299,7 @@ def error_of(failure: Failure) -> LlmError:
     )
 
 
-def _from_service(response: Mapping[str, Any]) -> LlmError:
+def _from_service(response: Mapping[str, Any], *, is_midway: bool) -> LlmError:
     details = response.get("Error", {})
     code, message = str(details.get("Code", "")), str(details.get("Message", ""))
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0
@@ -305,10 +309,9 @@ def _from_service(response: Mapping[str, Any]) -> LlmError:
         given = response.get("OriginalStatusCode") or failure.status
         return error_of(replace(failure, status=given))
     if code == "ModelStreamError":
-        is_late = _TOO_LATE in (response.get("ErrorCode"), details.get("ErrorCode"))
         return (
             AnswerTimeoutError(f"the model took too long: {message}")
-            if is_late
+            if response.get("ErrorCode") == _TOO_LATE
             else ConnectionCutError(f"the container's stream broke: {message}")
         )
     if code == "ModelNotReadyException":
@@ -317,7 +320,13 @@ def _from_service(response: Mapping[str, Any]) -> LlmError:
         return ThrottledError(f"SageMaker throttles: {message}")
     if status >= _FAILED or code in {"InternalStreamFailure", "InternalFailure"}:
         return UnavailableError(f"SageMaker fails ({code}): {message}")
-    return _refused(code, message, status)
+    return _ended(code, message) if is_midway else _refused(code, message, status)
+
+
+def _ended(code: str, message: str) -> LlmError:
+    named = f" ({code})" if code else ""
+    ending = f": {message}" if message else " and says nothing"
+    return ConnectionCutError(f"SageMaker ends the stream{named}{ending}")
 
 
 def _from_transport(error: Exception) -> LlmError:

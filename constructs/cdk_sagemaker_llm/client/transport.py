@@ -4,6 +4,7 @@ Bytes to an endpoint and back, and how patiently: waiting, trying again, giving 
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 import time
@@ -163,6 +164,7 @@ class Transport:
     def _streamed(self, response: Mapping[str, Any]) -> Iterator[bytes]:
         patience = self._settings.timeouts.read
         silence, began = 0.0, time.monotonic()
+        _keep_what_exceptions_say(response["Body"])
         for event in response["Body"]:
             part = event.get("PayloadPart", {}).get("Bytes", b"")
             content = part.strip()
@@ -264,7 +266,43 @@ class _Wait:
             if self._settings.on_wait is not None:
                 self._settings.on_wait(message)
         call.wait(min(self._look * random.uniform(0.8, 1.0), left))  # noqa: S311 - no secret
+        if call.is_late:
+            error.waited = time.monotonic() - self._began
+            error.message += f"; the total of {call.seconds:g} s is over"
+            raise error
         self._look = min(self._look * 1.5, _LONGEST_LOOK)
+
+
+def _keep_what_exceptions_say(body: Any) -> None:  # noqa: ANN401 - botocore's stream, or a stub's
+    """
+    Have the exception that ends a stream keep its type and why, which botocore drops.
+
+    There is no public way to them. Where botocore is built otherwise nothing changes.
+    """
+    parse = getattr(body, "_parse_event", None)
+    if parse is None:
+        return
+    from botocore.exceptions import EventStreamError  # noqa: PLC0415 - an extra
+
+    def parsed(event: Any) -> object:  # noqa: ANN401 - botocore's event
+        try:
+            result: object = parse(event)
+        except EventStreamError as error:
+            details = error.response.setdefault("Error", {})
+            try:
+                said = json.loads(event.payload)
+            except ValueError:
+                said = None
+            said = said if isinstance(said, dict) else {}
+            kind = event.headers.get(":exception-type", "")
+            details["Code"] = details.get("Code") or kind
+            words = said.get("Message", said.get("message", ""))
+            details["Message"] = details.get("Message") or str(words)
+            error.response["ErrorCode"] = said.get("ErrorCode")  # type: ignore[typeddict-unknown-key]  # as a refusal of SageMaker has its own
+            raise
+        return result
+
+    body._parse_event = parsed  # noqa: SLF001 - as the docstring says
 
 
 def make_client(

@@ -121,14 +121,15 @@ def test_what_the_service_says(
     assert told in str(found)
 
 
-def test_the_reason_may_stand_beside_the_code() -> None:
+def test_a_stream_that_ends_without_a_word() -> None:
     """
-    As in a stream's own event.
+    It is no refusal: a part of it may have come.
     """
-    error = refusal("ModelStreamError")
-    error.response["Error"]["ErrorCode"] = "ModelInvocationTimeExceeded"  # type: ignore[typeddict-unknown-key]  # of this one
+    error = boto.EventStreamError({"Error": {"Code": "", "Message": ""}}, "Invoke")
+    found = from_boto(error)
 
-    assert type(from_boto(error)) is AnswerTimeoutError
+    assert type(found) is ConnectionCutError
+    assert found.message == "SageMaker ends the stream and says nothing"
 
 
 def test_a_refusal_has_its_code() -> None:
