@@ -6,6 +6,7 @@ What boto3 raises, or a container answers, becomes the one that says what to do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,11 @@ _TOO_MANY, _TOO_LARGE, _FAILED = 429, 413, 500
 _NO_CAPACITY = ("has no capacity to process", "no instances to process")
 _COMPONENT_MISSING = "component name header is required"
 _COMPONENT_UNWANTED = "component name header is not allowed"
+_SIGN_IN = (
+    "renew your credentials, as with `aws sso login`; `aws sts get-caller-identity` "
+    "shows whether they are valid"
+)
+_SMALLER = "send less at once: shorten the prompt, or give images by their address"
 _REMEDY = "correct the AWS configuration or the arguments"
 # By the names of botocore's exceptions.
 _REMEDIES = {
@@ -32,7 +38,51 @@ _REMEDIES = {
         "AWS_SECRET_ACCESS_KEY; `aws sts get-caller-identity` shows who you are"
     ),
     "ProfileNotFound": "choose one that `aws configure list-profiles` shows",
+    **dict.fromkeys(
+        (
+            "CredentialRetrievalError",
+            "PartialCredentialsError",
+            "SSOTokenLoadError",
+            "TokenRetrievalError",
+            "UnauthorizedSSOTokenError",
+        ),
+        _SIGN_IN,
+    ),
 }
+_SIGNATURE = "check the secret access key, and this machine's clock"
+# By AWS's codes, without the ending of an exception.
+_CODE_REMEDIES = {
+    **dict.fromkeys(
+        (
+            "ExpiredToken",
+            "InvalidClientTokenId",
+            "MissingAuthenticationToken",
+            "RequestExpired",
+            "UnrecognizedClient",
+        ),
+        _SIGN_IN,
+    ),
+    **dict.fromkeys(
+        ("IncompleteSignature", "InvalidSignature", "SignatureDoesNotMatch"), _SIGNATURE
+    ),
+    **dict.fromkeys(
+        ("AccessDenied", "NotAuthorized"),
+        "allow the caller to invoke the endpoint, as grant_invoke() does: "
+        "sagemaker:InvokeEndpoint and sagemaker:InvokeEndpointWithResponseStream",
+    ),
+}
+# By SageMaker's words, in lower case.
+_WORD_REMEDIES = (
+    (r"oversize|content length exceeded|'body' failed to satisfy", _SMALLER),
+    (
+        r"^endpoint .* not found",
+        "check the endpoint's name, the region, and that it is in service",
+    ),
+    (
+        r"not (?:yet )?(?:ready|available|in ?service)|is (?:being )?(?:creat|updat)",
+        "wait until the endpoint is in service, as `aws sagemaker wait` does",
+    ),
+)
 _REACHABLE = "check the network, the region and the endpoint URL"
 _PROXIES = (
     "check HTTP_PROXY and HTTPS_PROXY, and name in NO_PROXY what is reached directly"
@@ -41,7 +91,7 @@ _CERTIFICATES = "have it trust the server's certificate: AWS_CA_BUNDLE names a f
 _TOO_LATE = "ModelInvocationTimeExceeded"
 
 _EXCERPT = 500
-_STATUS_REMEDIES = {
+_FORM_REMEDIES = {
     Schema.OPENAI: "it takes OpenAI's requests: LlmClient(..., schema='openai'), or "
     "chat()",
     Schema.CHAT: "it takes chats alone: LlmClient(..., schema='chat'), or chat()",
@@ -51,6 +101,21 @@ _MISSING = {
     "missing field `inputs`": "it is asked with texts alone: use embed() for a model "
     "that makes vectors",
     "missing field `query`": "it ranks texts: use rerank()",
+}
+
+NOTHING_CAME = "ask again; the model may have worked on the request"
+"""The remedy of a connection that broke before any part of the answer."""
+
+_OUT_OF_MEMORY = re.compile(r"out ?of ?memory", re.IGNORECASE)
+_FULL = (
+    "the accelerator's memory is full: send fewer or shorter requests at once, or have "
+    "the engine keep fewer at a time or a smaller cache"
+)
+_STATUS_REMEDIES = {
+    _TOO_LARGE: _SMALLER,
+    # LMI's and TGI's for a model that fails in its work.
+    424: "",
+    503: "its queue is full or its engine is down: scale out, or read its log",
 }
 
 # The words of SageMaker for a container that did not answer in time.
@@ -365,15 +430,16 @@ def _from_transport(error: Exception) -> LlmError:
 def _remedy(failure: Failure) -> str:
     form = schema_wanted(failure.message)
     if form is not None:
-        return _STATUS_REMEDIES[form]
+        return _FORM_REMEDIES[form]
     for words, remedy in _MISSING.items():
         if words in failure.message:
             return remedy
-    if failure.status == 503:  # noqa: PLR2004 - HTTP's number
-        return "its queue is full or its engine is down: scale out, or read its log"
-    if failure.status is not None and failure.status < 500:  # noqa: PLR2004 - HTTP's line
-        return "correct the request as the container says"
-    return ""
+    if _OUT_OF_MEMORY.search(f"{failure.kind} {failure.message}"):
+        return _FULL
+    status = failure.status or _FAILED
+    if status in _STATUS_REMEDIES:
+        return _STATUS_REMEDIES[status]
+    return "correct the request as the container says" if status < _FAILED else ""
 
 
 def _refused(code: str, message: str, status: int) -> LlmError:
@@ -390,6 +456,8 @@ def _refused(code: str, message: str, status: int) -> LlmError:
         return unwanted
     if words.startswith("inference component ") and "not found" in words:
         return ComponentNameError(message.rstrip("."))
-    remedy = "shorten the prompt" if status == _TOO_LARGE else ""
+    said = (remedy for sign, remedy in _WORD_REMEDIES if re.search(sign, words))
+    remedy = _CODE_REMEDIES.get(code.removesuffix("Exception"), "")
+    remedy = remedy or (_SMALLER if status == _TOO_LARGE else next(said, ""))
     text = f"SageMaker refuses the request ({code}): {message.rstrip('.')}"
     return RefusedError(text, code=code, remedy=remedy)

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from cdk_sagemaker_llm.client import framing
 from cdk_sagemaker_llm.client.arguments import as_bytes, check_whole, choice, refuse
 from cdk_sagemaker_llm.client.errors import (
+    NOTHING_CAME,
     AnswerTooLargeError,
     ConnectionCutError,
     LlmError,
@@ -301,6 +302,9 @@ class Reader:
         error.text = self._text.getvalue() + (error.text or begun)
         error.reasoning = self._reasoning.getvalue()
         error.tool_calls = self._calls.whole(0)
+        came = error.text or error.reasoning or error.tool_calls
+        if not came and error.remedy == ConnectionCutError.remedy:
+            error.remedy = NOTHING_CAME
 
 
 def read_stream(

@@ -155,6 +155,7 @@ class TestCut:
         assert type(error) is ConnectionCutError
         assert isinstance(error, ConnectionError)
         assert (came, error.text) == (text, text)
+        assert ("text so far" in error.remedy) is bool(text)
         assert len(server.requests) == 1
 
     def test_a_service_that_says_so(self, connect: Connect) -> None:

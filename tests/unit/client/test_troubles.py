@@ -268,6 +268,10 @@ def test_error_objects(body: str, expected: Failure) -> None:
         (Failure("m", 500), ModelError, "status 500: m; read the container's log"),
         (Failure("m", 503), ModelError, "its queue is full or its engine is down"),
         (Failure("m", 422), ModelError, "correct the request as the container says"),
+        (Failure("CUDA out of memory. Tried", 400), ModelError, "memory is full: send"),
+        (Failure("x", 507, "OutOfMemoryError"), ModelError, "memory is full: send"),
+        (Failure("m", 424), ModelError, "status 424: m; read the container's log"),
+        (Failure("m", 413), ModelError, "send less at once: shorten the prompt"),
         (Failure("", None, "T"), ModelError, "the container failed: T"),
         (Failure(""), ModelError, "failed and said nothing"),
         (
