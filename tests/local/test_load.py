@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
 
 COMMAND = str(Path(sys.executable).parent / "sagemaker-llm")
+WAITING = "waiting for the last answers"
 BRIEF: dict[str, Untyped] = {"run_time": 1.0, "max_new_tokens": 6, "drain": 20.0}
 
 
@@ -133,14 +134,14 @@ def test_requests_arrive_though_nobody_is_answered(
     embedded_aws: EmbeddedAws, endpoint: str
 ) -> None:
     """
-    In an open loop; what is not waited for counts neither as good nor as failed.
+    In an open loop; what is never answered is no success.
     """
     embedded_aws.fault("slow", endpoint, seconds=2)
     result = load(endpoint, arrival_rate=20.0, drain=0.1)
 
     figures = result.figures
     assert figures.requests == 0
-    assert figures.success_rate is None
+    assert figures.success_rate == 0.0
     assert 5 <= figures.unfinished <= 60
 
 
@@ -165,6 +166,39 @@ def test_an_interrupt_ends_it_with_what_was_measured(endpoint: str) -> None:
     assert 0 < result.end - result.begin < 300
     assert result.figures.requests > 0
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_second_interrupt_waits_for_no_more_answers(
+    embedded_aws: EmbeddedAws, endpoint: str
+) -> None:
+    """
+    And keeps what was measured all the same.
+    """
+    settings = LoadSettings(
+        endpoint=endpoint,
+        users=None,
+        arrival_rate=20,
+        run_time=600,
+        max_new_tokens=6,
+        drain=300,
+    )
+    told: list[str] = []
+    slow: list[bool] = []
+
+    def interrupt(progress: Progress) -> None:
+        told.append(progress.phase)
+        if progress.requests and not slow:
+            # From now on nobody is answered in time.
+            slow.append(True)
+            embedded_aws.fault("slow", endpoint, seconds=60)
+        elif slow and told[-2:] in (["measuring"] * 2, ["measuring", WAITING]):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = run_load(settings, interrupt)
+
+    assert told[-1] == WAITING
+    assert result.end - result.begin < 300
+    assert result.figures.requests > 0
 
 
 @pytest.mark.whole

@@ -14,6 +14,7 @@ import sys
 
 from cdk_sagemaker_llm.cli import commands
 
+_INTERRUPTED = 130
 # What a subcommand needs beyond the others, where it says so.
 _EXTRA = re.compile(r'^EXTRA = "(.*)"$', re.MULTILINE)
 
@@ -22,6 +23,14 @@ def main() -> None:
     """
     Run the subcommand that the arguments name.
     """
+    try:
+        _run()
+    except KeyboardInterrupt:
+        # While it was still being loaded; a command of its own says more.
+        sys.exit(_INTERRUPTED)
+
+
+def _run() -> None:
     # Each module is a subcommand, but for what they share.
     found = [name for _, name, _ in pkgutil.iter_modules(commands.__path__)]
     modules = [name for name in found if not name.startswith("_")]

@@ -105,3 +105,18 @@ def test_without_typer_it_says_what_to_install(
         "sagemaker-llm needs typer; install it with: "
         f"pip install 'cdk-sagemaker-llm[{extra}]'"
     )
+
+
+def test_ctrl_c_while_it_is_loaded_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    It ends as an interrupted command does.
+    """
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.commands, "add_command", interrupted)
+
+    assert shown(["load-test"], monkeypatch, capsys) == (130, "")

@@ -107,8 +107,9 @@ def load_test(
     Load an endpoint with requests, and tell how it did.
 
     Nothing is tried again and no copy is waited for. The endpoint is asked once before
-    it begins. Ctrl-C ends it early, with the figures so far. Exits with 1 if no request
-    succeeded, the endpoint refuses or a worker was lost, and with 2 on
+    it begins. Ctrl-C ends it early, with the figures so far; twice, without the last
+    answers. Exits with 1 if no request succeeded, the endpoint refuses or a worker was
+    lost, and with 2 on misuse.
     """
     with refusing_misuse(_NAME):
         _check_heeded(typer_context, endpoint)

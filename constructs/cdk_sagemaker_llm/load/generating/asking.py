@@ -5,6 +5,7 @@ answers at all.
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Iterator
 
@@ -48,6 +49,8 @@ class Asking:
             settings.seed + number,
             writer_of(settings),
         )
+        # Each process draws its own, and the same again with the same seed.
+        self._arrivals = random.Random(f"{settings.seed} {number}")  # noqa: S311 - no secret
         self._client = _client(settings)
         self._options: Options = {"parameters": settings.parameters}
         if settings.max_new_tokens is not None:
@@ -93,6 +96,13 @@ class Asking:
         taken, self._kept = self._kept, Measured()
         self._kept.delays = {self._number: Histogram()}
         return taken
+
+    def next_arrival(self) -> float:
+        """
+        Draw how many seconds pass until the next request arrives here.
+        """
+        rate = (self.settings.arrival_rate or 1.0) / self.settings.process_count
+        return self._arrivals.expovariate(rate)
 
     def ask(self, due: float | None = None) -> None:
         """

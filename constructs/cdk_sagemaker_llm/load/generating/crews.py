@@ -92,8 +92,11 @@ class Alone:
         return taken.records
 
     def stop(self) -> None:
-        self._runner.stop()
-        self.measured.merge(self._asking.take())
+        try:
+            self._runner.stop()
+        finally:
+            # Nobody may wait for the last answers any longer.
+            self.measured.merge(self._asking.take())
 
     def dismiss(self, reason: str = "") -> None:
         """

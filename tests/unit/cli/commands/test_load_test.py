@@ -8,12 +8,13 @@ import inspect
 import json
 from collections import deque
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 import typer
 
+from cdk_sagemaker_llm.cli.commands import load_test as load_testing
 from cdk_sagemaker_llm.cli.commands._loading import (
     LoadOptions,
     flag_of,
@@ -32,7 +33,9 @@ from cdk_sagemaker_llm.load.reading import Objective
 from cdk_sagemaker_llm.load.running import Progress
 from cdk_sagemaker_llm.load.scaling_target import HeadRoom
 from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.unit.cli.test_command import shown
+from tests.unit.load.examples import BEGIN, RECORDS, run_of
 from tests.unit.load.sweeps import published
 
 
@@ -517,3 +520,32 @@ def test_head_room_is_read() -> None:
     assert head_room_of("5%", "10m") == HeadRoom()
     with pytest.raises(ValueError, match=r"--growth must be such as 5% .a minute."):
         head_room_of("5", "10m")
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({}, 0),
+        ({"lost": {2: BEGIN + 3}}, 1),
+        ({"records": [replace(RECORDS[1], failure="ModelError 503")]}, 1),
+        ({"records": []}, 1),
+    ],
+    ids=["well", "a lost worker", "no success", "nothing"],
+)
+def test_the_exit_status_is_the_runs(
+    change: dict[str, Untyped],
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    Whatever it printed: a run that lost a worker is none to rely on.
+    """
+    run = run_of()
+    result = replace(run, measured=replace(run.measured, **change))
+    monkeypatch.setattr(load_testing, "run_load", lambda *_: result)
+
+    found, text = shown(["load-test", "chat"], monkeypatch, capsys)
+
+    assert found == status
+    assert "| requests |" in text
