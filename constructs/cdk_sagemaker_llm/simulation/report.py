@@ -241,6 +241,7 @@ def _to_zero_and_back(
         way = way_of(scenario, outcome, workload, woken[0])
         why = "were refused" if workload.at_once is None else "waited"
         yield _woken(way, series, why)
+        yield from _woken_too_many(done, woken[0], begin)
     elif slept:
         refused = _refused(series, slept[0].time - begin, None)
         were = "was" if round(refused) == 1 else "were"
@@ -345,6 +346,34 @@ def _woken(way: Way, series: Series, why: str) -> str:
     return (
         f"{decided}{then}; {served}; {count(refused, 'request')} {were} refused "
         "meanwhile"
+    )
+
+
+def _woken_too_many(
+    done: list[Activity], woken: Activity, begin: float
+) -> Iterator[str]:
+    """
+    Say how many copies waking started that nobody needed.
+
+    Its alarm looks at refusals, and is still on when the first copy already serves.
+    """
+    later = itertools.takewhile(
+        lambda one: one.is_out and one.policy == woken.policy,
+        (one for one in done if one.time > woken.time),
+    )
+    others = list(later)
+    following = [one for one in done if others and one.time > others[-1].time]
+    if not following or following[0].is_out:
+        return
+    served = others[-1].completed or others[-1].time
+    if (following[0].breached_from or math.inf) > served:
+        return
+    most, time = others[-1].after, following[0].time
+    yield (
+        f"waking went on to {most} copies after the first, at "
+        f"{moment(others[-1].time - begin)}, and nobody needed them: the load was low "
+        f"when they served, and they were scaled in at {moment(time - begin)}; have "
+        "the policy that wakes it set an exact capacity of 1"
     )
 
 

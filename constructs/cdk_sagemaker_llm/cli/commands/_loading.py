@@ -75,6 +75,8 @@ _FLAGS = {
 }
 _MISUSE = 2
 _T = TypeVar("_T")
+# What is written where, by the option that asks for it.
+Files: TypeAlias = Mapping[str, tuple[Path | None, Callable[[Path], object]]]
 _WINDOW = 10.0
 
 
@@ -228,6 +230,23 @@ def run_live(command: str, run: Callable[[Callable[[Progress], object]], _T]) ->
     except LoadError as error:
         complain(command, in_our_words(str(error)))
         raise typer.Exit(1) from error
+
+
+def write_files(command: str, files: Files) -> bool:
+    """
+    Write the files that were asked for; return whether all of them could be.
+
+    What cannot be written is told, and costs nothing of what was measured.
+    """
+    faults = []
+    for flag, (path, write) in files.items():
+        try:
+            if path is not None:
+                write(path)
+        except OSError as fault:
+            faults.append(f"{flag} {path} cannot be written: {fault.strerror or fault}")
+    complain(command, "\n".join(faults))
+    return not faults
 
 
 def complain(command: str, message: str) -> None:

@@ -29,6 +29,7 @@ from cdk_sagemaker_llm.cli.output.runs import Prices, Run
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 
 MISUSE = 2
+_LONGEST = 92 * 86400.0
 # Which traffic heeds what; a file of requests and users heed none of these.
 _HEEDED: Mapping[str, tuple[str, ...]] = {
     "--rate": SHAPES,
@@ -162,9 +163,14 @@ class TrafficOptions:
         faults = list(_faults(self.traffic, self.users, flags))
         if faults:
             raise ValueError("\n".join(faults))
-        if self.begin is None:
-            return
-        if seconds("--begin", self.begin) >= seconds("--duration", self.duration):
+        duration = seconds("--duration", self.duration)
+        if duration > _LONGEST:
+            raise ValueError(
+                f"--duration must be at most {_LONGEST / 86400:.0f}d, got "
+                f"{self.duration}: a day takes seconds to play out, and tells what a "
+                "year of such days would"
+            )
+        if self.begin is not None and seconds("--begin", self.begin) >= duration:
             raise ValueError(
                 f"--begin must be before the end, got {self.begin} of --duration "
                 f"{self.duration}"

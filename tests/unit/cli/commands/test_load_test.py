@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.cli.commands.benchmark import (
     users_of,
 )
 from cdk_sagemaker_llm.cli.commands.load_test import load_test
+from cdk_sagemaker_llm.load import benchmark as measuring
 from cdk_sagemaker_llm.load.measured import UNFINISHED, Record
 from cdk_sagemaker_llm.load.reading import Objective
 from cdk_sagemaker_llm.load.running import Progress
@@ -549,3 +550,38 @@ def test_the_exit_status_is_the_runs(
 
     assert found == status
     assert "| requests |" in text
+
+
+def test_a_file_that_cannot_be_written_costs_nothing_of_the_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """
+    The figures are printed, the others written, and the file is named.
+    """
+    monkeypatch.setattr(load_testing, "run_load", lambda *_: run_of())
+    written = tmp_path / "run.json"
+
+    # A disk that is full.
+    arguments = ["--csv", "/dev/full", "--json-file", str(written)]
+    status, text = shown(["load-test", "chat", *arguments], monkeypatch, capsys)
+
+    assert status == 1
+    assert "| requests |" in text
+    assert "load-test: --csv /dev/full cannot be written: No space left" in text
+    assert json.loads(written.read_text(encoding="utf-8"))["seconds"] == 10
+
+
+def test_a_benchmark_goes_on_though_it_cannot_be_saved(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Its rows are printed, and the file is named.
+    """
+    monkeypatch.setattr(measuring, "run_load", lambda *_: run_of())
+    arguments = ["chat", "--users", "3,4", "--save", "/dev/full", "--copies", "1"]
+
+    status, text = shown(["benchmark", *arguments], monkeypatch, capsys)
+
+    assert status == 1
+    assert "| 3 | 9 |" in text
+    assert "benchmark: --save /dev/full cannot be written: No space left" in text
