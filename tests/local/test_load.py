@@ -270,7 +270,7 @@ def test_the_command_writes_every_report(
     done = subprocess.run(
         [
             *(COMMAND, "load-test", endpoint),
-            *("--users", "2", "--spawn-rate", "20", "--run-time", "1s"),
+            *("--users", "2", "--spawn-rate", "20", "--duration", "1s"),
             *("--max-new-tokens", "6", "--prompts", str(prompts), "--parameter"),
             *("ignore_eos=true", "--json"),
             *(str(part) for pair in files.items() for part in pair),
@@ -315,7 +315,7 @@ def test_a_benchmark_sweeps_saves_and_compares(
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
-    brief = ("--run-time", "1s", "--spawn-rate", "50", "--prompt-words", "20")
+    brief = ("--duration", "1s", "--spawn-rate", "50", "--prompt-words", "20")
     read = ("--from", str(saved), "--latency-objective", "50s", "--json")
     table = run(endpoint, "--users", "2,4", "--save", str(saved), *brief)
     both = run("--compare", str(saved), "--compare", str(saved))
@@ -349,7 +349,7 @@ def test_a_benchmark_is_drawn_and_counts_tokens(
     words.save(str(tmp_path / "tokenizer.json"))
     done = subprocess.run(
         [
-            *(COMMAND, "benchmark", endpoint, "--users", "1,3", "--run-time", "1s"),
+            *(COMMAND, "benchmark", endpoint, "--users", "1,3", "--duration", "1s"),
             *("--prompt-words", "33", "--tokenizer", str(tmp_path)),
             *("--max-new-tokens", "6", "--latency-objective", "1ms"),
             *("--ttft-objective", "20s", "--percentile", "p50"),

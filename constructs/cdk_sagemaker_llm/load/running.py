@@ -35,6 +35,12 @@ class LoadError(Exception):
     """
 
 
+class MissingPackageError(LoadError):
+    """
+    What a load test needs is not installed.
+    """
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
     """
@@ -155,7 +161,7 @@ def check_packages() -> None:
     """
     for package in ("boto3", "locust"):
         if find_spec(package) is None:
-            raise LoadError(
+            raise MissingPackageError(
                 f"a load test needs {package}; install it with: "
                 "pip install 'cdk-sagemaker-llm[load]'"
             )

@@ -25,13 +25,14 @@ from cdk_sagemaker_llm.cli.commands._options import (
 )
 from cdk_sagemaker_llm.load.measured import Record
 from cdk_sagemaker_llm.load.prompts import Prompts, read_prompts
-from cdk_sagemaker_llm.load.running import LoadError, Progress
+from cdk_sagemaker_llm.load.running import LoadError, MissingPackageError, Progress
 from cdk_sagemaker_llm.load.settings import LoadSettings, SettingsError
 
 RunTime: TypeAlias = Annotated[
     str,
     typer.Option(
-        help="For how long it is measured, once all users have begun: 90s, 15m."
+        "--duration",
+        help="For how long it is measured, once all users have begun: 90s, 15m.",
     ),
 ]
 PromptWords: TypeAlias = Annotated[
@@ -64,6 +65,7 @@ AsJson: TypeAlias = Annotated[
 ]
 # Settings, and parts of an objective, whose options have other names than their own.
 _FLAGS = {
+    "arrival_rate": "--rate",
     # An argument, and no option.
     "endpoint": "endpoint",
     "first_token": "--ttft-objective",
@@ -71,6 +73,7 @@ _FLAGS = {
     "is_streamed": "--stream",
     "latency": "--latency-objective",
     "parameters": "--parameter",
+    "run_time": "--duration",
     "workers": "--expect-workers",
 }
 _MISUSE = 2
@@ -229,7 +232,14 @@ def run_live(command: str, run: Callable[[Callable[[Progress], object]], _T]) ->
             return run(show)
     except LoadError as error:
         complain(command, in_our_words(str(error)))
-        raise typer.Exit(1) from error
+        raise typer.Exit(status_of(error)) from error
+
+
+def status_of(error: LoadError) -> int:
+    """
+    Return the exit status of a load that was none.
+    """
+    return _MISUSE if isinstance(error, MissingPackageError) else 1
 
 
 def write_files(command: str, files: Files) -> bool:

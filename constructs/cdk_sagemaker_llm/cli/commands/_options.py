@@ -248,19 +248,31 @@ class PriceOptions:
 def _from_file(path: Path) -> Mapping[str, float]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        prices = {str(name): float(price) for name, price in content.items()}
-        for name, dollars in prices.items():
-            if not 0 <= dollars < math.inf:
-                raise ValueError(  # noqa: TRY301 - told as what is wrong with the file
-                    f"the price of {name} must be a number of dollars, 0 or more, got "
-                    f"{dollars}"
-                )
-    except (OSError, ValueError, TypeError, AttributeError) as fault:
-        raise ValueError(
-            f'--prices must be a JSON file such as {{"ml.g5.xlarge": 1.41}}, or '
-            f"{_PRICE_LIST}; {path}: {fault}"
-        ) from fault
-    return prices
+    except OSError as fault:
+        raise _no_prices(f"{path}: it cannot be read: {fault.strerror}") from fault
+    except ValueError as fault:
+        raise _no_prices(f"{path}: it is no JSON: {fault}") from fault
+    if not isinstance(content, dict):
+        raise _no_prices(f"{path}: it holds {_kind_of(content)}")
+    for name, price in content.items():
+        is_number = isinstance(price, (int, float)) and not isinstance(price, bool)
+        if not is_number or not 0 <= price < math.inf:
+            raise _no_prices(
+                f"{path}: the price of {name} must be a number of dollars, 0 or more, "
+                f"got {price if is_number else json.dumps(price)}"
+            )
+    return {name: float(price) for name, price in content.items()}
+
+
+def _kind_of(content: object) -> str:
+    return "a list" if isinstance(content, list) else json.dumps(content)
+
+
+def _no_prices(why: str) -> ValueError:
+    return ValueError(
+        f'--prices must be a JSON file such as {{"ml.g5.xlarge": 1.41}}, or '
+        f"{_PRICE_LIST}; {why}"
+    )
 
 
 def _from_aws(region: str) -> Mapping[str, float]:

@@ -206,7 +206,7 @@ def benchmark(
             settings = load.settings(
                 endpoint or "",
                 users=min(counts),
-                run_time=seconds("--run-time", run_time),
+                run_time=seconds("--duration", run_time),
                 prompt_words=prompt_words,
             )
             if first_token_objective is not None and not settings.is_streamed:

@@ -20,12 +20,14 @@ from cdk_sagemaker_llm.cli.commands._loading import (
     RunTime,
     refusing_misuse,
     run_live,
+    status_of,
     write_files,
 )
 from cdk_sagemaker_llm.cli.commands._options import (
     check_writable,
     grouped,
     is_given,
+    rate,
     seconds,
 )
 from cdk_sagemaker_llm.load.result import LoadResult
@@ -53,11 +55,12 @@ def load_test(
         ),
     ] = None,
     arrival_rate: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            help="Instead of --users: how many requests arrive a second, at random, "
-            "whether or not those before have been answered (open loop). If omitted, "
-            "users ask."
+            "--rate",
+            help="Instead of --users: how many requests arrive, as 5/s or 300/min, at "
+            "random, whether or not those before have been answered (open loop). If "
+            "omitted, users ask.",
         ),
     ] = None,
     run_time: RunTime = "60s",
@@ -124,8 +127,8 @@ def load_test(
         settings = load.settings(
             endpoint or "",
             users=users,
-            arrival_rate=arrival_rate,
-            run_time=seconds("--run-time", run_time),
+            arrival_rate=_rate(arrival_rate),
+            run_time=seconds("--duration", run_time),
             think_time=seconds("--think-time", think_time),
             workers=expect_workers,
             bind=bind,
@@ -230,7 +233,17 @@ def _work_for(address: str, *, processes: int | None, within: str) -> None:
     except LoadError as error:
         for line in str(error).splitlines():
             _say(line)
-        raise typer.Exit(1) from error
+        raise typer.Exit(status_of(error)) from error
+
+
+def _rate(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        # A bare number is of a second.
+        return float(text)
+    except ValueError:
+        return rate("--rate", text)
 
 
 def _flag(context: typer.Context, name: str) -> str:

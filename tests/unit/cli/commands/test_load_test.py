@@ -44,21 +44,21 @@ from tests.unit.load.sweeps import published
     ("arguments", "message"),
     [
         (
-            ["--users", "3", "--arrival-rate", "2"],
-            "give either --users or --arrival-rate, not both",
+            ["--users", "3", "--rate", "2"],
+            "give either --users or --rate, not both",
         ),
         (
             ["--users", "0", "--drain", "1", "--schema", "x"],
             "--drain must be a time with its unit",
         ),
-        (["--run-time", "60"], "--run-time must be a time with its unit, such as 90s"),
+        (["--duration", "60"], "--duration must be a time with its unit, such as 90s"),
         (["--prompts", "not-there.txt"], "not-there.txt cannot be read: No such file"),
         (["--prompts", "."], ". cannot be read: Is a directory"),
         (["--prompts", "bytes.txt"], "bytes.txt is not UTF-8 text"),
         (["--prompts", "run.jsonl"], "run.jsonl:1 must be a JSON string, or an object"),
         (["--html", "."], "--html . cannot be written: it is a folder"),
-        (["--run-time=-1s"], "--run-time must be a time with its unit, such as 90s"),
-        (["--run-time", "0s"], "--run-time must be more than 0, got 0.0"),
+        (["--duration=-1s"], "--duration must be a time with its unit, such as 90s"),
+        (["--duration", "0s"], "--duration must be more than 0, got 0.0"),
         (["--prompt-words", "some"], "--prompt-words must be such as 1000, 100-500"),
         (["--parameter", "top_k"], "--parameter must be such as top_k=5, got 'top_k'"),
         (["--join", "a"], "--join takes the leader's settings; leave out the endpoint"),
@@ -118,10 +118,10 @@ REFUSED = [
     ("--processes", "0", "--processes must be at least 1, got 0"),
     ("--processes", "11", "--processes must be at most --users, got 11 and 10"),
     ("--max-new-tokens", "0", "--max-new-tokens must be at least 1, got 0"),
-    ("--arrival-rate", "0", "--arrival-rate must be more than 0, got 0.0"),
+    ("--rate", "0", "--rate must be more than 0, got 0.0"),
     ("--spawn-rate", "0", "--spawn-rate must be more than 0, got 0.0"),
     ("--spawn-rate", "nan", "--spawn-rate must be more than 0, got nan"),
-    ("--run-time", "0s", "--run-time must be more than 0, got 0.0"),
+    ("--duration", "0s", "--duration must be more than 0, got 0.0"),
     ("--timeout", "0s", "--timeout must be more than 0, got 0.0"),
     ("--timeout", "-1s", "--timeout must be a time with its unit"),
     ("--think-time", "-1s", "--think-time must be a time with its unit"),
@@ -133,7 +133,7 @@ REFUSED = [
     ("--tokenizer", "bad.json", "--tokenizer bad.json: bad.json is no tokenizer.json"),
 ]
 # What a benchmark has none of: its users are numbers, and they do not think.
-OWN = {"--users", "--arrival-rate", "--think-time"}
+OWN = {"--users", "--rate", "--think-time"}
 
 
 @pytest.mark.parametrize("command", ["load-test", "benchmark"])
@@ -302,7 +302,7 @@ def test_misuse_of_joining_is_told(
         (["chat", "--compare", "run.json"], "--compare run.json: this is no saved"),
         (["chat", "--compare", "bytes"], "--compare bytes: this is no saved benchmark"),
         (["chat", "--compare", "none"], "--compare none: No such file or directory"),
-        (["", "--run-time", "1s"], "endpoint must be a name, got ''"),
+        (["", "--duration", "1s"], "endpoint must be a name, got ''"),
         (["chat", "--save", "not-there/run.json"], "not-there/run.json cannot be"),
     ],
 )

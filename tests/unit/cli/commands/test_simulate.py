@@ -307,8 +307,8 @@ MISUSES: dict[str, tuple[tuple[str, ...], str]] = {
         "--users come instead of a traffic, got --traffic day besides",
     ),
     "what nobody thinks": (
-        ("--think", "5s"),
-        "--think is how long users think; say how many there are with --users",
+        ("--think-time", "5s"),
+        "--think-time is how long users think; say how many there are with --users",
     ),
     "the peak of what is constant": (
         ("--traffic", "constant", "--peak", "5/s"),

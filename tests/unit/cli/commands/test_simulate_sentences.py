@@ -98,8 +98,8 @@ def test_a_second_copy_that_nobody_needs_is_told(tmp_path: Path) -> None:
     assert [one for one in said if one.startswith("waking went on")] == [
         (
             "waking went on to 2 copies after the first, at 1:11:00, and nobody needed "
-            "them: the load was low when they served, and they were scaled in at 1:25:20; "
-            "have the policy that wakes it set an exact capacity of 1"
+            "them: the load was low when they served, and they were scaled in at "
+            "1:25:20; have the policy that wakes it set an exact capacity of 1"
         )
     ]
 
