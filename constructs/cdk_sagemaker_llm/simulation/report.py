@@ -352,29 +352,19 @@ def _woken(way: Way, series: Series, why: str) -> str:
 def _woken_too_many(
     done: list[Activity], woken: Activity, begin: float
 ) -> Iterator[str]:
-    """
-    Say how many copies waking started that nobody needed.
-
-    Its alarm looks at refusals, and is still on when the first copy already serves.
-    """
-    later = itertools.takewhile(
-        lambda one: one.is_out and one.policy == woken.policy,
-        (one for one in done if one.time > woken.time),
-    )
-    others = list(later)
-    following = [one for one in done if others and one.time > others[-1].time]
-    if not following or following[0].is_out:
-        return
-    served = others[-1].completed or others[-1].time
-    if (following[0].breached_from or math.inf) > served:
-        return
-    most, time = others[-1].after, following[0].time
-    yield (
-        f"waking went on to {most} copies after the first, at "
-        f"{moment(others[-1].time - begin)}, and nobody needed them: the load was low "
-        f"when they served, and they were scaled in at {moment(time - begin)}; have "
-        "the policy that wakes it set an exact capacity of 1"
-    )
+    # Its alarm looks at refusals, and is still on when the first copy already serves.
+    others, like = done[done.index(woken) + 1 :], (True, woken.policy)
+    same = [*itertools.takewhile(lambda one: (one.is_out, one.policy) == like, others)]
+    for last, then in zip(same[-1:], others[len(same) :], strict=False):
+        low_since = math.inf if then.is_out else then.breached_from or math.inf
+        if low_since > (last.completed or last.time):
+            return
+        yield (
+            f"waking went on to {last.after} copies after the first, at "
+            f"{moment(last.time - begin)}, and nobody needed them: the load was low "
+            f"when they served, and they were scaled in at {moment(then.time - begin)};"
+            " have the policy that wakes it set an exact capacity of 1"
+        )
 
 
 def _coming(way: Way, serving: float) -> str:

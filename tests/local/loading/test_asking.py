@@ -7,10 +7,11 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.load.generating.asking import Asking
+from cdk_sagemaker_llm.load.generating.asking import Asking, HopelessError, prepared
 from cdk_sagemaker_llm.load.measured import Record
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
@@ -94,3 +95,43 @@ def test_processes_share_the_arrivals() -> None:
     shared = arrivals(1, arrival_rate=10.0, processes=2)
 
     assert shared == pytest.approx([2 * seconds for seconds in alone])
+
+
+@pytest.fixture(name="profiles")
+def _profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    A machine whose AWS settings have a profile, beside keys of another account.
+    """
+    file = tmp_path / "config"
+    lines = (
+        "aws_access_key_id = TEAM",
+        "aws_secret_access_key = x",
+        "region = eu-west-3",
+    )
+    file.write_text("\n".join(["[profile team]", *lines]), encoding="utf-8")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(file))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "OTHER")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+
+
+@pytest.mark.usefixtures("profiles")
+def test_a_profile_says_who_asks_and_where() -> None:
+    """
+    Before what the environment says.
+    """
+    session = LoadSettings(endpoint="chat", profile="team").session()
+    credentials = session.get_credentials()
+
+    assert session.region_name == "eu-west-3"
+    assert credentials is not None
+    assert credentials.access_key == "TEAM"
+
+
+@pytest.mark.usefixtures("profiles")
+def test_a_profile_that_is_not_there_is_hopeless() -> None:
+    """
+    It is named, before anything is asked.
+    """
+    with pytest.raises(HopelessError, match=r"profile \(nobody\) could not be found"):
+        prepared(LoadSettings(endpoint="chat", profile="nobody"), 1)

@@ -154,7 +154,15 @@ def simulated(app: Path, times: Path, users: int, prompt: int, answer: int) -> f
     found = json.loads(
         run(
             *("simulate", str(app), "--service-times", str(times)),
-            *("--users", str(users), "--think-time", "0s", "--duration", "3m", "--json"),
+            *(
+                "--users",
+                str(users),
+                "--think-time",
+                "0s",
+                "--duration",
+                "3m",
+                "--json",
+            ),
             *("--prompt-tokens", str(prompt), "--answer-tokens", str(answer)),
         )
     )

@@ -19,6 +19,7 @@ from rich.console import Console
 from cdk_sagemaker_llm.cli.commands._options import (
     Component,
     EndpointUrl,
+    Profile,
     Region,
     Variant,
     seconds,
@@ -143,6 +144,7 @@ class LoadOptions:
     ] = "120s"
     seed: Annotated[int, typer.Option(help="Where chance starts from.")] = 0
     region: Region = None
+    profile: Profile = None
     endpoint_url: EndpointUrl = None
 
     def settings(self, endpoint: str, **own: Any) -> LoadSettings:  # noqa: ANN401 - LoadSettings' own
@@ -164,6 +166,7 @@ class LoadOptions:
             seed=self.seed,
             region=self.region,
             endpoint_url=self.endpoint_url,
+            profile=self.profile,
             **own,
         )
         if found.tokenizer is None:

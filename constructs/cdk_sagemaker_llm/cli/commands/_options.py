@@ -49,6 +49,12 @@ EndpointUrl: TypeAlias = Annotated[
         "AWS_ENDPOINT_URL, else AWS's own."
     ),
 ]
+Profile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The profile of the AWS settings; if omitted, AWS_PROFILE or the default."
+    ),
+]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -232,6 +238,13 @@ class PriceOptions:
         ),
     ] = None
     region: Annotated[str, typer.Option(help="The region of the prices.")] = "us-east-1"
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="The profile that --prices aws asks with; if omitted, AWS_PROFILE or "
+            "the default."
+        ),
+    ] = None
 
     def read(self) -> Mapping[str, float]:
         """
@@ -241,7 +254,7 @@ class PriceOptions:
         if not self.prices:
             return {}
         if self.prices == _PRICE_LIST:
-            return _from_aws(self.region)
+            return _from_aws(self.region, self.profile)
         return _from_file(Path(self.prices))
 
 
@@ -275,7 +288,7 @@ def _no_prices(why: str) -> ValueError:
     )
 
 
-def _from_aws(region: str) -> Mapping[str, float]:
+def _from_aws(region: str, profile: str | None) -> Mapping[str, float]:
     try:
         import boto3  # noqa: PLC0415 - an extra: its absence is a message
         from botocore.exceptions import (  # noqa: PLC0415 - likewise
@@ -289,7 +302,8 @@ def _from_aws(region: str) -> Mapping[str, float]:
         ) from fault
     try:
         # The Price List is served from few regions, whatever it lists.
-        client = boto3.client("pricing", region_name="us-east-1")
+        session = boto3.Session(profile_name=profile)
+        client = session.client("pricing", region_name="us-east-1")
         pages = client.get_paginator("get_products").paginate(
             ServiceCode="AmazonSageMaker",
             Filters=[

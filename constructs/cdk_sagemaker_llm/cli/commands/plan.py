@@ -45,7 +45,7 @@ _OTHERS: Mapping[str, EngineName] = {
 }
 _VERSIONED = ("vllm", "sglang")
 # What is said of an app, too.
-_OF_APPS = ("prices", "region")
+_OF_APPS = ("prices", "region", "profile")
 _NO_GPUS = ("ml.inf", "ml.trn", "ml.dl")
 
 

@@ -164,6 +164,8 @@ def prepared(settings: LoadSettings, number: int) -> Asking:
         raise HopelessError(f"{error}; correct the setting") from error
     except RefusedError as error:
         raise _at_fault(error.__cause__ or error) from error
+    except BotoCoreError as error:
+        raise _at_fault(error) from error
     try:
         asking.try_once()
     except BotoCoreError as error:
@@ -194,6 +196,7 @@ def _client(settings: LoadSettings) -> LlmClient:
         max_connections=max(settings.user_count, MOST_IN_FLIGHT),
         region=settings.region,
         endpoint_url=settings.endpoint_url,
+        session=settings.session() if settings.profile else None,
     )
 
 

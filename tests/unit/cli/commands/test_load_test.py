@@ -463,6 +463,7 @@ def test_each_option_becomes_its_setting() -> None:
         timeout="10s",
         seed=7,
         region="eu-west-1",
+        profile="team",
         endpoint_url="http://localhost:1",
     )
 
@@ -482,6 +483,7 @@ def test_each_option_becomes_its_setting() -> None:
         timeout=10.0,
         seed=7,
         region="eu-west-1",
+        profile="team",
         endpoint_url="http://localhost:1",
     )
     assert LoadOptions().settings("chat") == LoadSettings(endpoint="chat")

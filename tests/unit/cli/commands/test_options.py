@@ -174,11 +174,17 @@ def test_the_price_list_is_asked_for_hosting_in_a_region(
     Where it is served, for the region that is asked for; by the hour alone counts.
     """
     prices = PriceList()
-    monkeypatch.setattr(boto3, "client", prices.client)
+    profiles: list[str | None] = []
 
-    assert PriceOptions(prices="aws", region="eu-west-1").read() == {
-        "ml.g5.xlarge": 1.41
-    }
+    def session(*, profile_name: str | None) -> PriceList:
+        profiles.append(profile_name)
+        return prices
+
+    monkeypatch.setattr(boto3, "Session", session)
+
+    asked = PriceOptions(prices="aws", region="eu-west-1", profile="team")
+    assert asked.read() == {"ml.g5.xlarge": 1.41}
+    assert profiles == ["team"]
     assert prices.asked == {
         "service": "pricing",
         "region": "us-east-1",
