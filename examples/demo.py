@@ -31,7 +31,7 @@ TOKEN_SECRET = "hugging-face-token"  # noqa: S105 - its name
 QUESTION = "Who is Roger Federer?"
 REQUEST = {"inputs": QUESTION, "parameters": {"max_new_tokens": 24}}
 # Requests that arrive at random, few enough for a machine that does all of it itself.
-LOAD = ("--arrival-rate", "20", "--run-time", "3s", "--max-new-tokens", "24")
+LOAD = ("--rate", "20", "--duration", "3s", "--max-new-tokens", "24")
 
 Outputs = Mapping[str, Mapping[str, str]]
 

@@ -151,6 +151,8 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
     from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
 
+    __version__: str
+
 __all__ = [
     "Accelerators",
     "AdapterInferenceComponent",
@@ -389,4 +391,16 @@ _HOMES = {
     "find_instance_type": "catalog.instances",
 }
 
-__getattr__, __dir__ = lazily(__name__, _HOMES)
+_load, __dir__ = lazily(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> object:
+    if name != "__version__":
+        return _load(name)
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow, and seldom asked for
+
+    try:
+        return version("cdk-sagemaker-llm")
+    except PackageNotFoundError:
+        # A copy of its folder, which pip did not install.
+        return "unknown"

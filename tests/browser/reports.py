@@ -8,11 +8,11 @@ from __future__ import annotations
 # endpoint of the embedded AWS, and {failing} one with a name as long as they come, a
 # third of whose requests fail.
 REPORTS: dict[str, str] = {
-    "load test": "load-test {chat} --users 6 --run-time 5s --html {page}",
+    "load test": "load-test {chat} --users 6 --duration 5s --html {page}",
     "load test that fails": (
-        "load-test {failing} --arrival-rate 20 --run-time 4s --no-stream --html {page}"
+        "load-test {failing} --rate 20 --duration 4s --no-stream --html {page}"
     ),
-    "benchmark": "benchmark {chat} --users 2,4,8 --run-time 3s --html {page}",
+    "benchmark": "benchmark {chat} --users 2,4,8 --duration 3s --html {page}",
     "simulation": "simulate {app} --html {page}",
     "simulation of a week": (
         "simulate {app} --traffic day --duration 7d --method aggregate --html {page}"

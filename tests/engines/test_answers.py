@@ -184,7 +184,7 @@ class TestCommands:
         done = run(
             aws.process_environment,
             *("load-test", engine, "--schema", "openai", "--json"),
-            *("--users", "2", "--run-time", "2s", "--prompts", str(prompts)),
+            *("--users", "2", "--duration", "2s", "--prompts", str(prompts)),
             *("--max-new-tokens", "6", "--parameter", "temperature=0"),
         )
 

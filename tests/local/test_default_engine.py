@@ -183,7 +183,7 @@ def test_a_load_test_is_told_nothing(
     """
     What is learnt is learnt before the first request that counts.
     """
-    load = ("--users", "2", "--run-time", "2s", "--max-new-tokens", "4")
+    load = ("--users", "2", "--duration", "2s", "--max-new-tokens", "4")
     table = tmp_path / "requests.csv"
     done = commands.run(
         embedded_aws.process_environment,

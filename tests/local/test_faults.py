@@ -322,6 +322,16 @@ class TestPages:
         ({"kind": "errors", "answer": "600"}, "answer must be a status of 400 to 599"),
         ({"kind": "slow", "seconds": 0.0}, "seconds must be more than 0, got 0.0"),
         ({"kind": "no-capacity", "available": -1}, "available must be at least 0"),
+        (
+            {"kind": "no-capacity", "target": "g5.12xlarge"},
+            "target of no-capacity must be an instance type such as ml.g5.12xlarge",
+        ),
+        ({"kind": "no-capacity", "target": "chat"}, "must be an instance type"),
+        (
+            {"kind": "slow", "target": "ml.g5.12xlarge"},
+            "target of slow must be the name of an endpoint, an inference component",
+        ),
+        ({"kind": "slow", "target": "chat-"}, "got 'chat-': there is none of that"),
     ],
 )
 def test_a_fault_that_is_none_says_why(given: dict[str, Untyped], words: str) -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
 
 COMMAND = str(Path(sys.executable).parent / "sagemaker-llm")
+WAITING = "waiting for the last answers"
 BRIEF: dict[str, Untyped] = {"run_time": 1.0, "max_new_tokens": 6, "drain": 20.0}
 
 
@@ -133,14 +134,14 @@ def test_requests_arrive_though_nobody_is_answered(
     embedded_aws: EmbeddedAws, endpoint: str
 ) -> None:
     """
-    In an open loop; what is not waited for counts neither as good nor as failed.
+    In an open loop; what is never answered is no success.
     """
     embedded_aws.fault("slow", endpoint, seconds=2)
     result = load(endpoint, arrival_rate=20.0, drain=0.1)
 
     figures = result.figures
     assert figures.requests == 0
-    assert figures.success_rate is None
+    assert figures.success_rate == 0.0
     assert 5 <= figures.unfinished <= 60
 
 
@@ -165,6 +166,39 @@ def test_an_interrupt_ends_it_with_what_was_measured(endpoint: str) -> None:
     assert 0 < result.end - result.begin < 300
     assert result.figures.requests > 0
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_second_interrupt_waits_for_no_more_answers(
+    embedded_aws: EmbeddedAws, endpoint: str
+) -> None:
+    """
+    And keeps what was measured all the same.
+    """
+    settings = LoadSettings(
+        endpoint=endpoint,
+        users=None,
+        arrival_rate=20,
+        run_time=600,
+        max_new_tokens=6,
+        drain=300,
+    )
+    told: list[str] = []
+    slow: list[bool] = []
+
+    def interrupt(progress: Progress) -> None:
+        told.append(progress.phase)
+        if progress.requests and not slow:
+            # From now on nobody is answered in time.
+            slow.append(True)
+            embedded_aws.fault("slow", endpoint, seconds=60)
+        elif slow and told[-2:] in (["measuring"] * 2, ["measuring", WAITING]):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = run_load(settings, interrupt)
+
+    assert told[-1] == WAITING
+    assert result.end - result.begin < 300
+    assert result.figures.requests > 0
 
 
 @pytest.mark.whole
@@ -236,7 +270,7 @@ def test_the_command_writes_every_report(
     done = subprocess.run(
         [
             *(COMMAND, "load-test", endpoint),
-            *("--users", "2", "--spawn-rate", "20", "--run-time", "1s"),
+            *("--users", "2", "--spawn-rate", "20", "--duration", "1s"),
             *("--max-new-tokens", "6", "--prompts", str(prompts), "--parameter"),
             *("ignore_eos=true", "--json"),
             *(str(part) for pair in files.items() for part in pair),
@@ -281,7 +315,7 @@ def test_a_benchmark_sweeps_saves_and_compares(
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
-    brief = ("--run-time", "1s", "--spawn-rate", "50", "--prompt-words", "20")
+    brief = ("--duration", "1s", "--spawn-rate", "50", "--prompt-words", "20")
     read = ("--from", str(saved), "--latency-objective", "50s", "--json")
     table = run(endpoint, "--users", "2,4", "--save", str(saved), *brief)
     both = run("--compare", str(saved), "--compare", str(saved))
@@ -315,7 +349,7 @@ def test_a_benchmark_is_drawn_and_counts_tokens(
     words.save(str(tmp_path / "tokenizer.json"))
     done = subprocess.run(
         [
-            *(COMMAND, "benchmark", endpoint, "--users", "1,3", "--run-time", "1s"),
+            *(COMMAND, "benchmark", endpoint, "--users", "1,3", "--duration", "1s"),
             *("--prompt-words", "33", "--tokenizer", str(tmp_path)),
             *("--max-new-tokens", "6", "--latency-objective", "1ms"),
             *("--ttft-objective", "20s", "--percentile", "p50"),

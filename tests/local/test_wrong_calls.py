@@ -19,7 +19,7 @@ from tests.local.hosting_requests import LMI_28, serve
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
 
-_BRIEF = ("--users", "2", "--spawn-rate", "10", "--run-time", "1s")
+_BRIEF = ("--users", "2", "--spawn-rate", "10", "--duration", "1s")
 # Where nobody listens; the request names it in vain.
 _NOWHERE = "http://127.0.0.1:9"
 
@@ -191,7 +191,7 @@ def test_ctrl_c_ends_a_benchmark_with_the_row_that_is_measured(
     """
     with foreground():
         process = subprocess.Popen(
-            [COMMAND, "benchmark", interrupted, "--users", "1", "--run-time", "600s"],
+            [COMMAND, "benchmark", interrupted, "--users", "1", "--duration", "600s"],
             env=clean(embedded_aws.process_environment),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

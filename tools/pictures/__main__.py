@@ -31,9 +31,9 @@ _SESSIONS: Mapping[str, Sequence[str]] = {
 }
 # Eight answers of 50 tokens at a time, half a second each: 16 a second at most.
 _SLOTS, _PAUSE = 8, 0.01
-_LOAD_TEST = f"load-test {ENDPOINT} --schema openai --arrival-rate 14 --run-time 30s"
+_LOAD_TEST = f"load-test {ENDPOINT} --schema openai --rate 14 --duration 30s"
 _BENCHMARK = (
-    f"benchmark {ENDPOINT} --schema openai --users 2,4,8,12,16,24 --run-time 8s"
+    f"benchmark {ENDPOINT} --schema openai --users 2,4,8,12,16,24 --duration 8s"
 )
 # Enough for lines and their soft edges, in a third of the bytes.
 _COLOURS = 64

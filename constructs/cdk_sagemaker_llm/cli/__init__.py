@@ -14,6 +14,7 @@ import sys
 
 from cdk_sagemaker_llm.cli import commands
 
+_MISUSE, _INTERRUPTED = 2, 130
 # What a subcommand needs beyond the others, where it says so.
 _EXTRA = re.compile(r'^EXTRA = "(.*)"$', re.MULTILINE)
 
@@ -22,6 +23,20 @@ def main() -> None:
     """
     Run the subcommand that the arguments name.
     """
+    try:
+        _run()
+    except KeyboardInterrupt:
+        # While it was still being loaded; a command of its own says more.
+        sys.exit(_INTERRUPTED)
+
+
+def _run() -> None:
+    if sys.argv[-1:] == ["-h"] and "--" not in sys.argv:
+        # Not a second name of the option, which would narrow all of the help.
+        sys.argv[-1] = "--help"
+    if sys.argv[1:] == ["--version"]:
+        # Without all that the others load.
+        _print_version(is_wanted=True)
     # Each module is a subcommand, but for what they share.
     found = [name for _, name, _ in pkgutil.iter_modules(commands.__path__)]
     modules = [name for name in found if not name.startswith("_")]
@@ -30,10 +45,11 @@ def main() -> None:
         import typer  # noqa: PLC0415 - an extra: its absence is a message
     except ImportError:
         extra = _extra(names[0]) if names else "cli"
-        sys.exit(
+        sys.stderr.write(
             "sagemaker-llm needs typer; install it with: "
-            f"pip install 'cdk-sagemaker-llm[{extra}]'"
+            f"pip install 'cdk-sagemaker-llm[{extra}]'\n"
         )
+        sys.exit(_MISUSE)
     app = typer.Typer(
         name="sagemaker-llm",
         help="Large language models on Amazon SageMaker.",
@@ -41,7 +57,22 @@ def main() -> None:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    app.callback()(_root)
+
+    def root(
+        *,
+        is_version: bool = typer.Option(
+            False,  # noqa: FBT003 - likewise
+            "--version",
+            help="Print the version, and that is all.",
+            is_eager=True,
+            callback=_print_version,
+        ),
+    ) -> None:
+        """
+        Large language models on Amazon SageMaker.
+        """
+
+    app.callback()(root)
     # A subcommand is imported when it is asked for, or when help lists them all.
     for name in names or modules:
         commands.add_command(app, name)
@@ -61,7 +92,9 @@ def _extra(module: str) -> str:
     return found[1] if found else "cli"
 
 
-def _root() -> None:
-    """
-    Large language models on Amazon SageMaker.
-    """
+def _print_version(*, is_wanted: bool) -> None:
+    if is_wanted:
+        from cdk_sagemaker_llm import __version__  # noqa: PLC0415 - seldom needed
+
+        sys.stdout.write(f"sagemaker-llm {__version__}\n")
+        sys.exit()

@@ -45,7 +45,7 @@ from cdk_sagemaker_llm.client.tokens import (
     Usage,
 )
 from cdk_sagemaker_llm.client.transport import Settings, Transport
-from cdk_sagemaker_llm.client.wire.step import WireFormat
+from cdk_sagemaker_llm.client.wire.step import WireFormat, as_count
 
 if TYPE_CHECKING:
     import boto3
@@ -80,7 +80,7 @@ class Asker:
         return self._settings.max_connections
 
     def call(self) -> Call:
-        return Call(self._settings.timeouts.total)
+        return self._transport.call()
 
     def close(self) -> None:
         self._transport.close()
@@ -96,7 +96,10 @@ class Asker:
 
     def stream(self, prompt: str, options: Options, call: Call) -> Generator[Token]:
         def ask(schema: Schema) -> Generator[Token]:
-            return self._tokens(prompt_body(schema, prompt, options, stream=True), call)
+            body = prompt_body(schema, prompt, options, stream=True)
+            # LMI and TGI stream a single answer, whatever they are asked for.
+            is_single = schema in {Schema.LMI, Schema.TGI}
+            return self._tokens(body, call, 1 if is_single else _answers(options))
 
         known = self._schema
         try:
@@ -116,7 +119,8 @@ class Asker:
     def stream_chat(
         self, messages: str | Sequence[Message], options: ChatOptions, call: Call
     ) -> Generator[Token]:
-        return self._tokens(chat_body(messages, options, stream=True), call)
+        body = chat_body(messages, options, stream=True)
+        return self._tokens(body, call, _answers(options))
 
     def embed(
         self,
@@ -240,8 +244,8 @@ class Asker:
         self._schema = form
         return form
 
-    def _tokens(self, body: bytes, call: Call) -> Generator[Token]:
-        reader = Reader(self._format, self._settings.max_bytes)
+    def _tokens(self, body: bytes, call: Call, answers: int) -> Generator[Token]:
+        reader = Reader(self._format, self._settings.max_bytes, answers)
         with closing(self._transport.chunks(body, call, stream=True)) as chunks:
             yield from reader.read(chunks)
 
@@ -279,6 +283,14 @@ def chain(
         if part.finish_reason is not FinishReason.LENGTH or is_enough or not part.text:
             break
     return _joined(parts, text)
+
+
+def _answers(options: Options) -> int:
+    """
+    Return how many answers a stream was asked for.
+    """
+    parameters = options.get("parameters") or {}
+    return as_count(parameters.get("n")) or 1
 
 
 def _texts(values: Sequence[str], name: str) -> Sequence[object]:

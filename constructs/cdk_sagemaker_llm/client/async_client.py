@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
-from cdk_sagemaker_llm.client.connections import Call
+from cdk_sagemaker_llm.client.connections import Call, renew_after_fork
 from cdk_sagemaker_llm.client.llm_client import BaseClient
 from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options
 from cdk_sagemaker_llm.client.stored import ClientOptions, stored
@@ -56,8 +56,13 @@ class AsyncLlmClient(BaseClient):
 
     @functools.cached_property
     def _threads(self) -> ThreadPoolExecutor:
+        renew_after_fork(self._forget_threads)
         # A thread waits for each answer that is under way.
         return ThreadPoolExecutor(self._asker.max_connections, "llm-client")
+
+    def _forget_threads(self) -> None:
+        # A child process has none of its parent's.
+        self.__dict__.pop("_threads", None)
 
     async def __aenter__(self) -> Self:
         return self
@@ -163,7 +168,7 @@ class AsyncLlmClient(BaseClient):
         )
 
     async def _wait(self, ask: Callable[[Call], _Result]) -> _Result:
-        with self._asker.call() as call:
+        async with self._asker.call() as call:
             try:
                 return await self._in_thread(ask, call)
             except BaseException:
@@ -173,7 +178,7 @@ class AsyncLlmClient(BaseClient):
     async def _walk(
         self, ask: Callable[[Call], Generator[Token]]
     ) -> AsyncGenerator[Token]:
-        with self._asker.call() as call:
+        async with self._asker.call() as call:
             tokens = ask(call)
             is_waiting = False
             try:

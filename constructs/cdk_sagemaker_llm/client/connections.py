@@ -1,5 +1,6 @@
 """
-Giving a request up while it waits, from another thread or at a deadline.
+How many requests are under way, whose connections they use, and giving one up while it
+waits, from another thread or at a deadline.
 
 A thread that waits for a socket does not notice that the socket was closed; it does
 notice that the connection was shut down. botocore hands out no connection before the
@@ -9,17 +10,74 @@ first byte of an answer, so the connections themselves say who uses them.
 from __future__ import annotations
 
 import contextlib
+import logging
+import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Self
+from weakref import WeakMethod
 
+from cdk_sagemaker_llm.client.errors import (
+    AnswerTimeoutError,
+    CancelledRequestError,
+    LlmError,
+)
+
+_LOGGER = logging.getLogger("cdk_sagemaker_llm.client")
+# After how many seconds of waiting for a place the log says so.
+_LONG_WAIT = 30.0
 _CURRENT: ContextVar[Call | None] = ContextVar("_CURRENT", default=None)
 # Who uses a connection changes under this lock: a call that is given up late must not
 # cut a connection that another one has taken from the pool.
 _LOCK = threading.Lock()
+# What a child process makes anew: what it got of its parent is its parent's.
+_RENEWALS: set[WeakMethod[Callable[[], None]]] = set()
+
+
+class Places:
+    """
+    How many calls may be under way at a time; others wait in the order they came.
+
+    Args:
+        count: How many.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._free = count
+        self._line: deque[Future[None]] = deque()
+
+    def take(self) -> Future[None]:
+        """
+        Return a place, which is the caller's once it is done.
+        """
+        place: Future[None] = Future()
+        with _LOCK:
+            if self._free:
+                self._free -= 1
+                place.set_result(None)
+            else:
+                self._line.append(place)
+        return place
+
+    def leave(self, place: Future[None]) -> None:
+        """
+        Give a place back, or wait for it no longer.
+        """
+        if place.cancel():
+            return
+        with _LOCK:
+            while self._line:
+                following = self._line.popleft()
+                if following.set_running_or_notify_cancel():
+                    following.set_result(None)
+                    return
+            self._free += 1
 
 
 class Call:
@@ -28,20 +86,31 @@ class Call:
 
     Args:
         seconds: How long it may take. If omitted, it may take for ever.
+
+        places: Where it takes a place before it begins. If omitted, it needs none.
     """
 
-    def __init__(self, seconds: float | None = None) -> None:
+    def __init__(
+        self, seconds: float | None = None, places: Places | None = None
+    ) -> None:
         self.seconds = seconds
         self.is_late = False
+        self._places = places
+        self._place: Future[None] | None = None
         self._given_up = threading.Event()
         self._connection: _Connections | None = None
         self._timer: threading.Timer | None = None
 
     def __enter__(self) -> Self:
-        if self.seconds is not None:
-            self._timer = threading.Timer(self.seconds, self._expire)
-            self._timer.daemon = True
-            self._timer.start()
+        place = self._begin()
+        try:
+            if place is not None:
+                _wait_for(place)
+        except BaseException as error:
+            self._end()
+            if isinstance(error, CancelledError):
+                raise self.reason() from None
+            raise
         return self
 
     def __exit__(
@@ -50,10 +119,46 @@ class Call:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._end()
+
+    async def __aenter__(self) -> Self:
+        import asyncio  # noqa: PLC0415 - who gets here has imported it
+
+        place = self._begin()
+        try:
+            if place is not None and not place.done():
+                await asyncio.wrap_future(place)
+        except BaseException:
+            self._end()
+            if self.is_given_up:
+                raise self.reason() from None
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def _begin(self) -> Future[None] | None:
+        if self.seconds is not None:
+            self._timer = threading.Timer(self.seconds, self._expire)
+            self._timer.daemon = True
+            self._timer.start()
+        if self._places is not None:
+            self._place = self._places.take()
+        return self._place
+
+    def _end(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         with _LOCK:
             self._connection = None
+        if self._places is not None and self._place is not None:
+            self._places.leave(self._place)
 
     @property
     def is_given_up(self) -> bool:
@@ -68,6 +173,16 @@ class Call:
             connection = self._connection
             if connection is not None and connection.call is self:
                 connection.shut_down()
+        if self._place is not None:
+            self._place.cancel()
+
+    def reason(self) -> LlmError:
+        """
+        Say why it was given up.
+        """
+        if self.is_late:
+            return AnswerTimeoutError(f"no whole answer within {self.seconds:g} s")
+        return CancelledRequestError("the request was given up")
 
     def wait(self, seconds: float) -> None:
         """
@@ -90,6 +205,40 @@ class Call:
         self.give_up()
 
 
+def renew_after_fork(renewal: Callable[[], None]) -> None:
+    """
+    Have a method called in each process that is forked, for as long as its object is.
+    """
+    _RENEWALS.add(WeakMethod(renewal, _RENEWALS.discard))
+
+
+def _renew() -> None:
+    # Another thread of the parent may have held it, which the child does not have.
+    global _LOCK  # noqa: PLW0603 - one for all calls
+    _LOCK = threading.Lock()
+    for renewal in list(_RENEWALS):
+        method = renewal()
+        if method is not None:
+            method()
+
+
+# Not on Windows, which does not fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
+def _wait_for(place: Future[None]) -> None:
+    try:
+        place.result(_LONG_WAIT)
+    except TimeoutError:
+        _LOGGER.warning(
+            "all connections are in use for %g s: read streams to their end, close "
+            "them, or allow more with max_connections=",
+            _LONG_WAIT,
+        )
+        place.result()
+
+
 @contextlib.contextmanager
 def under_way(call: Call) -> Iterator[None]:
     """
@@ -110,6 +259,7 @@ class _Connections:
     call: Call | None = None
     sock: socket.socket | None
     _used: socket.socket | None = None
+    _process = 0
 
     def connect(self) -> None:
         """
@@ -129,14 +279,15 @@ class _Connections:
         """
         End the connection for whoever waits for it.
         """
-        if self._used is not None:
+        # The connection of a parent process is its own to end.
+        if self._used is not None and self._process == os.getpid():
             # It may have ended by itself. Not TLS's own way, which waits for an answer.
             with contextlib.suppress(OSError):
                 socket.socket.shutdown(self._used, socket.SHUT_RDWR)
 
     def _tell(self) -> None:
         # Kept: the connection forgets it once the answer owns it.
-        self._used = self.sock
+        self._used, self._process = self.sock, os.getpid()
         call = _CURRENT.get()
         if call is not None and self.sock is not None:
             call.uses(self)

@@ -1,8 +1,7 @@
 """
 What goes wrong with an answer: one family, which keeps what had come by then.
 
-What boto3 raises, or a container answers, becomes the one that says what to do. How
-each engine says that prompt and answer do not fit the model's context stands here too.
+What boto3 raises, or a container answers, becomes the one that says what to do.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.client.requests import Schema, schema_wanted
 from cdk_sagemaker_llm.client.tokens import ToolCall
-from cdk_sagemaker_llm.client.wire.failures import Failure, read_failure
+from cdk_sagemaker_llm.client.wire.failures import Failure, context_of, read_failure
 
 _THROTTLED = frozenset(
     {"ThrottlingException", "Throttling", "TooManyRequestsException", "SlowDown"}
@@ -24,6 +23,11 @@ _TOO_MANY, _TOO_LARGE, _FAILED = 429, 413, 500
 _NO_CAPACITY = ("has no capacity to process", "no instances to process")
 _COMPONENT_MISSING = "component name header is required"
 _COMPONENT_UNWANTED = "component name header is not allowed"
+_SIGN_IN = (
+    "renew your credentials, as with `aws sso login`; `aws sts get-caller-identity` "
+    "shows whether they are valid"
+)
+_SMALLER = "send less at once: shorten the prompt, or give images by their address"
 _REMEDY = "correct the AWS configuration or the arguments"
 # By the names of botocore's exceptions.
 _REMEDIES = {
@@ -34,7 +38,51 @@ _REMEDIES = {
         "AWS_SECRET_ACCESS_KEY; `aws sts get-caller-identity` shows who you are"
     ),
     "ProfileNotFound": "choose one that `aws configure list-profiles` shows",
+    **dict.fromkeys(
+        (
+            "CredentialRetrievalError",
+            "PartialCredentialsError",
+            "SSOTokenLoadError",
+            "TokenRetrievalError",
+            "UnauthorizedSSOTokenError",
+        ),
+        _SIGN_IN,
+    ),
 }
+_SIGNATURE = "check the secret access key, and this machine's clock"
+# By AWS's codes, without the ending of an exception.
+_CODE_REMEDIES = {
+    **dict.fromkeys(
+        (
+            "ExpiredToken",
+            "InvalidClientTokenId",
+            "MissingAuthenticationToken",
+            "RequestExpired",
+            "UnrecognizedClient",
+        ),
+        _SIGN_IN,
+    ),
+    **dict.fromkeys(
+        ("IncompleteSignature", "InvalidSignature", "SignatureDoesNotMatch"), _SIGNATURE
+    ),
+    **dict.fromkeys(
+        ("AccessDenied", "NotAuthorized"),
+        "allow the caller to invoke the endpoint, as grant_invoke() does: "
+        "sagemaker:InvokeEndpoint and sagemaker:InvokeEndpointWithResponseStream",
+    ),
+}
+# By SageMaker's words, in lower case.
+_WORD_REMEDIES = (
+    (r"oversize|content length exceeded|'body' failed to satisfy", _SMALLER),
+    (
+        r"^endpoint .* not found",
+        "check the endpoint's name, the region, and that it is in service",
+    ),
+    (
+        r"not (?:yet )?(?:ready|available|in ?service)|is (?:being )?(?:creat|updat)",
+        "wait until the endpoint is in service, as `aws sagemaker wait` does",
+    ),
+)
 _REACHABLE = "check the network, the region and the endpoint URL"
 _PROXIES = (
     "check HTTP_PROXY and HTTPS_PROXY, and name in NO_PROXY what is reached directly"
@@ -43,7 +91,7 @@ _CERTIFICATES = "have it trust the server's certificate: AWS_CA_BUNDLE names a f
 _TOO_LATE = "ModelInvocationTimeExceeded"
 
 _EXCERPT = 500
-_STATUS_REMEDIES = {
+_FORM_REMEDIES = {
     Schema.OPENAI: "it takes OpenAI's requests: LlmClient(..., schema='openai'), or "
     "chat()",
     Schema.CHAT: "it takes chats alone: LlmClient(..., schema='chat'), or chat()",
@@ -55,31 +103,23 @@ _MISSING = {
     "missing field `query`": "it ranks texts: use rerank()",
 }
 
+NOTHING_CAME = "ask again; the model may have worked on the request"
+"""The remedy of a connection that broke before any part of the answer."""
+
+_OUT_OF_MEMORY = re.compile(r"out ?of ?memory", re.IGNORECASE)
+_FULL = (
+    "the accelerator's memory is full: send fewer or shorter requests at once, or have "
+    "the engine keep fewer at a time or a smaller cache"
+)
+_STATUS_REMEDIES = {
+    _TOO_LARGE: _SMALLER,
+    # LMI's and TGI's for a model that fails in its work.
+    424: "",
+    503: "its queue is full or its engine is down: scale out, or read its log",
+}
+
 # The words of SageMaker for a container that did not answer in time.
 _TOO_SLOW = "timed out while waiting for a response from container"
-
-# In the engines' words: LIMIT fits, ASKED was asked for, and MORE on top of it.
-_SAYINGS = (
-    # vLLM from 0.11 on: prompt and answer apart, and their sum.
-    "maximum context length is LIMIT tokens.*for a total of (?:at least )?ASKED",
-    # vLLM before, SGLang's other form, OpenAI: the sum, or the prompt alone.
-    "maximum context length is LIMIT tokens.*?VERB(?: about| at least)? ASKED",
-    "maximum context length of LIMIT tokens(?:.*?a total of ASKED)?",
-    "maximum context length is LIMIT tokens",
-    # SGLang.
-    r"input \(ASKED tokens\) is longer than .{,20}context length \(LIMIT tokens\)",
-    # TGI: the sum of both, and the prompt alone; TEI says it as the latter.
-    r"must be <= LIMIT\. Given: ASKED `inputs` tokens(?: and MORE `max_new_tokens`)?",
-    r"`inputs` must have less than LIMIT tokens\. Given: ASKED",
-    # llama.cpp.
-    r"request \(ASKED tokens\) exceeds the available context size \(LIMIT tokens\)",
-    "exceeds? the (?:available )?context size",
-    # LMI's rolling batch: on vLLM, and on TensorRT-LLM.
-    r"prompt \(ASKED tokens\) is too long and exceeds (?:the )?limit of LIMIT",
-    r"prompt length \(ASKED\) exceeds maximum input length \(LIMIT\)",
-    "longer than the maximum model length of LIMIT",
-)
-_NUMBERS = {"LIMIT": "limit", "ASKED": "asked", "MORE": "more"}
 
 
 class LlmError(Exception):
@@ -266,13 +306,17 @@ def from_boto(error: Exception) -> LlmError:
     Make the exception of this family for one of boto3, botocore or urllib3.
     """
     from botocore.eventstream import ParserError  # noqa: PLC0415 - only now needed
-    from botocore.exceptions import ClientError  # noqa: PLC0415 - as above
+    from botocore.exceptions import (  # noqa: PLC0415 - as above
+        ClientError,
+        EventStreamError,
+    )
     from botocore.parsers import ResponseParserError  # noqa: PLC0415 - as above
 
     if isinstance(error, LlmError):
         return error
     if isinstance(error, ClientError):
-        return _from_service(error.response)
+        is_midway = isinstance(error, EventStreamError)
+        return _from_service(error.response, is_midway=is_midway)
     if isinstance(error, (ParserError, ResponseParserError)):
         message = f"what came is no answer of SageMaker: {error}"
         return UnreadableAnswerError(message)
@@ -301,7 +345,7 @@ def error_of(failure: Failure) -> LlmError:
     excerpt = said[:_EXCERPT] + ("..." if len(said) > _EXCERPT else "")
     ending = f": {excerpt}" if excerpt else " and said nothing"
     message = f"the container failed{status}{ending}"
-    too_long = _numbers_of(failure)
+    too_long = context_of(failure)
     if too_long is not None:
         limit, requested = too_long
         return ContextTooLongError(
@@ -320,7 +364,7 @@ def error_of(failure: Failure) -> LlmError:
     )
 
 
-def _from_service(response: Mapping[str, Any]) -> LlmError:
+def _from_service(response: Mapping[str, Any], *, is_midway: bool) -> LlmError:
     details = response.get("Error", {})
     code, message = str(details.get("Code", "")), str(details.get("Message", ""))
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 0
@@ -330,10 +374,9 @@ def _from_service(response: Mapping[str, Any]) -> LlmError:
         given = response.get("OriginalStatusCode") or failure.status
         return error_of(replace(failure, status=given))
     if code == "ModelStreamError":
-        is_late = _TOO_LATE in (response.get("ErrorCode"), details.get("ErrorCode"))
         return (
             AnswerTimeoutError(f"the model took too long: {message}")
-            if is_late
+            if response.get("ErrorCode") == _TOO_LATE
             else ConnectionCutError(f"the container's stream broke: {message}")
         )
     if code == "ModelNotReadyException":
@@ -342,7 +385,13 @@ def _from_service(response: Mapping[str, Any]) -> LlmError:
         return ThrottledError(f"SageMaker throttles: {message}")
     if status >= _FAILED or code in {"InternalStreamFailure", "InternalFailure"}:
         return UnavailableError(f"SageMaker fails ({code}): {message}")
-    return _refused(code, message, status)
+    return _ended(code, message) if is_midway else _refused(code, message, status)
+
+
+def _ended(code: str, message: str) -> LlmError:
+    named = f" ({code})" if code else ""
+    ending = f": {message}" if message else " and says nothing"
+    return ConnectionCutError(f"SageMaker ends the stream{named}{ending}")
 
 
 def _from_transport(error: Exception) -> LlmError:
@@ -378,39 +427,19 @@ def _from_transport(error: Exception) -> LlmError:
     return RefusedError(message, remedy=remedy)
 
 
-def _numbers_of(failure: Failure) -> tuple[int | None, int | None] | None:
-    """
-    Return how many tokens fit and how many were requested; ``None`` if they do fit.
-    """
-    if failure.kind == "exceed_context_size_error":
-        return failure.limit, failure.requested
-    for pattern in _PATTERNS:
-        found = pattern.search(failure.message)
-        if found:
-            numbers = {
-                name: int(digits)
-                for name, digits in found.groupdict().items()
-                if digits
-            }
-            requested = numbers.get("asked")
-            if requested is not None:
-                requested += numbers.get("more", 0)
-            return numbers.get("limit"), requested
-    return None
-
-
 def _remedy(failure: Failure) -> str:
     form = schema_wanted(failure.message)
     if form is not None:
-        return _STATUS_REMEDIES[form]
+        return _FORM_REMEDIES[form]
     for words, remedy in _MISSING.items():
         if words in failure.message:
             return remedy
-    if failure.status == 503:  # noqa: PLR2004 - HTTP's number
-        return "its queue is full or its engine is down: scale out, or read its log"
-    if failure.status is not None and failure.status < 500:  # noqa: PLR2004 - HTTP's line
-        return "correct the request as the container says"
-    return ""
+    if _OUT_OF_MEMORY.search(f"{failure.kind} {failure.message}"):
+        return _FULL
+    status = failure.status or _FAILED
+    if status in _STATUS_REMEDIES:
+        return _STATUS_REMEDIES[status]
+    return "correct the request as the container says" if status < _FAILED else ""
 
 
 def _refused(code: str, message: str, status: int) -> LlmError:
@@ -427,16 +456,8 @@ def _refused(code: str, message: str, status: int) -> LlmError:
         return unwanted
     if words.startswith("inference component ") and "not found" in words:
         return ComponentNameError(message.rstrip("."))
-    remedy = "shorten the prompt" if status == _TOO_LARGE else ""
+    said = (remedy for sign, remedy in _WORD_REMEDIES if re.search(sign, words))
+    remedy = _CODE_REMEDIES.get(code.removesuffix("Exception"), "")
+    remedy = remedy or (_SMALLER if status == _TOO_LARGE else next(said, ""))
     text = f"SageMaker refuses the request ({code}): {message.rstrip('.')}"
     return RefusedError(text, code=code, remedy=remedy)
-
-
-def _compiled(saying: str) -> re.Pattern[str]:
-    saying = saying.replace("VERB", "(?:requested|has|contains|resulted in)")
-    for word, name in _NUMBERS.items():
-        saying = saying.replace(word, rf"(?P<{name}>\d+)")
-    return re.compile(saying, re.IGNORECASE | re.DOTALL)
-
-
-_PATTERNS = tuple(map(_compiled, _SAYINGS))

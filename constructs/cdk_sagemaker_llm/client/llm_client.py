@@ -66,7 +66,9 @@ class BaseClient:
 
         max_bytes: How much of an answer is kept.
 
-        max_connections: How many connections may be open at a time.
+        max_connections: How many requests may be under way at a time, each on a
+            connection of its own. Others wait until one ends, a stream when it is
+            read to its end or closed; ``Timeouts(total=...)`` bounds that too.
 
         custom_attributes: What SageMaker passes on to the container, such as a route.
             If omitted, nothing.
@@ -164,7 +166,8 @@ class LlmClient(BaseClient):
 
     ``LlmClient("endpoint", "component").generate("Who is it?").text``
 
-    It is safe to use from several threads. ``BaseClient`` says what it takes.
+    It is safe to use from several threads, and after a fork: a child process opens
+    connections of its own. ``BaseClient`` says what it takes.
     """
 
     @classmethod

@@ -6,14 +6,14 @@ format, bytes in, tokens and tool calls out.
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from cdk_sagemaker_llm.client import framing
 from cdk_sagemaker_llm.client.arguments import as_bytes, check_whole, choice, refuse
 from cdk_sagemaker_llm.client.errors import (
+    NOTHING_CAME,
     AnswerTooLargeError,
     ConnectionCutError,
     LlmError,
@@ -26,7 +26,6 @@ from cdk_sagemaker_llm.client.tokens import (
     Generation,
     Ranked,
     Token,
-    ToolCall,
     Usage,
     gather,
 )
@@ -36,8 +35,6 @@ from cdk_sagemaker_llm.client.wire.step import (
     Record,
     Step,
     WireFormat,
-    as_count,
-    as_text,
 )
 
 MAX_BYTES = 33_554_432
@@ -50,8 +47,6 @@ READ_VECTORS = "read them with read_embeddings() or embed()"
 _UNSAID = "nothing of it came: ask without streaming, or read the log, for the reason"
 # What a token takes beside its text, where all of them are kept.
 _TOKEN_SIZE = 64
-# What a part of a tool call takes beside its text.
-_PART_SIZE = 64
 
 _Read: TypeAlias = Callable[[Record], Step | None]
 _READERS: Mapping[WireFormat, _Read] = {
@@ -74,7 +69,9 @@ class Reader:
     Reads one answer.
     """
 
-    def __init__(self, wire_format: WireFormat | str | None, max_bytes: int) -> None:
+    def __init__(
+        self, wire_format: WireFormat | str | None, max_bytes: int, answers: int = 1
+    ) -> None:
         fixed = None if wire_format is None else WireFormat(wire_format)
         self._readers = _readers(fixed)
         self._quick = _quick_reader(self._readers)
@@ -86,13 +83,15 @@ class Reader:
         self._each = 0
         self._held: Token | None = None
         self._usage: Usage | None = None
-        self._calls = ToolCalls()
+        self._calls = openai.ToolCalls()
         self._whole: dict[int, str] = {}
         self._pieces = False
         self._embeddings: Embeddings | None = None
         self._ranking: tuple[Ranked, ...] | None = None
         self._counted: Usage | None = None
+        self._answers = answers
         # The answers that have begun; a stream asked for several brings them mixed.
+        self._begun = {0}
         self._open = {0}
         self._ended = False
         self._done = False
@@ -158,10 +157,10 @@ class Reader:
         try:
             yield from chunks
         except LlmError:
-            if not self._is_whole:
+            if not self._has_all:
                 raise
         except Exception as error:
-            if not self._is_whole:
+            if not self._has_all:
                 message = f"the connection broke: {type(error).__name__}: {error}"
                 raise ConnectionCutError(message) from error
 
@@ -183,9 +182,25 @@ class Reader:
         if self._held is not None:
             held, self._held = self._held, None
             yield replace(held, usage=self._usage) if self._usage else held
+        elif self._done and not self._ended:
+            # Some engines end a stream without saying why.
+            yield from self._unfinished()
         elif self._usage and not self._ended:
             yield Token("", usage=self._usage)
         self._usage = None
+
+    def _unfinished(self) -> Iterator[Token]:
+        for index in sorted(self._open):
+            calls = self._calls.whole(index)
+            usage = None if index else self._usage
+            if calls or usage:
+                yield Token("", index=index, tool_calls=calls, usage=usage)
+        self._open.clear()
+
+    @property
+    def _has_all(self) -> bool:
+        # One of several may not have begun when another had ended.
+        return self._done or (self._ended and len(self._begun) >= self._answers)
 
     @property
     def _is_whole(self) -> bool:
@@ -211,7 +226,10 @@ class Reader:
             self._usage = step.usage
         for index, part in step.calls:
             self._grow(self._calls.add(index, part))
-        self._open.update(token.index for token in step.tokens)
+        indices = {token.index for token in step.tokens}
+        indices.update(index for index, _ in step.calls)
+        self._begun |= indices
+        self._open |= indices
         if step.ends:
             self._end_with(step)
         for token in step.tokens:
@@ -225,6 +243,8 @@ class Reader:
                 yield self._finished(token)
             else:
                 self._held = self._finished(token)
+        if step.is_failure:
+            raise error_of(Failure(""))
 
     def _end_with(self, step: Step) -> None:
         finished = {token.index for token in step.tokens if token.finish_reason}
@@ -282,6 +302,9 @@ class Reader:
         error.text = self._text.getvalue() + (error.text or begun)
         error.reasoning = self._reasoning.getvalue()
         error.tool_calls = self._calls.whole(0)
+        came = error.text or error.reasoning or error.tool_calls
+        if not came and error.remedy == ConnectionCutError.remedy:
+            error.remedy = NOTHING_CAME
 
 
 def read_stream(
@@ -363,48 +386,6 @@ def read_body(
     return _reader(format, max_bytes).collect((body,), is_document=is_document)
 
 
-class ToolCalls:
-    """
-    The calls of one answer, or of several side by side.
-    """
-
-    def __init__(self) -> None:
-        self._calls: dict[tuple[int, int], _Call] = {}
-
-    def add(self, answer: int, part: Record) -> int:
-        """
-        Add a part as it came; return how much it takes, about.
-
-        A whole call of a document has no number: it stands after those before it.
-        """
-        if not isinstance(part, dict):
-            return 0
-        number = as_count(part.get("index"))
-        if number is None:
-            number = sum(1 for of, _ in self._calls if of == answer)
-        call = self._calls.setdefault((answer, number), _Call())
-        function = part.get("function")
-        function = function if isinstance(function, dict) else {}
-        arguments = function.get("arguments", "")
-        # TGI before 3 writes an object, not its JSON.
-        if not isinstance(arguments, str) and arguments is not None:
-            arguments = json.dumps(arguments, ensure_ascii=False)
-        call.id = call.id or as_text(part.get("id"))
-        call.name = call.name or as_text(function.get("name"))
-        call.arguments.append(arguments or "")
-        return _PART_SIZE + len(arguments or "")
-
-    def whole(self, answer: int) -> tuple[ToolCall, ...]:
-        """
-        Return the calls of an answer as far as they came.
-        """
-        return tuple(
-            ToolCall(call.name, "".join(call.arguments), call.id)
-            for (of, _), call in sorted(self._calls.items(), key=lambda item: item[0])
-            if of == answer
-        )
-
-
 def _are_texts(tokens: tuple[Token, ...]) -> bool:
     """
     Whether each is a whole answer of a completion, and not a token of one.
@@ -451,14 +432,3 @@ def _reader(wire_format: WireFormat | str | None, max_bytes: int) -> Reader:
     if wire_format is not None:
         wire_format = choice("format", WireFormat, wire_format)
     return Reader(wire_format, max_bytes)
-
-
-@dataclass(slots=True)
-class _Call:
-    """
-    One call on its way.
-    """
-
-    id: str = ""
-    name: str = ""
-    arguments: list[str] = field(default_factory=list)

@@ -4,6 +4,7 @@ Bytes to an endpoint and back, and how patiently: waiting, trying again, giving 
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 import time
@@ -19,11 +20,16 @@ from cdk_sagemaker_llm.client.arguments import (
     check_whole,
     refuse,
 )
-from cdk_sagemaker_llm.client.connections import Call, make_known, under_way
+from cdk_sagemaker_llm.client.connections import (
+    Call,
+    Places,
+    make_known,
+    renew_after_fork,
+    under_way,
+)
 from cdk_sagemaker_llm.client.errors import (
     AnswerTimeoutError,
     AnswerTooLargeError,
-    CancelledRequestError,
     LlmError,
     NoCapacityError,
     ThrottledError,
@@ -116,8 +122,14 @@ class Transport:
     ) -> None:
         self._arguments = {"ContentType": "application/json", **arguments}
         self._settings = settings
-        self._runtime = _runtime(settings, session)
-        make_known(self._runtime)
+        self._session = session
+        self._inherited: list[object] = []
+        self._places = Places(settings.max_connections)
+        self._open()
+        renew_after_fork(self._renew)
+
+    def call(self) -> Call:
+        return Call(self._settings.timeouts.total, self._places)
 
     def chunks(self, body: bytes, call: Call, *, stream: bool) -> Generator[bytes]:
         """
@@ -132,11 +144,27 @@ class Transport:
             raise self._told(error, call) from error
 
     def close(self) -> None:
-        self._runtime.close()
+        if self._runtime is not None:
+            self._runtime.close()
+
+    def _open(self) -> Any:  # noqa: ANN401 - boto3's clients have no class
+        self._runtime = _runtime(self._settings, self._session)
+        make_known(self._runtime)
+        return self._runtime
+
+    def _renew(self) -> None:
+        """
+        Leave the connections to the process that opened them.
+        """
+        # Kept: to free them takes locks, which a thread of the parent may have held.
+        self._inherited.append(self._runtime)
+        self._runtime = None
+        self._places = Places(self._settings.max_connections)
 
     def _streamed(self, response: Mapping[str, Any]) -> Iterator[bytes]:
         patience = self._settings.timeouts.read
         silence, began = 0.0, time.monotonic()
+        _keep_what_exceptions_say(response["Body"])
         for event in response["Body"]:
             part = event.get("PayloadPart", {}).get("Bytes", b"")
             content = part.strip()
@@ -183,14 +211,14 @@ class Transport:
                 call.wait(random.uniform(longest / 2, longest))  # noqa: S311 - no secret
 
     def _send(self, body: bytes, call: Call, *, stream: bool) -> Mapping[str, Any]:
-        runtime = self._runtime
+        runtime = self._open() if self._runtime is None else self._runtime
         invoke: Callable[..., Mapping[str, Any]] = (
             runtime.invoke_endpoint_with_response_stream
             if stream
             else runtime.invoke_endpoint
         )
         if call.is_given_up:
-            raise self._given_up(call)
+            raise call.reason()
         try:
             with under_way(call):
                 return invoke(Body=body, **self._arguments)
@@ -199,13 +227,8 @@ class Transport:
 
     def _told(self, error: Exception, call: Call) -> LlmError:
         if call.is_given_up:
-            return self._given_up(call)
+            return call.reason()
         return from_boto(error)
-
-    def _given_up(self, call: Call) -> LlmError:
-        if call.is_late:
-            return AnswerTimeoutError(f"no whole answer within {call.seconds:g} s")
-        return CancelledRequestError("the request was given up")
 
 
 class _Wait:
@@ -243,7 +266,43 @@ class _Wait:
             if self._settings.on_wait is not None:
                 self._settings.on_wait(message)
         call.wait(min(self._look * random.uniform(0.8, 1.0), left))  # noqa: S311 - no secret
+        if call.is_late:
+            error.waited = time.monotonic() - self._began
+            error.message += f"; the total of {call.seconds:g} s is over"
+            raise error
         self._look = min(self._look * 1.5, _LONGEST_LOOK)
+
+
+def _keep_what_exceptions_say(body: Any) -> None:  # noqa: ANN401 - botocore's stream, or a stub's
+    """
+    Have the exception that ends a stream keep its type and why, which botocore drops.
+
+    There is no public way to them. Where botocore is built otherwise nothing changes.
+    """
+    parse = getattr(body, "_parse_event", None)
+    if parse is None:
+        return
+    from botocore.exceptions import EventStreamError  # noqa: PLC0415 - an extra
+
+    def parsed(event: Any) -> object:  # noqa: ANN401 - botocore's event
+        try:
+            result: object = parse(event)
+        except EventStreamError as error:
+            details = error.response.setdefault("Error", {})
+            try:
+                said = json.loads(event.payload)
+            except ValueError:
+                said = None
+            said = said if isinstance(said, dict) else {}
+            kind = event.headers.get(":exception-type", "")
+            details["Code"] = details.get("Code") or kind
+            words = said.get("Message", said.get("message", ""))
+            details["Message"] = details.get("Message") or str(words)
+            error.response["ErrorCode"] = said.get("ErrorCode")  # type: ignore[typeddict-unknown-key]  # as a refusal of SageMaker has its own
+            raise
+        return result
+
+    body._parse_event = parsed  # noqa: SLF001 - as the docstring says
 
 
 def make_client(

@@ -176,9 +176,7 @@ def row_of(result: LoadResult) -> Row:
     Compute what a load test came to, with the uncertainty of each figure.
     """
     begun = [
-        one
-        for one in result.measured.records
-        if result.begin <= one.start < result.end and one.is_finished
+        one for one in result.measured.records if result.begin <= one.start < result.end
     ]
     good = [one for one in begun if one.is_success]
     ends = [one.end for one in result.measured.records if one.is_success]
@@ -196,7 +194,7 @@ def row_of(result: LoadResult) -> Row:
     return Row(
         users=result.settings.user_count,
         seconds=result.end - result.begin,
-        requests=len(begun),
+        requests=sum(one.is_finished for one in begun),
         rate=rate_of(ends, result.begin, result.end),
         latency=median_of(latencies),
         success=share_of(len(good), len(begun)),
@@ -221,7 +219,7 @@ class Row:
 
         latency: The median latency in seconds. ``None`` if none ended well.
 
-        success: Which part of them ended well. ``None`` if none ended.
+        success: Which part of those that began ended well. ``None`` if none began.
 
         first_token: The median time to the first token, where answers were streamed.
 

@@ -28,11 +28,10 @@ def deployed(settings: LoadSettings) -> Deployed:
     unknown = Deployed(model=settings.component or settings.endpoint)
     if settings.endpoint_url is not None:
         return unknown
-    import boto3  # noqa: PLC0415 - what never asks starts without it
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - as above
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - what never asks starts without it
 
     try:
-        sagemaker = boto3.client("sagemaker", region_name=settings.region)
+        sagemaker = settings.session().client("sagemaker")
         return _description(sagemaker, settings, unknown)
     except (BotoCoreError, ClientError):
         # Who may invoke may not always look; the figures are right all the same.
@@ -152,7 +151,7 @@ def copies_of(settings: LoadSettings) -> int:
             "with --copies"
         )
     try:
-        import boto3  # noqa: PLC0415 - an extra
+        import boto3  # noqa: F401, PLC0415 - an extra
         from botocore.config import Config  # noqa: PLC0415 - an extra
         from botocore.exceptions import (  # noqa: PLC0415 - an extra
             BotoCoreError,
@@ -163,7 +162,7 @@ def copies_of(settings: LoadSettings) -> int:
     # Nobody waits long for what is a convenience.
     config = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
     try:
-        client = boto3.client("sagemaker", region_name=settings.region, config=config)
+        client = settings.session().client("sagemaker", config=config)
         if settings.component is not None:
             found = client.describe_inference_component(
                 InferenceComponentName=settings.component

@@ -100,12 +100,13 @@ class Figures:
     Args:
         requests: How many requests began while it was measured, and ended.
 
-        unfinished: How many began and were not waited for to their end.
+        unfinished: How many began then and were never answered: not before the load
+            had ended, nor in the time for the last answers.
 
         failures: How many failed, by kind.
 
         success_rate:
-            Which part of those that ended did so well; ``None`` if none ended.
+            Which part of those that began got its whole answer; ``None`` if none began.
 
         requests_per_second: How many ended well a second while it was measured.
 
@@ -152,7 +153,7 @@ def figures_of(measured: Measured, begin: float, end: float) -> Figures:
         requests=len(finished),
         unfinished=len(begun) - len(finished),
         failures=dict(Counter(one.failure for one in finished if one.failure)),
-        success_rate=len(good) / len(finished) if finished else None,
+        success_rate=len(good) / len(begun) if begun else None,
         requests_per_second=len(ended) / seconds,
         tokens_per_second=sum(one.tokens for one in ended) / seconds,
         latency=Distribution.of(one.latency for one in good),

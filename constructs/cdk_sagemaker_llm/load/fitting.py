@@ -87,10 +87,7 @@ def fit_service_times(
         "Little's law from the requests under way, less the time that prompts take"
     )
     notes.warnings += [
-        f"at {one.users} users the load generator was the bottleneck, and its delay is "
-        "in the figures"
-        for one in points
-        if one.is_disturbed
+        f"at {one.users} users {one.disturbance}" for one in points if one.disturbance
     ]
     return Fitted(
         times=ServiceTimes(

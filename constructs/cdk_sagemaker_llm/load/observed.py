@@ -42,7 +42,8 @@ class Observed:
 
         answer: Tokens of an answer.
 
-        is_disturbed: Whether the load generator itself was the bottleneck.
+        disturbance: What the load generator's own delay did, as the row says it;
+            empty if nothing.
     """
 
     users: int
@@ -52,7 +53,7 @@ class Observed:
     between: float
     prompt: float
     answer: float
-    is_disturbed: bool
+    disturbance: str
 
     @property
     def rate(self) -> float:
@@ -84,8 +85,15 @@ def observed(row: Row, copies: int) -> Observed | None:
         between=figures["between_tokens"]["p50"],
         prompt=figures["prompt_tokens"] or words_of(row.facts["settings"]),
         answer=figures["tokens"],
-        is_disturbed=row.facts["is_generator_bottleneck"],
+        disturbance=_disturbance(row),
     )
+
+
+def _disturbance(row: Row) -> str:
+    if not row.facts["is_generator_bottleneck"]:
+        return ""
+    said = (each for each in row.facts["remarks"] if each.startswith("the generator"))
+    return next(said, "the generator itself was the bottleneck")
 
 
 def run_alone(

@@ -97,8 +97,9 @@ class LoadResult:
         ]
         if figures.unfinished:
             sentences.append(
-                f"{figures.unfinished} requests were still under way after "
-                f"{self.settings.drain:g} s and count neither as good nor as failed"
+                f"{figures.unfinished} requests were never answered, not even in "
+                f"the {self.settings.drain:g} s for the last answers, and count "
+                "against success"
             )
         sentences += [
             f"{count} x {kind}: {self.measured.messages.get(kind, '')}"
@@ -139,6 +140,7 @@ class LoadResult:
         rate = figures.success_rate
         rows = [
             ("requests", str(figures.requests)),
+            ("never answered", str(figures.unfinished or "")),
             ("success", "-" if rate is None else f"{rate:.2%}"),
             ("requests a second", f"{figures.requests_per_second:.2f}"),
             ("tokens a second", f"{figures.tokens_per_second:.1f}"),

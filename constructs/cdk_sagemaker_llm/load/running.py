@@ -24,12 +24,20 @@ from cdk_sagemaker_llm.load.measured import Measured, Record
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
 
+# So many times Ctrl-C keeps what was measured.
+_PATIENT = 2
 _TOLD = ("phase", "seconds", "users", "requests")
 
 
 class LoadError(Exception):
     """
     There was no load test: the endpoint refuses, or Locust is missing or failed.
+    """
+
+
+class MissingPackageError(LoadError):
+    """
+    What a load test needs is not installed.
     """
 
 
@@ -61,7 +69,8 @@ def run_load(
     settings: LoadSettings, on_progress: Callable[[Progress], object] | None = None
 ) -> LoadResult:
     """
-    Run a load test; Ctrl-C ends it early, with what was measured by then.
+    Run a load test; Ctrl-C ends it early, with what was measured by then. The second
+    one waits for no more answers.
 
     Before it begins the endpoint is asked once, which is not counted.
 
@@ -76,7 +85,8 @@ def run_load(
     check_packages()
     with tempfile.TemporaryFile("w+", encoding="utf-8") as complaints:
         order = {"settings": settings.packed()}
-        with start_process(order, stderr=complaints) as process:
+        # Ctrl-C is for this process, which passes it on.
+        with start_process(order, stderr=complaints, start_new_session=True) as process:
             try:
                 found = _follow(process, on_progress)
             finally:
@@ -151,7 +161,7 @@ def check_packages() -> None:
     """
     for package in ("boto3", "locust"):
         if find_spec(package) is None:
-            raise LoadError(
+            raise MissingPackageError(
                 f"a load test needs {package}; install it with: "
                 "pip install 'cdk-sagemaker-llm[load]'"
             )
@@ -184,7 +194,7 @@ def start_process(
 def _follow(
     process: subprocess.Popen[str], on_progress: Callable[[Progress], object] | None
 ) -> Mapping[str, Any] | None:
-    with _passing_on_interrupts(process):
+    with _passing_on_interrupts(process) as interrupts:
         for line in process.stdout or ():
             record = json.loads(line)
             if record["kind"] == "refused":
@@ -195,31 +205,32 @@ def _follow(
                 recent = tuple(map(Record.unpacked, record["recent"]))
                 how = {name: record[name] for name in _TOLD}
                 on_progress(Progress(**how, recent=recent))
+        if interrupts:
+            raise LoadError("it was ended before anything was measured")
     return None
 
 
 @contextmanager
-def _passing_on_interrupts(process: subprocess.Popen[str]) -> Iterator[None]:
+def _passing_on_interrupts(process: subprocess.Popen[str]) -> Iterator[list[int]]:
     """
-    Have Ctrl-C end the load, which then hands over what it measured; again, at once.
+    Have Ctrl-C end the load, which then hands over what it measured; twice, without
+    its last answers; a third time, at once. Yields those that came.
     """
+    interrupts: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         # Only the main thread is ever interrupted.
-        yield
+        yield interrupts
         return
-    count = 0
 
     def pass_on(number: int, _: FrameType | None) -> None:
-        nonlocal count
-        count += 1
-        if count > 1:
+        interrupts.append(number)
+        if len(interrupts) > _PATIENT:
             raise KeyboardInterrupt
-        # A terminal has told it already, which does no harm.
         process.send_signal(number)
 
     before = signal.signal(signal.SIGINT, pass_on)
     try:
-        yield
+        yield interrupts
     finally:
         signal.signal(signal.SIGINT, before)
 

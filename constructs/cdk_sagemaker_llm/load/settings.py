@@ -9,9 +9,12 @@ import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from cdk_sagemaker_llm.client.requests import Schema
+
+if TYPE_CHECKING:
+    import boto3
 
 _USERS = 10
 _RAMP = 5.0
@@ -92,6 +95,9 @@ class LoadSettings:
         region: The region. If omitted, boto3 knows it.
 
         endpoint_url: The runtime's address. If omitted, boto3 knows it.
+
+        profile: The profile of this machine's AWS settings; others that join have
+            their own. If omitted, boto3 knows it.
     """
 
     endpoint: str
@@ -119,6 +125,7 @@ class LoadSettings:
     seed: int = 0
     region: str | None = None
     endpoint_url: str | None = None
+    profile: str | None = None
 
     def __post_init__(self) -> None:
         faults = list(self._faults())
@@ -128,6 +135,14 @@ class LoadSettings:
             faults += error.faults
         if faults:
             raise SettingsError(faults)
+
+    def session(self) -> boto3.Session:
+        """
+        Make the session of boto3 that asks.
+        """
+        import boto3  # noqa: PLC0415 - an extra, and what only reads starts without it
+
+        return boto3.Session(profile_name=self.profile, region_name=self.region)
 
     @property
     def user_count(self) -> int:

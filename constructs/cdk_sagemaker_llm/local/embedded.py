@@ -53,6 +53,12 @@ class EmbeddedAwsError(Exception):
     """
 
 
+class MissingPackageError(EmbeddedAwsError):
+    """
+    What the embedded AWS needs is not installed.
+    """
+
+
 class EmbeddedAws:
     """
     A server on this machine that answers as AWS does, for as long as it is open.
@@ -426,7 +432,7 @@ def _listen(port: int) -> socket.socket:
 def _refuse_missing_packages() -> None:
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise EmbeddedAwsError(
+        raise MissingPackageError(
             f"the embedded AWS needs {', '.join(missing)}; install it with: "
             "pip install 'cdk-sagemaker-llm[local]'"
         )

@@ -241,6 +241,7 @@ def _to_zero_and_back(
         way = way_of(scenario, outcome, workload, woken[0])
         why = "were refused" if workload.at_once is None else "waited"
         yield _woken(way, series, why)
+        yield from _woken_too_many(done, woken[0], begin)
     elif slept:
         refused = _refused(series, slept[0].time - begin, None)
         were = "was" if round(refused) == 1 else "were"
@@ -346,6 +347,24 @@ def _woken(way: Way, series: Series, why: str) -> str:
         f"{decided}{then}; {served}; {count(refused, 'request')} {were} refused "
         "meanwhile"
     )
+
+
+def _woken_too_many(
+    done: list[Activity], woken: Activity, begin: float
+) -> Iterator[str]:
+    # Its alarm looks at refusals, and is still on when the first copy already serves.
+    others, like = done[done.index(woken) + 1 :], (True, woken.policy)
+    same = [*itertools.takewhile(lambda one: (one.is_out, one.policy) == like, others)]
+    for last, then in zip(same[-1:], others[len(same) :], strict=False):
+        low_since = math.inf if then.is_out else then.breached_from or math.inf
+        if low_since > (last.completed or last.time):
+            return
+        yield (
+            f"waking went on to {last.after} copies after the first, at "
+            f"{moment(last.time - begin)}, and nobody needed them: the load was low "
+            f"when they served, and they were scaled in at {moment(then.time - begin)};"
+            " have the policy that wakes it set an exact capacity of 1"
+        )
 
 
 def _coming(way: Way, serving: float) -> str:

@@ -32,6 +32,7 @@ from cdk_sagemaker_llm.local.aws import protocols
 from cdk_sagemaker_llm.local.runtime.invocations import NO_CAPACITY
 from tests.local.client.conftest import Connect
 from tests.local.client.misbehaving import Behaviour, Misbehaving, Peer
+from tests.unit.client.wire_examples import chunk, events
 
 THE = b'{"token": {"id": 1124, "text": "The", "log_prob": -0.5}}\n'
 CAT = b'{"token": {"id": 278, "text": " cat", "log_prob": -1.25}}\n'
@@ -154,6 +155,7 @@ class TestCut:
         assert type(error) is ConnectionCutError
         assert isinstance(error, ConnectionError)
         assert (came, error.text) == (text, text)
+        assert ("text so far" in error.remedy) is bool(text)
         assert len(server.requests) == 1
 
     def test_a_service_that_says_so(self, connect: Connect) -> None:
@@ -167,6 +169,48 @@ class TestCut:
         assert type(error) is ConnectionCutError
         assert (came, error.text) == ("The", "The")
         assert "interrupted" in str(error)
+
+    def test_a_model_that_takes_too_long(self, connect: Connect) -> None:
+        """
+        SageMaker's reason is beside its words, where boto3 does not look.
+        """
+        late = protocols.broken_off("ModelInvocationTimeExceeded")
+        with Misbehaving(cut_after(*BEGIN, lambda peer: peer.chunk(late))) as server:
+            came, error = walk(connect(server.url).stream("Who?"))
+
+        assert type(error) is AnswerTimeoutError
+        assert (came, error.text) == ("The", "The")
+        assert "the model took too long" in str(error)
+
+    def test_an_exception_that_boto3_does_not_know(self, connect: Connect) -> None:
+        """
+        It has its name and its words, and it is no refusal.
+        """
+        told = protocols.broken_off(kind="ModelGoneError")
+        with Misbehaving(cut_after(*BEGIN, lambda peer: peer.chunk(told))) as server:
+            came, error = walk(connect(server.url).stream("Who?"))
+
+        assert type(error) is ConnectionCutError
+        assert (came, error.text) == ("The", "The")
+        assert "SageMaker ends the stream (ModelGoneError): The stream" in str(error)
+
+    @pytest.mark.parametrize(("count", "is_whole"), [(1, True), (2, False)])
+    def test_one_of_two_answers_has_not_begun(
+        self, connect: Connect, count: int, *, is_whole: bool
+    ) -> None:
+        """
+        The first is whole, and the stream is not.
+        """
+        first = events(chunk({"content": "Yes"}, "stop"), done=False)
+        behave = cut_after(Peer.begin, lambda peer: peer.part(first))
+        with Misbehaving(behave) as server:
+            client = connect(server.url, schema="openai")
+            for tokens in (
+                client.stream("Who?", parameters={"n": count}),
+                client.stream_chat("Who?", parameters={"n": count}),
+            ):
+                _, error = walk(tokens)
+                assert (error is None) is is_whole
 
     def test_after_the_end_nothing_is_missing(self, connect: Connect) -> None:
         """
@@ -494,7 +538,7 @@ class TestTime:
 
     def test_the_time_for_the_whole_counts_waiting(self, connect: Connect) -> None:
         """
-        For capacity, too.
+        For capacity, too, which is what is missing then.
         """
 
         def empty(peer: Peer) -> None:
@@ -502,7 +546,7 @@ class TestTime:
 
         with Misbehaving(empty) as server, within(3):
             client = connect(server.url, timeouts=Timeouts(total=0.4))
-            with pytest.raises(AnswerTimeoutError):
+            with pytest.raises(NoCapacityError):
                 client.generate("Who?")
 
 

@@ -10,12 +10,18 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from cdk_sagemaker_llm.client import LlmError, NoCapacityError, ThrottledError
+from cdk_sagemaker_llm.client import (
+    LlmError,
+    NoCapacityError,
+    ThrottledError,
+    Timeouts,
+)
 from cdk_sagemaker_llm.client import transport as transporting
 from cdk_sagemaker_llm.client.connections import Call
 from cdk_sagemaker_llm.client.transport import Settings, Transport
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.invocations import NO_CAPACITY
+from tests.local.client.conftest import Connect
 from tests.local.client.misbehaving import Misbehaving, Peer
 from tests.local.client.test_misbehaving import WHOLE, answer
 
@@ -119,6 +125,21 @@ def test_looks_for_capacity_become_rarer_and_end(
     # At once, and then again with the first look after each minute.
     assert 8 <= len(told) <= 10
     assert told[0].endswith("waiting for one since 0 s, for 600 s at most")
+
+
+def test_a_total_that_ends_while_nobody_is_there(connect: Connect) -> None:
+    """
+    What is missing is capacity, and not patience with an answer.
+    """
+    with Misbehaving(empty) as server:
+        client = connect(server.url, timeouts=Timeouts(total=0.3))
+        with pytest.raises(
+            NoCapacityError, match=r"the total of 0\.3 s is over"
+        ) as found:
+            client.generate("Who?")
+
+    assert 0.2 < found.value.waited < 1
+    assert len(server.requests) == 1
 
 
 def test_a_short_wait_is_not_longer(session: boto3.Session, call: Jumping) -> None:

@@ -58,7 +58,7 @@ class Measuring:
             *("benchmark", "llama", "--component", "llama-13b", *arguments),
             *("--endpoint-url", self.url, "--schema", "tgi", "--region", "us-east-1"),
             *(
-                "--run-time",
+                "--duration",
                 f"{20 / self.speed:g}s",
                 "--spawn-rate",
                 f"{32 * self.speed:g}",
@@ -154,7 +154,15 @@ def simulated(app: Path, times: Path, users: int, prompt: int, answer: int) -> f
     found = json.loads(
         run(
             *("simulate", str(app), "--service-times", str(times)),
-            *("--users", str(users), "--think", "0s", "--duration", "3m", "--json"),
+            *(
+                "--users",
+                str(users),
+                "--think-time",
+                "0s",
+                "--duration",
+                "3m",
+                "--json",
+            ),
             *("--prompt-tokens", str(prompt), "--answer-tokens", str(answer)),
         )
     )

@@ -85,3 +85,23 @@ def test_a_paragraph_is_broken_where_the_terminal_ends(
 
     assert begun.rstrip().endswith("The endpoint is asked once")
     assert "\n before it begins. Ctrl-C ends it early" in text
+
+
+def test_commands_call_the_same_thing_by_the_same_word() -> None:
+    """
+    No option of one is what another calls otherwise.
+    """
+    options = {
+        name: {option for one in parameters(name) for option in one.opts}
+        for name in NAMES
+    }
+    old = {"--arrival-rate", "--run-time", "--think", "--plot", "--backend"}
+
+    assert {name for name, found in options.items() if found & old} == set()
+    assert {"--rate", "--duration", "--think-time", "--users", "--png"} <= (
+        options["load-test"] & options["simulate"]
+    )
+    asking = {"benchmark", "chat", "invoke", "load-test", "plan", "simulate", "stream"}
+    assert {name for name, found in options.items() if "--profile" in found} == asking
+    assert "--instance-type" in options["plan"] & options["check"]
+    assert "--serving" in options["plan"] & options["check"]

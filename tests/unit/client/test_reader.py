@@ -5,7 +5,7 @@ How one answer, or several, are put together from what comes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -142,6 +142,61 @@ class TestErrors:
         assert caught.value.text == "a"
 
 
+class TestChatsOfLmi:
+    """
+    What LMI's rolling batch makes of a chat.
+    """
+
+    @pytest.mark.parametrize("write", [lines, events])
+    def test_a_chat_that_fails_midway(self, write: Callable[..., bytes]) -> None:
+        """
+        It is an error with the text so far, though its status was 200.
+        """
+        body = write(
+            chunk({"content": "The", "role": "assistant"}),
+            chunk({"content": " cat"}, "error"),
+        )
+        tokens = read_stream([body])
+
+        assert [next(tokens).text, next(tokens).text] == ["The", " cat"]
+        with pytest.raises(ModelError, match="the container failed") as caught:
+            next(tokens)
+        assert caught.value.text == "The cat"
+        with pytest.raises(ModelError) as caught:
+            read_body(body)
+        assert caught.value.text == "The cat"
+
+    @pytest.mark.parametrize(
+        "answer",
+        [{"message": {"role": "assistant", "content": "The"}}, {"text": "The"}],
+        ids=["chat", "completion"],
+    )
+    def test_a_document_that_fails_midway(self, answer: dict[str, object]) -> None:
+        """
+        It has the text that had come.
+        """
+        body = {"choices": [{"index": 0, **answer, "finish_reason": "error"}]}
+
+        with pytest.raises(ModelError) as caught:
+            read_body(json.dumps(body).encode())
+        assert caught.value.text == "The"
+
+    def test_log_probabilities_in_a_list(self) -> None:
+        """
+        They are kept: a trailing comma of its source puts them there.
+        """
+        scores = [
+            {"content": [{"token": "The", "logprob": -0.5, "bytes": [84, 104, 101]}]},
+            {"content": [{"token": " cat", "logprob": -1.25, "bytes": None}]},
+        ]
+        body = lines(
+            chunk({"content": "The"}, logprobs=scores[:1]),
+            chunk({"content": " cat"}, "stop", logprobs=scores[1:]),
+        )
+
+        assert [token.log_prob for token in read_stream([body])] == [-0.5, -1.25]
+
+
 class TestBounds:
     """
     What counts for how much is kept.
@@ -199,6 +254,79 @@ class TestToolCalls:
             ToolCall("late", "{}", "2"),
         )
         assert found.alternatives[0].tool_calls == (ToolCall("b", "{}", "3"),)
+
+    def test_a_stream_that_ends_without_a_reason(self) -> None:
+        """
+        Its calls have come, and so has what was counted.
+        """
+        part = chunk({"tool_calls": [call("f", "{}", index=0, id="1")]})
+        found = read_body(events(part, COUNTED))
+
+        assert found.tool_calls == (ToolCall("f", "{}", "1"),)
+        assert (found.usage, found.finish_reason) == (Usage(3, 1), None)
+
+    def test_the_function_that_openai_had_before(self) -> None:
+        """
+        In pieces, and whole.
+        """
+        name, arguments = {"name": "f", "arguments": ""}, {"arguments": "{}"}
+        streamed = events(
+            chunk({"role": "assistant", "content": None, "function_call": name}),
+            chunk({"function_call": arguments}),
+            chunk({}, "function_call"),
+        )
+        message = {"content": None, "function_call": {**name, **arguments}}
+        choice = {"index": 0, "message": message, "finish_reason": "function_call"}
+
+        for body in (streamed, json.dumps({"choices": [choice]}).encode()):
+            found = read_body(body)
+            assert found.tool_calls == (ToolCall("f", "{}", ""),)
+            assert found.finish_reason is FinishReason.TOOL_CALLS
+
+    @pytest.mark.parametrize("name", [None, "1"])
+    def test_pieces_without_a_number(self, name: str | None) -> None:
+        """
+        They go on with the last call, until another begins.
+        """
+        pieces = [
+            call("f", "[", id="1"),
+            call("", "1", id=name),
+            call("", "]", id=name),
+            call("g", "{", id="2"),
+            {"function": {"arguments": "}"}},
+        ]
+        body = events(
+            *(chunk({"tool_calls": [one]}) for one in pieces), chunk({}, "tool_calls")
+        )
+
+        assert read_body(body).tool_calls == (
+            ToolCall("f", "[1]", "1"),
+            ToolCall("g", "{}", "2"),
+        )
+
+    def test_whole_calls_that_are_numbered_alike(self) -> None:
+        """
+        As TGI does: each is one.
+        """
+        calls = [call("f", "{}", id="0"), call("g", "{}", id="0")]
+        choice = {"message": {"tool_calls": calls}, "finish_reason": "tool_calls"}
+
+        assert [
+            one.name
+            for one in read_body(json.dumps({"choices": [choice]}).encode()).tool_calls
+        ] == ["f", "g"]
+
+    def test_calls_of_a_second_answer_that_are_cut_off(self) -> None:
+        """
+        The first had ended: its end is not the stream's.
+        """
+        second = chunk({"tool_calls": [call("b", "{", index=0, id="3")]})
+        second["choices"][0]["index"] = 1
+        body = events(second, chunk({"content": "A"}, "stop"), done=False)
+
+        with pytest.raises(ConnectionCutError) as caught:
+            read_body(body)
+        assert caught.value.text == "A"
 
 
 class TestGathering:

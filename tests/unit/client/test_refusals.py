@@ -96,7 +96,11 @@ def refusal(
             RefusedError,
             "e of account 1 not found; check the endpoint's name, the region",
         ),
-        (refusal("413", status=413), RefusedError, "Sorry; shorten the prompt"),
+        (
+            refusal("413", status=413),
+            RefusedError,
+            "Sorry; send less at once: ",
+        ),
         (
             refusal("ModelStreamError", ErrorCode="ModelInvocationTimeExceeded"),
             AnswerTimeoutError,
@@ -121,14 +125,53 @@ def test_what_the_service_says(
     assert told in str(found)
 
 
-def test_the_reason_may_stand_beside_the_code() -> None:
+@pytest.mark.parametrize(
+    ("code", "said", "remedy"),
+    [
+        ("ExpiredTokenException", "The token is expired", "renew your credentials"),
+        ("UnrecognizedClientException", "It is invalid.", "renew your credentials"),
+        ("InvalidSignatureException", "Signature expired", "this machine's clock"),
+        ("AccessDeniedException", "not authorized", "allow the caller to invoke"),
+        ("ValidationError", "Request 1 has oversize body.", "send less at once"),
+        (
+            "ValidationError",
+            "Value at 'body' failed to satisfy constraint: less than 6291456",
+            "send less at once",
+        ),
+        ("413", "HTTP content length exceeded 5246976 bytes.", "send less at once"),
+        (
+            "ValidationError",
+            "Endpoint e of account 1 not found.",
+            "check the endpoint's name, the region, and that it is in service",
+        ),
+        (
+            "ValidationError",
+            "Endpoint e is not in service.",
+            "wait until the endpoint is in service",
+        ),
+        ("ValidationError", "Endpoint e is being updated.", "wait until the endpoint"),
+        ("ValidationError", "Sorry.", "check the endpoint's name, the region and the"),
+    ],
+)
+def test_the_remedy_of_a_refusal(code: str, said: str, remedy: str) -> None:
     """
-    As in a stream's own event.
+    It is for what is wrong.
     """
-    error = refusal("ModelStreamError")
-    error.response["Error"]["ErrorCode"] = "ModelInvocationTimeExceeded"  # type: ignore[typeddict-unknown-key]  # of this one
+    found = from_boto(refusal(code, said))
 
-    assert type(from_boto(error)) is AnswerTimeoutError
+    assert type(found) is RefusedError
+    assert found.remedy.startswith(remedy) or remedy in found.remedy
+
+
+def test_a_stream_that_ends_without_a_word() -> None:
+    """
+    It is no refusal: a part of it may have come.
+    """
+    error = boto.EventStreamError({"Error": {"Code": "", "Message": ""}}, "Invoke")
+    found = from_boto(error)
+
+    assert type(found) is ConnectionCutError
+    assert found.message == "SageMaker ends the stream and says nothing"
 
 
 def test_a_refusal_has_its_code() -> None:
@@ -218,6 +261,11 @@ def test_a_context_that_is_too_long_is_told_by_the_container() -> None:
             "the connection broke: ProtocolError: cut",
         ),
         (OSError("reset"), ConnectionCutError, "the connection broke: OSError: reset"),
+        (
+            boto.UnauthorizedSSOTokenError(),
+            RefusedError,
+            "renew your credentials, as with `aws sso login`",
+        ),
         (boto.NoRegionError(), RefusedError, "name it with region=, or set AWS_DEF"),
         (boto.NoCredentialsError(), RefusedError, "choose a profile with AWS_PROFILE"),
         (boto.ProfileNotFound(profile="x"), RefusedError, "`aws configure list-prof"),

@@ -78,6 +78,100 @@ TOO_LONG = {
         ),
         (4096, 5000),
     ),
+    "vllm, the answer": (
+        (
+            "'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's "
+            "maximum context length is 4096 tokens and your request has 20 input "
+            "tokens (5000 > 4096 - 20)."
+        ),
+        (4096, 5020),
+    ),
+    "vllm 0.16": (
+        (
+            "You passed 4000 input tokens and requested 1000 output tokens. However, "
+            "the model's context length is only 4096 tokens, resulting in a maximum "
+            "input length of 3096 tokens. Please reduce the length of the input prompt."
+        ),
+        (4096, 5000),
+    ),
+    "vllm 0.16, characters": (
+        (
+            "You passed 99999 input characters and requested 1000 output tokens. "
+            "However, the model's context length is only 4096 tokens, resulting in a "
+            "maximum input length of 3096 tokens (at most 12384 characters)."
+        ),
+        (4096, None),
+    ),
+    "vllm 0.18, characters": (
+        (
+            "This model's maximum context length is 4096 tokens. However, you "
+            "requested 100 output tokens and your prompt contains 99999 characters "
+            "(more than 15984 characters, which is the upper bound for 3996 input "
+            "tokens)."
+        ),
+        (4096, None),
+    ),
+    "vllm 0.18, at least characters": (
+        (
+            "This model's maximum context length is 4096 tokens. However, you "
+            "requested 100 output tokens and your prompt contains at least 99999 "
+            "characters (more than 15984 characters, which is the upper bound for 3996 "
+            "input tokens)."
+        ),
+        (4096, None),
+    ),
+    "vllm 0.18, cut off": (
+        (
+            "This model's maximum context length is 4096 tokens. However, you "
+            "requested 100 output tokens and your prompt contains at least 4097 input"
+        ),
+        (4096, 4097),
+    ),
+    "vllm, an answer without a prompt": (
+        (
+            "max_tokens=5000cannot be greater than max_model_len=max_total_tokens=4096."
+            " Please request fewer output tokens."
+        ),
+        (4096, 5000),
+    ),
+    "vllm, the model, with the length": (
+        (
+            "The decoder prompt (length 5000) is longer than the maximum model length "
+            "of 4096. Make sure that `max_model_len` is no smaller than the number of "
+            "text tokens."
+        ),
+        (4096, 5000),
+    ),
+    "vllm, the model and a token": (
+        (
+            "The decoder prompt (length 4096) plus the number of requested output "
+            "tokens (at least 1) is longer than the maximum model length of 4096."
+        ),
+        (4096, 4096),
+    ),
+    "vllm, images": (
+        (
+            "The prompt (total length 5000) is too long to fit into the model (context "
+            "length 4096). Make sure that `max_model_len` is no smaller than the "
+            "number of text tokens plus multimodal tokens."
+        ),
+        (4096, 5000),
+    ),
+    "sglang, the scheduler": (
+        (
+            "Input length (5000 tokens) exceeds the maximum allowed length (4096 "
+            "tokens). Use a shorter input or enable --allow-auto-truncate."
+        ),
+        (4096, 5000),
+    ),
+    "llama.cpp, in the middle": ("Context size has been exceeded.", (None, None)),
+    "llama.cpp, embeddings": (
+        (
+            "input (5000 tokens) is larger than the max context size (4096 tokens). "
+            "skipping"
+        ),
+        (4096, 5000),
+    ),
     "the limit alone": (
         "this model's Maximum Context Length is 4096 tokens",
         (4096, None),
@@ -174,6 +268,10 @@ def test_error_objects(body: str, expected: Failure) -> None:
         (Failure("m", 500), ModelError, "status 500: m; read the container's log"),
         (Failure("m", 503), ModelError, "its queue is full or its engine is down"),
         (Failure("m", 422), ModelError, "correct the request as the container says"),
+        (Failure("CUDA out of memory. Tried", 400), ModelError, "memory is full: send"),
+        (Failure("x", 507, "OutOfMemoryError"), ModelError, "memory is full: send"),
+        (Failure("m", 424), ModelError, "status 424: m; read the container's log"),
+        (Failure("m", 413), ModelError, "send less at once: shorten the prompt"),
         (Failure("", None, "T"), ModelError, "the container failed: T"),
         (Failure(""), ModelError, "failed and said nothing"),
         (

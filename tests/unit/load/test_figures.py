@@ -123,7 +123,7 @@ def test_what_counts() -> None:
     assert figures.requests == 9
     assert figures.unfinished == 1
     assert figures.failures == {"ModelError 503": 1}
-    assert figures.success_rate == pytest.approx(8 / 9)
+    assert figures.success_rate == pytest.approx(8 / 10)
     # The one before, and six; the last two end at the very end or after it.
     assert figures.requests_per_second == pytest.approx(0.7)
     assert figures.tokens_per_second == pytest.approx(6.7)

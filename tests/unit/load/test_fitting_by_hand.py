@@ -70,7 +70,7 @@ def observed(users: int, latency: float, first_token: float) -> Observed:
         between=0.1,
         prompt=100.0,
         answer=46.0,
-        is_disturbed=False,
+        disturbance="",
     )
 
 

@@ -31,7 +31,8 @@ MARKDOWN = """\
 | figure | value |
 | --- | --- |
 | requests | 9 |
-| success | 88.89% |
+| never answered | 1 |
+| success | 80.00% |
 | requests a second | 0.70 |
 | tokens a second | 6.7 |
 | tokens an answer | 11.2 |
@@ -46,7 +47,8 @@ MARKDOWN = """\
 - the generator's own delay: half of its wake-ups were late by up to 1.0 ms, all but \
 one in a hundred by up to 2.0 ms, the latest by 8.0 ms; its busiest process took 25% \
 of a core
-- 1 requests were still under way after 60 s and count neither as good nor as failed
+- 1 requests were never answered, not even in the 60 s for the last answers, and \
+count against success
 - 1 x ModelError 503: no room <here>
 """
 CSV = """\

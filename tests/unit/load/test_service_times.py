@@ -55,7 +55,7 @@ def test_a_row_is_one_copys() -> None:
     assert found.users == 3
     assert found.under_way == pytest.approx(0.85)
     assert found.prompt == pytest.approx(20, rel=0.05)
-    assert not found.is_disturbed
+    assert found.disturbance == ""
 
 
 def test_a_benchmark_keeps_what_it_takes() -> None:
@@ -121,14 +121,27 @@ def test_rows_that_tell_too_little_are_refused(
         fit_service_times([with_facts(row_of(run_of()), **facts)])
 
 
-def test_a_generator_that_was_the_bottleneck_is_told() -> None:
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "the generator itself was the bottleneck: the endpoint is faster",
+        (
+            "the generator's own delay is more than a tenth of p99 of latency: its other "
+            "figures stand"
+        ),
+    ],
+)
+def test_what_the_generator_did_is_told_as_the_row_tells_it(remark: str) -> None:
     """
-    Its delay is in what is computed.
+    One does not say that figures stand of which the other says that they do not.
     """
     (row,) = sweep(Asked(users=12), copies=1)
-    found = fit_service_times([with_facts(row, is_generator_bottleneck=True)])
+    told = {"is_generator_bottleneck": True, "remarks": ["worker 1 was lost", remark]}
+    found = fit_service_times([with_facts(row, **told)])
 
-    assert any("at 12 users the load generator" in each for each in found.warnings)
+    assert [each for each in found.warnings if "generator" in each] == [
+        f"at 12 users {remark}"
+    ]
 
 
 def test_prompts_that_cost_more_alone_than_under_load_are_bounded() -> None:

@@ -5,10 +5,21 @@ The subcommands: a module each, found by its name; names in ``_`` are what they 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import typer
+
+
+# What options were called before 0.2, which takes the words that all commands share.
+_OLD_WORDS: Mapping[str, Mapping[str, str]] = {
+    "benchmark": {"run-time": "duration"},
+    "check": {"backend": "serving"},
+    "load-test": {"arrival-rate": "rate", "run-time": "duration"},
+    "plan": {"instance": "instance-type", "plot": "png"},
+    "simulate": {"think": "think-time"},
+}
 
 
 class MisuseError(ValueError):
@@ -22,7 +33,31 @@ def add_command(app: typer.Typer, name: str) -> None:
     Add a subcommand: the function of its module's own name.
     """
     module = importlib.import_module(f"{__name__}.{name}")
-    settings = getattr(module, "CONTEXT_SETTINGS", None)
-    app.command(name.replace("_", "-"), context_settings=settings)(
-        getattr(module, name)
-    )
+    command = name.replace("_", "-")
+    settings = {
+        "token_normalize_func": _renaming(command),
+        **getattr(module, "CONTEXT_SETTINGS", {}),
+    }
+    app.command(command, context_settings=settings)(getattr(module, name))
+
+
+def _renaming(command: str) -> Callable[[str], str]:
+    """
+    Make what reads an option by its old word, and says the new one once.
+    """
+    renamed = dict(_OLD_WORDS.get(command, {}))
+    said: set[str] = set()
+
+    def rename(word: str) -> str:
+        if word in renamed and word not in said:
+            said.add(word)
+            import typer  # noqa: PLC0415 - an extra
+
+            typer.echo(
+                f"sagemaker-llm {command}: --{word} is --{renamed[word]} now; the old "
+                "word goes with the next release",
+                err=True,
+            )
+        return renamed.get(word, word)
+
+    return rename

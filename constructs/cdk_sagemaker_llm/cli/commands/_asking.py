@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.cli.commands import MisuseError
 from cdk_sagemaker_llm.cli.commands._options import (
     Component,
     EndpointUrl,
+    Profile,
     Region,
     Variant,
 )
@@ -132,13 +133,7 @@ class QuestionOptions:
         ),
     ] = None
     region: Region = None
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            help="The profile of the AWS settings; if omitted, AWS_PROFILE or the "
-            "default."
-        ),
-    ] = None
+    profile: Profile = None
     endpoint_url: EndpointUrl = None
     wait: Annotated[
         float,

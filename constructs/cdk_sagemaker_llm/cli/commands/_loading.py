@@ -19,19 +19,21 @@ from rich.console import Console
 from cdk_sagemaker_llm.cli.commands._options import (
     Component,
     EndpointUrl,
+    Profile,
     Region,
     Variant,
     seconds,
 )
 from cdk_sagemaker_llm.load.measured import Record
 from cdk_sagemaker_llm.load.prompts import Prompts, read_prompts
-from cdk_sagemaker_llm.load.running import LoadError, Progress
+from cdk_sagemaker_llm.load.running import LoadError, MissingPackageError, Progress
 from cdk_sagemaker_llm.load.settings import LoadSettings, SettingsError
 
 RunTime: TypeAlias = Annotated[
     str,
     typer.Option(
-        help="For how long it is measured, once all users have begun: 90s, 15m."
+        "--duration",
+        help="For how long it is measured, once all users have begun: 90s, 15m.",
     ),
 ]
 PromptWords: TypeAlias = Annotated[
@@ -64,6 +66,7 @@ AsJson: TypeAlias = Annotated[
 ]
 # Settings, and parts of an objective, whose options have other names than their own.
 _FLAGS = {
+    "arrival_rate": "--rate",
     # An argument, and no option.
     "endpoint": "endpoint",
     "first_token": "--ttft-objective",
@@ -71,10 +74,13 @@ _FLAGS = {
     "is_streamed": "--stream",
     "latency": "--latency-objective",
     "parameters": "--parameter",
+    "run_time": "--duration",
     "workers": "--expect-workers",
 }
 _MISUSE = 2
 _T = TypeVar("_T")
+# What is written where, by the option that asks for it.
+Files: TypeAlias = Mapping[str, tuple[Path | None, Callable[[Path], object]]]
 _WINDOW = 10.0
 
 
@@ -138,6 +144,7 @@ class LoadOptions:
     ] = "120s"
     seed: Annotated[int, typer.Option(help="Where chance starts from.")] = 0
     region: Region = None
+    profile: Profile = None
     endpoint_url: EndpointUrl = None
 
     def settings(self, endpoint: str, **own: Any) -> LoadSettings:  # noqa: ANN401 - LoadSettings' own
@@ -159,6 +166,7 @@ class LoadOptions:
             seed=self.seed,
             region=self.region,
             endpoint_url=self.endpoint_url,
+            profile=self.profile,
             **own,
         )
         if found.tokenizer is None:
@@ -227,7 +235,31 @@ def run_live(command: str, run: Callable[[Callable[[Progress], object]], _T]) ->
             return run(show)
     except LoadError as error:
         complain(command, in_our_words(str(error)))
-        raise typer.Exit(1) from error
+        raise typer.Exit(status_of(error)) from error
+
+
+def status_of(error: LoadError) -> int:
+    """
+    Return the exit status of a load that was none.
+    """
+    return _MISUSE if isinstance(error, MissingPackageError) else 1
+
+
+def write_files(command: str, files: Files) -> bool:
+    """
+    Write the files that were asked for; return whether all of them could be.
+
+    What cannot be written is told, and costs nothing of what was measured.
+    """
+    faults = []
+    for flag, (path, write) in files.items():
+        try:
+            if path is not None:
+                write(path)
+        except OSError as fault:
+            faults.append(f"{flag} {path} cannot be written: {fault.strerror or fault}")
+    complain(command, "\n".join(faults))
+    return not faults
 
 
 def complain(command: str, message: str) -> None:

@@ -49,6 +49,12 @@ EndpointUrl: TypeAlias = Annotated[
         "AWS_ENDPOINT_URL, else AWS's own."
     ),
 ]
+Profile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The profile of the AWS settings; if omitted, AWS_PROFILE or the default."
+    ),
+]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -232,6 +238,13 @@ class PriceOptions:
         ),
     ] = None
     region: Annotated[str, typer.Option(help="The region of the prices.")] = "us-east-1"
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="The profile that --prices aws asks with; if omitted, AWS_PROFILE or "
+            "the default."
+        ),
+    ] = None
 
     def read(self) -> Mapping[str, float]:
         """
@@ -241,29 +254,41 @@ class PriceOptions:
         if not self.prices:
             return {}
         if self.prices == _PRICE_LIST:
-            return _from_aws(self.region)
+            return _from_aws(self.region, self.profile)
         return _from_file(Path(self.prices))
 
 
 def _from_file(path: Path) -> Mapping[str, float]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        prices = {str(name): float(price) for name, price in content.items()}
-        for name, dollars in prices.items():
-            if not 0 <= dollars < math.inf:
-                raise ValueError(  # noqa: TRY301 - told as what is wrong with the file
-                    f"the price of {name} must be a number of dollars, 0 or more, got "
-                    f"{dollars}"
-                )
-    except (OSError, ValueError, TypeError, AttributeError) as fault:
-        raise ValueError(
-            f'--prices must be a JSON file such as {{"ml.g5.xlarge": 1.41}}, or '
-            f"{_PRICE_LIST}; {path}: {fault}"
-        ) from fault
-    return prices
+    except OSError as fault:
+        raise _no_prices(f"{path}: it cannot be read: {fault.strerror}") from fault
+    except ValueError as fault:
+        raise _no_prices(f"{path}: it is no JSON: {fault}") from fault
+    if not isinstance(content, dict):
+        raise _no_prices(f"{path}: it holds {_kind_of(content)}")
+    for name, price in content.items():
+        is_number = isinstance(price, (int, float)) and not isinstance(price, bool)
+        if not is_number or not 0 <= price < math.inf:
+            raise _no_prices(
+                f"{path}: the price of {name} must be a number of dollars, 0 or more, "
+                f"got {price if is_number else json.dumps(price)}"
+            )
+    return {name: float(price) for name, price in content.items()}
 
 
-def _from_aws(region: str) -> Mapping[str, float]:
+def _kind_of(content: object) -> str:
+    return "a list" if isinstance(content, list) else json.dumps(content)
+
+
+def _no_prices(why: str) -> ValueError:
+    return ValueError(
+        f'--prices must be a JSON file such as {{"ml.g5.xlarge": 1.41}}, or '
+        f"{_PRICE_LIST}; {why}"
+    )
+
+
+def _from_aws(region: str, profile: str | None) -> Mapping[str, float]:
     try:
         import boto3  # noqa: PLC0415 - an extra: its absence is a message
         from botocore.exceptions import (  # noqa: PLC0415 - likewise
@@ -277,7 +302,8 @@ def _from_aws(region: str) -> Mapping[str, float]:
         ) from fault
     try:
         # The Price List is served from few regions, whatever it lists.
-        client = boto3.client("pricing", region_name="us-east-1")
+        session = boto3.Session(profile_name=profile)
+        client = session.client("pricing", region_name="us-east-1")
         pages = client.get_paginator("get_products").paginate(
             ServiceCode="AmazonSageMaker",
             Filters=[

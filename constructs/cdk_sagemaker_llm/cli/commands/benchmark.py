@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -23,6 +24,7 @@ from cdk_sagemaker_llm.cli.commands._loading import (
     complain,
     refusing_misuse,
     run_live,
+    write_files,
 )
 from cdk_sagemaker_llm.cli.commands._options import (
     check_writable,
@@ -204,7 +206,7 @@ def benchmark(
             settings = load.settings(
                 endpoint or "",
                 users=min(counts),
-                run_time=seconds("--run-time", run_time),
+                run_time=seconds("--duration", run_time),
                 prompt_words=prompt_words,
             )
             if first_token_objective is not None and not settings.is_streamed:
@@ -213,16 +215,28 @@ def benchmark(
 
         def measure(show: Callable[[Progress], object]) -> Benchmark:
             fitting.before(settings, show)
-            return run_benchmark(settings, counts, _saver(save), show, copies)
+            return run_benchmark(settings, counts, _save_so_far(save), show, copies)
 
         found = run_live(_NAME, measure)
     elif copies is not None:
         found = replace(found, copies=copies)
     with refusing_misuse(_NAME):
         reading = reading_of(found, objective, head_room)
-        _draw(found, reading, html=html, png=png)
         _print(found, reading, saved, as_json=as_json)
-    _fit(fitting, found, is_error=as_json)
+    is_written = write_files(
+        _NAME,
+        {
+            "--save": (save if source is None else None, _saver(found)),
+            "--html": (html, lambda path: _write_page(found, reading, path)),
+            "--png": (png, lambda path: _draw(found, path)),
+            "--service-times": (
+                fitting.path,
+                lambda _: _fit(fitting, found, is_error=as_json),
+            ),
+        },
+    )
+    if not is_written:
+        raise typer.Exit(1)
 
 
 def users_of(text: str) -> list[int]:
@@ -257,18 +271,16 @@ def _print(
         typer.echo(f"\n{compare(saved[0], found)}", nl=False)
 
 
-def _draw(
-    found: Benchmark, reading: Reading, *, html: Path | None, png: Path | None
-) -> None:
-    # They load what draws, where it is asked for.
-    if html is not None:
-        from cdk_sagemaker_llm.load.reports import page_of_benchmark  # noqa: PLC0415
+def _write_page(found: Benchmark, reading: Reading, path: Path) -> None:
+    from cdk_sagemaker_llm.load.reports import page_of_benchmark  # noqa: PLC0415 - where it is asked for
 
-        html.write_text(page_of_benchmark(found, reading), encoding="utf-8")
-    if png is not None:
-        from cdk_sagemaker_llm.load.reports import draw_benchmark  # noqa: PLC0415
+    path.write_text(page_of_benchmark(found, reading), encoding="utf-8")
 
-        draw_benchmark(found, png)
+
+def _draw(found: Benchmark, path: Path) -> None:
+    from cdk_sagemaker_llm.load.reports import draw_benchmark  # noqa: PLC0415 - matplotlib
+
+    draw_benchmark(found, path)
 
 
 def _fit(fitting: Fitting, found: Benchmark, *, is_error: bool) -> None:
@@ -281,10 +293,22 @@ def _fit(fitting: Fitting, found: Benchmark, *, is_error: bool) -> None:
         typer.echo(line, err=is_error)
 
 
-def _saver(path: Path | None) -> Callable[[Benchmark], object] | None:
+def _saver(found: Benchmark) -> Callable[[Path], object]:
+    return lambda path: path.write_text(found.to_json(), encoding="utf-8")
+
+
+def _save_so_far(path: Path | None) -> Callable[[Benchmark], object] | None:
+    """
+    Save each row as it comes, where that can be done; at the end it is told.
+    """
     if path is None:
         return None
-    return lambda found: path.write_text(found.to_json(), encoding="utf-8")
+
+    def save(found: Benchmark) -> None:
+        with contextlib.suppress(OSError):
+            _saver(found)(path)
+
+    return save
 
 
 def _compare_two(context: typer.Context, saved: Sequence[Benchmark]) -> None:

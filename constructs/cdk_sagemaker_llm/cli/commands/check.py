@@ -87,7 +87,8 @@ def check(
     backend: Annotated[
         str | None,
         typer.Option(
-            help=f"What must run: {', '.join(BACKENDS)}; if omitted, any of it."
+            "--serving",
+            help=f"What must run: {', '.join(BACKENDS)}; if omitted, any of it.",
         ),
     ] = None,
     as_json: Annotated[
@@ -108,7 +109,7 @@ def check(
             version=version,
             accelerators=accelerators or _accelerators(instance_type),
             architecture=architecture,
-            backend=_one_of("--backend", backend, BACKENDS),
+            backend=_one_of("--serving", backend, BACKENDS),
         )
     except MisuseError as fault:
         typer.echo(f"sagemaker-llm check: {fault}", err=True)

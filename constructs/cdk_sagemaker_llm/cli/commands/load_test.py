@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -19,11 +20,14 @@ from cdk_sagemaker_llm.cli.commands._loading import (
     RunTime,
     refusing_misuse,
     run_live,
+    status_of,
+    write_files,
 )
 from cdk_sagemaker_llm.cli.commands._options import (
     check_writable,
     grouped,
     is_given,
+    rate,
     seconds,
 )
 from cdk_sagemaker_llm.load.result import LoadResult
@@ -51,11 +55,12 @@ def load_test(
         ),
     ] = None,
     arrival_rate: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            help="Instead of --users: how many requests arrive a second, at random, "
-            "whether or not those before have been answered (open loop). If omitted, "
-            "users ask."
+            "--rate",
+            help="Instead of --users: how many requests arrive, as 5/s or 300/min, at "
+            "random, whether or not those before have been answered (open loop). If "
+            "omitted, users ask.",
         ),
     ] = None,
     run_time: RunTime = "60s",
@@ -107,8 +112,9 @@ def load_test(
     Load an endpoint with requests, and tell how it did.
 
     Nothing is tried again and no copy is waited for. The endpoint is asked once before
-    it begins. Ctrl-C ends it early, with the figures so far. Exits with 1 if no request
-    succeeded, the endpoint refuses or a worker was lost, and with 2 on misuse.
+    it begins. Ctrl-C ends it early, with the figures so far; twice, without the last
+    answers. Exits with 1 if no request succeeded, the endpoint refuses, a worker was
+    lost or a file cannot be written, and with 2 on misuse.
     """
     with refusing_misuse(_NAME):
         _check_heeded(typer_context, endpoint)
@@ -121,8 +127,8 @@ def load_test(
         settings = load.settings(
             endpoint or "",
             users=users,
-            arrival_rate=arrival_rate,
-            run_time=seconds("--run-time", run_time),
+            arrival_rate=_rate(arrival_rate),
+            run_time=seconds("--duration", run_time),
             think_time=seconds("--think-time", think_time),
             workers=expect_workers,
             bind=bind,
@@ -131,32 +137,34 @@ def load_test(
         )
     _announce(settings)
     result = run_live(_NAME, lambda show: run_load(settings, show))
-    _write(result, csv=csv, html=html, png=png, json_file=json_file)
     typer.echo(result.to_json() if as_json else result.to_markdown(), nl=False)
-    if not result.figures.success_rate or result.measured.lost:
+    is_written = write_files(
+        _NAME,
+        {
+            "--csv": (csv, _writing(result.to_csv)),
+            "--json-file": (json_file, _writing(result.to_json)),
+            "--html": (html, _writing(lambda: _page_of(result))),
+            "--png": (png, lambda path: _draw(result, path)),
+        },
+    )
+    if not result.figures.success_rate or result.measured.lost or not is_written:
         raise typer.Exit(1)
 
 
-def _write(
-    result: LoadResult,
-    *,
-    csv: Path | None,
-    html: Path | None,
-    png: Path | None,
-    json_file: Path | None,
-) -> None:
-    if csv is not None:
-        csv.write_text(result.to_csv(), encoding="utf-8")
-    if json_file is not None:
-        json_file.write_text(result.to_json(), encoding="utf-8")
-    if html is not None:
-        from cdk_sagemaker_llm.load.reports import page_of  # noqa: PLC0415 - where it is asked for
+def _writing(text: Callable[[], str]) -> Callable[[Path], object]:
+    return lambda path: path.write_text(text(), encoding="utf-8")
 
-        html.write_text(page_of(result), encoding="utf-8")
-    if png is not None:
-        from cdk_sagemaker_llm.load.reports import draw  # noqa: PLC0415 - matplotlib
 
-        draw(result, png)
+def _page_of(result: LoadResult) -> str:
+    from cdk_sagemaker_llm.load.reports import page_of  # noqa: PLC0415 - where it is asked for
+
+    return page_of(result)
+
+
+def _draw(result: LoadResult, path: Path) -> None:
+    from cdk_sagemaker_llm.load.reports import draw  # noqa: PLC0415 - matplotlib
+
+    draw(result, path)
 
 
 def _announce(settings: LoadSettings) -> None:
@@ -225,7 +233,17 @@ def _work_for(address: str, *, processes: int | None, within: str) -> None:
     except LoadError as error:
         for line in str(error).splitlines():
             _say(line)
-        raise typer.Exit(1) from error
+        raise typer.Exit(status_of(error)) from error
+
+
+def _rate(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        # A bare number is of a second.
+        return float(text)
+    except ValueError:
+        return rate("--rate", text)
 
 
 def _flag(context: typer.Context, name: str) -> str:

@@ -22,10 +22,11 @@ from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, Fault
 from cdk_sagemaker_llm.local.aws.faults import KINDS
 from cdk_sagemaker_llm.local.aws.forwards import parse_forwards
 from cdk_sagemaker_llm.local.builds import guard
-from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT
+from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT, MissingPackageError
 
 _DEFAULT_PORT = 4566
 _STANDARD_ERROR = 2
+_MISUSE = 2
 _NOT_FOUND = 127  # What a shell answers for a command that is not there.
 
 _NOTICE = """\
@@ -125,7 +126,7 @@ def local(
         status = _around(aws, context.args) if context.args else _serve(aws)
     except EmbeddedAwsError as error:
         typer.echo(f"sagemaker-llm local: {error}", err=True)
-        status = 1
+        status = _MISUSE if isinstance(error, MissingPackageError) else 1
     raise typer.Exit(status)
 
 

@@ -44,6 +44,8 @@ _OTHERS: Mapping[str, EngineName] = {
     "tei": "tei",
 }
 _VERSIONED = ("vllm", "sglang")
+# What is said of an app, too.
+_OF_APPS = ("prices", "region", "profile")
 _NO_GPUS = ("ml.inf", "ml.trn", "ml.dl")
 
 
@@ -56,7 +58,10 @@ def plan(
         typer.Argument(help="A model of the catalogue, a config.json, or cdk.out."),
     ],
     instance: Annotated[
-        str | None, typer.Option(help="The instance type; if omitted, all are ranked.")
+        str | None,
+        typer.Option(
+            "--instance-type", help="The instance type; if omitted, all are ranked."
+        ),
     ] = None,
     serving: Annotated[
         str,
@@ -89,7 +94,8 @@ def plan(
     copies: Annotated[int, typer.Option(min=1, help="Copies that must run.")] = 1,
     prices: PriceOptions,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the memory of an accelerator to a file.")
+        Path | None,
+        typer.Option("--png", help="Draw the memory of an accelerator to a file."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -102,7 +108,7 @@ def plan(
     try:
         if is_assembly(Path(model)):
             _check_options(command)
-            _plan_app(Path(model), as_json=as_json)
+            _plan_app(Path(model), prices.read(), as_json=as_json)
             return
         demand = _demand(serving, engine_version)
         gpu_types = [
@@ -146,7 +152,7 @@ def plan(
     raise typer.Exit(FITS if fits else DOES_NOT_FIT)
 
 
-def _plan_app(path: Path, *, as_json: bool) -> None:
+def _plan_app(path: Path, prices: Mapping[str, float], *, as_json: bool) -> None:
     # Reading an app loads what judges containers, which a model's plan needs none of.
     from cdk_sagemaker_llm.cli.app.fleets import variant_plans  # noqa: PLC0415
     from cdk_sagemaker_llm.cli.app.hosting import App  # noqa: PLC0415
@@ -160,9 +166,9 @@ def _plan_app(path: Path, *, as_json: bool) -> None:
             err=True,
         )
     if as_json:
-        typer.echo(json.dumps(app_facts(variants), indent=2))
+        typer.echo(json.dumps(app_facts(variants, prices), indent=2))
     else:
-        show_app(variants)
+        show_app(variants, prices)
 
 
 def _check_options(command: typer.Context) -> None:
@@ -170,9 +176,10 @@ def _check_options(command: typer.Context) -> None:
     Refuse what is said of one model, where a whole app is planned.
     """
     flags = [
-        f"--{name.replace('_', '-')}"
-        for name in command.params
-        if name not in ("model", "as_json") and is_given(command, name)
+        one.opts[0]
+        for one in command.command.params
+        if one.name not in {"model", "as_json", *_OF_APPS}
+        and is_given(command, str(one.name))
     ]
     if flags:
         raise ValueError(

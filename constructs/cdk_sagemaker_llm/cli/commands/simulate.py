@@ -29,6 +29,7 @@ from cdk_sagemaker_llm.cli.output.runs import Prices, Run
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 
 MISUSE = 2
+_LONGEST = 92 * 86400.0
 # Which traffic heeds what; a file of requests and users heed none of these.
 _HEEDED: Mapping[str, tuple[str, ...]] = {
     "--rate": SHAPES,
@@ -90,7 +91,8 @@ class TrafficOptions:
         ),
     ] = None
     think: Annotated[
-        str | None, typer.Option(help="How long they think; if omitted, 20s.")
+        str | None,
+        typer.Option("--think-time", help="How long they think; if omitted, 20s."),
     ] = None
     prompt_tokens: Annotated[int, typer.Option(min=1, help="Tokens of a prompt.")] = 500
     answer_tokens: Annotated[int, typer.Option(min=1, help="Tokens of an answer.")] = (
@@ -134,7 +136,7 @@ class TrafficOptions:
             lasting=_span("--lasting", self.lasting),
             scale=self.scale,
             users=self.users,
-            think=_span("--think", self.think),
+            think=_span("--think-time", self.think),
             prompt=self.prompt_tokens,
             answer=self.answer_tokens,
             spread=self.spread,
@@ -154,7 +156,7 @@ class TrafficOptions:
             "--peak": self.peak,
             "--begin": self.begin,
             "--lasting": self.lasting,
-            "--think": self.think,
+            "--think-time": self.think,
             "--busiest": self.busiest,
             "--time-zone": self.time_zone,
         }
@@ -162,9 +164,14 @@ class TrafficOptions:
         faults = list(_faults(self.traffic, self.users, flags))
         if faults:
             raise ValueError("\n".join(faults))
-        if self.begin is None:
-            return
-        if seconds("--begin", self.begin) >= seconds("--duration", self.duration):
+        duration = seconds("--duration", self.duration)
+        if duration > _LONGEST:
+            raise ValueError(
+                f"--duration must be at most {_LONGEST / 86400:.0f}d, got "
+                f"{self.duration}: a day takes seconds to play out, and tells what a "
+                "year of such days would"
+            )
+        if self.begin is not None and seconds("--begin", self.begin) >= duration:
             raise ValueError(
                 f"--begin must be before the end, got {self.begin} of --duration "
                 f"{self.duration}"
@@ -349,8 +356,10 @@ def _faults(
     shape = traffic or "spike"
     if users is not None and traffic is not None:
         yield f"--users come instead of a traffic, got --traffic {traffic} besides"
-    elif users is None and "--think" in flags:
-        yield "--think is how long users think; say how many there are with --users"
+    elif users is None and "--think-time" in flags:
+        yield (
+            "--think-time is how long users think; say how many there are with --users"
+        )
     for flag, shapes in _HEEDED.items():
         if flag in flags and users is not None:
             yield f"{flag} has no effect on --users; leave one of the two out"

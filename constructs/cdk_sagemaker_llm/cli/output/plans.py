@@ -197,7 +197,7 @@ def memory_figure(plans: Sequence[Plan]) -> Figure:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
     except ImportError as fault:
         raise ValueError(
-            "--plot needs matplotlib; install it with: "
+            "--png needs matplotlib; install it with: "
             "pip install 'cdk-sagemaker-llm[plot]'"
         ) from fault
     rows = plans[:_MOST_BARS]
@@ -272,7 +272,9 @@ def _outcome(outcome: Outcome) -> Mapping[str, Any]:
     }
 
 
-def show_app(variants: Sequence[VariantPlan]) -> None:
+def show_app(
+    variants: Sequence[VariantPlan], prices: Mapping[str, float] | None = None
+) -> None:
     """
     Print what each endpoint takes, where its copies go, and the quotas of all.
     """
@@ -288,6 +290,8 @@ def show_app(variants: Sequence[VariantPlan]) -> None:
         )
         for line in _lines(variant):
             typer.echo(f"  {line}")
+        if prices:
+            typer.echo(f"  {_costs(variant, prices)}")
         for other in variant.fallbacks:
             typer.echo(f"  without capacity: {other.instances} x {other.instance_type}")
             for line in _lines(other):
@@ -297,19 +301,23 @@ def show_app(variants: Sequence[VariantPlan]) -> None:
         typer.echo(f"  {name}: {count}")
 
 
-def app_facts(variants: Sequence[VariantPlan]) -> dict[str, Any]:
+def app_facts(
+    variants: Sequence[VariantPlan], prices: Mapping[str, float] | None = None
+) -> dict[str, Any]:
     from cdk_sagemaker_llm.cli.app.fleets import quotas  # noqa: PLC0415 - as above
 
     return {
-        "endpoints": [_variant_facts(variant) for variant in variants],
+        "endpoints": [_variant_facts(variant, prices) for variant in variants],
         "quotas": quotas(variants),
     }
 
 
-def _variant_facts(variant: VariantPlan) -> dict[str, Any]:
+def _variant_facts(
+    variant: VariantPlan, prices: Mapping[str, float] | None
+) -> dict[str, Any]:
     packing = variant.fleet and variant.fleet.pack()
     fewest = packing and _fewest(variant, packing)
-    others = [_variant_facts(other) for other in variant.fallbacks]
+    others = [_variant_facts(other, prices) for other in variant.fallbacks]
     return {
         "endpoint": variant.endpoint,
         "variant": variant.variant,
@@ -324,8 +332,31 @@ def _variant_facts(variant: VariantPlan) -> dict[str, Any]:
         "reasons": packing and packing.reasons,
         "fewest_instances": fewest and len(fewest.instances),
         "quota": variant.quota,
+        **_dollars(variant, prices),
         **({"fallbacks": others} if others else {}),
     }
+
+
+def _dollars(
+    variant: VariantPlan, prices: Mapping[str, float] | None
+) -> dict[str, float | None]:
+    """
+    Return what the instances of a variant cost an hour, where somebody asked.
+    """
+    if not prices:
+        return {}
+    price = prices.get(variant.instance_type)
+    return {
+        "usd_per_hour": None if price is None else price * variant.instances,
+        "most_usd_per_hour": None if price is None else price * variant.most_instances,
+    }
+
+
+def _costs(variant: VariantPlan, prices: Mapping[str, float]) -> str:
+    usual, most = _dollars(variant, prices).values()
+    if usual is None or most is None:
+        return f"costs: --prices has no {variant.instance_type}"
+    return f"costs: {usual:.2f} $/h, at most {most:.2f} $/h"
 
 
 def _lines(variant: VariantPlan) -> Iterator[str]:

@@ -1,13 +1,53 @@
 """
-Error objects, as each container writes them.
+Error objects, as each container writes them, and how each engine says that prompt and
+answer do not fit the model's context.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.client.wire.step import Record, as_count, as_text
+
+# In the engines' words: LIMIT fits, ASKED was asked for, and MORE on top of it.
+_SAYINGS = (
+    # vLLM up to 0.15, whose prompt alone fits: prompt and answer apart.
+    "is too large: MORE\\..*maximum context length is LIMIT tokens.*?has ASKED input",
+    # vLLM from 0.18 on: prompt and answer apart, and their sum.
+    "maximum context length is LIMIT tokens.*for a total of (?:at least )?ASKED",
+    # vLLM before, SGLang's other form, OpenAI: the sum, or the prompt alone. What
+    # vLLM counts in characters, or of the answer alone, is neither.
+    r"context length is LIMIT tokens.*?VERB(?: about| at least)? ASKED\b(?! char| out)",
+    "maximum context length of LIMIT tokens(?:.*?a total of ASKED)?",
+    "maximum context length is LIMIT tokens",
+    # vLLM 0.16 and 0.17: prompt and answer apart, or the prompt's characters.
+    "passed ASKED input tokens and requested MORE output.*?length is only LIMIT tokens",
+    "context length is only LIMIT tokens",
+    # vLLM from 0.16 on: an answer that would not fit without any prompt.
+    "max_[a-z_]*tokens=ASKED ?cannot be greater than [a-z_=]+=LIMIT",
+    # vLLM's engine.
+    r"prompt \(length ASKED\).*?longer than the maximum model length of LIMIT",
+    r"\(total length ASKED\) is too long to fit .{,20}\(context length LIMIT\)",
+    "longer than the maximum model length of LIMIT",
+    # SGLang: its tokenizer, and its scheduler.
+    r"input \(ASKED tokens\) is longer than .{,20}context length \(LIMIT tokens\)",
+    r"length \(ASKED tokens\) exceeds the maximum allowed length \(LIMIT tokens\)",
+    # TGI: the sum of both, and the prompt alone; TEI says it as the latter.
+    r"must be <= LIMIT\. Given: ASKED `inputs` tokens(?: and MORE `max_new_tokens`)?",
+    r"`inputs` must have less than LIMIT tokens\. Given: ASKED",
+    # llama.cpp: before it begins, and in the middle of an answer.
+    r"request \(ASKED tokens\) exceeds the available context size \(LIMIT tokens\)",
+    r"input \(ASKED tokens\) is larger than the max context size \(LIMIT tokens\)",
+    "exceeds? the (?:available )?context size",
+    "is larger than the max context size",
+    "context size has been exceeded",
+    # LMI's rolling batch: on vLLM, and on TensorRT-LLM.
+    r"prompt \(ASKED tokens\) is too long and exceeds (?:the )?limit of LIMIT",
+    r"prompt length \(ASKED\) exceeds maximum input length \(LIMIT\)",
+)
+_NUMBERS = {"LIMIT": "limit", "ASKED": "asked", "MORE": "more"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +114,27 @@ def read_failure(body: str) -> Failure:
     return found or Failure(body.strip())
 
 
+def context_of(failure: Failure) -> tuple[int | None, int | None] | None:
+    """
+    Return how many tokens fit and how many were requested; ``None`` if they do fit.
+    """
+    if failure.kind == "exceed_context_size_error":
+        return failure.limit, failure.requested
+    for pattern in _PATTERNS:
+        found = pattern.search(failure.message)
+        if found:
+            numbers = {
+                name: int(digits)
+                for name, digits in found.groupdict().items()
+                if digits
+            }
+            requested = numbers.get("asked")
+            if requested is not None:
+                requested += numbers.get("more", 0)
+            return numbers.get("limit"), requested
+    return None
+
+
 def _of(error: dict[str, Record]) -> Failure:
     message = error.get("message")
     if message is None:
@@ -96,3 +157,13 @@ def _words(message: Record) -> str:
     return (
         message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
     )
+
+
+def _compiled(saying: str) -> re.Pattern[str]:
+    saying = saying.replace("VERB", "(?:requested|has|contains|resulted in)")
+    for word, name in _NUMBERS.items():
+        saying = saying.replace(word, rf"(?P<{name}>\d+)")
+    return re.compile(saying, re.IGNORECASE | re.DOTALL)
+
+
+_PATTERNS = tuple(map(_compiled, _SAYINGS))

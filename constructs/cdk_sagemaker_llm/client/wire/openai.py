@@ -4,9 +4,11 @@ OpenAI's chat and completions, as vLLM, SGLang, llama.cpp, TGI and LMI write the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from cdk_sagemaker_llm.client.tokens import FinishReason, Token
+from cdk_sagemaker_llm.client.tokens import FinishReason, Token, ToolCall
 from cdk_sagemaker_llm.client.wire.step import (
     Record,
     Step,
@@ -21,6 +23,10 @@ from cdk_sagemaker_llm.client.wire.step import (
 _Entry = tuple[str, int | None, float | None]
 # What a piece of text may have beside it.
 _MORE = ("tool_calls", "reasoning", "reasoning_content", "function_call")
+# LMI's rolling batch ends a chat so whose generation fails, with HTTP 200.
+_FAILED = "error"
+# What a part of a tool call takes beside its text.
+_PART_SIZE = 64
 
 
 def read(record: Record) -> Step | None:
@@ -62,6 +68,71 @@ def quick(record: dict[str, Record]) -> Token | None:
     return Token(text) if text.__class__ is str and text else None
 
 
+class ToolCalls:
+    """
+    The calls of one answer, or of several side by side.
+    """
+
+    def __init__(self) -> None:
+        self._calls: dict[tuple[int, int], _Call] = {}
+
+    def add(self, answer: int, part: Record) -> int:
+        """
+        Add a part as it came; return how much it takes, about.
+        """
+        if not isinstance(part, dict):
+            return 0
+        function = part.get("function")
+        function = function if isinstance(function, dict) else {}
+        number = as_count(part.get("index"))
+        if number is None:
+            number = self._number_of(answer, part, function)
+        call = self._calls.setdefault((answer, number), _Call())
+        arguments = function.get("arguments", "")
+        # TGI before 3 writes an object, not its JSON.
+        if not isinstance(arguments, str) and arguments is not None:
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        call.id = call.id or as_text(part.get("id"))
+        call.name = call.name or as_text(function.get("name"))
+        call.arguments.append(arguments or "")
+        return _PART_SIZE + len(arguments or "")
+
+    def _number_of(
+        self, answer: int, part: dict[str, Record], function: dict[str, Record]
+    ) -> int:
+        """
+        Number a part that has no number: a whole call, or a piece of the last one.
+        """
+        numbers = [number for of, number in self._calls if of == answer]
+        if not numbers:
+            return 0
+        last = self._calls[answer, numbers[-1]]
+        name = as_text(part.get("id"))
+        begins = name != last.id if name else bool(as_text(function.get("name")))
+        return max(numbers) + 1 if begins else numbers[-1]
+
+    def whole(self, answer: int) -> tuple[ToolCall, ...]:
+        """
+        Return the calls of an answer as far as they came.
+        """
+        return tuple(
+            ToolCall(call.name, "".join(call.arguments), call.id)
+            for (of, _), call in sorted(self._calls.items(), key=lambda item: item[0])
+            if of == answer
+        )
+
+
+@dataclass(slots=True)
+class _Call:
+    """
+    One call on its way.
+    """
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+
 def _add(step: Step, choice: dict[str, Record]) -> None:
     index = as_count(choice.get("index")) or 0
     delta, message = choice.get("delta"), choice.get("message")
@@ -70,8 +141,18 @@ def _add(step: Step, choice: dict[str, Record]) -> None:
     if not isinstance(part, dict):
         part = {"content": choice.get("text")}
     text, reasoning = _content(part), _reasoning(part)
-    step.calls.extend((index, call) for call in _calls(part))
+    calls = _calls(part)
+    if is_whole:
+        # Each is a whole one, also where it has no number, or all have the same id.
+        calls = [
+            {"index": number, **call}
+            for number, call in enumerate(calls)
+            if isinstance(call, dict)
+        ]
+    step.calls.extend((index, call) for call in calls)
     word = choice.get("finish_reason")
+    if word == _FAILED:
+        step.is_failure, word = True, None
     reason = _reason(choice, word)
     entries = _entries(choice)
     if not entries:
@@ -129,10 +210,13 @@ def _entries(choice: dict[str, Record]) -> list[_Entry]:
     ids = ids if isinstance(ids, list) else []
     if isinstance(logprobs, dict) and isinstance(logprobs.get("tokens"), list):
         return _legacy(logprobs, ids)
-    content = logprobs.get("content") if isinstance(logprobs, dict) else logprobs
-    if not isinstance(content, list):
-        return []
-    found = [one for one in content if isinstance(one, dict)]
+    # LMI's rolling batch puts the object into a list of one while it streams.
+    found: list[dict[str, Record]] = []
+    for part in logprobs if isinstance(logprobs, list) else [logprobs]:
+        if isinstance(part, dict):
+            content = part.get("content", [part] if "token" in part else None)
+            listed = content if isinstance(content, list) else []
+            found.extend(one for one in listed if isinstance(one, dict))
     numbers = ids if len(ids) == len(found) else [one.get("id") for one in found]
     return [
         (as_text(one.get("token")), as_count(number), as_number(one.get("logprob")))
@@ -173,6 +257,10 @@ def _calls(part: dict[str, Record]) -> list[Record]:
     # TGI before 3 writes a single one, which is no list.
     if isinstance(calls, dict):
         return [calls]
+    # What OpenAI had before: a single function.
+    function = part.get("function_call")
+    if not calls and isinstance(function, dict):
+        return [{"index": 0, "function": function}]
     return calls if isinstance(calls, list) else []
 
 

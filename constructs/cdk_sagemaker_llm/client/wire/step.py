@@ -51,6 +51,8 @@ class Step:
         pieces: Whether the tokens are mere pieces of text.
 
         calls: Parts of tool calls: the answer's index, and the part as it came.
+
+        is_failure: Whether the container failed after this, with no word but that.
     """
 
     tokens: list[Token]
@@ -61,6 +63,7 @@ class Step:
     calls: list[tuple[int, Record]] = field(default_factory=list)
     embeddings: Embeddings | None = None
     ranking: tuple[Ranked, ...] | None = None
+    is_failure: bool = False
 
 
 class WireFormat(StrEnum):

@@ -69,21 +69,27 @@ def _lead(settings: LoadSettings) -> None:
     """
     try:
         prepared(settings, 0)
-        ended = Event()
+        ended, hurried = Event(), Event()
+
+        def end() -> None:
+            (hurried if ended.is_set() else ended).set()
+
         for number in (signal.SIGINT, signal.SIGTERM):
-            # It ends the load and not the process: what was measured is kept.
-            gevent.signal_handler(number, ended.set)
-        _run(settings, ended)
+            # It ends the load and not the process: what was measured is kept. A second
+            # one waits for no more answers.
+            gevent.signal_handler(number, end)
+        _run(settings, ended, hurried)
     except HopelessError as error:
         _tell("refused", str(error))
 
 
-def _run(settings: LoadSettings, ended: Event) -> None:
+def _run(settings: LoadSettings, ended: Event, hurried: Event) -> None:
     is_shared = settings.workers is not None or settings.process_count > 1
     crew = Workers(settings) if is_shared else Alone(settings)
     try:
         _gather(crew, ended)
         begin, end = _measure(crew, settings, ended)
+        _finish(crew, hurried, end - begin)
     except HopelessError as error:
         crew.dismiss(str(error))
         raise
@@ -115,13 +121,18 @@ def _measure(
         if ended.wait(min(_EVERY, left)) or crew.is_deserted:
             break
         _progress(crew, "measuring", time.time() - begin)
-    end = time.time()
+    return begin, time.time()
+
+
+def _finish(crew: Alone | Workers, hurried: Event, seconds: float) -> None:
     stopping = gevent.spawn(crew.stop)
-    while not stopping.ready():
-        stopping.join(_EVERY)
-        _progress(crew, "waiting for the last answers", end - begin)
-    stopping.get()
-    return begin, end
+    while not stopping.ready() and not hurried.is_set():
+        gevent.wait([stopping, hurried], timeout=_EVERY, count=1)
+        _progress(crew, "waiting for the last answers", seconds)
+    if stopping.ready():
+        stopping.get()
+    else:
+        stopping.kill()
 
 
 def _progress(crew: Alone | Workers, phase: str, seconds: float) -> None:

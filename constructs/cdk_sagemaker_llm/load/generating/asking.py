@@ -5,6 +5,7 @@ answers at all.
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Iterator
 
@@ -48,6 +49,8 @@ class Asking:
             settings.seed + number,
             writer_of(settings),
         )
+        # Each process draws its own, and the same again with the same seed.
+        self._arrivals = random.Random(f"{settings.seed} {number}")  # noqa: S311 - no secret
         self._client = _client(settings)
         self._options: Options = {"parameters": settings.parameters}
         if settings.max_new_tokens is not None:
@@ -93,6 +96,13 @@ class Asking:
         taken, self._kept = self._kept, Measured()
         self._kept.delays = {self._number: Histogram()}
         return taken
+
+    def next_arrival(self) -> float:
+        """
+        Draw how many seconds pass until the next request arrives here.
+        """
+        rate = (self.settings.arrival_rate or 1.0) / self.settings.process_count
+        return self._arrivals.expovariate(rate)
 
     def ask(self, due: float | None = None) -> None:
         """
@@ -154,6 +164,8 @@ def prepared(settings: LoadSettings, number: int) -> Asking:
         raise HopelessError(f"{error}; correct the setting") from error
     except RefusedError as error:
         raise _at_fault(error.__cause__ or error) from error
+    except BotoCoreError as error:
+        raise _at_fault(error) from error
     try:
         asking.try_once()
     except BotoCoreError as error:
@@ -184,6 +196,7 @@ def _client(settings: LoadSettings) -> LlmClient:
         max_connections=max(settings.user_count, MOST_IN_FLIGHT),
         region=settings.region,
         endpoint_url=settings.endpoint_url,
+        session=settings.session() if settings.profile else None,
     )
 
 

@@ -17,7 +17,6 @@ import time
 from dataclasses import replace
 from typing import Any
 
-import boto3
 import gevent
 from gevent.event import Event
 from locust import runners
@@ -92,8 +91,11 @@ class Alone:
         return taken.records
 
     def stop(self) -> None:
-        self._runner.stop()
-        self.measured.merge(self._asking.take())
+        try:
+            self._runner.stop()
+        finally:
+            # Nobody may wait for the last answers any longer.
+            self.measured.merge(self._asking.take())
 
     def dismiss(self, reason: str = "") -> None:
         """
@@ -255,9 +257,11 @@ class Workers:
             )
             return
         # Each machine has credentials of its own, but they ask the same endpoint.
-        region = boto3.Session(region_name=self._settings.region).region_name
+        settings = replace(self._settings, region=self._settings.session().region_name)
+        if self._is_elsewhere:
+            settings = replace(settings, profile=None)
         order = {
-            "settings": json.dumps(replace(self._settings, region=region).packed()),
+            "settings": json.dumps(settings.packed()),
             "number": self._numbers[msg.node_id],
         }
         self._runner.send_message(ORDER, order, msg.node_id)

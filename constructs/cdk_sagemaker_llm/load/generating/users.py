@@ -4,7 +4,6 @@ Locust's users: they ask again when they are answered, or requests arrive by the
 
 from __future__ import annotations
 
-import random
 import time
 from typing import ClassVar
 
@@ -41,9 +40,6 @@ class Arriving(User):
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
-        settings = self.asking.settings
-        self._mean = settings.process_count / (settings.arrival_rate or 1.0)
-        self._chance = random.Random()  # noqa: S311 - no secret
         self._under_way = Pool(MOST_IN_FLIGHT)
         self._due = time.time()
 
@@ -51,7 +47,7 @@ class Arriving(User):
         """
         Wait for the next one to arrive.
         """
-        self._due += self._chance.expovariate(1 / self._mean)
+        self._due += self.asking.next_arrival()
         return max(0.0, self._due - time.time())
 
     @task

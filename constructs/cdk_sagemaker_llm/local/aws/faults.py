@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -34,6 +35,9 @@ KINDS = (
 # What an answer can be instead of one: a status of the container, or of the service.
 THROTTLED = "throttled"
 CUT = "cut"
+# What SageMaker calls them.
+_A_TYPE = re.compile(r"ml\.[a-z0-9-]+\.[a-z0-9-]+")
+_A_NAME = re.compile(r"[A-Za-z0-9](?:-*[A-Za-z0-9])*")
 _FIRST_STATUS, _LAST_STATUS = 400, 599
 
 
@@ -80,6 +84,8 @@ class Fault:
         """
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind}")
+        if self.target:
+            self._check_target()
         if not 0 <= self.rate <= 1:
             raise ValueError(f"rate must be 0 to 1, got {self.rate}")
         if self.seconds is not None and not 0 < self.seconds < math.inf:
@@ -90,6 +96,19 @@ class Fault:
             raise ValueError(
                 f"answer must be a status of 400 to 599, {THROTTLED} or {CUT}, got "
                 f"{self.answer}"
+            )
+
+    def _check_target(self) -> None:
+        is_type = self.kind == NO_CAPACITY
+        if not (_A_TYPE if is_type else _A_NAME).fullmatch(self.target):
+            wanted = (
+                "an instance type such as ml.g5.12xlarge"
+                if is_type
+                else ("the name of an endpoint, an inference component or a model")
+            )
+            raise ValueError(
+                f"target of {self.kind} must be {wanted}, got {self.target!r}: there "
+                "is none of that name"
             )
 
     @classmethod

@@ -242,19 +242,22 @@ def payload_part(payload: bytes) -> bytes:
     )
 
 
-def broken_off() -> bytes:
+def broken_off(
+    # API reference, ModelStreamError.
+    reason: str = "StreamBroken",
+    kind: str = "ModelStreamError",
+) -> bytes:
     """
     Frame the exception that ends a stream before its time.
     """
     why = {
         "Message": "The stream from the model container was interrupted.",
-        # API reference, ModelStreamError.
-        "ErrorCode": "StreamBroken",
+        "ErrorCode": reason,
     }
     return _ENCODER.encode_message(
         {
             ":message-type": "exception",
-            ":exception-type": "ModelStreamError",
+            ":exception-type": kind,
             ":content-type": "application/json",
         },
         json.dumps(why).encode(),

@@ -334,14 +334,32 @@ def test_the_tarball_of_a_stage_is_read(tmp_path: Path) -> None:
     assert "it is not in the assembly" in run("check", path).stdout
 
 
+def test_an_app_has_its_costs(tmp_path: Path) -> None:
+    """
+    By the hour, as it is deployed and at most.
+    """
+    path = synthesised(tmp_path, lambda app: llm(stack_of(app)))
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"ml.g5.12xlarge": 1.5}')
+    told = ("plan", path, "--prices", str(prices))
+    (host,) = json.loads(run(*told, "--json").stdout)["endpoints"]
+    usual, most = 1.5 * host["instances"], 1.5 * host["most_instances"]
+
+    assert (host["usd_per_hour"], host["most_usd_per_hour"]) == (usual, most)
+    assert f"costs: {usual:.2f} $/h, at most {most:.2f} $/h" in run(*told).stdout
+    assert "costs" not in run("plan", path).stdout
+    prices.write_text('{"ml.g6.xlarge": 1.5}')
+    assert "costs: --prices has no ml.g5." in run(*told).stdout
+
+
 @pytest.mark.parametrize(
     "option",
     [
-        ["--instance", "ml.g5.xlarge"],
+        ["--instance-type", "ml.g5.xlarge"],
         ["--copies", "1"],
         ["--context", "8"],
         ["--serving", "tgi"],
-        ["--prices", "p.json"],
+        ["--gguf-type", "Q4_K_M"],
     ],
 )
 def test_options_of_one_model_are_refused_for_an_app(

@@ -172,7 +172,7 @@ def test_a_cloud_assembly_is_checked_model_by_model(tmp_path: Path) -> None:
         (["no-such-file"], "does not exist"),
         (["{empty}"], "holds neither serving.properties nor manifest.json"),
         (["{file}", "--container", "djl"], "--container must be one of"),
-        (["{file}", "--backend", "tgi"], "--backend must be one of"),
+        (["{file}", "--serving", "tgi"], "--serving must be one of"),
         (["{file}", "--version", "9"], "has version '9'"),
         (["{file}", "--instance-type", "ml.g5.huge"], "ml.g5.huge"),
         (["{broken}"], "is no JSON"),

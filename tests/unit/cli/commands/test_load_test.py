@@ -8,12 +8,13 @@ import inspect
 import json
 from collections import deque
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 import typer
 
+from cdk_sagemaker_llm.cli.commands import load_test as load_testing
 from cdk_sagemaker_llm.cli.commands._loading import (
     LoadOptions,
     flag_of,
@@ -27,12 +28,15 @@ from cdk_sagemaker_llm.cli.commands.benchmark import (
     users_of,
 )
 from cdk_sagemaker_llm.cli.commands.load_test import load_test
+from cdk_sagemaker_llm.load import benchmark as measuring
 from cdk_sagemaker_llm.load.measured import UNFINISHED, Record
 from cdk_sagemaker_llm.load.reading import Objective
 from cdk_sagemaker_llm.load.running import Progress
 from cdk_sagemaker_llm.load.scaling_target import HeadRoom
 from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.unit.cli.test_command import shown
+from tests.unit.load.examples import BEGIN, RECORDS, run_of
 from tests.unit.load.sweeps import published
 
 
@@ -40,21 +44,21 @@ from tests.unit.load.sweeps import published
     ("arguments", "message"),
     [
         (
-            ["--users", "3", "--arrival-rate", "2"],
-            "give either --users or --arrival-rate, not both",
+            ["--users", "3", "--rate", "2"],
+            "give either --users or --rate, not both",
         ),
         (
             ["--users", "0", "--drain", "1", "--schema", "x"],
             "--drain must be a time with its unit",
         ),
-        (["--run-time", "60"], "--run-time must be a time with its unit, such as 90s"),
+        (["--duration", "60"], "--duration must be a time with its unit, such as 90s"),
         (["--prompts", "not-there.txt"], "not-there.txt cannot be read: No such file"),
         (["--prompts", "."], ". cannot be read: Is a directory"),
         (["--prompts", "bytes.txt"], "bytes.txt is not UTF-8 text"),
         (["--prompts", "run.jsonl"], "run.jsonl:1 must be a JSON string, or an object"),
         (["--html", "."], "--html . cannot be written: it is a folder"),
-        (["--run-time=-1s"], "--run-time must be a time with its unit, such as 90s"),
-        (["--run-time", "0s"], "--run-time must be more than 0, got 0.0"),
+        (["--duration=-1s"], "--duration must be a time with its unit, such as 90s"),
+        (["--duration", "0s"], "--duration must be more than 0, got 0.0"),
         (["--prompt-words", "some"], "--prompt-words must be such as 1000, 100-500"),
         (["--parameter", "top_k"], "--parameter must be such as top_k=5, got 'top_k'"),
         (["--join", "a"], "--join takes the leader's settings; leave out the endpoint"),
@@ -114,10 +118,10 @@ REFUSED = [
     ("--processes", "0", "--processes must be at least 1, got 0"),
     ("--processes", "11", "--processes must be at most --users, got 11 and 10"),
     ("--max-new-tokens", "0", "--max-new-tokens must be at least 1, got 0"),
-    ("--arrival-rate", "0", "--arrival-rate must be more than 0, got 0.0"),
+    ("--rate", "0", "--rate must be more than 0, got 0.0"),
     ("--spawn-rate", "0", "--spawn-rate must be more than 0, got 0.0"),
     ("--spawn-rate", "nan", "--spawn-rate must be more than 0, got nan"),
-    ("--run-time", "0s", "--run-time must be more than 0, got 0.0"),
+    ("--duration", "0s", "--duration must be more than 0, got 0.0"),
     ("--timeout", "0s", "--timeout must be more than 0, got 0.0"),
     ("--timeout", "-1s", "--timeout must be a time with its unit"),
     ("--think-time", "-1s", "--think-time must be a time with its unit"),
@@ -129,7 +133,7 @@ REFUSED = [
     ("--tokenizer", "bad.json", "--tokenizer bad.json: bad.json is no tokenizer.json"),
 ]
 # What a benchmark has none of: its users are numbers, and they do not think.
-OWN = {"--users", "--arrival-rate", "--think-time"}
+OWN = {"--users", "--rate", "--think-time"}
 
 
 @pytest.mark.parametrize("command", ["load-test", "benchmark"])
@@ -298,7 +302,7 @@ def test_misuse_of_joining_is_told(
         (["chat", "--compare", "run.json"], "--compare run.json: this is no saved"),
         (["chat", "--compare", "bytes"], "--compare bytes: this is no saved benchmark"),
         (["chat", "--compare", "none"], "--compare none: No such file or directory"),
-        (["", "--run-time", "1s"], "endpoint must be a name, got ''"),
+        (["", "--duration", "1s"], "endpoint must be a name, got ''"),
         (["chat", "--save", "not-there/run.json"], "not-there/run.json cannot be"),
     ],
 )
@@ -459,6 +463,7 @@ def test_each_option_becomes_its_setting() -> None:
         timeout="10s",
         seed=7,
         region="eu-west-1",
+        profile="team",
         endpoint_url="http://localhost:1",
     )
 
@@ -478,6 +483,7 @@ def test_each_option_becomes_its_setting() -> None:
         timeout=10.0,
         seed=7,
         region="eu-west-1",
+        profile="team",
         endpoint_url="http://localhost:1",
     )
     assert LoadOptions().settings("chat") == LoadSettings(endpoint="chat")
@@ -517,3 +523,67 @@ def test_head_room_is_read() -> None:
     assert head_room_of("5%", "10m") == HeadRoom()
     with pytest.raises(ValueError, match=r"--growth must be such as 5% .a minute."):
         head_room_of("5", "10m")
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({}, 0),
+        ({"lost": {2: BEGIN + 3}}, 1),
+        ({"records": [replace(RECORDS[1], failure="ModelError 503")]}, 1),
+        ({"records": []}, 1),
+    ],
+    ids=["well", "a lost worker", "no success", "nothing"],
+)
+def test_the_exit_status_is_the_runs(
+    change: dict[str, Untyped],
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    Whatever it printed: a run that lost a worker is none to rely on.
+    """
+    run = run_of()
+    result = replace(run, measured=replace(run.measured, **change))
+    monkeypatch.setattr(load_testing, "run_load", lambda *_: result)
+
+    found, text = shown(["load-test", "chat"], monkeypatch, capsys)
+
+    assert found == status
+    assert "| requests |" in text
+
+
+def test_a_file_that_cannot_be_written_costs_nothing_of_the_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """
+    The figures are printed, the others written, and the file is named.
+    """
+    monkeypatch.setattr(load_testing, "run_load", lambda *_: run_of())
+    written = tmp_path / "run.json"
+
+    # A disk that is full.
+    arguments = ["--csv", "/dev/full", "--json-file", str(written)]
+    status, text = shown(["load-test", "chat", *arguments], monkeypatch, capsys)
+
+    assert status == 1
+    assert "| requests |" in text
+    assert "load-test: --csv /dev/full cannot be written: No space left" in text
+    assert json.loads(written.read_text(encoding="utf-8"))["seconds"] == 10
+
+
+def test_a_benchmark_goes_on_though_it_cannot_be_saved(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Its rows are printed, and the file is named.
+    """
+    monkeypatch.setattr(measuring, "run_load", lambda *_: run_of())
+    arguments = ["chat", "--users", "3,4", "--save", "/dev/full", "--copies", "1"]
+
+    status, text = shown(["benchmark", *arguments], monkeypatch, capsys)
+
+    assert status == 1
+    assert "| 3 | 9 |" in text
+    assert "benchmark: --save /dev/full cannot be written: No space left" in text

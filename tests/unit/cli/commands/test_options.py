@@ -174,11 +174,17 @@ def test_the_price_list_is_asked_for_hosting_in_a_region(
     Where it is served, for the region that is asked for; by the hour alone counts.
     """
     prices = PriceList()
-    monkeypatch.setattr(boto3, "client", prices.client)
+    profiles: list[str | None] = []
 
-    assert PriceOptions(prices="aws", region="eu-west-1").read() == {
-        "ml.g5.xlarge": 1.41
-    }
+    def session(*, profile_name: str | None) -> PriceList:
+        profiles.append(profile_name)
+        return prices
+
+    monkeypatch.setattr(boto3, "Session", session)
+
+    asked = PriceOptions(prices="aws", region="eu-west-1", profile="team")
+    assert asked.read() == {"ml.g5.xlarge": 1.41}
+    assert profiles == ["team"]
     assert prices.asked == {
         "service": "pricing",
         "region": "us-east-1",
@@ -205,11 +211,22 @@ def test_a_file_has_prices_by_instance_type(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["[1]", "{", '{"ml.g5.xlarge": "cheap"}', '{"ml.g5.xlarge": null}']
+    ("content", "why"),
+    [
+        ('[{"ml.g5.xlarge": 1}]', "it holds a list"),
+        ("1.41", "it holds 1.41"),
+        ("{", "it is no JSON: Expecting property name"),
+        ('{"ml.g5.xlarge": "cheap"}', 'number of dollars, 0 or more, got "cheap"'),
+        ('{"ml.g5.xlarge": null}', "got null"),
+        ('{"ml.g5.xlarge": [1]}', "got [1]"),
+        ('{"ml.g5.xlarge": true}', "got true"),
+    ],
 )
-def test_fails_if_a_file_holds_no_prices(tmp_path: Path, content: str) -> None:
+def test_fails_if_a_file_holds_no_prices(
+    tmp_path: Path, content: str, why: str
+) -> None:
     """
-    With what it must be, and which file it is.
+    With what it must be, which file it is, and no word of Python's.
     """
     file = tmp_path / "prices.json"
     file.write_text(content)
@@ -221,6 +238,7 @@ def test_fails_if_a_file_holds_no_prices(tmp_path: Path, content: str) -> None:
         '--prices must be a JSON file such as {"ml.g5.xlarge": 1.41}, or aws; '
         f"{file}: "
     )
+    assert why in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_one_type_is_explained_with_a_bar() -> None:
     """
     The arithmetic, and what nine copies of 13B take.
     """
-    done = run(LLAMA_13B, "--instance", "ml.p4d.24xlarge", "--copies", "9")
+    done = run(LLAMA_13B, "--instance-type", "ml.p4d.24xlarge", "--copies", "9")
 
     assert done.returncode == 0
     assert "weights                      24.24     24.29     24.39" in done.stdout
@@ -88,7 +88,7 @@ def test_what_does_not_fit_ends_with_1() -> None:
     """
     With the term that decides.
     """
-    done = run(LLAMA_13B, "--instance", "ml.g5.2xlarge")
+    done = run(LLAMA_13B, "--instance-type", "ml.g5.2xlarge")
 
     assert done.returncode == 1
     assert "does not load" in done.stdout
@@ -99,7 +99,7 @@ def test_the_range_is_printed_for_machines_too() -> None:
     """
     Three cases, of which the cautious one is what is promised.
     """
-    (answer,) = run_json(LLAMA_13B, "--instance", "ml.p4d.24xlarge")
+    (answer,) = run_json(LLAMA_13B, "--instance-type", "ml.p4d.24xlarge")
     cases = answer["range"]
     tokens = [cases[name]["kv_cache_tokens"] for name in ("best", "expected")]
 
@@ -114,7 +114,7 @@ def test_a_release_can_be_named() -> None:
     """
     0.16 takes more for the logits than 0.17 does.
     """
-    where = ("--instance", "ml.p4d.24xlarge", "--engine-version")
+    where = ("--instance-type", "ml.p4d.24xlarge", "--engine-version")
     (older,) = run_json("Qwen/Qwen3-8B", *where, "0.16.0")
     (newer,) = run_json("Qwen/Qwen3-8B", *where, "0.17.0")
     wrong = run("Qwen/Qwen3-8B", *where, "nightly")
@@ -128,7 +128,9 @@ def test_what_may_fit_is_shown_and_no_failure() -> None:
     """
     Falcon 7B on a T4 fits in the best case alone: it is promised nothing.
     """
-    done = run("tiiuae/falcon-7b", "--instance", "ml.g4dn.xlarge", "--context", "512")
+    done = run(
+        "tiiuae/falcon-7b", "--instance-type", "ml.g4dn.xlarge", "--context", "512"
+    )
 
     assert done.returncode == 0
     assert "may fit: in the best case" in done.stdout
@@ -138,7 +140,7 @@ def test_weights_are_planned_as_they_are_published() -> None:
     """
     DeepSeek R1 in fp8, unless other bits are asked for.
     """
-    model, where = "deepseek-ai/DeepSeek-R1", ("--instance", "ml.p5en.48xlarge")
+    model, where = "deepseek-ai/DeepSeek-R1", ("--instance-type", "ml.p5en.48xlarge")
     published, wide = run(model, *where), run(model, *where, "--weight-bits", "16")
 
     assert (published.returncode, wide.returncode) == (0, 1)
@@ -149,7 +151,7 @@ def test_quantization_and_engine_change_the_answer() -> None:
     """
     Four bits fit one A10G; TensorRT-LLM records no CUDA graphs.
     """
-    instance = ("--instance", "ml.g5.2xlarge")
+    instance = ("--instance-type", "ml.g5.2xlarge")
     (four,) = run_json(LLAMA_13B, *instance, "--weight-bits", "4")
     (trt,) = run_json(MISTRAL, *instance, "--serving", "trtllm")
 
@@ -176,7 +178,7 @@ def test_a_config_json_is_planned(tmp_path: Path) -> None:
             }
         )
     )
-    (answer,) = run_json(config, "--instance", "ml.g4dn.xlarge")
+    (answer,) = run_json(config, "--instance-type", "ml.g4dn.xlarge")
 
     assert answer["fits"]
     assert answer["context_length"] == 2048
@@ -299,7 +301,7 @@ def test_each_vllm_is_planned_with_the_release_in_its_image(
     AWS's own image, or LMI's newest.
     """
     (answer,) = run_json(
-        LLAMA_13B, "--instance", "ml.p4d.24xlarge", "--serving", serving
+        LLAMA_13B, "--instance-type", "ml.p4d.24xlarge", "--serving", serving
     )
 
     assert (answer["engine"], answer["engine_version"]) == ("vllm", release)
@@ -310,7 +312,7 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
     The ending of the file chooses the format.
     """
     picture = tmp_path / "memory.png"
-    done = run(MISTRAL, "--instance", "ml.g5.xlarge", "--plot", picture)
+    done = run(MISTRAL, "--instance-type", "ml.g5.xlarge", "--png", picture)
 
     assert done.returncode == 0, done.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -321,7 +323,7 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
     [
         (["org/unknown"], "no model 'org/unknown' in the catalogue"),
         (["no/config.json"], "is neither a config.json nor a cloud assembly"),
-        ([MISTRAL, "--instance", "ml.g5.huge"], "unknown instance type"),
+        ([MISTRAL, "--instance-type", "ml.g5.huge"], "unknown instance type"),
         ([MISTRAL, "--serving", "ollama"], "--serving must be one of"),
         (
             [MISTRAL, "--serving", "tgi", "--engine-version", "3.0"],
@@ -329,7 +331,7 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
         ),
         ([MISTRAL, "--context", "99999999"], "context_length must be 1 to"),
         ([MISTRAL, "--prices", "none.json"], "--prices must be a JSON file"),
-        ([MISTRAL, "--plot", "picture.none"], "is not supported"),
+        ([MISTRAL, "--png", "picture.none"], "is not supported"),
     ],
 )
 def test_misuse_ends_with_2_and_says_why(arguments: list[str], message: str) -> None:

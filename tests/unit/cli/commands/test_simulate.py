@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from cdk_sagemaker_llm.cli.commands.simulate import TrafficOptions
 from tests.unit.cli.app.templates import (
     components,
     target,
@@ -306,8 +307,8 @@ MISUSES: dict[str, tuple[tuple[str, ...], str]] = {
         "--users come instead of a traffic, got --traffic day besides",
     ),
     "what nobody thinks": (
-        ("--think", "5s"),
-        "--think is how long users think; say how many there are with --users",
+        ("--think-time", "5s"),
+        "--think-time is how long users think; say how many there are with --users",
     ),
     "the peak of what is constant": (
         ("--traffic", "constant", "--peak", "5/s"),
@@ -328,6 +329,14 @@ MISUSES: dict[str, tuple[tuple[str, ...], str]] = {
     "what begins after the end": (
         ("--begin", "2h"),
         "--begin must be before the end, got 2h of --duration 2h",
+    ),
+    "years": (
+        ("--duration", "5000d"),
+        "--duration must be at most 92d, got 5000d: a day takes seconds to play out",
+    ),
+    "a second more than a quarter": (
+        ("--duration", "92d1s"),
+        "--duration must be at most 92d, got 92d1s",
     ),
     "a page in no folder": (
         ("--html", "gone/page.html"),
@@ -354,6 +363,13 @@ def test_fails_with_what_to_write_instead(
     assert done.stdout == ""
     assert why in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_quarter_of_a_year_may_be_played_out() -> None:
+    """
+    The longest that there is.
+    """
+    TrafficOptions(duration="92d").check()
 
 
 @pytest.mark.parametrize(

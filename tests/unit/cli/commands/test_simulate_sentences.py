@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.unit.cli.app.templates import (
     COPIES,
     components,
@@ -71,6 +72,53 @@ def test_only_who_came_before_a_copy_served_was_refused_meanwhile(
     assert "the first copy served at 1:09:54" in waking
     assert waking.endswith("; 20 requests were refused meanwhile")
     assert "times in all, and it was woken" in said["Waking and sleeping"][-1]
+
+
+# Clients that come back as often while they are refused.
+OFTEN = (*LATE, "--rate", "20/min")
+
+
+def exactly_one() -> dict[str, dict[str, object]]:
+    """
+    Write the policy that wakes a component with an exact capacity.
+    """
+    resources = stepping()
+    properties: Untyped = resources["Wake"]["Properties"]
+    steps = properties["StepScalingPolicyConfiguration"]
+    steps["AdjustmentType"] = "ExactCapacity"
+    return resources
+
+
+def test_a_second_copy_that_nobody_needs_is_told(tmp_path: Path) -> None:
+    """
+    The alarm is still on when the first one serves already.
+    """
+    said = sentences(sleeper(tmp_path, stepping()), *OFTEN)["Waking and sleeping"]
+
+    assert [one for one in said if one.startswith("waking went on")] == [
+        (
+            "waking went on to 2 copies after the first, at 1:11:00, and nobody needed "
+            "them: the load was low when they served, and they were scaled in at "
+            "1:25:20; have the policy that wakes it set an exact capacity of 1"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "load"),
+    [(exactly_one(), OFTEN), (stepping(), (*LATE, "--rate", "600/min"))],
+    ids=["one copy", "needed"],
+)
+def test_a_policy_that_starts_what_is_needed_is_not_reproached(
+    policy: dict[str, dict[str, object]], load: tuple[str, ...], tmp_path: Path
+) -> None:
+    """
+    A single copy, or more under a load for more.
+    """
+    said = sentences(sleeper(tmp_path, policy), *load)["Waking and sleeping"]
+
+    assert any(one.startswith("waking took") for one in said)
+    assert not any(one.startswith("waking went on") for one in said)
 
 
 def test_what_nothing_wakes_is_told(tmp_path: Path) -> None:
