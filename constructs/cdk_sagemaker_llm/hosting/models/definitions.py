@@ -20,7 +20,7 @@ from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.fit.checking import NoPlan
 from cdk_sagemaker_llm.fit.plans import Plan
-from cdk_sagemaker_llm.hosting.common.limits import IMPOSSIBLE_NAME, seconds
+from cdk_sagemaker_llm.hosting.common.limits import seconds
 from cdk_sagemaker_llm.hosting.models.artifact import check_files
 from cdk_sagemaker_llm.hosting.models.image import region_findings
 from cdk_sagemaker_llm.hosting.models.model_weights import (
@@ -48,6 +48,7 @@ from cdk_sagemaker_llm.serving.base import (
 from cdk_sagemaker_llm.serving.checks import config_of
 from cdk_sagemaker_llm.serving.parameters import (
     API,
+    IMPOSSIBLE_NAME,
     REPEATED,
     UNREADABLE,
     class_findings,
