@@ -62,6 +62,15 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM518": _of(("tei", "1.9.3"), AT_HUB, instance_type="ml.p3.2xlarge"),
     "LLM527": _of(("tei", "1.8.2"), {**AT_HUB, "DTYPE": "fp16"}),
     "LLM529": _of(("tei", "1.8.2"), {**AT_HUB, "PAYLOAD_LIMIT": "0"}),
+    "LLM535": _of(SERVER, {"SM_VLLM_UDS": "/tmp/vllm.sock"}),  # noqa: S108 - what a user writes
+    "LLM640": _of(SERVER, {**AT_HUB, "HF_HUB_OFFLINE": "1"}, model_data=()),
+    "LLM642": partial(
+        check_environment,
+        {**AT_HUB, "ENABLE_CUDA_GRAPHS": "True"},
+        container="djl-lmi",
+        version="0.30.0",
+        accelerators=1,
+    ),
     "LLM519": partial(variable_findings, {f"A{number}": "" for number in range(17)}),
     "LLM601": _of(SERVER, {"SM_VLLM_MAX_NUM_SEQ": "4"}),
     "LLM602": _of(SGLANG, {"SM_SGLANG_NSA_DECODE_BACKEND": "fa3"}),

@@ -38,6 +38,7 @@ _NOT_THERE = {
     "torch_npu",
     "torchada",
     "transformers_neuronx",
+    "nixl_ep",
     "triton_kernels",
 }
 # Python and its libraries ask for other names of two underscores to find out what

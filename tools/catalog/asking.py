@@ -39,7 +39,15 @@ _PARSERS = (
 # What registers operators with PyTorch as it is imported.
 _OPERATORS = ("vllm.ir", "vllm.kernels")
 # Where its configurations are found by their names.
-_CONFIGURATIONS = ("vllm.config", "vllm.config.quantization", "vllm.config.kernel")
+_CONFIGURATIONS = (
+    "vllm.config",
+    "vllm.config.attention",
+    "vllm.config.compilation",
+    "vllm.config.kernel",
+    "vllm.config.quantization",
+)
+# What the engine puts into another configuration itself.
+_NOT_OF_JSON = ("LoadConfig", "ModelConfig", "ParallelConfig")
 # Who adds an argument, innermost first.
 _SOURCES = {
     "EngineArgs.add_cli_args": "engine",
@@ -91,6 +99,18 @@ class Declared:
         }
 
     @property
+    def reads_names(self) -> bool:
+        """
+        Return whether the class looks at the text first, as it does to take an
+        enumeration by its members' names: pydantic takes it by their values.
+        """
+        found = getattr(self.of, "__pydantic_decorators__", None)
+        return found is not None and any(
+            one.info.mode == "before" and self.field.name in one.info.fields
+            for one in found.field_validators.values()
+        )
+
+    @property
     def hint(self) -> Any:  # noqa: ANN401 - a hint
         """
         Return its hint as a type checker reads it.
@@ -140,6 +160,8 @@ class Parser:
         if not words.get("choices"):
             values = _unchecked(name, words, declared)
             row |= {"known": [plain(one) for one in values]} if values else {}
+            if row["type"] == "str" and values:
+                row["known"] = [str(one) for one in row["known"]]
         row["src"] = _source()
         return row | ({"alias": sorted(others)} if others else {})
 
@@ -161,7 +183,7 @@ def main() -> None:
     found = Parser()
     (_ask_vllm if options.engine == "vllm" else _ask_sglang)(found)
     named = {row["schema"] for row in found.rows.values() if "schema" in row}
-    schemas = dict(_schemas(sorted({*options.schemas, *named})))
+    schemas = dict(_schemas({*options.schemas, *named}))
     content = {"rows": found.rows, "wanting": found.wanting, "schemas": schemas}
     sys.stdout.write(json.dumps(content))
 
@@ -328,19 +350,23 @@ def _unchecked(name: str, words: Row, declared: Declared | None) -> list[Any]:
         return _values(found) if typing.get_origin(found) else list(found)
     if isinstance(words.get("metavar"), list):
         return list(words["metavar"])
-    return _values(declared.hint) if declared else []
+    if declared is None:
+        return []
+    return _values(declared.hint, reads_names=declared.reads_names)
 
 
-def _values(hint: Any) -> list[Any]:  # noqa: ANN401 - a hint
+def _values(hint: Any, *, reads_names: bool = False) -> list[Any]:  # noqa: ANN401 - a hint
     """
     Return the values that a hint names, which no parser need check.
     """
     if isinstance(hint, enum.EnumType):
-        return list(hint.__members__)
+        return list(hint.__members__) if reads_names else list(hint)
     if typing.get_origin(hint) is Literal:
         return sorted(typing.get_args(hint))
     if typing.get_origin(hint) in {typing.Union, types.UnionType}:
-        return next(filter(None, map(_values, typing.get_args(hint))), [])
+        parts = typing.get_args(hint)
+        found = (_values(one, reads_names=reads_names) for one in parts)
+        return next(filter(None, found), [])
     return []
 
 
@@ -361,20 +387,38 @@ def _source() -> str:
 
 def _schemas(names: Iterable[str]) -> Iterator[tuple[str, Row]]:
     """
-    Return the configurations that JSON is read into: keys, and kinds of their values.
+    Return the configurations that JSON is read into, and those inside of them: keys,
+    and kinds of their values.
     """
-    for name in names:
-        for module in _CONFIGURATIONS:
-            try:
-                of = getattr(importlib.import_module(module), name, None)
-            except ModuleNotFoundError:
-                continue
-            if of is not None:
-                fields = [one for one in dataclasses.fields(of) if one.init]
-                keys = {one.name: _kinds(Declared(of, one).hint) for one in fields}
-                rules = getattr(of, "__pydantic_config__", None) or {}
-                yield name, {"keys": keys, "rejects": rules.get("extra") == "forbid"}
-                break
+    found: dict[str, Row] = {}
+    left = sorted(names)
+    while left:
+        name = left.pop(0)
+        schema = None if name in found else _schema(name)
+        if schema is not None:
+            found[name] = schema
+            kinds = (kind[0] for kind in schema["keys"].values())
+            inner = (one.partition(":")[2] for one in kinds if ":" in one)
+            left += [one for one in inner if one not in _NOT_OF_JSON]
+    yield from sorted(found.items())
+
+
+def _schema(name: str) -> Row | None:
+    for module in _CONFIGURATIONS:
+        try:
+            of = getattr(importlib.import_module(module), name, None)
+        except ModuleNotFoundError:
+            continue
+        if of is not None:
+            keys = {
+                one.name: [*_kinds(declared.hint), *filter(None, [declared.bounds])]
+                for one in dataclasses.fields(of)
+                if one.init
+                for declared in [Declared(of, one)]
+            }
+            rules = getattr(of, "__pydantic_config__", None) or {}
+            return {"keys": keys, "rejects": rules.get("extra") == "forbid"}
+    return None
 
 
 def _kinds(hint: Any) -> list[Any]:  # noqa: ANN401 - a hint

@@ -8,6 +8,7 @@ A new engine is a row here, and its own class.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
@@ -44,12 +45,16 @@ from cdk_sagemaker_llm.serving.checks import (
 from cdk_sagemaker_llm.serving.images import BESIDE_CATALOGUE, instance_findings
 from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
 from cdk_sagemaker_llm.serving.parameters import (
+    IMPOSSIBLE_NAME,
     UNKNOWN_IMAGE,
     credential_findings,
     device_findings,
 )
 from cdk_sagemaker_llm.text import any_of, nearest
 from cdk_sagemaker_llm.tokens import is_unresolved
+
+# CreateModel, ContainerDefinition$Environment.
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 
 ROLLING_TAG = Rule(
     "LLM627",
@@ -209,7 +214,22 @@ def check_environment(
         )
         for one in credential_findings("environment", environment)
     ]
-    return [*unknown, *found, *credentials]
+    return [*unknown, *_name_findings(environment), *found, *credentials]
+
+
+def _name_findings(environment: Mapping[str, str]) -> list[Finding]:
+    """
+    Find names that CreateModel refuses, such as those of nested settings.
+    """
+    return [
+        IMPOSSIBLE_NAME.finding(
+            "a name in environment must be letters, digits and underscores, with no "
+            f"digit first, got {name!r}",
+            f"write {name.partition('.')[0]} as JSON" if "." in name else "",
+        )
+        for name in environment
+        if not is_unresolved(name) and not _NAME.match(name)
+    ]
 
 
 def _environment_findings(environment: Environment) -> list[Finding]:

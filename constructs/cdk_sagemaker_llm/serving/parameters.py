@@ -59,6 +59,17 @@ _PAST = "pass another in unchecked_options"
 # So like a known name that it can hardly mean something else.
 _MISTYPED = 0.88
 _OPTIONS = "OPTIONS_"
+# As huggingface_hub and transformers read them, and where they look for a copy.
+_OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+_YES = ("1", "ON", "YES", "TRUE")
+_CACHES = (
+    "HF_HOME",
+    "HF_HUB_CACHE",
+    "HUGGINGFACE_HUB_CACHE",
+    "TRANSFORMERS_CACHE",
+    "WEIGHTS_CACHE_OVERRIDE",
+    "XDG_CACHE_HOME",
+)
 _BY_REFERENCE = (
     "keep it in Secrets Manager and pass HuggingFaceModel(..., token=secret)"
 )
@@ -69,6 +80,9 @@ UNKNOWN_IMAGE = Rule(
 )
 PLAIN_CREDENTIAL = Rule(
     "LLM107", "a credential stands in plain text", "the issuers' published forms"
+)
+IMPOSSIBLE_NAME = Rule(
+    "LLM106", "a name has characters or a length that the service refuses", API
 )
 OUTSIDE_RANGE = Rule("LLM111", "a number is outside the range that is accepted", API)
 WRONG_KIND = Rule("LLM182", "an argument is not of the kind that it is declared to be")
@@ -83,6 +97,17 @@ WRONG_CHOICE = Rule("LLM136", "a value is none of the option's choices", _MODELS
 OUTSIDE_OPTION_RANGE = Rule("LLM137", "a number is outside the option's range", _MODELS)
 GATED_WITHOUT_TOKEN = Rule(
     "LLM214", "a gated model without a token", "a list of known families"
+)
+NEVER_ANSWERS = Rule(
+    "LLM535",
+    "a container that starts and is never healthy, or refuses every request",
+    "SageMaker calls /ping and /invocations by HTTP on port 8080, without a credential "
+    "of the server's own",
+)
+OFFLINE_HUB = Rule(
+    "LLM640",
+    "a model is on the Hub, and the Hub's client is told to stay offline",
+    "huggingface_hub: HF_HUB_OFFLINE",
 )
 MISSPELT = Rule(
     "LLM228",
@@ -117,6 +142,26 @@ def gated_findings(model_id: str, *, has_token: bool) -> list[Finding]:
             "pass HuggingFaceModel(..., token=secret), or stage the weights on S3",
         )
     ]
+
+
+def offline_hub_findings(
+    environment: Mapping[str, str], variable: str, model: str
+) -> Iterator[Finding]:
+    """
+    What is offline finds no model of the Hub, unless a cache is brought along.
+    """
+    switch = next((name for name in _OFFLINE if environment.get(name)), None)
+    if switch is None or environment[switch].upper() not in _YES:
+        return
+    is_elsewhere = model.startswith(("/", ".")) or "://" in model
+    has_cache = any(environment.get(name) for name in _CACHES)
+    if is_elsewhere or has_cache or is_unresolved(model):
+        return
+    yield OFFLINE_HUB.finding(
+        f"{switch}={environment[switch]} keeps the container from fetching {model}, "
+        f"which {variable} names, and no variable says where a cache would be",
+        f"leave {switch} out, or stage the weights on S3",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from cdk_sagemaker_llm.catalog.instances import host_image_names
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.parameters import API, OUTSIDE_RANGE
+from cdk_sagemaker_llm.serving.parameters import API, IMPOSSIBLE_NAME, OUTSIDE_RANGE
 from cdk_sagemaker_llm.text import any_of, nearest
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -26,9 +26,6 @@ _LONGEST_SUFFIX = len("-01234567")
 _NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9])*\Z")
 _TIMEOUT_SECONDS = (60, 3600)
 
-IMPOSSIBLE_NAME = Rule(
-    "LLM106", "a name has characters or a length that the service refuses", API
-)
 IMPOSSIBLE_COUNT = Rule(
     "LLM105", "a count or bound is outside what the service takes", API
 )

@@ -53,6 +53,7 @@ from cdk_sagemaker_llm.serving.base import (
 from cdk_sagemaker_llm.serving.checks import config_of
 from cdk_sagemaker_llm.serving.parameters import (
     API,
+    IMPOSSIBLE_NAME,
     REPEATED,
     UNREADABLE,
     class_findings,

@@ -14,7 +14,6 @@ from aws_cdk import IStableStringProducer, Lazy
 from constructs import Construct, IConstruct
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.common.limits import IMPOSSIBLE_NAME
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import stack_of
 from cdk_sagemaker_llm.hosting.components.component_base import InferenceComponentBase
@@ -48,6 +47,7 @@ from cdk_sagemaker_llm.hosting.patterns.inference_component_endpoint import (
 )
 from cdk_sagemaker_llm.hosting.patterns.llm_endpoint import LlmEndpoint
 from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
+from cdk_sagemaker_llm.serving.parameters import IMPOSSIBLE_NAME
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

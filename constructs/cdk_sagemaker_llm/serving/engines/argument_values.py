@@ -5,8 +5,9 @@ Values of arguments, as the engines' parsers read them, and the JSON that some h
 from __future__ import annotations
 
 import json
+import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
@@ -57,6 +58,14 @@ _LOG_LEVELS = (
     "notset",
 )
 _PHASES = ("decode", "prefill")
+_LIMITS = {
+    "ge": ("at least", operator.ge),
+    "gt": ("above", operator.gt),
+    "le": ("at most", operator.le),
+    "lt": ("below", operator.lt),
+}
+# JSON that the parser takes as it is, and that a class is made of at the start.
+_READ_LATER = {"speculative-config": "SpeculativeConfig"}
 _POWERS = {letter: power for power, letter in enumerate("kmgt", 1)}
 Read = Callable[[str], Any]
 
@@ -80,6 +89,56 @@ def object_fault(value: object, schema: str, release: str) -> str:
     if value.get(connector) is not None and value.get(role) is None:
         return f"JSON with {role!r} beside {connector!r}"
     return ""
+
+
+def bound_faults(argument: EngineArgument, value: object) -> str:
+    """
+    Return within which bounds of vLLM's configuration a number must be; empty if it is.
+    """
+    return " and ".join(_broken(argument.bounds, value))
+
+
+def _broken(bounds: Mapping[str, float], value: object) -> list[str]:
+    return [
+        f"{_LIMITS[kind][0]} {limit:g}"
+        for kind, limit in bounds.items()
+        if isinstance(value, int | float) and not _LIMITS[kind][1](value, limit)
+    ]
+
+
+def later_fault(argument: EngineArgument, value: object, release: str) -> str:
+    """
+    Return what the class asks for that JSON is read into once all arguments are read;
+    empty if it takes it.
+    """
+    schema = _READ_LATER.get(argument.name)
+    if schema is None or value is None:
+        return ""
+    if not isinstance(value, Mapping):
+        return "a JSON object"
+    kinds = schema_kinds(schema, release)
+    # vLLM takes dashes in these for underscores since 0.25; older ones do not.
+    plain = {str(key).replace("-", "_"): inner for key, inner in value.items()}
+    unknown = [key for key in plain if kinds and key not in kinds]
+    if unknown:
+        return _without(unknown[0], tuple(kinds))
+    return object_fault(plain, schema, release)
+
+
+def unknown_name(argument: EngineArgument, value: object) -> bool:
+    """
+    Whether a value is none of the names that the engine knows, and its parser does not
+    check; a dotted name is that of a class.
+    """
+    if not argument.known or not isinstance(value, str) or value == "" or "." in value:
+        return False
+    return value.casefold() not in {str(name).casefold() for name in argument.known}
+
+
+def _without(key: str, keys: Sequence[str]) -> str:
+    near = nearest(key, keys, count=1)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    return f"JSON without the key {key!r}, which this release does not know{meant}"
 
 
 def _fault(key: str, value: object, kind: SchemaKind) -> str:
@@ -202,12 +261,7 @@ def _object(text: str, schema: str, release: str) -> object:
     if keys is not None and isinstance(value, Mapping):
         unknown = [key for key in value if key not in keys]
         if unknown:
-            near = nearest(unknown[0], keys, count=1)
-            meant = f" (did you mean {near[0]}?)" if near else ""
-            raise ValueFaultError(
-                f"JSON without the key {unknown[0]!r}, which this release does not "
-                f"know{meant}"
-            )
+            raise ValueFaultError(_without(unknown[0], keys))
     fault = object_fault(value, schema, release)
     if fault:
         raise ValueFaultError(fault)

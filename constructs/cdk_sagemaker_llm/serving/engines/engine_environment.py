@@ -46,6 +46,7 @@ from cdk_sagemaker_llm.serving.engines.checks import (
     devices,
     engine_models,
     engine_values,
+    health,
     names,
     process,
     tei,
@@ -70,6 +71,7 @@ _CHECKS = checks_of(
     engine_models,
     devices,
     process,
+    health,
 )
 _CHECKS_OF_TEI = checks_of(tei)
 # What the engine's parser, or what starts it, refuses: they have the last word on it.

@@ -8,15 +8,24 @@ compares no lengths.
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.parameters import (
+    MISSPELT,
+    NEVER_ANSWERS,
+    offline_hub_findings,
+)
 from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
     LAUNCHER,
     OPTIONS,
+    UNREADABLE_VALUE,
     TgiSubject,
     as_number,
 )
+from cdk_sagemaker_llm.text import any_of
 
 LENGTHS_SINCE = "0.9.3"
 # From 2.0.0 lengths left out come from the model, and this is their upper limit.
@@ -24,6 +33,8 @@ MODEL_LENGTHS = ("2.0.0", "2.4.0")
 LARGEST_DEFAULT = 4096
 # The launcher adds it to the longest prompt where no size of a batch is set.
 _PREFILL_MARGIN = 50
+_ADAPTER = re.compile(r"^([^=@]+)(?:=([^@]+))?(?:@(.+))?$")
+_ATTENTION = ("paged", "flashdecoding", "flashinfer")
 # The server's own exception to dtype with quantize (server/cli.py).
 _QUANTIZE_BESIDE_DTYPE = ("bitsandbytes", "bitsandbytes-nf4", "bitsandbytes-fp4")
 
@@ -277,6 +288,111 @@ def memory_fraction_findings(subject: TgiSubject) -> Iterator[Finding]:
             f"{subject.word('CUDA_MEMORY_FRACTION')} should be above 0 and at most "
             f"1, got {share:g}",
         )
+
+
+def key_findings(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    The router asks for its key on /invocations, and SageMaker sends none.
+    """
+    if subject.knows("API_KEY") and subject.environment.get("API_KEY"):
+        yield NEVER_ANSWERS.finding(
+            f"{subject.word('API_KEY')} has TGI answer /invocations with 401, for "
+            "SageMaker sends no key",
+            "leave it out: IAM says who may invoke the endpoint",
+        )
+
+
+def host_findings(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    The router listens on the address that HOSTNAME is, and on all where it is a name.
+    """
+    host = subject.value("HOSTNAME")
+    try:
+        address = ipaddress.ip_address(host or "0.0.0.0")  # noqa: S104 - the launcher's default
+    except ValueError:
+        return
+    if not address.is_unspecified:
+        yield NEVER_ANSWERS.finding(
+            f"{subject.word('HOSTNAME')}={host} has TGI listen where SageMaker does "
+            "not call it",
+            "leave it out",
+        )
+
+
+def tunnel_findings(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    With a tunnel of ngrok the router listens there, and on no port.
+    """
+    if subject.value("NGROK") == "true":
+        yield NEVER_ANSWERS.finding(
+            f"{subject.word('NGROK')}=true has TGI listen behind a tunnel of ngrok, "
+            "which SageMaker does not call",
+            "leave it out",
+        )
+
+
+_OF_LMI = "OPTION_"
+_INSTEAD_OF = {
+    "TENSOR_PARALLEL_DEGREE": "SM_NUM_GPUS",
+    "QUANTIZE": "HF_MODEL_QUANTIZE",
+    "MODEL_ID": "HF_MODEL_ID",
+    "MAX_MODEL_LEN": "MAX_TOTAL_TOKENS",
+    "TRUST_REMOTE_CODE": "HF_MODEL_TRUST_REMOTE_CODE",
+    "REVISION": "HF_MODEL_REVISION",
+}
+
+
+def prefix_findings(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    Variables of LMI have a prefix that TGI does not look for.
+    """
+    for name in subject.environment:
+        if name.startswith(_OF_LMI) and name not in subject.unchecked:
+            meant = _INSTEAD_OF.get(name.removeprefix(_OF_LMI))
+            yield MISSPELT.finding(
+                f"{name} is for LMI: TGI ignores it",
+                f"write {meant}" if meant else "leave it out",
+            )
+
+
+def adapter_findings(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    Each adapter is an id, with its path and revision where they are said
+    (``parse_lora_adapters`` of TGI's server, since 2.3.1).
+    """
+    value = subject.value("LORA_ADAPTERS")
+    if not value or not subject.is_between("2.3.1"):
+        return
+    for adapter in value.split(","):
+        parts = adapter.strip()
+        is_one = _ADAPTER.match(parts) and max(map(parts.count, "=@")) <= 1
+        if not is_one:
+            yield UNREADABLE_VALUE.finding(
+                f"{subject.word('LORA_ADAPTERS')} must be ids of adapters joined by "
+                f"commas, each with =path and @revision at most once, got {value!r}",
+                "write it as in org/adapter,mine=/opt/ml/model/mine",
+            )
+            return
+
+
+def attention_findings(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    The server knows some kinds of attention (``models/globals.py``, since 2.3.1).
+    """
+    kind = subject.raw("ATTENTION")
+    if kind is not None and subject.is_between("2.3.1") and kind not in _ATTENTION:
+        yield UNREADABLE_VALUE.finding(
+            f"ATTENTION must be {any_of(_ATTENTION)}, got {kind!r}: no shard starts"
+        )
+
+
+def offline_findings(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    What is offline has its model in the container.
+    """
+    model = subject.raw("HF_MODEL_ID")
+    if model:
+        yield from offline_hub_findings(subject.environment, "HF_MODEL_ID", model)
 
 
 def prompt_variable(subject: TgiSubject) -> str:

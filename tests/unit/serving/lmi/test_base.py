@@ -523,8 +523,10 @@ def test_what_the_container_is_told_to_load() -> None:
     ("serving", "line"),
     [
         (
-            LmiVllm(speculative_config={"b": [1], "a": "x"}),
-            'option.speculative_config={"a":"x","b":[1]}',
+            LmiVllm(
+                speculative_config={"num_speculative_tokens": 1, "method": "ngram"}
+            ),
+            'option.speculative_config={"method":"ngram","num_speculative_tokens":1}',
         ),
         (
             NeuronX("0.29.0", context_length_estimate=[1, 2]),
@@ -534,7 +536,7 @@ def test_what_the_container_is_told_to_load() -> None:
             NeuronX("0.29.0", context_length_estimate=(3, 4)),
             "option.context_length_estimate=3,4",
         ),
-        (LmiVllm(load_format="x"), "option.load_format=x"),
+        (LmiVllm(load_format="auto"), "option.load_format=auto"),
         (LmiVllm(gpu_memory_utilization=0.5), "option.gpu_memory_utilization=0.5"),
         (LmiVllm(enforce_eager=True), "option.enforce_eager=true"),
     ],

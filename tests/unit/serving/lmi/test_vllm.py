@@ -266,3 +266,20 @@ def test_a_quantization_leaves_fewer_bits(
 
     assert demand is not None
     assert demand.weight_bits == bits
+
+
+@pytest.mark.parametrize(
+    ("version", "codes"), [("0.35.0", ["LLM231"]), ("0.36.0", [])], ids=str
+)
+def test_a_switch_that_stays_on_is_told_of(version: str, codes: list[str]) -> None:
+    """
+    Up to vLLM 0.20 LMI drops the word false, and the cache of prefixes stays on.
+    """
+    serving = LmiVllm(version, enable_prefix_caching=False)
+
+    found = [
+        one
+        for one in findings_of(serving, HuggingFaceModel("a/b"))
+        if "prefix" in one.message
+    ]
+    assert [one.code for one in found] == codes

@@ -134,7 +134,9 @@ def test_each_variable_is_taken_at_the_versions_that_know_it(version: str) -> No
         found = tgi_findings({**MODEL, **beside, name: value}, version=version)
 
         if option is not None:
-            assert codes(found) == [], (name, found)
+            # What keeps it from being healthy is read all the same.
+            read = [code for code in codes(found) if code != "LLM535"]
+            assert read == [], (name, found)
         else:
             first, last = tgi_option_span(name)
             young = not is_between(version, first)
@@ -305,13 +307,15 @@ def test_tokens_are_never_repeated() -> None:
 
 def test_each_code_that_is_found_has_a_title() -> None:
     """
-    Errors are LLM1.., warnings LLM2..
+    Errors are LLM1.., warnings LLM2.., but for what all engines have in common.
     """
     given = dict.fromkeys((*tgi_option_names(), *tgi_aliases()), "?")
     found = [f for v in tgi_versions() for f in tgi_findings(given, version=v)]
 
     assert {finding.code for finding in found} <= set(rules())
     for finding in found:
+        if finding.code in {"LLM535", "LLM640"}:
+            continue
         expected = "LLM1" if finding.severity is Severity.ERROR else "LLM2"
         assert finding.code.startswith(expected)
 

@@ -109,7 +109,7 @@ def test_weights_on_s3_are_put_in_place_by_sagemaker() -> None:
         (Tgi("1.4.5", options={"MODEL_ID": "gpt2"}), ["LLM163"]),
         (Tgi("3.3.6", speculate=2, options={"SPECULATE": 3}), ["LLM163"]),
         (Tgi("1.4.5", speculate=2, unchecked_options={"SPECULATE": 3}), ["LLM163"]),
-        (Tgi("3.3.6", options={"API_KEY": f"hf_{'a' * 34}"}), ["LLM107"]),
+        (Tgi("3.3.6", options={"API_KEY": f"hf_{'a' * 34}"}), ["LLM107", "LLM535"]),
         (Tgi("3.3.6", unchecked_options={"HF_TOKEN": "secret"}), ["LLM107"]),
     ],
     ids=lambda value: value if isinstance(value, list) else "",
@@ -653,7 +653,12 @@ NUMBER_AT_DEPLOYMENT = int(-1.8881545897087e289)
                 (
                     "LLM107 API_KEY in options looks like a Hugging Face token; keep "
                     "it in Secrets Manager and pass HuggingFaceModel(..., token=secret)"
-                )
+                ),
+                (
+                    "LLM535 API_KEY has TGI answer /invocations with 401, for "
+                    "SageMaker sends no key; leave it out: IAM says who may invoke "
+                    "the endpoint"
+                ),
             ],
         ),
         (

@@ -6,7 +6,6 @@ its parser takes it, and the JSON that is read after it.
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.catalog.engine_arguments import (
@@ -18,7 +17,9 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.argument_values import (
     STRAY_SINCE,
     ValueFaultError,
+    bound_faults,
     read_value,
+    unknown_name,
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     CONFIGURATION,
@@ -46,12 +47,6 @@ _OFF = ("0", "no", "off", "n", "f", "none", "false", "disabled")
 _PLUGINS = {
     "tool-call-parser": "tool-parser-plugin",
     "reasoning-parser": "reasoning-parser-plugin",
-}
-_LIMITS = {
-    "ge": ("at least", operator.ge),
-    "gt": ("above", operator.gt),
-    "le": ("at most", operator.le),
-    "lt": ("below", operator.lt),
 }
 
 UNREADABLE_VALUE = Rule(
@@ -154,15 +149,10 @@ def bound_findings(subject: EngineSubject) -> Iterator[Finding]:
             continue
         for text in setting.taken:
             value = _read(subject, argument, text)
-            broken = [
-                f"{_LIMITS[kind][0]} {limit:g}"
-                for kind, limit in argument.bounds.items()
-                if isinstance(value, int | float) and not _LIMITS[kind][1](value, limit)
-            ]
-            if broken:
+            bounds = bound_faults(argument, value)
+            if bounds:
                 yield OUT_OF_BOUNDS.finding(
-                    f"{subject.word(setting.variable)} must be {' and '.join(broken)}, "
-                    f"got {text}"
+                    f"{subject.word(setting.variable)} must be {bounds}, got {text}"
                 )
 
 
@@ -184,13 +174,9 @@ def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
         plugin = _PLUGINS.get(argument.name)
         if plugin is not None and subject.has_argument(plugin):
             continue
-        names = {name.casefold() for name in argument.known}
         for text in setting.taken:
             value = _read(subject, argument, text)
-            # A dotted name is that of a class.
-            if not isinstance(value, str) or value == "" or "." in value:
-                continue
-            if value.casefold() not in names:
+            if isinstance(value, str) and unknown_name(argument, value):
                 near = nearest(value, argument.known, count=1)
                 remedy = f"did you mean {near[0]}?" if near else ""
                 yield UNKNOWN_VALUE.finding(

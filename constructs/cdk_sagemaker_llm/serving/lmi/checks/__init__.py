@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.serving.lmi.checks import (
     lmi_models,
     options,
     parallelism,
+    passed_arguments,
 )
 from cdk_sagemaker_llm.serving.lmi.launch import (
     BACKENDS,
@@ -57,6 +58,7 @@ _CHECKS = checks_of(
     options,
     backends,
     parallelism,
+    passed_arguments,
 )
 
 # What the front end reads itself, whatever code there is to read the rest.

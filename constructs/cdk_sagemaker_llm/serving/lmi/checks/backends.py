@@ -259,7 +259,7 @@ _GROUP_QUERY = (
 _S3 = re.compile(r"s3://[^/]+/.+")
 # What other backends of LMI quantize by, and vLLM never did (QUANTIZATION_METHODS,
 # whose list plug-ins of vLLM may lengthen).
-_QUANTIZED_BY = {
+QUANTIZED_BY = {
     "smoothquant": "TensorRT-LLM",
     "dynamic_int8": "DeepSpeed",
     "static_int8": "NeuronX",
@@ -285,9 +285,8 @@ NO_BLOCK_MANAGER = Rule(
 )
 NO_PARSER = Rule("LLM152", "tool calls or reasoning without a parser", VLLM)
 TWO_VALUES = Rule(
-    "LLM153", "LMI's and vLLM's name of one setting with two values", VLLM
+    "LLM153", "vLLM's name of a setting that LMI takes under its own alone", VLLM
 )
-NAME_OF_VLLM = Rule("LLM216", "vLLM's name of a setting that LMI sets itself", VLLM)
 # max_lora_rank of vLLM's LoRAConfig, of any release from 0.3 on; LMI-Dist was built
 # from it.
 LORA_RANKS = Rule("LLM332", "a largest LoRA rank that vLLM does not take", LORA_CONFIG)
@@ -431,7 +430,8 @@ def parser_findings(subject: Subject) -> Iterator[Finding]:
 
 def engine_name_findings(subject: Subject) -> Iterator[Finding]:
     """
-    LMI's name and vLLM's name of one setting (0.32+).
+    LMI's own name alone is taken of what both have one for (0.32+): LMI compares its
+    number with the text that vLLM's name stands for, and they are never the same.
     """
     if not subject.runs("vllm") or subject.version.before("0.32"):
         return
@@ -442,17 +442,13 @@ def engine_name_findings(subject: Subject) -> Iterator[Finding]:
     }
     for theirs, ours in pairs.items():
         value, other = subject.option(theirs), subject.option(ours)
-        if value is None:
-            continue
-        if other is not None and other != value:
+        if value is not None:
             yield TWO_VALUES.finding(
-                f"option.{ours}={other} and option.{theirs}={value} contradict",
-                f"leave option.{theirs} out",
-            )
-        else:
-            yield NAME_OF_VLLM.finding(
-                f"option.{theirs} can clash with LMI's own option.{ours}",
-                f"write option.{ours}",
+                f"option.{theirs}={value} is vLLM's name of option.{ours}, and LMI "
+                "does not start with it",
+                f"leave option.{theirs} out"
+                if other is not None
+                else f"write option.{ours}={value}",
             )
 
 
@@ -487,10 +483,10 @@ def vllm_quantize_findings(subject: Subject) -> Iterator[Finding]:
     """
     value = subject.option("quantize") or ""
     handed = subject.version.at_least("0.31") and subject.version.is_described
-    if handed and subject.runs("vllm", "lmi-dist") and value in _QUANTIZED_BY:
+    if handed and subject.runs("vllm", "lmi-dist") and value in QUANTIZED_BY:
         method = "bitsandbytes" if value.startswith("bitsandbytes") else "fp8"
         yield WRONG_CHOICE.finding(
-            f"option.quantize={value} is of {_QUANTIZED_BY[value]}, and vLLM does not "
+            f"option.quantize={value} is of {QUANTIZED_BY[value]}, and vLLM does not "
             "know it",
             f"write option.quantize={method}",
         )

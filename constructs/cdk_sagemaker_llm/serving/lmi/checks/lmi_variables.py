@@ -32,6 +32,7 @@ from cdk_sagemaker_llm.serving.parameters import (
     TOKEN_VARIABLES,
     almost,
     credential_findings,
+    offline_hub_findings,
     usual_mistake,
 )
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -216,6 +217,39 @@ def spelling_findings(subject: LmiEnvironment) -> Iterator[Finding]:
             )
 
 
+def offline_findings(subject: LmiEnvironment) -> Iterator[Finding]:
+    """
+    What is offline has its model in the container.
+    """
+    model = subject.variables.get(MODEL)
+    if model:
+        yield from offline_hub_findings(subject.variables, MODEL, model)
+
+
+GRAPHS_SWITCHED_OFF = Rule(
+    "LLM642",
+    "a switch is read as off, since it is not written in small letters",
+    _SOURCE,
+)
+
+
+def graph_findings(subject: LmiEnvironment) -> Iterator[Finding]:
+    """
+    Anything but true switches CUDA graphs off (the images' entry point).
+    """
+    name = "ENABLE_CUDA_GRAPHS"
+    value = subject.variables.get(name, "")
+    is_meant = value.lower() in {"true", "1", "yes", "on"}
+    is_read = any(
+        one.name == name and _is_read(subject, one) for one in lmi_variables()
+    )
+    if is_read and is_meant and value != "true":
+        yield GRAPHS_SWITCHED_OFF.finding(
+            f"{name}={value} switches CUDA graphs off, as anything but true does",
+            f"write {name}=true",
+        )
+
+
 OVERRULED = Rule(
     "LLM229", "a variable repeats or contradicts what wins over it", _SOURCE
 )
@@ -237,7 +271,9 @@ def _is_read(subject: LmiEnvironment, variable: LmiVariable) -> bool:
 def _meant(name: str, subject: LmiEnvironment) -> str | None:
     if name in _KNOWN or name.startswith((PREFIX, "ARGS_")):
         return None
-    usual = usual_mistake(name)
+    # The prefix itself is looked for in capitals.
+    is_small = name.upper().startswith(PREFIX)
+    usual = PREFIX + name[len(PREFIX) :].upper() if is_small else usual_mistake(name)
     if usual:
         return usual
     if name.startswith(_SERVER):

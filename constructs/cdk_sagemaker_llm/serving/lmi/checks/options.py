@@ -5,7 +5,7 @@ Checks of single options: is the name known, has it an effect, can the value be 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from cdk_sagemaker_llm.catalog.lmi import (
@@ -58,7 +58,6 @@ READ_BY_NOTHING = Rule(
 
 # Read by LmiUtils and the handlers beside their property models (0.25 to 0.36).
 _TIMEOUTS = ("option.model_loading_timeout", "option.predict_timeout")
-_ENGINE_ARGUMENT_TYPES: Mapping[str, str] = lmi_models()["argument_types"]
 _CHECKED_ELSEWHERE = ("engine", "option.rolling_batch")
 
 WRONG_TYPE = Rule("LLM135", "a value is not of the option's type", MODELS)
@@ -355,9 +354,6 @@ def _declared(subject: Subject, key: str) -> list[OptionType]:
     for backend in subject.launch.backends:
         one = option_type(_model_of(subject, backend), key, subject.version)
         one = one or option_type("common", key, subject.version)
-        if one is None and backend == "vllm" and passes_through(subject):
-            kind = _ENGINE_ARGUMENT_TYPES.get(key.removeprefix("option."))
-            one = OptionType(kind=kind) if kind else None
         found.append(one)
     # A backend that does not know the option takes any value.
     return [one for one in found if one] if all(found) else []

@@ -262,7 +262,8 @@ def test_devices() -> None:
     assert codes(SERVER, both, 4) == []
     assert codes(SERVER, both, 2) == ["LLM516"]
     assert codes(SERVER, {"SM_VLLM_TENSOR_PARALLEL_SIZE": OPEN}, 4) == []
-    assert codes(SERVER, {**tensor, "SM_VLLM_NNODES": "2"}, 1) == []
+    # It is alone, whatever its size.
+    assert codes(SERVER, {**tensor, "SM_VLLM_NNODES": "2"}, 1) == ["LLM535"]
     within = {
         "SM_SGLANG_TP_SIZE": "8",
         "SM_SGLANG_DP_SIZE": "8",

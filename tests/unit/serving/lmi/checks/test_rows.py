@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from cdk_sagemaker_llm.catalog._data import load
+from cdk_sagemaker_llm.catalog.engine_arguments import find_argument
 from cdk_sagemaker_llm.catalog.lmi import (
     LmiVersion,
     OptionType,
@@ -74,6 +75,23 @@ def sample(key: str, declared: OptionType | None) -> str:
     return "2" if declared.above else GOOD[declared.kind]
 
 
+def passed_sample(key: str, version: LmiVersion) -> str | None:
+    """
+    Return a value that vLLM's own parser takes of what LMI hands on.
+    """
+    name = key.removeprefix("option.").replace("_", "-")
+    name = "quantization" if name == "quantize" else name
+    release = version.vllm if version.at_least("0.32") else None
+    argument = find_argument("vllm", name, release) if release else None
+    if argument is None:
+        return None
+    if argument.kind == "bool":
+        return "true"
+    by_kind = {"json": "{}", "kvs": "image=2", "str": "auto"}
+    known = [*argument.choices, *argument.known]
+    return str(known[0]) if known else by_kind.get(argument.kind, "1")
+
+
 def check(container: str, version: str, text: str) -> list[Finding]:
     """
     Check a file for one device.
@@ -108,7 +126,12 @@ def test_a_row_is_accepted_where_it_exists_and_told_where_it_does_not(
         declared = option_type(name, key, parsed) or option_type("common", key, parsed)
         if declared is not None and declared.kind in ("none", "callable"):
             continue
-        text = f"{launch}{COMPANIONS.get(key, '')}{key}={sample(key, declared)}\n"
+        value = sample(key, declared)
+        if backend == "vllm" and (declared is None or key == "option.quantize"):
+            value = passed_sample(key, parsed) or value
+        if key == "option.reasoning_parser":
+            value = "deepseek_r1"
+        text = f"{launch}{COMPANIONS.get(key, '')}{key}={value}\n"
         found = check(container, version, text)
 
         errors = [f for f in found if f.severity is Severity.ERROR]

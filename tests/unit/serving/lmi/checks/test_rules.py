@@ -210,6 +210,13 @@ ERRORS = [
         "LLM332",
     ),
     (
+        "an argument that vLLM does not know",
+        LMI,
+        "0.36.0",
+        f"{PYTHON}option.disable_log_stats=false\n",
+        "LLM334",
+    ),
+    (
         "fewer adapters on the host than in a batch",
         LMI,
         "0.36.0",
@@ -469,11 +476,11 @@ WARNINGS = [
     ),
     ("no engine at 0.26", TRT, "0.26.0", "option.model_id=a/b\n", "LLM215"),
     (
-        "vLLM's name alone",
+        "a switch that LMI leaves on",
         LMI,
-        "0.36.0",
-        f"{PYTHON}option.max_num_seqs=8\n",
-        "LLM216",
+        "0.36.0-lmi25",
+        f"{PYTHON}option.enable_prefix_caching=false\n",
+        "LLM231",
     ),
     ("a letter Java misreads", LMI, "0.36.0", f"{PYTHON}# é\n", "LLM217"),
     (

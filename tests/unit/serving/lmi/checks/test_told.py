@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.serving.lmi.checks import (
     lmi_models,
     options,
     parallelism,
+    passed_arguments,
 )
 from tests.unit.serving.told import Told, lines_of, read
 
@@ -33,6 +34,7 @@ MODULES = [
     backends,
     options,
     parallelism,
+    passed_arguments,
 ]
 CASES = [
     pytest.param(case, id=f"{path.stem}: {case}")
