@@ -126,8 +126,8 @@ def test_rows_that_tell_too_little_are_refused(
     [
         "the generator itself was the bottleneck: the endpoint is faster",
         (
-            "the generator's own delay is more than a tenth of p99 of latency: its other "
-            "figures stand"
+            "the generator's own delay is more than a tenth of p99 of latency: its "
+            "other figures stand"
         ),
     ],
 )

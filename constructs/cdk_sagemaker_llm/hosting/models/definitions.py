@@ -21,7 +21,7 @@ from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.fit.checking import NoPlan
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.hosting.common.elsewhere import elsewhere_findings
-from cdk_sagemaker_llm.hosting.common.limits import IMPOSSIBLE_NAME, seconds
+from cdk_sagemaker_llm.hosting.common.limits import seconds
 from cdk_sagemaker_llm.hosting.models.artifact import check_files
 from cdk_sagemaker_llm.hosting.models.image import region_findings
 from cdk_sagemaker_llm.hosting.models.model_weights import (

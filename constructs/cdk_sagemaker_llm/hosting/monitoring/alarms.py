@@ -15,7 +15,6 @@ from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.metrics import COMPONENT
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.limits import (
-    IMPOSSIBLE_NAME,
     UNCOUNTABLE,
     bounds_findings,
     count_findings,
@@ -33,7 +32,7 @@ from cdk_sagemaker_llm.hosting.monitoring.metrics import (
     normalised,
 )
 from cdk_sagemaker_llm.hosting.monitoring.topics import topic_findings
-from cdk_sagemaker_llm.serving.parameters import OUTSIDE_RANGE
+from cdk_sagemaker_llm.serving.parameters import IMPOSSIBLE_NAME, OUTSIDE_RANGE
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import (
     IMPOSSIBLE_COUNT,
-    IMPOSSIBLE_NAME,
     bounds_findings,
     count_findings,
 )
+from cdk_sagemaker_llm.serving.parameters import IMPOSSIBLE_NAME
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:

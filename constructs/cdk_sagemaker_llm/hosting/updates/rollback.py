@@ -13,7 +13,6 @@ from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import (
     IMPOSSIBLE_COUNT,
-    IMPOSSIBLE_NAME,
     UNCOUNTABLE,
     count_findings,
     least_findings,
@@ -21,7 +20,11 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     seconds,
     time_findings,
 )
-from cdk_sagemaker_llm.serving.parameters import OUTSIDE_RANGE, UNREADABLE
+from cdk_sagemaker_llm.serving.parameters import (
+    IMPOSSIBLE_NAME,
+    OUTSIDE_RANGE,
+    UNREADABLE,
+)
 from cdk_sagemaker_llm.tokens import is_list_placeholder, is_unresolved
 
 if TYPE_CHECKING:
