@@ -171,6 +171,7 @@ class Model(ModelBase):
             self.artifact = ServingArtifact(self, "Artifact", files=container.files)
         self._image = ServingImage(self, container.image, definition.region)
         access = access_of(self, self.role)
+        access.keep(where=self.network.vpc is not None)
         policies = access.allow(self._statements(definition.model))
         self.cfn_model = self._make_resource(definition, access.role_arn)
         """The resource itself, for what this class does not offer."""
