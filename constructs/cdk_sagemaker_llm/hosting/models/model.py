@@ -151,11 +151,12 @@ class Model(ModelBase):
             region=region_of(scope),
         )
         definition = define_model(request, accelerators)
-        far = place_findings(scope, model, network)
+        far = place_findings(scope, model, network, environment)
         report(scope, id, [*role_findings(scope, role), *definition.findings, *far])
         super().__init__(scope, id)
         belongs(self, scope)
         self._write(definition)
+        annotate(self, far)
 
     def _write(self, definition: ModelDefinition) -> None:
         container = definition.container
