@@ -208,7 +208,10 @@ class S3Model(WeightSource):
                 "S3Model.from_bucket(Bucket.from_bucket_name(...), prefix)"
             )
         if fault is not None:
-            raise ValueError(f"uri must be {fault}, got {redacted(repr(self.uri))}")
+            is_cut = self.uri.count("/") > len("//") and not _uri_fault(f"{self.uri}/")
+            remedy = f"; write {redacted(repr(f'{self.uri}/'))}" if is_cut else ""
+            got = redacted(repr(self.uri))
+            raise ValueError(f"uri must be {fault}, got {got}{remedy}")
 
     @classmethod
     @held

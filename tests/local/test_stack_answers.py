@@ -222,3 +222,21 @@ def role(**properties: str) -> Template:
         "Type": "AWS::IAM::Role",
         "Properties": {"AssumeRolePolicyDocument": trust, **properties},
     }
+
+
+def test_what_is_retained_outlives_its_stack(
+    embedded_aws: EmbeddedAws, client: Untyped, stacks: Stacks
+) -> None:
+    """
+    As the role of an endpoint does, which SageMaker needs some minutes longer.
+    """
+    name = unique("stack")
+    kept = {**role(RoleName=name), "DeletionPolicy": "RetainExceptOnCreate"}
+    stacks.create(name, {"Resources": {"Role": kept, "Topic": TOPIC}})
+
+    client.delete_stack(StackName=name)
+    client.get_waiter("stack_delete_complete").wait(
+        StackName=name, WaiterConfig={"Delay": 1}
+    )
+
+    assert embedded_aws.client("iam").get_role(RoleName=name)["Role"]["RoleName"]

@@ -405,6 +405,14 @@ def _at_a_silent_topic(stack: Stack) -> None:
     model.add_alarms(options=AlarmOptions(alarm_actions=[actions.SnsAction(topic)]))
 
 
+def _named_in_two_stacks(stack: Stack) -> None:
+    app = cast("App", stack.node.root)
+    home = Environment(account=stack.account, region=stack.region)
+    for each in (Stack(app, "There", env=home), stack):
+        config = EndpointConfig.from_endpoint_config_name(each, "Config", "mine")
+        Endpoint(each, "It", endpoint_config=config, endpoint_name="chat")
+
+
 def _in_few_addresses(mask: int, instances: int) -> Callable[[Stack], object]:
     def define(stack: Stack) -> object:
         cidr = ec2.IpAddresses.cidr(f"10.0.0.0/{mask}")
@@ -752,6 +760,8 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM801": _in_few_addresses(27, 6),
     "LLM808": _with_a_model_elsewhere,
     "LLM810": _at_a_silent_topic,
+    "LLM709": partial(_model, serving=TGI, environment={"A": str(object())}),
+    "LLM812": _named_in_two_stacks,
     "LLM806": _on_a_parameters_type,
     "LLM802": _from_another_stack,
     "LLM803": _privately,

@@ -251,7 +251,8 @@ def test_the_wrong_uri_is_told_word_for_word() -> None:
         S3Model("s3://b/p")
 
     assert str(caught.value) == (
-        "uri must be a prefix such as 's3://bucket/prefix/', got 's3://b/p'"
+        "uri must be a prefix such as 's3://bucket/prefix/', got 's3://b/p'; write "
+        "'s3://b/p/'"
     )
 
 

@@ -299,7 +299,12 @@ CLASSES: Mapping[str, Kind] = {
     "kms.IKey": _interface(
         "a KMS key", "key_arn", way_out="write Key.from_key_arn(...)"
     ),
-    "s3.IBucket": _interface("a bucket", "bucket_name"),
+    # A CfnBucket has a name, too.
+    "s3.IBucket": _interface(
+        "a bucket",
+        "grant_read",
+        way_out="write Bucket(...), or Bucket.from_cfn_bucket(...)",
+    ),
     "sns.ITopic": _interface("a topic", "topic_arn"),
     "secretsmanager.ISecret": Kind(
         "a secret", _has("secret_value"), lambda _: _KEPT_ELSEWHERE, is_secret=True

@@ -16,10 +16,15 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import name_findings
 from cdk_sagemaker_llm.hosting.common.reporting import report
-from cdk_sagemaker_llm.hosting.common.scope import stack_of
+from cdk_sagemaker_llm.hosting.common.scope import account_of, region_of, stack_of
 from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
+NAME_IN_TWO = Rule(
+    "LLM812",
+    "two stacks of one account and region give an endpoint or a component one name",
+    API,
+)
 NAME_TWICE = Rule(
     "LLM183", "an endpoint's or component's name is used twice in a stack", API
 )
@@ -53,13 +58,33 @@ def twice_findings(scope: Construct, parameter: str, name: str | None) -> list[F
         return []
     other = _taken.get(stack_of(scope), {}).get((parameter, name.lower()))
     if other is None:
-        return []
+        return _elsewhere_findings(stack_of(scope), parameter, name)
     return [
         NAME_TWICE.finding(
             f"{parameter} {name!r} is taken: this stack names {other!r} already, and "
             "the service sees no case",
             "choose another, or leave it out",
         )
+    ]
+
+
+def _elsewhere_findings(stack: Stack, parameter: str, name: str) -> list[Finding]:
+    """
+    Warn of a name that another stack of the app has, in the same account and region.
+    """
+    key = (parameter, name.lower())
+    others = [each for each, names in _taken.items() if key in names]
+    if not others or region_of(stack) is None or is_unresolved(account_of(stack)):
+        return []
+    root, environment = stack.node.root, stack.environment
+    return [
+        NAME_IN_TWO.finding(
+            f"{parameter} {name!r} is named in the stack {other.node.path} too, of the "
+            "same account and region: SageMaker lets one of them deploy",
+            "choose another, or leave it out",
+        )
+        for other in others
+        if other.environment == environment and other.node.root is root
     ]
 
 

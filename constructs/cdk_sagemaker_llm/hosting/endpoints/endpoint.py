@@ -199,7 +199,7 @@ class Endpoint(EndpointBase):
             roles = _roles_of(endpoint_config)
             unseen = let_look(self, roles, alarms, self.cfn_endpoint)
             annotate(self, [*rollout_findings, *unseen])
-        annotate(self, far)
+        annotate(self, [*own, *far])
         if self.networks:
             at_synth(self, self._address_findings)
 

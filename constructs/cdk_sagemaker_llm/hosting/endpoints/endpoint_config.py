@@ -278,13 +278,16 @@ class EndpointConfig(EndpointConfigBase):
             needed += capture_statements(capture)
         policies = []
         if access is not None:
+            access.keep(where=key is not None or self.network.vpc is not None)
             network = self.network.access_statements()
             policies = access.allow([*hosting_statements(), *network, *needed])
         elif needed:
             variants = (each.variant for each in self.definition.every_variant)
             for model in dict.fromkeys(m for v in variants for m in v.models):
                 if isinstance(model, Model):
-                    policies += access_of(self, model.role).allow(needed)
+                    own = access_of(self, model.role)
+                    own.keep(where=key is not None)
+                    policies += own.allow(needed)
         if policies:
             self.cfn_endpoint_config.node.add_dependency(*policies)
 

@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.hosting.models.model_weights import (
     secure_parameter_findings,
     token_reference,
     token_reference_findings,
+    unwrapped_findings,
     used_by_model,
 )
 from cdk_sagemaker_llm.hosting.roles.network import (
@@ -77,10 +78,14 @@ _MOST_BYTES = 32 * 1024
 _LONGEST_EXCERPT = 30
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 # A process's variable ends at a NUL, and half of a surrogate pair is not in UTF-8.
+_OBJECT = re.compile(r"<[\w.]+ object at 0x[0-9a-f]+>")
 _IN_NO_VARIABLE = re.compile(r"[\0\ud800-\udfff]")
 
 ISOLATED_MODEL = Rule(
     "LLM119", "an isolated network lets the container download no weights"
+)
+OBJECT_AS_TEXT = Rule(
+    "LLM709", "a variable holds what Python writes of an object, not its name"
 )
 LARGE_ENVIRONMENT = Rule(
     "LLM120", "the environment is larger than the service takes", API
@@ -260,16 +265,20 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
 
 
 def place_findings(
-    scope: Construct, model: ModelSource | None, network: Network | None
+    scope: Construct,
+    model: ModelSource | None,
+    network: Network | None,
+    environment: Mapping[str, str] | None = None,
 ) -> list[Finding]:
     """
-    Check that what a model needs is where it runs, and can be read there.
+    Check that what a model needs is where it runs, and can be read there, and by whom.
     """
     used = [*used_by_model(model), *used_by_network(network)]
     return [
         *elsewhere_findings(scope, used),
         *other_vpc_findings(network),
         *secure_parameter_findings(scope, model),
+        *unwrapped_findings(scope, environment or {}),
     ]
 
 
@@ -367,6 +376,14 @@ def environment_findings(
         )
         for name, value in variables.items()
         if not is_unresolved(value) and len(value) > _LONGEST_VALUE
+    ]
+    found += [
+        OBJECT_AS_TEXT.finding(
+            f"{name} in environment holds the text of an object, got {text!r}",
+            "write one of its attributes, such as bucket.bucket_name",
+        )
+        for name, text in variables.items()
+        if _OBJECT.search(text)
     ]
     odd = ((name, _IN_NO_VARIABLE.search(text)) for name, text in variables.items())
     found += [

@@ -151,11 +151,12 @@ class Model(ModelBase):
             region=region_of(scope),
         )
         definition = define_model(request, accelerators)
-        far = place_findings(scope, model, network)
+        far = place_findings(scope, model, network, environment)
         report(scope, id, [*role_findings(scope, role), *definition.findings, *far])
         super().__init__(scope, id)
         belongs(self, scope)
         self._write(definition)
+        annotate(self, far)
 
     def _write(self, definition: ModelDefinition) -> None:
         container = definition.container
@@ -171,6 +172,7 @@ class Model(ModelBase):
             self.artifact = ServingArtifact(self, "Artifact", files=container.files)
         self._image = ServingImage(self, container.image, definition.region)
         access = access_of(self, self.role)
+        access.keep(where=self.network.vpc is not None)
         policies = access.allow(self._statements(definition.model))
         self.cfn_model = self._make_resource(definition, access.role_arn)
         """The resource itself, for what this class does not offer."""

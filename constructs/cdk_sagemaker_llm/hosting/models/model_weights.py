@@ -6,6 +6,7 @@ template, and what room they need.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from aws_cdk import CfnWaitCondition, SecretValue
@@ -127,6 +128,29 @@ def token_reference_findings(reference: str | None) -> list[Finding]:
             "stage the weights on S3 and serve an S3Model without a token",
         )
     ]
+
+
+def unwrapped_findings(
+    scope: Construct, environment: Mapping[str, str]
+) -> list[Finding]:
+    """
+    Warn of secrets that a caller unwraps into variables, as of a model's own token.
+    """
+    return [
+        VISIBLE_TOKEN.finding(
+            f"{name} in environment is a secret: its value is no part of the template, "
+            "but DescribeModel shows it to whoever may call it",
+            "let the container fetch it by the role, or pass a Hub's token as "
+            "HuggingFaceModel(..., token=secret)",
+        )
+        for name, value in environment.items()
+        if "{{resolve:secretsmanager:" in value
+        or (is_unresolved(value) and _is_secret(scope, value))
+    ]
+
+
+def _is_secret(scope: Construct, value: str) -> bool:
+    return "{{resolve:secretsmanager:" in str(stack_of(scope).resolve(value))
 
 
 def secure_parameter_findings(

@@ -447,8 +447,9 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
             *twice_findings(self, COMPONENT_NAME, inference_component_name),
             *distinct_findings(models),
             *fit,
-            *place_findings(self, model, None),
         ]
+        places = place_findings(self, model, None, environment)
+        findings += places
         report(self, id, findings)
         hosted = Construct(self, id)
         belongs(hosted, self)
@@ -463,7 +464,7 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
             placement=placement,
         )
         self._add_component(component)
-        annotate(hosted, fit)
+        annotate(hosted, [*fit, *places])
         return component
 
 

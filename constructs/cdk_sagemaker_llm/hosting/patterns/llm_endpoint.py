@@ -245,9 +245,10 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
             *config.findings,
             *filling.findings,
             *filling.fit,
-            *place_findings(scope, model, network),
             *config_place_findings(scope, config),
         ]
+        places = place_findings(scope, model, network, environment)
+        findings += places
         if shadowing is not None:
             findings += shadowing.findings
         report(scope, id, findings)
@@ -280,7 +281,7 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
             endpoint_name=endpoint_name,
             rollout=rollout,
         )
-        annotate(self, filling.fit)
+        annotate(self, [*filling.fit, *places])
 
     @property
     def connection(self) -> Connection:

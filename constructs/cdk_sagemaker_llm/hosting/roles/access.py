@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from aws_cdk import Aws, Fn, Names, Stack
+from aws_cdk import Aws, CfnResource, Fn, Names, RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable, Node
 
@@ -42,6 +42,9 @@ _MANAGED_SIZE = 6_144
 _LONGEST_PATH = 80
 # The default quota of managed policies attached to a role.
 _MOST_MANAGED = 10
+
+# What fails to be created leaves nothing behind.
+_KEPT = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
 
 NO_ROOM = Rule(
     "LLM189",
@@ -85,6 +88,7 @@ class RoleAccess:
         self._documents: list[list[Statement]] = []
         self._policies: list[_Written] = []
         self._sharers: list[iam.IRole] = [role]
+        self._is_kept = False
 
     @functools.cached_property
     def role_arn(self) -> str:
@@ -100,6 +104,22 @@ class RoleAccess:
         # Held, so that no other role is known by its number.
         self._sharers.append(role)
         return self
+
+    def keep(self, *, where: bool) -> None:
+        """
+        Let the role and its policies outlive what runs with it, where a key or a VPC
+        is used.
+
+        After DeleteEndpoint SageMaker needs them for some minutes, to retire the grants
+        of keys and to remove network interfaces (SageMaker API reference,
+        DeleteEndpoint). A role that was given is not this one's to keep.
+        """
+        if not where or self._is_given or self._is_kept:
+            return
+        self._is_kept = True
+        self._role.apply_removal_policy(_KEPT)
+        for written in self._policies:
+            _keep(written.policy)
 
     def allow(self, statements: Iterable[Statement]) -> list[IDependable]:
         """
@@ -161,6 +181,8 @@ class RoleAccess:
         found = united(self._documents[number])
         if number == len(self._policies):
             policy = self._make(number, document_json(found))
+            if self._is_kept:
+                _keep(policy)
             self._policies.append(_Written(policy, policy.node))
         elif self._is_untouched:
             # A customised role notes what it is asked for, and reports it at the end.
@@ -205,6 +227,12 @@ class RoleAccess:
 
     def _asked_for(self) -> list[Statement]:
         return [each for document in self._documents for each in united(document)]
+
+
+def _keep(policy: iam.Policy | iam.ManagedPolicy) -> None:
+    resource = policy.node.default_child
+    if isinstance(resource, CfnResource):
+        resource.apply_removal_policy(_KEPT)
 
 
 # The accesses of a stack, by the roles that Python knows, and by their names.

@@ -18,6 +18,8 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 Properties = dict[str, Any]
 _SUFFIX_LENGTH = 12  # What CloudFormation appends to the names it makes.
+# What fails to be created is rolled back whatever its policy is.
+_RETAINED = ("Retain", "RetainExceptOnCreate")
 _SUBSTITUTION = re.compile(r"\$\{([^!}][^}]*)\}")
 
 
@@ -195,7 +197,7 @@ def declarations(
             type=body["Type"],
             properties=properties,
             depends_on=frozenset({*implicit, *explicit} & active.keys()),
-            retain_on_delete=body.get("DeletionPolicy") == "Retain",
+            retain_on_delete=body.get("DeletionPolicy") in _RETAINED,
             retain_on_replace=body.get("UpdateReplacePolicy") == "Retain",
         )
         declared.append(declaration)

@@ -287,3 +287,36 @@ def test_fails_if_the_token_is_a_secure_parameter(stack: Stack) -> None:
             model=HuggingFaceModel("a/b", token=token),
             instance_type="ml.g6.xlarge",
         )
+
+
+def test_a_secret_in_a_variable_is_told_like_a_token(stack: Stack) -> None:
+    """
+    DescribeModel shows both.
+    """
+    secret = secretsmanager.Secret(stack, "Secret")
+    Model(
+        stack,
+        "Own",
+        model=MISTRAL,
+        serving=TGI,
+        environment={"MY_KEY": secret.secret_value.unsafe_unwrap(), "PLAIN": "a"},
+    )
+
+    assert [code for _, code in codes_of(stack) if code == "LLM202"] == ["LLM202"]
+
+
+def test_an_l1_bucket_is_none_of_the_kind_that_is_declared(stack: Stack) -> None:
+    """
+    It has neither an environment nor a key that could be asked for.
+    """
+    bucket: Any = s3.CfnBucket(stack, "Bucket")
+    with pytest.raises(ValueError, match=r"must be a bucket, .*from_cfn_bucket"):
+        S3Model.from_bucket(bucket, "a/")
+
+
+def test_a_prefix_without_its_slash_is_shown_with_it() -> None:
+    """
+    It is what was meant.
+    """
+    with pytest.raises(ValueError, match="got 's3://b-c/p'; write 's3://b-c/p/'$"):
+        S3Model("s3://b-c/p")

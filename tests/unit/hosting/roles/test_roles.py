@@ -10,18 +10,24 @@ import re
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aws_cdk import App, CfnParameter, Environment, Fn, Stack
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
     EndpointConfig,
+    HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    LlamaCpp,
     LlmEndpoint,
     Model,
+    Network,
     ProductionVariant,
     ResourceRequirements,
     S3Model,
@@ -380,3 +386,80 @@ def test_fails_if_what_is_given_is_no_role(stack: Stack) -> None:
     message = "LLM195 role must be an IAM role, got 'arn:aws:iam::111111111111:user/x'"
     with pytest.raises(ValueError, match=message):
         Model(stack, "It", model=S3Model("s3://bucket/a/"), serving=TGI, role=user)
+
+
+KEPT = {"DeletionPolicy": "RetainExceptOnCreate", "UpdateReplacePolicy": "Retain"}
+
+
+def policies_of(stack: Stack, *kinds: str) -> list[dict[str, Any]]:
+    """
+    Return what becomes of each role and policy when its stack is deleted.
+    """
+    return [
+        {name: each[name] for name in KEPT if name in each}
+        for each in written(stack, *kinds).values()
+    ]
+
+
+@pytest.mark.parametrize("way", ["vpc", "host's vpc", "key"])
+def test_a_role_that_sagemaker_needs_longer_outlives_its_endpoint(
+    stack: Stack, vpc: ec2.IVpc, way: str
+) -> None:
+    """
+    It removes network interfaces, and retires grants, minutes after the endpoint.
+    """
+    model, network = HuggingFaceModel("gpt2"), Network(vpc=vpc)
+    if way == "host's vpc":
+        host = InferenceComponentEndpoint(
+            stack, "Host", instance_type="ml.g5.12xlarge", network=network
+        )
+        host.add_model("Model", model=HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta"))
+    elif way == "vpc":
+        LlmEndpoint(
+            stack, "Llm", model=model, instance_type="ml.g5.xlarge", network=network
+        )
+    else:
+        name = "00000000-0000-0000-0000-000000000000"
+        arn = f"arn:aws:kms:us-east-1:111111111111:key/{name}"
+        key = kms.Key.from_key_arn(stack, "Key", arn)
+        LlmEndpoint(
+            stack,
+            "Llm",
+            model=HuggingFaceModel("Qwen/Qwen3-4B-GGUF:Q4_K_M"),
+            instance_type="ml.c7i.4xlarge",
+            kms_key=key,
+            serving=LlamaCpp(),
+        )
+
+    found = policies_of(stack, "IAM::Role", "IAM::Policy", "IAM::ManagedPolicy")
+
+    assert found == [KEPT] * len(found)
+    assert len(found) >= len(("a role", "its policy"))
+
+
+def test_other_roles_go_with_their_endpoint(stack: Stack) -> None:
+    """
+    Nothing is left behind that nobody needs.
+    """
+    LlmEndpoint(
+        stack, "Llm", model=HuggingFaceModel("gpt2"), instance_type="ml.g5.xlarge"
+    )
+
+    assert policies_of(stack, "IAM::Role", "IAM::Policy") == [{}, {}]
+
+
+def test_a_role_of_the_users_is_not_kept(stack: Stack, vpc: ec2.IVpc) -> None:
+    """
+    A policy that stays would keep IAM from deleting it.
+    """
+    own = iam.Role(stack, "Own", assumed_by=iam.ServicePrincipal("sagemaker"))
+    LlmEndpoint(
+        stack,
+        "Llm",
+        model=HuggingFaceModel("gpt2"),
+        instance_type="ml.g5.xlarge",
+        network=Network(vpc=vpc),
+        role=own,
+    )
+
+    assert policies_of(stack, "IAM::Role", "IAM::Policy") == [{}, {}]

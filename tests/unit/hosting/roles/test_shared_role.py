@@ -86,15 +86,20 @@ def test_a_host_without_models_may_attach_and_log(
         stack, "Host", instance_type="ml.p4d.24xlarge", network=network
     )
 
+    kept = "RetainExceptOnCreate"
     assert written(stack, "IAM::Policy") == {
-        "HostAccess": policy(
-            "HostAccess",
-            "${HostRole}",
-            LOG_IN,
-            WRITE_LOGS,
-            PUBLISH_METRICS,
-            ATTACH_TO_VPC,
-        )
+        "HostAccess": {
+            **policy(
+                "HostAccess",
+                "${HostRole}",
+                LOG_IN,
+                WRITE_LOGS,
+                PUBLISH_METRICS,
+                ATTACH_TO_VPC,
+            ),
+            "DeletionPolicy": kept,
+            "UpdateReplacePolicy": "Retain",
+        }
     }
     assert dependencies_of(stack, "SageMaker::EndpointConfig") == [["HostAccess"]]
 
