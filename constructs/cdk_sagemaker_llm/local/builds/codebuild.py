@@ -267,12 +267,18 @@ def _invalid(message: str) -> AwsError:
     return AwsError("InvalidInputException", message)
 
 
+class _NoRegistryError(ServiceException):
+    # A class of its own: of one of moto's the module would be taken for a service.
+    code = "NotImplemented"
+    message = _NO_REGISTRY
+
+
 def refuse_logins() -> None:
     """
     Have Amazon ECR say that it has no registry, before anybody looks for one.
     """
 
     def refuse(_: ECRResponse) -> Untyped:
-        raise ServiceException("NotImplemented", _NO_REGISTRY)
+        raise _NoRegistryError
 
     ECRResponse.get_authorization_token = refuse  # type: ignore[method-assign, assignment]  # see above
