@@ -46,7 +46,7 @@ from cdk_sagemaker_llm.local.aws.protocols import (
 )
 from cdk_sagemaker_llm.local.aws.settings import Settings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.local.builds import functions
+from cdk_sagemaker_llm.local.builds import codebuild, functions
 from cdk_sagemaker_llm.local.cloudformation import (
     custom_resources,
     responses,
@@ -423,6 +423,7 @@ def main(arguments: list[str]) -> None:
     cloudwatch.install()
     responses.install()
     functions.send_to_functions()
+    codebuild.refuse_logins()
     moto = DomainDispatcherApplication(create_backend_app)
     server = make_server(
         "127.0.0.1",

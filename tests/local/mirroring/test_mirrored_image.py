@@ -12,7 +12,7 @@ import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from tests.deployments import Deployer, synthesised
+from tests.deployments import Deployer, example, synthesised
 from tests.local.mirroring.registry_server import (
     RegistryServer,
     Repository,
@@ -113,6 +113,21 @@ def image_of(aws: EmbeddedAws, endpoint: str) -> str:
     ]
     model = sagemaker.describe_model(ModelName=variant["ModelName"])
     return str(model["PrimaryContainer"]["Image"])
+
+
+def test_without_a_registry_the_deployment_says_so(
+    deployer: Deployer, tmp_path: Path
+) -> None:
+    """
+    At once, and not after attempts to find one: the embedded AWS has none.
+    """
+    app = example("mirrored_image", tmp_path)
+
+    failed = deployer.deploy(app)
+
+    assert not failed.succeeded
+    assert "not emulated: the registry behind Amazon ECR" in failed.events
+    deployer.destroy(app).checked()
 
 
 def test_what_cannot_be_copied_fails_with_its_reason(

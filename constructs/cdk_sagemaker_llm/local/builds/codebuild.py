@@ -10,6 +10,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from moto.core.exceptions import ServiceException
+from moto.ecr.responses import ECRResponse
 from moto.iam.models import iam_backends
 
 from cdk_sagemaker_llm.local.aws import shapes
@@ -27,6 +29,11 @@ _SAME_TOKEN = 300.0  # Seconds that a token of StartBuild is remembered for.
 _DEFAULTS = {"timeoutInMinutes": 60, "queuedTimeoutInMinutes": 480}
 # What StartBuild may say beside the project's name.
 _OF_START = {"projectName", "idempotencyToken", "environmentVariablesOverride"}
+
+_NO_REGISTRY = (
+    "not emulated: the registry behind Amazon ECR's repositories, so that no image is "
+    "pushed, pulled or mirrored; serve the image from where it is, or deploy to AWS"
+)
 
 Answer = dict[str, Any]
 
@@ -258,3 +265,20 @@ def _trusts(document: str) -> bool:
 
 def _invalid(message: str) -> AwsError:
     return AwsError("InvalidInputException", message)
+
+
+class _NoRegistryError(ServiceException):
+    # A class of its own: of one of moto's the module would be taken for a service.
+    code = "NotImplemented"
+    message = _NO_REGISTRY
+
+
+def refuse_logins() -> None:
+    """
+    Have Amazon ECR say that it has no registry, before anybody looks for one.
+    """
+
+    def refuse(_: ECRResponse) -> Untyped:
+        raise _NoRegistryError
+
+    ECRResponse.get_authorization_token = refuse  # type: ignore[method-assign, assignment]  # see above
