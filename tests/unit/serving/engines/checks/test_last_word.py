@@ -14,15 +14,13 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 )
 from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.findings import Severity
+from cdk_sagemaker_llm.serving.engines.checks.configuration import OUT_OF_BOUNDS
 from cdk_sagemaker_llm.serving.engines.checks.devices import (
     TOO_FEW_DEVICES,
     UNEVEN_HEADS,
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
-from cdk_sagemaker_llm.serving.engines.checks.engine_values import (
-    NO_JSON,
-    OUT_OF_BOUNDS,
-)
+from cdk_sagemaker_llm.serving.engines.checks.engine_values import NO_JSON
 from cdk_sagemaker_llm.serving.engines.checks.names import OTHER_PORT
 from cdk_sagemaker_llm.serving.engines.engine_environment import (
     OF_THE_PARSER,
