@@ -69,6 +69,7 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
         {"SM_SGLANG_CONTEXT_LENGTH": "4097"},
         architecture={**HEADS, "context_length": 4096},
     ),
+    "LLM543": _of(SERVER, {"SM_VLLM_ENABLE_EPLB": "true"}),
     "LLM539": _of(SERVER, {"SM_VLLM_QUANTIZATION": "awqq"}),
     "LLM541": _of(SERVER, {"SM_VLLM_SPECULATIVE_CONFIG": '{"tokens": 3}'}),
     "LLM640": _of(SERVER, {**AT_HUB, "HF_HUB_OFFLINE": "1"}, model_data=()),

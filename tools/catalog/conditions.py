@@ -1,7 +1,7 @@
 """
-What stands on the way to each ``raise`` of a class, read in its syntax tree as far as it
-is made of arguments and plain values alone: what a model, a file or the machine decides
-is left out, and so is all that it would guard.
+What stands on the way to each ``raise`` of a class, read in its syntax tree as far as
+it is made of arguments and plain values alone: what a model, a file or the machine
+decides is left out, and so is all that it would guard.
 """
 
 from __future__ import annotations
@@ -9,10 +9,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from cdk_sagemaker_llm.serving.engines.checks.refusals import UNKNOWN, holds
+from tools.catalog.sources import (
+    COMPARED,
+    SIGNS,
+    SUMS,
+    Source,
+    answer_to_none,
+    is_own,
+    name_of,
+    returns,
+    words_of,
+)
 
 # The images have GPUs of NVIDIA.
 _PLATFORM = {"is_cuda": True, "is_cuda_alike": True}
@@ -70,84 +80,6 @@ class Refusal:
     words: str
 
 
-class Source:
-    """
-    The classes of a release, as they are written.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        files = [*(folder / "vllm" / "config").glob("*.py")]
-        files.append(folder / "vllm" / "engine" / "arg_utils.py")
-        self.classes = {
-            node.name: node
-            for path in files
-            for node in ast.parse(path.read_text("utf-8")).body
-            if isinstance(node, ast.ClassDef)
-        }
-
-        self.where: dict[str, str] = {}
-        self.literals: dict[str, tuple[Any, ...]] = {}
-        for path in files:
-            for node in ast.parse(path.read_text("utf-8")).body:
-                if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
-                    target = (
-                        node.targets[0] if isinstance(node, ast.Assign) else node.target
-                    )
-                    values = self._literal(node.value)
-                    if values is not None and isinstance(target, ast.Name):
-                        self.literals[target.id] = values
-
-    def _literal(self, node: ast.expr) -> tuple[Any, ...] | None:
-        is_literal = (
-            isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal"
-        )
-        if not is_literal:
-            return None
-        inner = node.slice  # type: ignore[attr-defined] # what is told above
-        found: list[Any] = []
-        for one in inner.elts if isinstance(inner, ast.Tuple) else [inner]:
-            if isinstance(one, ast.Constant):
-                found.append(one.value)
-            else:
-                values = self.literals.get(ast.unparse(one)) or self._literal(one)
-                if values is None:
-                    return None
-                found += values
-        return tuple(found)
-
-    def methods(self, name: str) -> dict[str, ast.FunctionDef]:
-        """
-        Return the methods of a class.
-        """
-        body = self.classes[name].body
-        return {one.name: one for one in body if isinstance(one, ast.FunctionDef)}
-
-    def defaults(self, name: str) -> dict[str, ast.expr | None]:
-        """
-        Return the fields of a class, with what stands behind them.
-        """
-        return {
-            one.target.id: one.value
-            for one in self.classes[name].body
-            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
-        }
-
-    def default(self, name: str, key: str) -> tuple[bool, Any]:
-        """
-        Return whether a field's default is a plain value, and which.
-        """
-        value = self.defaults(name).get(key) if name in self.classes else None
-        if isinstance(value, ast.Call):
-            words = {one.arg: one.value for one in value.keywords}
-            value = words.get("default")
-        if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
-            return self.default(value.value.id, value.attr)
-        try:
-            return (False, None) if value is None else (True, ast.literal_eval(value))
-        except ValueError:
-            return False, None
-
-
 class Reader:
     """
     Reads one class, whose fields stand for what its mapping says.
@@ -182,10 +114,10 @@ class Reader:
                 return ended
         return ""
 
-    def _line(self, line: ast.stmt, state: State) -> str:
+    def _line(self, line: ast.stmt, state: State) -> str:  # noqa: C901 - a case each
         if isinstance(line, ast.Raise):
             if not state.is_lost:
-                self.found.append(Refusal(state.path, _words(line.exc)))
+                self.found.append(Refusal(state.path, words_of(line.exc)))
             return "raises"
         if isinstance(line, ast.Return):
             self._calls(line, state)
@@ -195,7 +127,7 @@ class Reader:
         if isinstance(line, ast.Assert):
             broken = self._told(line.test, state, wanted=False)
             if broken and not state.is_lost:
-                words = _words(line.msg)
+                words = words_of(line.msg)
                 self.found.append(Refusal((*state.path, broken), words))
         elif isinstance(line, ast.With):
             return self._block(line.body, state)
@@ -222,7 +154,7 @@ class Reader:
             left = line.orelse if ends[0] else line.body
             if end == "raises":
                 # It is refused either way: the way that is left needs no condition.
-                inner = any(_returns(one) for one in left)
+                inner = any(returns(one) for one in left)
                 stays = replace(stays, path=state.path, is_lost=state.is_lost or inner)
             vars(state).update(vars(stays))
             return ""
@@ -234,7 +166,7 @@ class Reader:
             before = self.fields.get(key)
             one, two = then.own.get(key, before), other.own.get(key, before)
             state.own[key] = self._short(_either(test, one, two))
-        state.is_lost = state.is_lost or _returns(line)
+        state.is_lost = state.is_lost or returns(line)
         return ""
 
     def _short(self, known: Any) -> Any:  # noqa: ANN401 - as Known
@@ -257,7 +189,7 @@ class Reader:
         for target in targets:
             if isinstance(target, ast.Name):
                 state.names[target.id] = value
-            elif _is_own(target):
+            elif is_own(target):
                 if not ast.unparse(line).partition("= ")[2].startswith("envs."):
                     state.own[target.attr] = value if isinstance(value, str) else None
             else:
@@ -268,7 +200,7 @@ class Reader:
         Forget what a line changes inside of something else.
         """
         inner = target.value if isinstance(target, ast.Attribute) else None
-        if isinstance(target, ast.Attribute) and inner is not None and _is_own(inner):
+        if isinstance(target, ast.Attribute) and inner is not None and is_own(inner):
             known = self.fields.get(inner.attr)
             if isinstance(known, Mapping) and inner.attr not in state.own:
                 self.fields = {**self.fields, inner.attr: {**known, target.attr: None}}
@@ -281,7 +213,7 @@ class Reader:
         for one in ast.walk(target):
             if isinstance(one, ast.Name) and one.id != "self":
                 state.names[one.id] = None
-            elif _is_own(one):
+            elif is_own(one):
                 state.own[one.attr] = None
 
     def _forget(self, line: ast.stmt, state: State) -> None:
@@ -300,7 +232,7 @@ class Reader:
         for one in ast.walk(line):
             if not isinstance(one, ast.Call):
                 continue
-            name = one.func.attr if _is_own(one.func) else ""
+            name = one.func.attr if is_own(one.func) else ""
             if name in self.methods and name not in self._reading:
                 self._reading.append(name)
                 inner = State(state.path, self._bound(one, state), dict(state.own))
@@ -308,7 +240,7 @@ class Reader:
                 self._block(self.methods[name].body, inner)
                 state.own.update(inner.own)
                 self._reading.pop()
-            elif self.of == "EngineArgs" and _name_of(one) in self.source.classes:
+            elif self.of == "EngineArgs" and name_of(one) in self.source.classes:
                 self._class(one, line, state)
 
     def _bound(self, call: ast.Call, state: State) -> dict[str, Known]:
@@ -381,7 +313,7 @@ class Reader:
         text = self._text(node, state)
         return None if text is None else text if wanted else f"not ({text})"
 
-    def _text(self, node: ast.expr, state: State) -> str | None:  # noqa: PLR0911, C901 - a case each
+    def _text(self, node: ast.expr, state: State) -> str | None:  # noqa: PLR0911, PLR0912, C901 - a case each
         if isinstance(node, ast.Constant):
             is_plain = node.value is None or isinstance(
                 node.value, bool | int | float | str
@@ -397,14 +329,14 @@ class Reader:
             is_told = parts and None not in parts
             return f"({', '.join(map(str, parts))},)" if is_told else None
         if isinstance(node, ast.Compare):
-            if not all(isinstance(op, _COMPARED) for op in node.ops):
+            if not all(isinstance(op, COMPARED) for op in node.ops):
                 return None
             parts = [self._text(one, state) for one in [node.left, *node.comparators]]
             if None in parts:
                 return None
             text = str(parts[0])
             for op, part in zip(node.ops, parts[1:], strict=True):
-                text += f" {_SIGNS[type(op)]} {part}"
+                text += f" {SIGNS[type(op)]} {part}"
             return f"({text})"
         if isinstance(node, ast.BoolOp):
             parts = [self._text(one, state) for one in node.values]
@@ -415,10 +347,10 @@ class Reader:
             inner = self._text(node.operand, state)
             sign = "not " if isinstance(node.op, ast.Not) else "-"
             return None if inner is None else f"({sign}{inner})"
-        if isinstance(node, ast.BinOp) and type(node.op) in _SUMS:
+        if isinstance(node, ast.BinOp) and type(node.op) in SUMS:
             left, right = self._text(node.left, state), self._text(node.right, state)
             is_known = left is not None and right is not None
-            return f"({left} {_SUMS[type(node.op)]} {right})" if is_known else None
+            return f"({left} {SUMS[type(node.op)]} {right})" if is_known else None
         if isinstance(node, ast.IfExp):
             parts = [
                 self._text(one, state) for one in (node.body, node.test, node.orelse)
@@ -428,7 +360,7 @@ class Reader:
             return self._call(node, state)
         return None
 
-    def _call(self, node: ast.Call, state: State) -> str | None:
+    def _call(self, node: ast.Call, state: State) -> str | None:  # noqa: PLR0911 - a case each
         if isinstance(node.func, ast.Attribute):
             is_platform = ast.unparse(node.func.value) == "current_platform"
             if is_platform and node.func.attr in _PLATFORM:
@@ -438,7 +370,7 @@ class Reader:
             method = self.methods.get(node.func.attr)
             parts = [self._text(one, state) for one in node.args]
             if method is not None and len(parts) == 1 and parts[0] is not None:
-                answer = _answer_to_none(method)
+                answer = answer_to_none(method)
                 return (
                     f"({answer} if {parts[0]} is None else unknown())"
                     if answer
@@ -457,15 +389,15 @@ class Reader:
             )
         return None
 
-    def _attribute(self, node: ast.Attribute, state: State) -> str | None:
-        if _is_own(node):
+    def _attribute(self, node: ast.Attribute, state: State) -> str | None:  # noqa: PLR0911 - a case each
+        if is_own(node):
             if node.attr in state.own:
                 return state.own[node.attr]
             if node.attr in self.fields:
-                known = self.fields[node.attr]
-                return known if isinstance(known, str) else None
+                mine = self.fields[node.attr]
+                return mine if isinstance(mine, str) else None
             return self._property(node.attr, state)
-        if _is_own(node.value) and node.value.attr not in state.own:
+        if is_own(node.value) and node.value.attr not in state.own:
             inner = self.fields.get(node.value.attr)
             if isinstance(inner, Mapping):
                 return self._inside(inner, node.attr)
@@ -503,38 +435,6 @@ class Reader:
         return None
 
 
-_COMPARED = (
-    ast.Eq,
-    ast.NotEq,
-    ast.Lt,
-    ast.LtE,
-    ast.Gt,
-    ast.GtE,
-    ast.Is,
-    ast.IsNot,
-    ast.In,
-    ast.NotIn,
-)
-
-
-_SIGNS: Mapping[type, str] = dict(
-    zip(
-        _COMPARED,
-        ("==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in"),
-        strict=True,
-    )
-)
-
-
-_SUMS: Mapping[type, str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-}
-
-
 def _checks(methods: Mapping[str, ast.FunctionDef]) -> list[str]:
     """
     Return the methods that a class of pydantic runs once its fields are there.
@@ -563,53 +463,8 @@ def class_refusals(
     return reader.found
 
 
-def _is_own(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-    )
-
-
-def _answer_to_none(method: ast.FunctionDef) -> str:
-    """
-    Return what a method answers at once where it is given nothing; empty if it does
-    not.
-    """
-    lines = [one for one in method.body if not isinstance(one, ast.Expr)]
-    first = lines[0] if lines else None
-    if not isinstance(first, ast.If) or not ast.unparse(first.test).endswith(
-        " is None"
-    ):
-        return ""
-    answer = first.body[0]
-    is_plain = isinstance(answer, ast.Return) and isinstance(answer.value, ast.Constant)
-    return ast.unparse(answer.value) if is_plain else ""  # type: ignore[attr-defined] # as told above
-
-
-def _name_of(call: ast.Call) -> str:
-    return call.func.id if isinstance(call.func, ast.Name) else ""
-
-
-def _words(node: ast.expr | None) -> str:
-    """
-    Return what an error says, with dots for what it fills in.
-    """
-    if isinstance(node, ast.Call) and node.args:
-        node = node.args[0]
-    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-    text = "".join(
-        str(one.value) if isinstance(one, ast.Constant) else "..." for one in parts
-    )
-    return " ".join(text.split())
-
-
 def _folded(text: str | None) -> object:
     return UNKNOWN if text is None else holds(text, lambda _: UNKNOWN)
-
-
-def _returns(line: ast.stmt) -> bool:
-    return any(isinstance(one, ast.Return) for one in ast.walk(line))
 
 
 def _either(test: str | None, one: Known, two: Known) -> Any:  # noqa: ANN401 - as Known

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import datetime as dt
 import json
 import re
 import sys
@@ -21,7 +22,8 @@ from typing import Any
 from cdk_sagemaker_llm.catalog.engine_arguments import engine_releases
 from cdk_sagemaker_llm.serving.engines.checks.refusals import UNKNOWN, holds
 from tools.catalog import wheels
-from tools.catalog.conditions import Reader, Source, class_refusals
+from tools.catalog.conditions import Reader, class_refusals
+from tools.catalog.sources import Source
 
 TARGET = (
     Path(__file__).parents[2]
@@ -37,9 +39,10 @@ _ABOUT = (
     "EngineArgs.create_engine_config and the configuration classes of each published "
     "wheel by python -m tools.catalog.refusals: if, Python's own expression over the "
     "names of arguments, with a key of an argument's JSON behind a point, and "
-    "unknown() for what a model, a file or the machine decides; with, what each name is where it "
-    "is left out; where, what short names in it stand for; in, the releases, first and "
-    "last of each span; says, the engine's own words. A container is taken for one node with GPUs of NVIDIA."
+    "unknown() for what a model, a file or the machine decides; with, what each name "
+    "is where it is left out; where, what short names in it stand for; in, the "
+    "releases, first and last of each span; says, the engine's own words. A container "
+    "is taken for one node with GPUs of NVIDIA."
 )
 
 
@@ -86,8 +89,8 @@ def refusals(folder: Path) -> dict[str, dict[str, Any]]:
                 key: None if key.endswith(_OF_ENGINE) else f"{argument}.{key}"
                 for key in source.defaults(of)
             }
-            told = class_refusals(source, of, keys, (f"({argument} is not None)",))
-            found += [one for one in told if one.words.startswith(_SAYS.get(of, ""))]
+            ended = class_refusals(source, of, keys, (f"({argument} is not None)",))
+            found += [one for one in ended if one.words.startswith(_SAYS.get(of, ""))]
     kept: dict[str, dict[str, Any]] = {}
     for refusal in found:
         parts = dict.fromkeys(refusal.path)
@@ -166,7 +169,8 @@ def main(arguments: list[str] | None = None) -> int:
         type=Path,
         help="a folder of unpacked wheels, such as vllm-0.30.0; else they are fetched",
     )
-    parser.add_argument("--date", required=True, help="when they were read")
+    today = str(dt.datetime.now(tz=dt.UTC).date())
+    parser.add_argument("--date", default=today, help="when they were read")
     options = parser.parse_args(arguments)
     releases = {one: _read(one, options.packages) for one in engine_releases("vllm")}
     table = {"about": _ABOUT, "date": options.date, "refusals": rows(releases)}
