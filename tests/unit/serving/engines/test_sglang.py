@@ -82,7 +82,7 @@ def test_each_keyword_is_a_variable(keyword: str) -> None:
     usual = {"SM_SGLANG_MODEL_PATH": "a/b", "SM_SGLANG_TP_SIZE": "1"}
 
     # LoRA without a first adapter asks for both.
-    lora = {"max-lora-rank": 16, "lora-target-modules": "all"}
+    lora: dict[str, int | str] = {"max-lora-rank": 16, "lora-target-modules": "all"}
     if keyword == "enable_lora":
         usual["SM_SGLANG_MAX_LORA_RANK"] = "16"
         usual["SM_SGLANG_LORA_TARGET_MODULES"] = "all"
