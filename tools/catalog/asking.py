@@ -327,7 +327,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - what JSON holds
     """
     if isinstance(value, enum.Enum):
         return plain(value.value)
-    if repr(value) == "UNSET":
+    if type(value).__name__ == "_UnsetType":
         # A default of some of vLLM's classes: the engine decides.
         value = None
     if dataclasses.is_dataclass(value) or type(value).__bases__ == (dict,):
