@@ -148,6 +148,7 @@ snapshots: setup ## Accept the templates as they are now; review the diff like c
 catalog: setup .venv-catalog/.ready ## Rebuild the images from the SageMaker SDK, and add newer engines' arguments from their packages.
 	@$(BIN)/python -m tools.catalog
 	@$(BIN)/python -m tools.catalog.engines
+	@$(BIN)/python -m tools.catalog.refusals
 
 catalog-check: setup .venv-catalog/.ready ## Fail if the catalogue differs from the SageMaker SDK or the newest engines' packages.
 	@$(BIN)/python -m tools.catalog --check

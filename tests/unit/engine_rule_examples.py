@@ -63,6 +63,15 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM527": _of(("tei", "1.8.2"), {**AT_HUB, "DTYPE": "fp16"}),
     "LLM529": _of(("tei", "1.8.2"), {**AT_HUB, "PAYLOAD_LIMIT": "0"}),
     "LLM535": _of(SERVER, {"SM_VLLM_UDS": "/tmp/vllm.sock"}),  # noqa: S108 - what a user writes
+    "LLM537": _of(SGLANG, {"SM_SGLANG_LOG_LEVEL": "warn"}),
+    "LLM644": _of(
+        SGLANG,
+        {"SM_SGLANG_CONTEXT_LENGTH": "4097"},
+        architecture={**HEADS, "context_length": 4096},
+    ),
+    "LLM543": _of(SERVER, {"SM_VLLM_ENABLE_EPLB": "true"}),
+    "LLM539": _of(SERVER, {"SM_VLLM_QUANTIZATION": "awqq"}),
+    "LLM541": _of(SERVER, {"SM_VLLM_SPECULATIVE_CONFIG": '{"tokens": 3}'}),
     "LLM640": _of(SERVER, {**AT_HUB, "HF_HUB_OFFLINE": "1"}, model_data=()),
     "LLM642": partial(
         check_environment,

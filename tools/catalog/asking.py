@@ -327,6 +327,9 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - what JSON holds
     """
     if isinstance(value, enum.Enum):
         return plain(value.value)
+    if type(value).__name__ == "_UnsetType":
+        # A default of some of vLLM's classes: the engine decides.
+        value = None
     if dataclasses.is_dataclass(value) or type(value).__bases__ == (dict,):
         return f"{type(value).__name__}()"
     if isinstance(value, Mapping):

@@ -41,12 +41,19 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="compare, write nothing, fail if it differs",
     )
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="ask every described release again, as far as it can be asked",
+    )
     parser.add_argument("--release", help="compare this described release alone")
     parser.add_argument("--engine", choices=ENGINES, help="look at this one alone")
     options = parser.parse_args(arguments)
     failed = False
     for engine in [options.engine] if options.engine else ENGINES:
-        if options.check or options.release:
+        if options.again:
+            _ask_again(engine)
+        elif options.check or options.release:
             failed |= not _compare(engine, options.release)
         else:
             failed |= not _rebuild(engine)
@@ -74,6 +81,18 @@ def _rebuild(engine: Engine) -> bool:
             _say(f"{engine} {release}: {line}")
         _say(f"{path.name} has {release}: review the change like code")
     return True
+
+
+def _ask_again(engine: Engine) -> None:
+    """
+    Make a table anew of what its releases say; old ones stay that cannot be asked.
+    """
+    path = CATALOG / TABLES[engine]
+    table = json.loads(path.read_text("utf-8"))
+    asked = {release: _read(engine, release, table) for release in table["versions"]}
+    known = {release: found for release, found in asked.items() if found is not None}
+    path.write_text(tables.render(tables.again(table, known)), encoding="utf-8")
+    _say(f"{path.name} is made anew of {len(known)} releases: review it like code")
 
 
 def _compare(engine: Engine, only: str | None) -> bool:

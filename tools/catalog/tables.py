@@ -52,6 +52,38 @@ def add(table: Table, release: str, found: Release) -> Table:
     return after
 
 
+def again(table: Table, found: Mapping[str, Release]) -> Table:
+    """
+    Return a table made anew, release by release: of what was asked again, and else of
+    what the table has.
+    """
+    made: Table = {**table, "versions": [], "args": {}}
+    if "schemas" in table:
+        made["schemas"] = {}
+    for release in table["versions"]:
+        made = add(made, release, found.get(release) or described(table, release))
+    return {key: made[key] for key in table}
+
+
+def described(table: Table, release: str) -> Release:
+    """
+    Return a release as a table has it.
+    """
+    schemas = {
+        name: {
+            "keys": keys,
+            "rejects": _rejects(table["schemas"][name], release),
+        }
+        for name, keys in schemas_at(table, release).items()
+    }
+    return Release(at(table, release), {}, schemas)
+
+
+def _rejects(schema: Mapping[str, Any], release: str) -> bool:
+    since = schema.get("unknown_keys_rejected_since")
+    return since is not None and is_release_between(release, since)
+
+
 def row_at(history: Sequence[Mapping[str, Any]]) -> Row:
     """
     Return what a history comes to.

@@ -277,11 +277,13 @@ class SchemaKind:
     """
     What a key of a configuration class is: ``bool``, ``int``, ``float``, ``str``,
     ``object``, with the name of another class behind a colon where it is one, or
-    ``list of int``; without choices it takes any value.
+    ``list of int``; without choices it takes any value, within bounds by ``ge``,
+    ``gt``, ``le`` and ``lt`` where it has some.
     """
 
     kind: str
     choices: tuple[Any, ...] = ()
+    bounds: Mapping[str, float] = field(default_factory=dict)
 
 
 @functools.lru_cache(maxsize=64)
@@ -299,9 +301,25 @@ def schema_kinds(name: str, release: str) -> Mapping[str, SchemaKind]:
             past = [one for one in kinds if is_release_between(release, one[0])]
             kinds = past[-1][1:] if past else None
         if kinds:
-            kind, *choices = [kinds] if isinstance(kinds, str) else kinds
-            found[key] = SchemaKind(kind, tuple(choices[0]) if choices else ())
+            kind, *more = [kinds] if isinstance(kinds, str) else kinds
+            choices = next((one for one in more if isinstance(one, list)), ())
+            bounds = next((one for one in more if isinstance(one, dict)), {})
+            found[key] = SchemaKind(kind, tuple(choices), bounds)
     return found
+
+
+@functools.lru_cache(maxsize=16)
+def refusals_of(release: str) -> Mapping[str, Mapping[str, Any]]:
+    """
+    Return the conditions under which a release of vLLM refuses what its parser takes,
+    each with what its arguments are where they are left out.
+    """
+    at = described_release("vllm", release)
+    return {
+        row["if"]: row
+        for row in load("vllm_refusals.json")["refusals"]
+        if any(is_release_between(at, *span) for span in row["in"])
+    }
 
 
 def _rows(engine: Engine) -> Mapping[str, Any]:

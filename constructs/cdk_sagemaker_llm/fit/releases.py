@@ -261,6 +261,9 @@ _TGI = Release(
     graphs_gib=Range(0, 1, 3),
     adds_prefill=True,
 )
+# CUDA graphs are recorded unasked from 2.0.0 on (the launcher's options).
+_TGI_1 = replace(_TGI, graphs_gib=_NOTHING)
+_TGI_GRAPHS_SINCE = (2, 0, 0)
 _TENSORRT_LLM = Release(
     share=_always(0.95),
     logits_bytes=Range(4, 8, 8),
@@ -309,6 +312,10 @@ def release_of(engine: EngineName, version: str | None) -> Release:
     Of a version of vLLM what follows the second number does not matter, and of SGLang,
     what follows the third.
     """
+    if engine == "tgi" and version is not None:
+        match = _VERSION.match(version)
+        numbers = tuple(int(part or 0) for part in match.groups()) if match else ()
+        return _TGI_1 if match and numbers < _TGI_GRAPHS_SINCE else _TGI
     if engine in _OTHERS:
         return _OTHERS[engine]
     is_vllm = engine == "vllm"

@@ -82,3 +82,14 @@ def test_fails_if_a_version_is_none() -> None:
     """
     with pytest.raises(ValueError, match=r"such as '0\.10\.2', got 'nightly'"):
         release_of("vllm", "nightly")
+
+
+@pytest.mark.parametrize(
+    ("version", "cautious"),
+    [("1.4.5", 0), ("2.0.0", 3), ("3.3.6", 3), (None, 3)],
+)
+def test_tgi_records_graphs_from_2_on(version: str | None, cautious: int) -> None:
+    """
+    Of a version that is not known it may.
+    """
+    assert release_of("tgi", version).graphs_gib.cautious == cautious

@@ -46,7 +46,9 @@ _SGLANG_SIZE = re.compile(r"(\d+(?:\.\d+)?)(k|M|G|T|Ki|Mi|Gi|Ti)")
 _BRACED = re.compile(r"\{.*\}", re.DOTALL)
 # A path of an adapter may have = in it since then (entrypoints, cli_args.py).
 _LORA_PATHS_SINCE = "0.30.0"
-# Names of Python's logging, which SGLang looks its level up in.
+# Names of Python's logging, which SGLang looks its level up in; a check of its start
+# leaves those that uvicorn knows as well.
+_GOOD_LEVELS = ("critical", "error", "warning", "info", "debug")
 _LOG_LEVELS = (
     "critical",
     "fatal",
@@ -83,6 +85,9 @@ def object_fault(value: object, schema: str, release: str) -> str:
         if kind is None or inner is None or key in own_ways:
             continue
         fault = _fault(key if schema == "CompilationConfig" else "", inner, kind)
+        if fault:
+            return f"JSON whose {key!r} is {fault}"
+        fault = _inner_fault(inner, kind, release)
         if fault:
             return f"JSON whose {key!r} is {fault}"
     connector, role = VLLM_CONFIGURATION["roles"].get(schema, ("", ""))
@@ -141,6 +146,20 @@ def _without(key: str, keys: Sequence[str]) -> str:
     return f"JSON without the key {key!r}, which this release does not know{meant}"
 
 
+def _inner_fault(value: object, kind: SchemaKind, release: str) -> str:
+    """
+    Return what a configuration inside of another asks for.
+    """
+    schema = kind.kind.partition("object:")[2]
+    if not schema or not isinstance(value, Mapping):
+        return ""
+    keys = schema_keys(schema, release)
+    unknown = [] if keys is None else [key for key in value if key not in keys]
+    if unknown:
+        return _without(unknown[0], keys or ())
+    return object_fault(value, schema, release)
+
+
 def _fault(key: str, value: object, kind: SchemaKind) -> str:
     members = VLLM_CONFIGURATION["members"].get(key)
     if members is not None:
@@ -150,7 +169,10 @@ def _fault(key: str, value: object, kind: SchemaKind) -> str:
     if kind.choices:
         is_one = any(type(one) is type(value) and one == value for one in kind.choices)
         return "" if is_one else any_of(list(map(str, kind.choices)))
-    return "" if _is_read(value, kind.kind) else _WORDS.get(kind.kind, "an object")
+    if not _is_read(value, kind.kind):
+        return _WORDS.get(kind.kind, "an object")
+    is_number = kind.kind in {"int", "float"} and isinstance(value, str)
+    return " and ".join(_broken(kind.bounds, float(str(value)) if is_number else value))
 
 
 def _is_read(value: Any, kind: str) -> bool:  # noqa: ANN401 - whatever JSON says
@@ -302,7 +324,7 @@ def _lora_module(text: str, release: str) -> str:
 
 def _log_level(text: str) -> str:
     if text.lower() not in _LOG_LEVELS:
-        raise ValueFaultError(_one_of(_LOG_LEVELS, text))
+        raise ValueFaultError(_one_of(_GOOD_LEVELS, text))
     return text
 
 

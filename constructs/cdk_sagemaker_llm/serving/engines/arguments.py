@@ -12,7 +12,7 @@ from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.engines.checks.engine_values import OUT_OF_BOUNDS
+from cdk_sagemaker_llm.serving.engines.checks.configuration import OUT_OF_BOUNDS
 from cdk_sagemaker_llm.serving.parameters import REPEATED, Bounds
 
 if TYPE_CHECKING:

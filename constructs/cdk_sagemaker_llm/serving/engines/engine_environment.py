@@ -43,12 +43,15 @@ from cdk_sagemaker_llm.serving.checks import (
     heads_of,
 )
 from cdk_sagemaker_llm.serving.engines.checks import (
+    configuration,
     devices,
     engine_models,
     engine_values,
     health,
     names,
     process,
+    refusals,
+    sglang_start,
     tei,
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
@@ -68,10 +71,13 @@ _Said = TypeVar("_Said", str, int)
 _CHECKS = checks_of(
     names,
     engine_values,
+    configuration,
+    refusals,
     engine_models,
     devices,
     process,
     health,
+    sglang_start,
 )
 _CHECKS_OF_TEI = checks_of(tei)
 # What the engine's parser, or what starts it, refuses: they have the last word on it.
@@ -86,7 +92,13 @@ OF_THE_PARSER = (
     engine_values.NO_TOOL_PARSER,
 )
 # What only a release that is known for certain is known to refuse.
-OF_THE_RELEASE = (engine_values.OUT_OF_BOUNDS,)
+OF_THE_RELEASE = (
+    configuration.NOT_FOUND,
+    configuration.NO_CONFIGURATION,
+    configuration.OUT_OF_BOUNDS,
+    refusals.REFUSED_TOGETHER,
+    sglang_start.REFUSED_AT_START,
+)
 _TABLES: Mapping[str, Engine] = {
     "vllm": "vllm",
     "vllm-omni": "vllm",

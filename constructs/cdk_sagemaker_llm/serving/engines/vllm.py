@@ -41,6 +41,10 @@ from cdk_sagemaker_llm.serving.engines.base import (
     tensor_degree,
     with_template,
 )
+from cdk_sagemaker_llm.serving.engines.checks.configuration import (
+    NOT_FOUND,
+    UNKNOWN_VALUE,
+)
 from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
     MAY_LACK_LOADER,
     NO_GGUF_LOADER,
@@ -232,6 +236,8 @@ class Vllm(EngineServing):
 
     def _judged(self, finding: Finding) -> Finding:
         # Of an image of one's own nobody knows what is installed in it.
+        if finding.code == NOT_FOUND.code and not is_catalogued(self.image):
+            return UNKNOWN_VALUE.finding(finding.message, finding.remedy)
         if finding.code == MAY_LACK_LOADER.code and is_catalogued(self.image):
             return NO_GGUF_LOADER.finding(finding.message, finding.remedy)
         return finding

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.catalog.images import ImageRelease, find_image
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import ModelSource, looked_up, sized
@@ -20,8 +21,9 @@ from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact, folder_files
 from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, SPREADING
 from cdk_sagemaker_llm.serving.lmi.checks import UNREAD, check_properties
-from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS
+from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS, resolve
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, as_int, parse
+from cdk_sagemaker_llm.serving.lmi.vllm import SEQUENCES_OF_SERVICE
 from cdk_sagemaker_llm.serving.parameters import (
     credential_findings,
     file_findings,
@@ -183,7 +185,7 @@ class _ReadFolder(Serving):
     def _demand(
         self,
         model: ModelSource | None,  # noqa: ARG002 - the base's signature
-        image: ChosenImage | None,  # noqa: ARG002 - as above
+        image: ChosenImage | None,
     ) -> Demand | None:
         properties = self.properties
         if self.artifact is None or any(name in properties for name in SPREADING):
@@ -202,7 +204,8 @@ class _ReadFolder(Serving):
                     properties.get("option.gpu_memory_utilization")
                 ),
                 cuda_graphs_gib=0.0 if eager else None,
-                max_num_seqs=as_int(properties.get("option.max_rolling_batch_size")),
+                max_num_seqs=as_int(properties.get("option.max_rolling_batch_size"))
+                or _sequences_of_service(properties, image),
                 kv_cache_dtype_bytes=1 if in_fp8 else 2,
             ),
             weight_bits=weight_bits_of(
@@ -223,6 +226,20 @@ class _ReadFolder(Serving):
         if self.folder.architecture is not None:
             return looked_up(self.folder.architecture)
         return find_architecture(self.properties.get("option.model_id", ""))
+
+
+def _sequences_of_service(
+    properties: Mapping[str, str], image: ChosenImage | None
+) -> int | None:
+    """
+    Return how many requests the asynchronous service of vLLM runs at once where nothing
+    says so; ``None`` where something else runs.
+    """
+    if image is None or image.family != "djl-lmi":
+        return None
+    version = LmiVersion.parse(image.version)
+    launch = resolve(properties, container=image.family, version=version)
+    return SEQUENCES_OF_SERVICE if launch.asynchronous else None
 
 
 def _share(text: str | None) -> float | None:

@@ -16,9 +16,11 @@ from cdk_sagemaker_llm.serving.lmi.base import SPREADING, LmiServing, RopeScalin
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, Bounds, option
 
-# max_rolling_batch_size of LMI 0.27 and later, which is vLLM's max_num_seqs; 0.26 has
-# 32, which takes less.
+# max_rolling_batch_size, which is max_num_seqs, of a rolling batch of LMI 0.27 and
+# later; 0.26 has 32, which takes less. The asynchronous service has 32 as well, which
+# the front end writes for it (setRollingBatchSize of LmiConfigRecommender).
 _SEQUENCES = 256
+SEQUENCES_OF_SERVICE = 32
 # The newest release that the SageMaker SDK lists, in all of its regions.
 NEWEST = "0.36.0"
 _CACHE_DTYPES = Bounds(choices=tuple(lmi_models()["cache_dtypes"]))
@@ -62,7 +64,7 @@ class VllmFamily(LmiServing):
                 gpu_memory_utilization=self.gpu_memory_utilization,
                 cuda_graphs_gib=0.0 if self.enforce_eager else None,
                 max_num_batched_tokens=self.max_rolling_batch_prefill_tokens,
-                max_num_seqs=self.max_rolling_batch_size or _SEQUENCES,
+                max_num_seqs=self.max_rolling_batch_size or self._sequences(),
                 kv_cache_dtype_bytes=self._cache_number_bytes(),
             ),
             weight_bits=weight_bits_of(self._quantization(), self.dtype),
@@ -70,6 +72,12 @@ class VllmFamily(LmiServing):
             tensor_parallel_degree=self._degree(),
             engine_version=version.vllm if version else None,
         )
+
+    def _sequences(self) -> int:
+        """
+        Return how many requests run at once where nothing says so.
+        """
+        return _SEQUENCES
 
     def _quantization(self) -> str | None:
         """
@@ -141,6 +149,13 @@ class LmiVllm(VllmFamily):
     max_cpu_loras: int | None = option("max_cpu_loras", COUNT)
     speculative_config: Mapping[str, Any] | None = option("speculative_config")
     rope_scaling: RopeScaling | None = None
+
+    def _sequences(self) -> int:
+        options = {**self.options, **self.unchecked_options}
+        batch = options.get("option.rolling_batch", options.get("rolling_batch"))
+        is_service = self._at_least("0.35") and batch != "vllm"
+        # A data class with slots has no super() without arguments.
+        return SEQUENCES_OF_SERVICE if is_service else super(LmiVllm, self)._sequences()
 
     def _quantization(self) -> str | None:
         # vLLM quantizes to 4 bits with it when it loads, where others take 8.

@@ -81,7 +81,16 @@ def test_each_keyword_is_a_variable(keyword: str) -> None:
     value, variables = KEYWORDS[keyword]
     usual = {"SM_SGLANG_MODEL_PATH": "a/b", "SM_SGLANG_TP_SIZE": "1"}
 
-    assert written(Sglang(**{keyword: value})) == {**usual, **variables}
+    # LoRA without a first adapter asks for both.
+    lora: dict[str, int | str] = {"max-lora-rank": 16, "lora-target-modules": "all"}
+    if keyword == "enable_lora":
+        usual["SM_SGLANG_MAX_LORA_RANK"] = "16"
+        usual["SM_SGLANG_LORA_TARGET_MODULES"] = "all"
+        serving = Sglang(enable_lora=True, options=lora)
+    else:
+        serving = Sglang(**{keyword: value})
+
+    assert written(serving) == {**usual, **variables}
 
 
 def test_every_keyword_is_tried() -> None:

@@ -286,7 +286,7 @@ def test_what_it_asks_of_the_memory_with_nothing_said(tmp_path: Path) -> None:
 
     assert serving.prepare(None, 8).demand == Demand(
         architecture=None,
-        assumptions=Assumptions(),
+        assumptions=Assumptions(max_num_seqs=32),
         weight_bits=None,
         context_length=None,
         batch_tokens=None,
@@ -346,7 +346,7 @@ def test_a_share_that_is_none_is_left_to_its_check(tmp_path: Path, share: str) -
     demand = serving.prepare(None, 8).demand
 
     assert demand is not None
-    assert demand.assumptions == Assumptions()
+    assert demand.assumptions == Assumptions(max_num_seqs=32)
 
 
 @pytest.mark.parametrize("name", ["pipeline_parallel_degree", "cpu_offload_gb"])

@@ -241,7 +241,7 @@ def test_what_it_asks_of_the_memory_by_default(serving: LmiVllm) -> None:
     assert serving.prepare(None, None).demand == Demand(
         architecture=None,
         assumptions=Assumptions(
-            max_num_seqs=256,
+            max_num_seqs=32,
             kv_cache_dtype_bytes=2,
         ),
         weight_bits=None,
@@ -283,3 +283,25 @@ def test_a_switch_that_stays_on_is_told_of(version: str, codes: list[str]) -> No
         if "prefix" in one.message
     ]
     assert [one.code for one in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("serving", "sequences"),
+    [
+        (LmiVllm("0.34.0"), 256),
+        (LmiVllm("0.35.0"), 32),
+        (LmiVllm("0.35.0", max_rolling_batch_size=8), 8),
+        (LmiVllm("0.35.0", options={"option.rolling_batch": "vllm"}), 256),
+    ],
+    ids=["a rolling batch", "the service", "said", "a rolling batch still"],
+)
+def test_the_asynchronous_service_runs_32_sequences(
+    serving: LmiVllm, sequences: int
+) -> None:
+    """
+    The front end writes 256 for a rolling batch of vLLM alone.
+    """
+    demand = serving.prepare(HuggingFaceModel("a/b"), 1).demand
+
+    assert demand is not None
+    assert demand.assumptions.max_num_seqs == sequences

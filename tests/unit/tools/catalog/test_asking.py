@@ -227,7 +227,7 @@ def test_configurations(answer: dict[str, Any]) -> None:
         "CacheConfig": {
             "keys": {
                 "block": ["int", [16, 32]],
-                "share": ["float"],
+                "share": ["float", {"gt": 0, "le": 1}],
                 "dtypes": ["list of str"],
                 "device": ["str"],
                 "method": ["str", ["awq", "fp8"]],

@@ -17,12 +17,9 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.argument_values import (
     STRAY_SINCE,
     ValueFaultError,
-    bound_faults,
     read_value,
-    unknown_name,
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
-    CONFIGURATION,
     ENTRY_POINTS,
     PARSERS,
     SUPERVISOR,
@@ -38,17 +35,10 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
     StartError,
     command_line,
 )
-from cdk_sagemaker_llm.text import any_of, nearest
 
 _SHOWN = 120
 _DASHED = "written without a dash in front, which makes it another argument"
 _OFF = ("0", "no", "off", "n", "f", "none", "false", "disabled")
-# What brings further names of its own.
-_PLUGINS = {
-    "tool-call-parser": "tool-parser-plugin",
-    "reasoning-parser": "reasoning-parser-plugin",
-}
-
 UNREADABLE_VALUE = Rule(
     "LLM504", "the engine's parser does not take an argument's value", PARSERS
 )
@@ -59,7 +49,7 @@ def value_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     Each value is of the argument's kind, and one of its choices.
     """
-    for setting in _intact(subject):
+    for setting in intact(subject):
         argument = setting.option.argument
         if argument is None or argument.is_switch:
             continue
@@ -72,14 +62,13 @@ def value_findings(subject: EngineSubject) -> Iterator[Finding]:
                 "write the value, or leave the variable out",
             )
         for text in setting.taken:
-            fault = _read(subject, argument, text)
+            fault = read(subject, argument, text)
             if looks_like_argument(text):
                 fault = _DASHED
             elif not isinstance(fault, ValueFaultError):
                 continue
             yield UNREADABLE_VALUE.finding(
-                f"{subject.word(setting.variable)} must be {fault}, got "
-                f"{_excerpt(text)}"
+                f"{subject.word(setting.variable)} must be {fault}, got {excerpt(text)}"
             )
 
 
@@ -98,7 +87,7 @@ def stray_value_findings(subject: EngineSubject) -> Iterator[Finding]:
     A switch is on whatever stands behind it; vLLM takes one such value for the name
     of a model that it does not look at, and refuses a second one.
     """
-    with_strays = [setting for setting in _intact(subject) if setting.strays]
+    with_strays = [setting for setting in intact(subject) if setting.strays]
     number = sum(len(setting.strays) for setting in with_strays)
     is_swallowed = (
         number == 1
@@ -113,7 +102,7 @@ def stray_value_findings(subject: EngineSubject) -> Iterator[Finding]:
         is_switch = argument is not None and argument.is_switch
         if argument is not None and is_switch:
             message = (
-                f"{word}={_excerpt(value)} is a switch with a value behind it, which "
+                f"{word}={excerpt(value)} is a switch with a value behind it, which "
                 "no argument takes"
             )
             remedy = _switch_remedy(subject, argument, value)
@@ -129,69 +118,15 @@ def stray_value_findings(subject: EngineSubject) -> Iterator[Finding]:
             )
 
 
-OUT_OF_BOUNDS = Rule(
-    "LLM507",
-    "a number is outside the bounds of the engine's configuration",
-    CONFIGURATION,
-)
-
-
-def bound_findings(subject: EngineSubject) -> Iterator[Finding]:
+def intact(subject: EngineSubject) -> Iterator[ArgumentSetting]:
     """
-    Numbers are within the bounds of vLLM's configuration, which it is made of at its
-    start.
+    Yield what arrives as it is written; what a supervisor makes something else of is
+    told of by itself.
     """
-    if subject.table != "vllm":
-        return
-    for setting in _intact(subject):
-        argument = setting.option.argument
-        if argument is None or not argument.bounds:
-            continue
-        for text in setting.taken:
-            value = _read(subject, argument, text)
-            bounds = bound_faults(argument, value)
-            if bounds:
-                yield OUT_OF_BOUNDS.finding(
-                    f"{subject.word(setting.variable)} must be {bounds}, got {text}"
-                )
-
-
-UNKNOWN_VALUE = Rule(
-    "LLM605",
-    "a value that the engine's parser takes and the engine does not know",
-    PARSERS,
-)
-
-
-def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
-    """
-    Names that are looked up only later are known to the engine.
-    """
-    for setting in _intact(subject):
-        argument = setting.option.argument
-        if argument is None or not argument.known:
-            continue
-        plugin = _PLUGINS.get(argument.name)
-        if plugin is not None and subject.has_argument(plugin):
-            continue
-        for text in setting.taken:
-            value = _read(subject, argument, text)
-            if isinstance(value, str) and unknown_name(argument, value):
-                near = nearest(value, argument.known, count=1)
-                remedy = f"did you mean {near[0]}?" if near else ""
-                yield UNKNOWN_VALUE.finding(
-                    f"{subject.word(setting.variable)}={_excerpt(text)} is none that "
-                    f"{subject.title} is known to have",
-                    remedy or f"it has {any_of(argument.known[:8])}",
-                )
-
-
-def _intact(subject: EngineSubject) -> Iterator[ArgumentSetting]:
-    # What a supervisor makes something else of is told of elsewhere.
     return (setting for setting in subject.settings if setting.is_intact)
 
 
-def _read(subject: EngineSubject, argument: EngineArgument, text: str) -> object:
+def read(subject: EngineSubject, argument: EngineArgument, text: str) -> object:
     """
     Return what a text is read as, or else the fault.
     """
@@ -213,7 +148,10 @@ def _switch_remedy(subject: EngineSubject, argument: EngineArgument, value: str)
     return "leave it out"
 
 
-def _excerpt(text: str) -> str:
+def excerpt(text: str) -> str:
+    """
+    Return a value as messages show it.
+    """
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
 
 

@@ -14,16 +14,20 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 )
 from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.findings import Severity
+from cdk_sagemaker_llm.serving.engines.checks.configuration import (
+    NO_CONFIGURATION,
+    NOT_FOUND,
+    OUT_OF_BOUNDS,
+)
 from cdk_sagemaker_llm.serving.engines.checks.devices import (
     TOO_FEW_DEVICES,
     UNEVEN_HEADS,
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
-from cdk_sagemaker_llm.serving.engines.checks.engine_values import (
-    NO_JSON,
-    OUT_OF_BOUNDS,
-)
+from cdk_sagemaker_llm.serving.engines.checks.engine_values import NO_JSON
 from cdk_sagemaker_llm.serving.engines.checks.names import OTHER_PORT
+from cdk_sagemaker_llm.serving.engines.checks.refusals import REFUSED_TOGETHER
+from cdk_sagemaker_llm.serving.engines.checks.sglang_start import REFUSED_AT_START
 from cdk_sagemaker_llm.serving.engines.engine_environment import (
     OF_THE_PARSER,
     engine_findings,
@@ -36,12 +40,24 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
     command_line,
 )
 from cdk_sagemaker_llm.serving.engines.parsing import ParserError, parse
+from cdk_sagemaker_llm.serving.parameters import NEVER_ANSWERS
 from tests.drawing import examples
 
 # What is wrong of the arguments although the parser takes them.
 OF_OTHERS = {
     rule.code
-    for rule in (OUT_OF_BOUNDS, OTHER_PORT, TOO_FEW_DEVICES, UNEVEN_HEADS, NO_JSON)
+    for rule in (
+        NEVER_ANSWERS,
+        NOT_FOUND,
+        NO_CONFIGURATION,
+        NO_JSON,
+        OTHER_PORT,
+        OUT_OF_BOUNDS,
+        REFUSED_AT_START,
+        REFUSED_TOGETHER,
+        TOO_FEW_DEVICES,
+        UNEVEN_HEADS,
+    )
 }
 IMAGES = {
     "vllm-A": ("vllm", "0.16.0"),

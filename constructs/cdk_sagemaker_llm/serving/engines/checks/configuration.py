@@ -1,0 +1,153 @@
+"""
+Checks of what the parser takes and vLLM refuses when it makes its configuration of it:
+bounds of numbers, names that it looks up, and JSON that a class is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.catalog.engine_arguments import EngineArgument
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.argument_values import (
+    ValueFaultError,
+    bound_faults,
+    later_fault,
+    unknown_name,
+)
+from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
+    CONFIGURATION,
+    PARSERS,
+    EngineSubject,
+)
+from cdk_sagemaker_llm.serving.engines.checks.engine_values import (
+    excerpt,
+    intact,
+    read,
+)
+from cdk_sagemaker_llm.text import any_of, nearest
+
+# What brings further names of its own.
+_PLUGINS = {
+    "tool-call-parser": "tool-parser-plugin",
+    "reasoning-parser": "reasoning-parser-plugin",
+}
+
+OUT_OF_BOUNDS = Rule(
+    "LLM507",
+    "a number is outside the bounds of the engine's configuration",
+    CONFIGURATION,
+)
+
+
+def bound_findings(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Numbers are within the bounds of vLLM's configuration, which it is made of at its
+    start.
+    """
+    if subject.table != "vllm":
+        return
+    for setting in intact(subject):
+        argument = setting.option.argument
+        if argument is None or not argument.bounds:
+            continue
+        for text in setting.taken:
+            value = read(subject, argument, text)
+            bounds = bound_faults(argument, value)
+            if bounds:
+                yield OUT_OF_BOUNDS.finding(
+                    f"{subject.word(setting.variable)} must be {bounds}, got {text}"
+                )
+
+
+# What vLLM looks up at its start, and ends where it does not find it.
+_LOOKED_UP = (
+    "attention-backend",
+    "config-format",
+    "distributed-executor-backend",
+    "load-format",
+    "mamba-backend",
+    "mm-encoder-attn-backend",
+    "optimization-level",
+    "quantization",
+    "reasoning-parser",
+)
+# What may bring further names along.
+_OTHER_PACKAGES = ("VLLM_PLUGINS", "PYTHONPATH")
+_REQUIREMENTS = "requirements.txt"
+
+NOT_FOUND = Rule(
+    "LLM539",
+    "a name that vLLM looks up when it starts, and does not have",
+    CONFIGURATION,
+)
+UNKNOWN_VALUE = Rule(
+    "LLM605",
+    "a value that the engine's parser takes and the engine does not know",
+    PARSERS,
+)
+
+
+def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Names that are looked up only later are known to the engine.
+    """
+    for setting in intact(subject):
+        argument = setting.option.argument
+        if argument is None or not argument.known:
+            continue
+        plugin = _PLUGINS.get(argument.name)
+        if plugin is not None and subject.has_argument(plugin):
+            continue
+        for text in setting.taken:
+            value = read(subject, argument, text)
+            if isinstance(value, str) and unknown_name(argument, value):
+                near = nearest(value, argument.known, count=1)
+                remedy = f"did you mean {near[0]}?" if near else ""
+                rule = NOT_FOUND if _is_looked_up(subject, argument) else UNKNOWN_VALUE
+                yield rule.finding(
+                    f"{subject.word(setting.variable)}={excerpt(text)} is none that "
+                    f"{subject.title} is known to have",
+                    remedy or f"it has {any_of(argument.known[:8])}",
+                )
+
+
+def _is_looked_up(subject: EngineSubject, argument: EngineArgument) -> bool:
+    """
+    Whether the engine ends on a name that it does not have.
+    """
+    if subject.table != "vllm" or subject.image.engine != "vllm":
+        return False
+    may_have_more = any(map(subject.is_set, _OTHER_PACKAGES))
+    if may_have_more or _REQUIREMENTS in (subject.model_data or ()):
+        return False
+    if argument.name == "tool-call-parser":
+        return subject.value("enable-auto-tool-choice") is True
+    return argument.name in _LOOKED_UP
+
+
+NO_CONFIGURATION = Rule(
+    "LLM541",
+    "JSON that vLLM's parser takes, and that its configuration refuses",
+    CONFIGURATION,
+)
+
+
+def later_json_findings(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    JSON that a class is made of at the start has that class's keys and kinds.
+    """
+    if subject.table != "vllm":
+        return
+    for setting in intact(subject):
+        argument = setting.option.argument
+        if argument is None or not setting.taken:
+            continue
+        value = read(subject, argument, setting.taken[0])
+        is_read = not isinstance(value, ValueFaultError)
+        fault = later_fault(argument, value, subject.release) if is_read else ""
+        if fault:
+            yield NO_CONFIGURATION.finding(
+                f"{subject.word(setting.variable)} must be {fault}, got "
+                f"{excerpt(setting.taken[0])}"
+            )

@@ -1,0 +1,213 @@
+"""
+What vLLM's configuration refuses together, as its classes were read: what is listed, on
+both sides, and what real deployments write.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from cdk_sagemaker_llm.catalog.engine_arguments import engine_releases, refusals_of
+from cdk_sagemaker_llm.catalog.images import image_versions
+from cdk_sagemaker_llm.serving.engines.checks.refusals import UNKNOWN, holds
+from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
+from tools.catalog.refusals import refusals, rows
+
+DRAFT = json.dumps({"num_speculative_tokens": 3})
+REFUSED: list[dict[str, str]] = [
+    {"MAX_NUM_SEQS": "512", "MAX_NUM_BATCHED_TOKENS": "511"},
+    {
+        "NO_ENABLE_CHUNKED_PREFILL": "true",
+        "MAX_NUM_BATCHED_TOKENS": "4095",
+        "MAX_MODEL_LEN": "4096",
+    },
+    {"ENABLE_LORA": "true", "MAX_LORAS": "4", "MAX_CPU_LORAS": "3"},
+    {"ENABLE_EPLB": "true"},
+    {"ENABLE_ELASTIC_EP": "true"},
+    {"ENABLE_DBO": "true"},
+    {"NUMA_BIND_NODES": "0"},
+    {"COLLECT_DETAILED_TRACES": "all"},
+    {"DECODE_CONTEXT_PARALLEL_SIZE": "3", "TENSOR_PARALLEL_SIZE": "4"},
+    {"OFFLOAD_GROUP_SIZE": "2", "OFFLOAD_NUM_IN_GROUP": "3"},
+    {"DATA_PARALLEL_EXTERNAL_LB": "true"},
+    {"DATA_PARALLEL_SIZE": "2", "DATA_PARALLEL_SIZE_LOCAL": "3"},
+    {"SPECULATIVE_CONFIG": DRAFT},
+]
+TAKEN: list[dict[str, str]] = [
+    {"MAX_NUM_SEQS": "512", "MAX_NUM_BATCHED_TOKENS": "512"},
+    {
+        "NO_ENABLE_CHUNKED_PREFILL": "true",
+        "MAX_NUM_BATCHED_TOKENS": "4096",
+        "MAX_MODEL_LEN": "4096",
+    },
+    {
+        "NO_ENABLE_CHUNKED_PREFILL": "true",
+        "MAX_NUM_BATCHED_TOKENS": "2048",
+        "MAX_MODEL_LEN": "auto",
+    },
+    {"ENABLE_LORA": "true", "MAX_LORAS": "4", "MAX_CPU_LORAS": "4"},
+    # Without LoRA nobody looks at them.
+    {"MAX_LORAS": "4", "MAX_CPU_LORAS": "3"},
+    {
+        "ENABLE_EPLB": "true",
+        "ENABLE_EXPERT_PARALLEL": "true",
+        "TENSOR_PARALLEL_SIZE": "2",
+    },
+    {"ENABLE_DBO": "true", "ALL2ALL_BACKEND": "deepep_low_latency"},
+    {"NUMA_BIND": "true", "NUMA_BIND_NODES": "0"},
+    {"COLLECT_DETAILED_TRACES": "all", "OTLP_TRACES_ENDPOINT": "http://traces:4317"},
+    {"DECODE_CONTEXT_PARALLEL_SIZE": "2", "TENSOR_PARALLEL_SIZE": "4"},
+    {"OFFLOAD_GROUP_SIZE": "4", "OFFLOAD_NUM_IN_GROUP": "3"},
+    {"DATA_PARALLEL_SIZE": "2"},
+    {"DISTRIBUTED_EXECUTOR_BACKEND": "mp", "ASYNC_SCHEDULING": "true"},
+    {"ASYNC_SCHEDULING": "true"},
+    {"PERFORMANCE_MODE": "throughput"},
+    {"KV_CACHE_DTYPE": "fp8", "BLOCK_SIZE": "16", "ENFORCE_EAGER": "true"},
+]
+DRAFTS: list[dict[str, object]] = [
+    {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 4},
+    {"model": "a/b", "num_speculative_tokens": 5},
+    {"method": "eagle3", "model": "a/b", "num_speculative_tokens": 2},
+    {"method": "mtp", "num_speculative_tokens": 1},
+    {"method": "mtp"},
+    {"method": "suffix", "num_speculative_tokens": 32},
+]
+
+
+def told(environment: Mapping[str, str], version: str, family: str) -> list[str]:
+    """
+    Return what vLLM's configuration is said to refuse.
+    """
+    found = engine_findings(
+        {f"SM_VLLM_{name}": value for name, value in environment.items()},
+        family=family,
+        version=version,
+        accelerators=None,
+    )
+    return [one.code for one in found if one.code == "LLM543"]
+
+
+@pytest.mark.parametrize("environment", REFUSED, ids=str)
+def test_what_does_not_go_together_is_an_error(environment: dict[str, str]) -> None:
+    """
+    Each in the newest image.
+    """
+    assert told(environment, "2.6", "vllm-server") == ["LLM543"]
+
+
+@pytest.mark.parametrize("environment", TAKEN, ids=str)
+def test_what_goes_together_is_none(environment: dict[str, str]) -> None:
+    """
+    The other side of each.
+    """
+    assert told(environment, "2.6", "vllm-server") == []
+
+
+@pytest.mark.parametrize("version", image_versions("vllm"))
+def test_drafts_that_start_are_not_refused(version: str) -> None:
+    """
+    What the draft model decides is left to it, in each release.
+    """
+    for draft in DRAFTS:
+        environment = {"SPECULATIVE_CONFIG": json.dumps(draft)}
+
+        assert told(environment, version, "vllm") == [], draft
+
+
+def test_the_message_has_the_variables_and_the_engine_s_words() -> None:
+    """
+    Who reads it knows what to change.
+    """
+    (found,) = [
+        one
+        for one in engine_findings(
+            {"SM_VLLM_ENABLE_EPLB": "true"},
+            family="vllm-server",
+            version="2.6",
+            accelerators=None,
+        )
+        if one.code == "LLM543"
+    ]
+
+    assert found.message == (
+        "vLLM 0.30.0 does not start with SM_VLLM_ENABLE_EPLB: "
+        "enable_expert_parallel must be True to use EPLB"
+    )
+
+
+@pytest.mark.parametrize("release", engine_releases("vllm"))
+def test_each_condition_can_be_read(release: str) -> None:
+    """
+    None holds of a container that says nothing, and none is broken.
+    """
+    for condition, row in refusals_of(release).items():
+        names = {**row["with"], **dict.fromkeys(row.get("where", {}), UNKNOWN)}
+
+        assert holds(condition, names.__getitem__) in (False, None, UNKNOWN), condition
+
+
+@pytest.mark.parametrize(
+    ("condition", "value"),
+    [
+        ("a and unknown()", UNKNOWN),
+        ("b and unknown()", False),
+        ("a or unknown()", True),
+        ("not unknown()", UNKNOWN),
+        ("c > 2 and c % 2 == 1", True),
+        ("(1 if unknown() else 1) == 1", True),
+        ("(1 if unknown() else 2) == 1", UNKNOWN),
+        ("missing + 1 > 0", UNKNOWN),
+    ],
+)
+def test_a_condition_is_told_as_far_as_it_is_known(
+    condition: str, value: object
+) -> None:
+    """
+    What is not known makes an end uncertain only where it matters.
+    """
+    names = {"a": True, "b": False, "c": 3}
+
+    assert holds(condition, lambda name: names.get(name, UNKNOWN)) is value
+
+
+def test_a_class_is_read_as_it_is_written(tmp_path: Path) -> None:
+    """
+    What a model decides is left out, and what stands behind it.
+    """
+    package = tmp_path / "vllm"
+    (package / "config").mkdir(parents=True)
+    (package / "engine").mkdir()
+    (package / "config" / "it.py").write_text(
+        "class ItConfig:\n"
+        "    size: int = 1\n"
+        "    most: int = 8\n"
+        "    def __post_init__(self):\n"
+        "        if self.size > self.most:\n"
+        "            raise ValueError(f'size {self.size} is too large')\n"
+        "        if looks(self.size):\n"
+        "            raise ValueError('the machine says so')\n"
+        "        if looks(self.most):\n"
+        "            return\n"
+        "        if self.most == 3:\n"
+        "            raise ValueError('never certain')\n"
+    )
+    (package / "engine" / "arg_utils.py").write_text(
+        "class EngineArgs:\n"
+        "    size: int = ItConfig.size\n"
+        "    most: int = ItConfig.most\n"
+        "    def create_engine_config(self):\n"
+        "        it = ItConfig(size=self.size, most=self.most)\n"
+        "        return it\n"
+    )
+
+    found = refusals(tmp_path)
+
+    row = {"with": {"most": 8, "size": 1}, "says": "size ... is too large"}
+    assert found == {"size > most": row}
+    assert rows({"1.0": found, "1.1": {}, "1.2": found}) == [
+        {"if": "size > most", **row, "in": [["1.0", "1.0"], ["1.2", "1.2"]]}
+    ]

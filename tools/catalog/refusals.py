@@ -1,0 +1,220 @@
+"""
+Reading what vLLM's configuration refuses: ``python -m tools.catalog.refusals``.
+
+``EngineArgs.create_engine_config`` hands the arguments to classes that raise where some
+do not go together. A condition of such an end is kept as Python's own expression over
+the arguments' names; ``conditions.py`` says how it is read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import datetime as dt
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cdk_sagemaker_llm.catalog.engine_arguments import engine_releases
+from cdk_sagemaker_llm.serving.engines.checks.refusals import UNKNOWN, holds
+from tools.catalog import wheels
+from tools.catalog.conditions import Reader, class_refusals
+from tools.catalog.sources import Source
+
+TARGET = (
+    Path(__file__).parents[2]
+    / "constructs"
+    / "cdk_sagemaker_llm"
+    / "catalog"
+    / "vllm_refusals.json"
+)
+
+
+_ABOUT = (
+    "Conditions under which vLLM refuses what its parser takes, read in "
+    "EngineArgs.create_engine_config and the configuration classes of each published "
+    "wheel by python -m tools.catalog.refusals: if, Python's own expression over the "
+    "names of arguments, with a key of an argument's JSON behind a point, and "
+    "unknown() for what a model, a file or the machine decides; with, what each name "
+    "is where it is left out; where, what short names in it stand for; in, the "
+    "releases, first and last of each span; says, the engine's own words. A container "
+    "is taken for one node with GPUs of NVIDIA."
+)
+
+
+_ALONE = {"nnodes": "1", "node_rank": "0"}
+
+
+# What is longer than this with all that it stands for says little to anybody.
+_LONGEST = 1500
+
+
+# What else this says depends on the draft model.
+_SAYS = {"SpeculativeConfig": "num_speculative_tokens was provided"}
+
+
+# What the engine puts into a configuration beside what JSON says.
+_OF_ENGINE = ("model_config", "parallel_config", "load_config")
+
+
+# What is read into a class as JSON of an argument.
+_OF_JSON = {
+    "EPLBConfig": "eplb_config",
+    "KVEventsConfig": "kv_events_config",
+    "ProfilerConfig": "profiler_config",
+    "SpeculativeConfig": "speculative_config",
+    "StructuredOutputsConfig": "structured_outputs_config",
+}
+
+
+def refusals(folder: Path) -> dict[str, dict[str, Any]]:
+    """
+    Return the conditions under which a release refuses its arguments, each with what
+    its names are where they are left out.
+    """
+    source = Source(folder)
+    own = {name: name for name in source.defaults("EngineArgs")}
+    # A container is one node, which a check of its own says.
+    own |= {name: value for name, value in _ALONE.items() if name in own}
+    reader = Reader(source, "EngineArgs", own)
+    reader.read(["create_engine_config"])
+    found = list(reader.found)
+    for of, argument in _OF_JSON.items():
+        if of in source.classes and argument in own:
+            keys = {
+                key: None if key.endswith(_OF_ENGINE) else f"{argument}.{key}"
+                for key in source.defaults(of)
+            }
+            ended = class_refusals(source, of, keys, (f"({argument} is not None)",))
+            found += [one for one in ended if one.words.startswith(_SAYS.get(of, ""))]
+    kept: dict[str, dict[str, Any]] = {}
+    for refusal in found:
+        parts = dict.fromkeys(refusal.path)
+        text = " and ".join(one for one in parts if one != "True")
+        condition = ast.unparse(ast.parse(text, mode="eval")) if text else ""
+        where = dict(_where(source, condition)) if condition else {}
+        texts = [condition, *where.values()]
+        names = sorted({name for text in texts if text for name in _names(text)})
+        names = [name for name in names if name not in where]
+        defaults = {name: _default(source, name) for name in names}
+        is_said = names and all(known for known, _ in defaults.values())
+        # That something is set by then is no rule for those who set it.
+        is_said = is_said and not condition.startswith("not (unknown()")
+        is_open = is_said and holds(condition, lambda _: UNKNOWN) is UNKNOWN
+        # The server alone sets what begins with an underscore.
+        if is_open and not any(name.startswith("_") for name in names):
+            told = {name: value for name, (_, value) in defaults.items()}
+            if sum(map(len, texts)) > _LONGEST:
+                continue
+            condition, where = _renamed(condition, where)
+            row = {"with": told, "says": refusal.words}
+            kept.setdefault(condition, row | ({"where": where} if where else {}))
+    return kept
+
+
+def _renamed(condition: str, where: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """
+    Number short names within one condition, which other releases share then.
+    """
+    names = {name: f"it{number}" for number, name in enumerate(where, 1)}
+
+    def rename(text: str) -> str:
+        return re.sub(r"\bit\d+\b", lambda match: names[match[0]], text)
+
+    return rename(condition), {names[k]: rename(text) for k, text in where.items()}
+
+
+def _where(source: Source, text: str) -> Iterator[tuple[str, str]]:
+    """
+    Yield what the short names in a condition stand for, and those inside of them.
+    """
+    for name in dict.fromkeys(_names(text)):
+        if name in source.where:
+            yield name, source.where[name]
+            yield from _where(source, source.where[name])
+
+
+def _default(source: Source, name: str) -> tuple[bool, Any]:
+    first, _, key = name.partition(".")
+    if key:
+        of = next((one for one, arg in _OF_JSON.items() if arg == first), "")
+        return source.default(of, key)
+    is_plain, value = source.default("EngineArgs", first)
+    # What is made by a factory stands for nothing where it is left out.
+    return (True, None) if first in _OF_JSON.values() else (is_plain, value)
+
+
+def _names(condition: str) -> Iterator[str]:
+    tree = ast.parse(condition, mode="eval")
+    inside = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Attribute)}
+    called = {id(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Attribute):
+            yield ast.unparse(one)
+        elif isinstance(one, ast.Name) and id(one) not in inside | called:
+            yield one.id
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """
+    Write the table of all described releases.
+    """
+    parser = argparse.ArgumentParser(prog="python -m tools.catalog.refusals")
+    parser.add_argument(
+        "--packages",
+        type=Path,
+        help="a folder of unpacked wheels, such as vllm-0.30.0; else they are fetched",
+    )
+    today = str(dt.datetime.now(tz=dt.UTC).date())
+    parser.add_argument("--date", default=today, help="when they were read")
+    options = parser.parse_args(arguments)
+    releases = {one: _read(one, options.packages) for one in engine_releases("vllm")}
+    table = {"about": _ABOUT, "date": options.date, "refusals": rows(releases)}
+    TARGET.write_text(render(table), encoding="utf-8")
+    return 0
+
+
+def _read(release: str, packages: Path | None) -> dict[str, dict[str, Any]]:
+    if packages is not None:
+        return refusals(packages / f"vllm-{release}")
+    with tempfile.TemporaryDirectory() as folder:
+        wheels.unpack("vllm", release, Path(folder))
+        return refusals(Path(folder))
+
+
+def rows(
+    releases: Mapping[str, Mapping[str, Mapping[str, Any]]],
+) -> list[dict[str, Any]]:
+    """
+    Return each condition once, with the spans of the releases that have it.
+    """
+    order = list(releases)
+    found: dict[str, dict[str, Any]] = {}
+    for at, release in enumerate(order):
+        for condition, row in releases[release].items():
+            key = json.dumps([condition, row["with"], row.get("where")])
+            kept = found.setdefault(key, {"if": condition, **row, "in": []})
+            if kept["in"] and at and kept["in"][-1][1] == order[at - 1]:
+                kept["in"][-1][1] = release
+            else:
+                kept["in"].append([release, release])
+    return list(found.values())
+
+
+def render(table: Mapping[str, Any]) -> str:
+    """
+    Return the table's text, a condition a line.
+    """
+    lines = ",\n".join(
+        json.dumps(row, separators=(",", ":")) for row in table["refusals"]
+    )
+    about, date = json.dumps(table["about"]), json.dumps(table["date"])
+    return f'{{\n"about": {about},\n"date": {date},\n"refusals": [\n{lines}\n]\n}}\n'
+
+
+if __name__ == "__main__":
+    sys.exit(main())
