@@ -87,7 +87,7 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
         SGLANG, {"SM_SGLANG_TP_SIZE": "1", "SM_SGLANG_TENSOR_PARALLEL_SIZE": "2"}
     ),
     "LLM604": _of(SERVER, {"SM_VLLM_ENFORCE_EAGER": "0"}),
-    "LLM605": _of(SERVER, {"SM_VLLM_QUANTIZATION": "awk"}),
+    "LLM605": _of(SERVER, {"SM_VLLM_TOOL_CALL_PARSER": "herms"}),
     "LLM606": _of(("vllm-server", "2.2"), {"SM_VLLM_REVISION": "abc="}),
     "LLM607": _of(("vllm-server", "2.2"), {"SM_VLLM_SERVED_MODEL_NAME": '["a","b"]'}),
     "LLM608": _of(SERVER, {"SM_VLLM_ENABLE_PREFIX_CACHING": "false"}),

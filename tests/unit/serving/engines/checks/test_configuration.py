@@ -1,0 +1,72 @@
+"""
+What vLLM's configuration takes and refuses of one argument: names that it looks up, and
+keys and bounds of its JSON.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cdk_sagemaker_llm import HuggingFaceModel, Vllm
+from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
+
+CODES = {"LLM504", "LLM507", "LLM539", "LLM541", "LLM605"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "codes"),
+    [
+        # An enumeration is read by its values, and one with a validator by its names.
+        ("OPTIMIZATION_LEVEL", "2", []),
+        ("OPTIMIZATION_LEVEL", "O2", ["LLM539"]),
+        ("ATTENTION_BACKEND", "FLASHINFER", []),
+        ("ATTENTION_BACKEND", "FLASH", ["LLM539"]),
+        ("QUANTIZATION", "awq", []),
+        ("QUANTIZATION", "awqq", ["LLM539"]),
+        ("CONFIG_FORMAT", "toml", ["LLM539"]),
+        ("LOAD_FORMAT", "nope", ["LLM539"]),
+        ("DISTRIBUTED_EXECUTOR_BACKEND", "mpp", ["LLM539"]),
+        ("DISTRIBUTED_EXECUTOR_BACKEND", "mine.Executor", []),
+        # Nobody looks it up without automatic choice.
+        ("TOOL_CALL_PARSER", "herms", ["LLM605"]),
+        ("COMPILATION_CONFIG", '{"pass_config":{"enable_sp":true}}', []),
+        ("COMPILATION_CONFIG", '{"pass_config":{"nope":true}}', ["LLM504"]),
+        ("EPLB_CONFIG", '{"window_size":1}', []),
+        ("EPLB_CONFIG", '{"window_size":0}', ["LLM504"]),
+        ("SPECULATIVE_CONFIG", '{"method":"ngram","tokens":3}', ["LLM541"]),
+        (
+            "SPECULATIVE_CONFIG",
+            '{"method":"ngram","num_speculative_tokens":0}',
+            ["LLM541"],
+        ),
+        ("SPECULATIVE_CONFIG", '{"method":"ngram","num_speculative_tokens":1}', []),
+    ],
+)
+def test_each_is_held_against_the_classes_of_the_release(
+    name: str, value: str, codes: list[str]
+) -> None:
+    """
+    Of vLLM 0.30.0.
+    """
+    found = engine_findings(
+        {f"SM_VLLM_{name}": value},
+        family="vllm-server",
+        version="2.6",
+        accelerators=None,
+    )
+
+    assert [one.code for one in found if one.code in CODES] == codes
+
+
+@pytest.mark.parametrize(
+    ("image", "code"), [(None, "LLM539"), ("my-own-tag", "LLM605")], ids=str
+)
+def test_an_image_of_ones_own_may_know_more_names(image: str | None, code: str) -> None:
+    """
+    Nobody knows what is installed in it.
+    """
+    prepared = Vllm("2.6", image=image, quantization="mine").prepare(
+        HuggingFaceModel("a/b"), 1
+    )
+
+    assert code in [one.code for one in prepared.findings]
