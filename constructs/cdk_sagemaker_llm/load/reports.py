@@ -174,9 +174,6 @@ def panels_of_benchmark(rows: Sequence[Row]) -> list[Panel]:
 
 
 def _introduction(result: LoadResult) -> str:
-    """
-    Say in a sentence what was done.
-    """
     settings = result.settings
     load = (
         f"{settings.user_count} users"

@@ -262,9 +262,6 @@ def _mean(number: float | None) -> str:
 
 
 def _counted(rows: Sequence[Mapping[str, Any]]) -> str:
-    """
-    Say how many tokens there were in truth, on average.
-    """
     counts = []
     for name, what in _COUNTED.items():
         known = [

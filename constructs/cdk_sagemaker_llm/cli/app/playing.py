@@ -75,11 +75,6 @@ class RunSettings:
 class VariantResult:
     """
     What came of one variant.
-
-    Args:
-        traffic: Each model's traffic in words.
-
-        notes: What was assumed or estimated.
     """
 
     hosted: HostedVariant

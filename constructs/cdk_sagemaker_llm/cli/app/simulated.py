@@ -342,9 +342,6 @@ def _tell_unused(
     scaling: Mapping[Target, Scaling],
     variants: tuple[HostedVariant, ...],
 ) -> None:
-    """
-    Tell of what is scaled and does not run in what is played out.
-    """
     targets = {
         Target(hosted.endpoint, model.name)
         if model.needs is None

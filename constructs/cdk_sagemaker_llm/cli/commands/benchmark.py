@@ -428,9 +428,6 @@ def head_room_of(growth: str, scale_out_time: str) -> HeadRoom:
 
 
 def _check_only(command: typer.Context, heeded: Collection[str], instead: str) -> None:
-    """
-    Refuse options that have no effect.
-    """
     flags = [
         flag
         for parameter in command.command.params

@@ -167,9 +167,6 @@ def _is_interactive() -> bool:
 
 
 def _lines() -> Iterator[str]:
-    """
-    Read messages: with a prompt from a terminal, else as they come.
-    """
     if _is_interactive():
         yield from _typed()
         return

@@ -181,9 +181,6 @@ def _log(console: Console, result: VariantResult) -> None:
 
 
 def _told_once(events: Sequence[Event]) -> Iterator[Event]:
-    """
-    Leave out what was not done for a reason that was told before.
-    """
     reasons = set()
     for event in events:
         key = (event.what, event.why)

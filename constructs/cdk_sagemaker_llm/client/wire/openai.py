@@ -124,10 +124,6 @@ class ToolCalls:
 
 @dataclass(slots=True)
 class _Call:
-    """
-    One call on its way.
-    """
-
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
@@ -177,9 +173,6 @@ def _tokens(
     reason: FinishReason | None,
     index: int,
 ) -> Iterator[Token]:
-    """
-    Share the text of a chunk out among its tokens.
-    """
     texts = _shares([entry[0] for entry in entries], text, reasoning)
     last = len(entries) - 1
     for number, (_, token_id, log_prob) in enumerate(entries):

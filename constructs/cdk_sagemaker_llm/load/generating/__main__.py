@@ -64,9 +64,6 @@ def _join(order: Mapping[str, Any]) -> None:
 
 
 def _lead(settings: LoadSettings) -> None:
-    """
-    Run a load test, and write what comes of it to standard output, a line each time.
-    """
     try:
         prepared(settings, 0)
         ended, hurried = Event(), Event()

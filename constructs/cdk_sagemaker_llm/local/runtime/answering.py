@@ -258,9 +258,6 @@ def _copy_to_shadow(world: World, route: Route, sent: Request) -> None:
 def _capture(
     world: World, route: Route, sent: Request, answer: bytes, answer_kind: str
 ) -> None:
-    """
-    Keep a request and its whole answer, if they are among those that are kept.
-    """
     config = route.endpoint.config.get("DataCaptureConfig")
     if not config or not config.get("EnableCapture", True):
         return

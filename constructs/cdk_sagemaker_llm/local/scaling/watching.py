@@ -34,8 +34,6 @@ class Watching:
     What happens by itself in one account and region.
 
     Args:
-        publish: Takes what the runtime measured in a period.
-
         timeline: The time it lives in. If omitted, nothing happens by itself, and
             what is counted is published when it is read.
     """
