@@ -108,9 +108,6 @@ class LoadResult:
         return sentences
 
     def _slowed(self) -> str:
-        """
-        Say what the generator itself made slower; nothing if that is not to be seen.
-        """
         delay = self.measured.delay
         slowed = {
             name: found

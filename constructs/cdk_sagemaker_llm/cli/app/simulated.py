@@ -143,9 +143,6 @@ class _Reader:
         self._scaling = scaling
 
     def variants(self) -> Iterator[HostedVariant]:
-        """
-        Return the variants that can be played out; tell of the others.
-        """
         for endpoint in self._app.of_type("Endpoint"):
             name = endpoint.properties.get("EndpointConfigName")
             config = self._app.config_of(endpoint)

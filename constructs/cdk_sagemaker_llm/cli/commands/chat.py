@@ -98,9 +98,6 @@ class _Chat:
         self._as_json = as_json
 
     def run(self) -> bool:
-        """
-        Answer line after line; return whether each got its whole answer.
-        """
         is_answered = True
         for line in _lines():
             text = line.strip()

@@ -33,9 +33,6 @@ _EVERY = 1.0
 
 
 def main() -> None:
-    """
-    Do what the first line of input says.
-    """
     # What Locust prints, such as a name that it cannot resolve, is no message of ours.
     sys.stdout = sys.stderr
     logging.basicConfig(level=logging.WARNING)

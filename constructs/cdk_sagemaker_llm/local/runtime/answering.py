@@ -99,9 +99,6 @@ class _Answering:
         self._is_cut = False
 
     def answer(self, sent: Request, *, stream: bool) -> Response:
-        """
-        Have the container answer, in the time that it takes.
-        """
         self._is_cut = answer_instead(self._world, self._route, stream=stream)
         forward = self._world.forwards.find(
             self._route.component, self._route.base, self._route.endpoint.name
