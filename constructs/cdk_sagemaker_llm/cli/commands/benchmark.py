@@ -181,7 +181,13 @@ def benchmark(
     with refusing_misuse(_NAME):
         saved = [_saved("--compare", path) for path in compare_with or ()]
         if endpoint is None and source is None:
-            _compare_two(context, saved)
+            if len(saved) != len(("before", "after")):
+                raise ValueError(
+                    "name an endpoint to measure, give --from a saved benchmark to "
+                    "read, or give --compare twice to compare two files"
+                )
+            _check_only(context, {"--compare"}, "two files to compare")
+            typer.echo(compare(*saved), nl=False)
             return
         if len(saved) > 1:
             raise ValueError("--compare takes one file beside a benchmark")
@@ -309,16 +315,6 @@ def _save_so_far(path: Path | None) -> Callable[[Benchmark], object] | None:
             _saver(found)(path)
 
     return save
-
-
-def _compare_two(context: typer.Context, saved: Sequence[Benchmark]) -> None:
-    if len(saved) != len(("before", "after")):
-        raise ValueError(
-            "name an endpoint to measure, give --from a saved benchmark to read, or "
-            "give --compare twice to compare two files"
-        )
-    _check_only(context, {"--compare"}, "two files to compare")
-    typer.echo(compare(*saved), nl=False)
 
 
 def _saved(flag: str, path: Path) -> Benchmark:

@@ -100,9 +100,6 @@ class ToolCalls:
     def _number_of(
         self, answer: int, part: dict[str, Record], function: dict[str, Record]
     ) -> int:
-        """
-        Number a part that has no number: a whole call, or a piece of the last one.
-        """
         numbers = [number for of, number in self._calls if of == answer]
         if not numbers:
             return 0

@@ -189,9 +189,6 @@ def _log(release: EngineRelease, settings: Mapping[str, Any]) -> tuple[str, ...]
 
 
 def _check_answering(engine: StartedEngine) -> None:
-    """
-    Check that SageMaker finds an engine where its ping goes.
-    """
     variables, rule = engine.environment, engine.release.rule
     host = str(engine.settings.get("host", ""))
     names = {

@@ -153,8 +153,6 @@ class Speech:
     What a model wrote.
 
     Args:
-        thoughts: What it thought before.
-
         call: The tool that it calls; its answer is empty then.
 
         end: The end-of-sequence token, if it came to its end.
