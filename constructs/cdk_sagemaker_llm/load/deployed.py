@@ -47,8 +47,6 @@ class Deployed:
         model: Which model, by its name at its source, or at SageMaker.
 
         engine: The name of its image.
-
-        engine_version: The image's tag.
     """
 
     instance_type: str = NOT_DESCRIBED

@@ -172,8 +172,6 @@ class Probe:
     What service times need besides the sweep.
 
     Args:
-        copies: How many copies shared the requests.
-
         alone: What a single user met with, with short prompts and with whole ones.
             If omitted, nobody asked alone.
 

@@ -193,8 +193,6 @@ class Judged:
     A row, and whether it is within an objective.
 
     Args:
-        is_within: Whether it was met.
-
         summary: What was measured, in words.
     """
 

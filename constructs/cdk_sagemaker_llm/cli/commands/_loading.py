@@ -201,9 +201,6 @@ def parameters_of(texts: Sequence[str]) -> Mapping[str, Any]:
 
 @contextmanager
 def refusing_misuse(command: str) -> Iterator[None]:
-    """
-    End the command on misuse, each setting by its option.
-    """
     try:
         yield
     except SettingsError as error:

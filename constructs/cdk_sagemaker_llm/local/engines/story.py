@@ -226,8 +226,6 @@ def say(
     Have the model go on with a prompt.
 
     Args:
-        count: How many tokens it may write.
-
         stops: Strings that end the answer, and are not part of it.
 
         thinks: Whether its first sentence is a thought.

@@ -240,9 +240,6 @@ class Result:
 def invoke(world: World, route: Route, request: ContainerRequest) -> Result:
     """
     Pass a request to its container.
-
-    Raises:
-        AwsError: If the container refuses it, or cannot be there.
     """
     container = replace(_container(world, route), adapter=route.adapter)
     try:
