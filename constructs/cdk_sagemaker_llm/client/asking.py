@@ -286,9 +286,6 @@ def chain(
 
 
 def _answers(options: Options) -> int:
-    """
-    Return how many answers a stream was asked for.
-    """
     parameters = options.get("parameters") or {}
     return as_count(parameters.get("n")) or 1
 

@@ -42,9 +42,6 @@ _RENEWALS: set[WeakMethod[Callable[[], None]]] = set()
 class Places:
     """
     How many calls may be under way at a time; others wait in the order they came.
-
-    Args:
-        count: How many.
     """
 
     def __init__(self, count: int) -> None:

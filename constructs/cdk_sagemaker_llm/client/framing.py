@@ -181,9 +181,6 @@ class Framing:
         yield record
 
     def _go_on(self, line: bytes, stripped: bytes) -> Iterator[Record]:
-        """
-        Add a line to a record of several.
-        """
         if self._is_event:
             if not stripped:
                 yield self._rest()

@@ -295,9 +295,6 @@ class Reader:
         raise error
 
     def _keep(self, error: LlmError) -> None:
-        """
-        Give an error what came before it.
-        """
         begun = framing.begun(self._framing.unread.decode(errors="ignore"))
         error.text = self._text.getvalue() + (error.text or begun)
         error.reasoning = self._reasoning.getvalue()
@@ -409,9 +406,6 @@ def _readers(wire_format: WireFormat | None) -> tuple[_Read, ...]:
 def _quick_reader(
     candidates: tuple[_Read, ...],
 ) -> Callable[[Record], Token | None]:
-    """
-    Return what reads the usual record of a stream, and nothing else.
-    """
     lines = generated_text.quick if generated_text.read in candidates else _nothing
     chunks = openai.quick if openai.read in candidates else _nothing
 

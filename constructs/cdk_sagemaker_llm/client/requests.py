@@ -270,9 +270,6 @@ def _parameters(schema: Schema, options: Options) -> dict[str, Any]:
 
 
 def _dump(body: Mapping[str, Any]) -> bytes:
-    """
-    Write JSON, or raise an error that names the value that JSON does not have.
-    """
     try:
         text = json.dumps(body, ensure_ascii=False, allow_nan=False)
         return text.encode()

@@ -333,9 +333,6 @@ def _row(facts: Mapping[str, Any]) -> Row:
 
 
 def _percents(seconds: Sequence[float]) -> list[float]:
-    """
-    Return the percentiles from the median to the longest, by percent.
-    """
     found = sorted(seconds)
     if not found:
         return []

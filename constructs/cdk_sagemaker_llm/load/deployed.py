@@ -44,15 +44,9 @@ class Deployed:
     What serves.
 
     Args:
-        instance_type: On which instance type.
-
-        accelerators: Over how many accelerators each is split.
-
         model: Which model, by its name at its source, or at SageMaker.
 
         engine: The name of its image.
-
-        engine_version: The image's tag.
     """
 
     instance_type: str = NOT_DESCRIBED

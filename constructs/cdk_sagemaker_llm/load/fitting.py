@@ -172,8 +172,6 @@ class Probe:
     What service times need besides the sweep.
 
     Args:
-        copies: How many copies shared the requests.
-
         alone: What a single user met with, with short prompts and with whole ones.
             If omitted, nobody asked alone.
 
@@ -230,9 +228,6 @@ class _Notes:
 def _single_of(
     alone: Sequence[Observed], points: Sequence[Observed], notes: _Notes
 ) -> _Single:
-    """
-    Return what a request takes alone: measured by a user alone, or from the sweep.
-    """
     if len(alone) > 1:
         short, long = sorted(alone, key=lambda one: one.prompt)[:: len(alone) - 1]
         if long.prompt >= 2 * short.prompt:
@@ -266,9 +261,6 @@ def _bounded(single: _Single, points: Sequence[Observed], notes: _Notes) -> _Sin
 def _most_at_once(
     points: Sequence[Observed], single: _Single, fixed: int | None, notes: _Notes
 ) -> int:
-    """
-    Tell how many sequences are written at once.
-    """
     if fixed is not None:
         notes.found.append(f"max_sequences: {fixed}, as it was given")
         return fixed

@@ -27,8 +27,6 @@ class Observed:
     What one copy did on average while so many users asked.
 
     Args:
-        users: How many asked all copies.
-
         under_way: How many requests the copy had, waiting ones included.
 
         latency: Seconds that each took; the mean.
@@ -37,10 +35,6 @@ class Observed:
 
         between: Seconds between two tokens; the median, which stalls by others'
             prompts leave as it is.
-
-        prompt: Tokens of a prompt.
-
-        answer: Tokens of an answer.
 
         disturbance: What the load generator's own delay did, as the row says it;
             empty if nothing.

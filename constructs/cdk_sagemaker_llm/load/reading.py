@@ -118,9 +118,6 @@ def reading_of(
 def _borne(
     benchmark: Benchmark, knee: Knee | None, saturation: Saturation | None
 ) -> tuple[Row | None, str]:
-    """
-    Find the row of the most users that the endpoint bears, or say why there is none.
-    """
     if knee is not None and knee.users is None:
         return None, "no number of users tried is within the objective; try fewer"
     saturated = None if saturation is None else saturation.users
@@ -196,8 +193,6 @@ class Judged:
     A row, and whether it is within an objective.
 
     Args:
-        is_within: Whether it was met.
-
         summary: What was measured, in words.
     """
 
@@ -330,9 +325,6 @@ def _held(row: Row, name: str, most: float, percentile: str) -> tuple[bool, str]
 
 
 def _percentiles(row: Row, name: str) -> Mapping[int, float]:
-    """
-    Return the percentiles of the answers, by percent.
-    """
     found = row.facts["figures"][name] or {}
     known = {percent: found[one] for one, percent in PERCENTS.items() if one in found}
     kept = row.facts.get("percents", {}).get(name, ())

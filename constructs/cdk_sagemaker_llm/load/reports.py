@@ -45,7 +45,7 @@ def draw(result: LoadResult, path: Path) -> None:
     Draw a run into a file, whose ending chooses the format.
     """
     title = f"{result.settings.endpoint}: {_introduction(result)}"
-    draw_panels(title, panels_of(result), path)
+    _draw_panels(title, panels_of(result), path)
 
 
 def draw_benchmark(benchmark: Benchmark, path: Path) -> None:
@@ -55,13 +55,10 @@ def draw_benchmark(benchmark: Benchmark, path: Path) -> None:
     # A sentence a line, as the picture is no wider.
     request = _request(benchmark).replace(". ", ".\n")
     title = f"Benchmark of {benchmark.endpoint}\n{request}"
-    draw_panels(title, panels_of_benchmark(benchmark.rows), path)
+    _draw_panels(title, panels_of_benchmark(benchmark.rows), path)
 
 
-def draw_panels(title: str, panels: Sequence[Panel], path: Path) -> None:
-    """
-    Draw panels one below the other.
-    """
+def _draw_panels(title: str, panels: Sequence[Panel], path: Path) -> None:
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 
     figure = Figure(figsize=(10, 2.4 * len(panels)), layout="constrained")
@@ -174,9 +171,6 @@ def panels_of_benchmark(rows: Sequence[Row]) -> list[Panel]:
 
 
 def _introduction(result: LoadResult) -> str:
-    """
-    Say in a sentence what was done.
-    """
     settings = result.settings
     load = (
         f"{settings.user_count} users"

@@ -108,9 +108,6 @@ class LoadResult:
         return sentences
 
     def _slowed(self) -> str:
-        """
-        Say what the generator itself made slower; nothing if that is not to be seen.
-        """
         delay = self.measured.delay
         slowed = {
             name: found
@@ -262,9 +259,6 @@ def _mean(number: float | None) -> str:
 
 
 def _counted(rows: Sequence[Mapping[str, Any]]) -> str:
-    """
-    Say how many tokens there were in truth, on average.
-    """
     counts = []
     for name, what in _COUNTED.items():
         known = [

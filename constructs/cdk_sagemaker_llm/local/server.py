@@ -79,8 +79,6 @@ class Gateway:
     The WSGI application of the embedded AWS.
 
     Args:
-        moto: moto's own application.
-
         region: The region of requests that are not signed.
     """
 
@@ -94,9 +92,6 @@ class Gateway:
     def __call__(
         self, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
-        """
-        Answer one request.
-        """
         request = Request(environ)
         region, service = self._signed_for(request)
         if aside := _aside(request):

@@ -41,8 +41,6 @@ class Stack:
     Args:
         name: Its name; a nested one's stands behind that of the stack around it.
 
-        folder: Where its assets are.
-
         parameters: The parameters that the stack around it passes.
 
         deployed_name: What CloudFormation calls it; empty for a nested one's.

@@ -189,9 +189,6 @@ def _served(
 
 
 def _engine(image: ImageRelease | None) -> tuple[EngineName, str | None]:
-    """
-    Return what a plan calls the engine of an image, and the release that it knows.
-    """
     if image is None:
         return "vllm", None
     if image.family in _OF_FAMILIES:

@@ -147,9 +147,6 @@ def _report(app: App, stack: Stack, name: str, properties: Shape) -> Report:
 
 
 def _component_report(stack: Stack, name: str, specification: Shape) -> Report:
-    """
-    Check a component that names a container instead of a model, or an adapter.
-    """
     subject, own = f"{stack.name}/{name}", specification.get("Container", {})
     if is_intrinsic(own):
         return _unchecked(subject, "its container is known at deployment only")
@@ -208,9 +205,6 @@ def _unchecked(subject: str, reason: str) -> Report:
 
 
 def _container_of(properties: Shape) -> Shape | str:
-    """
-    Return a model's only container, or why there is none to check.
-    """
     several = properties.get("Containers")
     container = properties.get("PrimaryContainer")
     if container is None and isinstance(several, list) and len(several) == 1:
@@ -309,9 +303,6 @@ def _value(value: object) -> str:
 
 
 def _accelerators(app: App, model: str) -> int | None:
-    """
-    Return the fewest accelerators that a copy of a model has, wherever it runs.
-    """
     for component in app.components():
         found = [
             _reserved(specification)
@@ -338,9 +329,6 @@ def _accelerators(app: App, model: str) -> int | None:
 
 
 def _fewest(found: Sequence[int | None]) -> int | None:
-    """
-    Return the fewest accelerators that a model has on any type of instance.
-    """
     known = [number for number in found if number is not None]
     return min(known) if len(known) == len(found) else None
 

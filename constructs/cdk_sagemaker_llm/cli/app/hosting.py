@@ -240,9 +240,6 @@ class App:
     _kinds: dict[str, list[Resource]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """
-        Note what could not be read, and the literal names of what can be named.
-        """
         self.left_out += self.assembly.faults
         self.left_out += [
             f"{name}: its template is not in the assembly"

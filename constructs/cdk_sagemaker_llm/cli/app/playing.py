@@ -50,13 +50,9 @@ class RunSettings:
 
         times: Times of the fleet, by field; the usual ones where it has none.
 
-        delays: How late metrics can be read.
-
         measured: Measured service times; without any they are estimated.
 
         model_start: Seconds that a model takes to start; ``None`` to estimate them.
-
-        available: How many instances can be had, by type.
     """
 
     traffic: TrafficSettings
@@ -75,11 +71,6 @@ class RunSettings:
 class VariantResult:
     """
     What came of one variant.
-
-    Args:
-        traffic: Each model's traffic in words.
-
-        notes: What was assumed or estimated.
     """
 
     hosted: HostedVariant

@@ -127,9 +127,6 @@ def _defined(
 def _holders(
     found: dict[str, dict[str, Any]], stack: Stack, properties: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """
-    Return whom a policy names, those among them that are made elsewhere too.
-    """
     for key, kind in _HOLDERS.items():
         named = [*_listed(properties.get(key)), *_listed(properties.get(f"{kind}Name"))]
         for value in named:
@@ -139,9 +136,6 @@ def _holders(
 
 
 def _attach_managed(found: dict[str, dict[str, Any]], stacks: Sequence[Stack]) -> None:
-    """
-    Give those that name a managed policy of the app what it says, and leave the others.
-    """
     documents = {
         f"{one.name}/{name}": properties.get("PolicyDocument")
         for one in stacks

@@ -117,9 +117,6 @@ def read_scaling(app: App) -> dict[Target, Scaling]:
 
 
 def _suspended(one: Resource, scaling: Scaling) -> Scaling:
-    """
-    Leave out what is switched off.
-    """
     off = from_api.suspended(map_of(one.properties, "SuspendedState"))
     ways = [way for way in ("DynamicScalingIn", "DynamicScalingOut") if way in off]
     policies: tuple[Policy, ...] = scaling.policies

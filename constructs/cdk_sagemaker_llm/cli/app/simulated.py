@@ -143,9 +143,6 @@ class _Reader:
         self._scaling = scaling
 
     def variants(self) -> Iterator[HostedVariant]:
-        """
-        Return the variants that can be played out; tell of the others.
-        """
         for endpoint in self._app.of_type("Endpoint"):
             name = endpoint.properties.get("EndpointConfigName")
             config = self._app.config_of(endpoint)
@@ -342,9 +339,6 @@ def _tell_unused(
     scaling: Mapping[Target, Scaling],
     variants: tuple[HostedVariant, ...],
 ) -> None:
-    """
-    Tell of what is scaled and does not run in what is played out.
-    """
     targets = {
         Target(hosted.endpoint, model.name)
         if model.needs is None

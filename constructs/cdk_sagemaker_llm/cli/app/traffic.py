@@ -49,8 +49,6 @@ class TrafficSettings:
         spread: How much lengths differ; all are the same at 0.
 
         even: Whether requests come in even steps.
-
-        busiest: The busiest hour of a day.
     """
 
     shape: str = "spike"

@@ -154,9 +154,6 @@ class QuestionOptions:
     ] = False
 
     def options(self) -> Options:
-        """
-        Return what to ask for, as the client takes it.
-        """
         options: Options = {}
         if self.max_new_tokens is not None:
             options["max_new_tokens"] = self.max_new_tokens
@@ -236,9 +233,6 @@ class QuestionOptions:
 
 
 def read_prompt(prompt: str | None, file: Path | None) -> str:
-    """
-    Return the prompt: the argument, standard input, or a file's text.
-    """
     if (prompt is None) == (file is None):
         raise MisuseError("give a prompt, - for standard input, or --file FILE")
     try:
@@ -276,9 +270,6 @@ def ending(command: str, *, as_json: bool) -> Iterator[None]:
 
 
 def complain(command: str, error: LlmError, *, as_json: bool) -> None:
-    """
-    Say what went wrong, and what to do.
-    """
     if as_json:
         put_line(json.dumps({"error": error_facts(error)}))
     typer.echo(f"sagemaker-llm {command}: {explain(error)}", err=True)

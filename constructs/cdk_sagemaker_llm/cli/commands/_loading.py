@@ -186,9 +186,6 @@ def flag_of(setting: str) -> str:
 
 
 def parameters_of(texts: Sequence[str]) -> Mapping[str, Any]:
-    """
-    Read parameters as they are written on the command line: ``name=value``.
-    """
     found = {}
     for text in texts:
         name, sign, value = text.partition("=")
@@ -204,9 +201,6 @@ def parameters_of(texts: Sequence[str]) -> Mapping[str, Any]:
 
 @contextmanager
 def refusing_misuse(command: str) -> Iterator[None]:
-    """
-    End the command on misuse, each setting by its option.
-    """
     try:
         yield
     except SettingsError as error:
@@ -218,9 +212,6 @@ def refusing_misuse(command: str) -> Iterator[None]:
 
 
 def run_live(command: str, run: Callable[[Callable[[Progress], object]], _T]) -> _T:
-    """
-    Run a load, with its progress on the terminal if standard error is one.
-    """
     from cdk_sagemaker_llm.cli.output.answers import in_our_words  # noqa: PLC0415 - rich
 
     try:
@@ -263,9 +254,6 @@ def write_files(command: str, files: Files) -> bool:
 
 
 def complain(command: str, message: str) -> None:
-    """
-    Say what is wrong, each line with the command's name in front.
-    """
     for line in message.splitlines():
         typer.echo(f"sagemaker-llm {command}: {line}", err=True)
 

@@ -110,9 +110,6 @@ def _options_of(group: Any, title: str | None) -> Iterator[inspect.Parameter]:  
 
 
 def is_given(context: typer.Context, name: str) -> bool:
-    """
-    Whether an option or argument was written on the command line.
-    """
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
@@ -198,9 +195,6 @@ def positive(flag: str, text: str) -> float:
 
 
 def check_writable(files: Mapping[str, Path | None]) -> None:
-    """
-    Check that files can be written, and that a picture's ending names a format.
-    """
     faults = [
         f"{flag} {path} cannot be written: {why}"
         for flag, path in files.items()
@@ -266,7 +260,8 @@ def _from_file(path: Path) -> Mapping[str, float]:
     except ValueError as fault:
         raise _no_prices(f"{path}: it is no JSON: {fault}") from fault
     if not isinstance(content, dict):
-        raise _no_prices(f"{path}: it holds {_kind_of(content)}")
+        kind = "a list" if isinstance(content, list) else json.dumps(content)
+        raise _no_prices(f"{path}: it holds {kind}")
     for name, price in content.items():
         is_number = isinstance(price, (int, float)) and not isinstance(price, bool)
         if not is_number or not 0 <= price < math.inf:
@@ -275,10 +270,6 @@ def _from_file(path: Path) -> Mapping[str, float]:
                 f"got {price if is_number else json.dumps(price)}"
             )
     return {name: float(price) for name, price in content.items()}
-
-
-def _kind_of(content: object) -> str:
-    return "a list" if isinstance(content, list) else json.dumps(content)
 
 
 def _no_prices(why: str) -> ValueError:

@@ -97,9 +97,6 @@ class ServingOptions:
         return _METHODS[self.method] if self.method else None
 
     def limits(self) -> dict[str, int]:
-        """
-        Read how many instances can be had, by type.
-        """
         found = {}
         for text in self.available or ():
             name, sign, number = text.partition("=")
@@ -156,9 +153,6 @@ class Subject:
     _apps: dict[Path, HostedApp] = field(default_factory=dict, init=False, repr=False)
 
     def run(self, run_settings: RunSettings) -> Run:
-        """
-        Play out the app itself.
-        """
         if run_settings.available:
             paths = [self.app, *([self.other] if self.other else [])]
             used = {
@@ -178,9 +172,6 @@ class Subject:
         return _run(app, "--set", self.settings, run_settings, name, app)
 
     def others(self, run_settings: RunSettings) -> list[Run]:
-        """
-        Play out what it is compared with.
-        """
         found = []
         first = self._read(self.app)
         if self.other is not None:
@@ -234,9 +225,6 @@ def _run(  # noqa: PLR0917 - what makes one run of several
 def with_changes(
     variants: Sequence[HostedVariant], flag: str, settings: Sequence[str]
 ) -> tuple[HostedVariant, ...]:
-    """
-    Return the variants with other settings.
-    """
     changes = named_numbers(flag, settings, _SETTINGS)
     found = tuple(_with_changes(one, flag, changes) for one in variants)
     policies = {"target", "scale-out-cooldown", "scale-in-cooldown"} & changes.keys()

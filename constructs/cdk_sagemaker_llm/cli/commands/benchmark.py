@@ -181,7 +181,13 @@ def benchmark(
     with refusing_misuse(_NAME):
         saved = [_saved("--compare", path) for path in compare_with or ()]
         if endpoint is None and source is None:
-            _compare_two(context, saved)
+            if len(saved) != len(("before", "after")):
+                raise ValueError(
+                    "name an endpoint to measure, give --from a saved benchmark to "
+                    "read, or give --compare twice to compare two files"
+                )
+            _check_only(context, {"--compare"}, "two files to compare")
+            typer.echo(compare(*saved), nl=False)
             return
         if len(saved) > 1:
             raise ValueError("--compare takes one file beside a benchmark")
@@ -311,16 +317,6 @@ def _save_so_far(path: Path | None) -> Callable[[Benchmark], object] | None:
     return save
 
 
-def _compare_two(context: typer.Context, saved: Sequence[Benchmark]) -> None:
-    if len(saved) != len(("before", "after")):
-        raise ValueError(
-            "name an endpoint to measure, give --from a saved benchmark to read, or "
-            "give --compare twice to compare two files"
-        )
-    _check_only(context, {"--compare"}, "two files to compare")
-    typer.echo(compare(*saved), nl=False)
-
-
 def _saved(flag: str, path: Path) -> Benchmark:
     try:
         return Benchmark.from_json(path.read_text(encoding="utf-8"))
@@ -428,9 +424,6 @@ def head_room_of(growth: str, scale_out_time: str) -> HeadRoom:
 
 
 def _check_only(command: typer.Context, heeded: Collection[str], instead: str) -> None:
-    """
-    Refuse options that have no effect.
-    """
     flags = [
         flag
         for parameter in command.command.params

@@ -98,9 +98,6 @@ class _Chat:
         self._as_json = as_json
 
     def run(self) -> bool:
-        """
-        Answer line after line; return whether each got its whole answer.
-        """
         is_answered = True
         for line in _lines():
             text = line.strip()
@@ -167,9 +164,6 @@ def _is_interactive() -> bool:
 
 
 def _lines() -> Iterator[str]:
-    """
-    Read messages: with a prompt from a terminal, else as they come.
-    """
     if _is_interactive():
         yield from _typed()
         return

@@ -291,9 +291,6 @@ def _folder_reports(path: Path, target: Target) -> list[Report]:
 
 
 def _check_kind(path: Path) -> None:
-    """
-    Refuse a file that neither is nor looks like a serving.properties.
-    """
     try:
         if path.stat().st_size > LARGEST_ARTIFACT:
             # What is too large for an artifact is told of as such.

@@ -168,9 +168,6 @@ def _draw(result: LoadResult, path: Path) -> None:
 
 
 def _announce(settings: LoadSettings) -> None:
-    """
-    Say how the others join, and who else could.
-    """
     if settings.workers is None:
         return
     host, port = address_of(settings.bind)
@@ -194,9 +191,6 @@ def _announce(settings: LoadSettings) -> None:
 
 
 def _check_heeded(context: typer.Context, endpoint: str | None) -> None:
-    """
-    Refuse what has no effect on a machine that leads, joins, or does all by itself.
-    """
     flags = {name for name in context.params if is_given(context, name)}
     if "join" in flags:
         if unheeded := sorted(flags - _OF_JOINING):
@@ -217,9 +211,6 @@ def _check_heeded(context: typer.Context, endpoint: str | None) -> None:
 
 
 def _work_for(address: str, *, processes: int | None, within: str) -> None:
-    """
-    Work for the load test of another machine.
-    """
     if processes is not None and processes < 1:
         raise ValueError(f"--processes must be at least 1, got {processes}")
     try:

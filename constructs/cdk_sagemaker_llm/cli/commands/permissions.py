@@ -236,9 +236,6 @@ def _names(holder: Holder) -> set[str]:
 
 
 def _statements(allowed: Sequence[Permission]) -> Iterator[dict[str, Any]]:
-    """
-    Put the actions of ours together as statements have them.
-    """
     ours = [each for each in allowed if each.reason is not None]
     for _, group in groupby(ours, key=lambda one: (one.policy, one.sid, one.resources)):
         every = list(group)
@@ -255,9 +252,6 @@ def _statements(allowed: Sequence[Permission]) -> Iterator[dict[str, Any]]:
 
 
 def _numbered(statements: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """
-    Leave out repeats, and give each statement a name of its own, as IAM asks.
-    """
     found: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
     seen = set()

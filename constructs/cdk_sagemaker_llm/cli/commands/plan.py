@@ -172,9 +172,6 @@ def _plan_app(path: Path, prices: Mapping[str, float], *, as_json: bool) -> None
 
 
 def _check_options(command: typer.Context) -> None:
-    """
-    Refuse what is said of one model, where a whole app is planned.
-    """
     flags = [
         one.opts[0]
         for one in command.command.params

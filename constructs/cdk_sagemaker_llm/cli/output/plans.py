@@ -340,9 +340,6 @@ def _variant_facts(
 def _dollars(
     variant: VariantPlan, prices: Mapping[str, float] | None
 ) -> dict[str, float | None]:
-    """
-    Return what the instances of a variant cost an hour, where somebody asked.
-    """
     if not prices:
         return {}
     price = prices.get(variant.instance_type)
@@ -383,9 +380,6 @@ def _places(variant: VariantPlan, packing: Packing) -> Iterator[str]:
 
 
 def _fewest(variant: VariantPlan, packing: Packing) -> Packing | None:
-    """
-    Find how few instances hold all copies, where there may be more than at the start.
-    """
     may_grow = variant.most_instances > variant.instances
     if variant.filled_by is not None or not may_grow:
         return None

@@ -32,9 +32,6 @@ ALL_MODELS = "all models"
 class Run:
     """
     One app with its settings, played out.
-
-    Args:
-        name: What tells it from another run.
     """
 
     name: str

@@ -128,14 +128,11 @@ def _curves(console: Console, result: VariantResult, model: str) -> None:
         ("lost", lost(series)),
     ):
         if any(numbers):
-            line = f"{name:>12} {sparkline(numbers)} up to {max(numbers):.4g}"
+            line = f"{name:>12} {_sparkline(numbers)} up to {max(numbers):.4g}"
             console.print(line, highlight=False, markup=False)
 
 
-def sparkline(numbers: Sequence[float], cells: int = _CELLS) -> str:
-    """
-    Draw numbers as bars of eighths; each bar is the highest of its minutes.
-    """
+def _sparkline(numbers: Sequence[float], cells: int = _CELLS) -> str:
     count = min(cells, len(numbers))
     most = max(numbers, default=0.0)
     bars = []
@@ -181,9 +178,6 @@ def _log(console: Console, result: VariantResult) -> None:
 
 
 def _told_once(events: Sequence[Event]) -> Iterator[Event]:
-    """
-    Leave out what was not done for a reason that was told before.
-    """
     reasons = set()
     for event in events:
         key = (event.what, event.why)

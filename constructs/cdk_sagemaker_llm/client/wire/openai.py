@@ -100,9 +100,6 @@ class ToolCalls:
     def _number_of(
         self, answer: int, part: dict[str, Record], function: dict[str, Record]
     ) -> int:
-        """
-        Number a part that has no number: a whole call, or a piece of the last one.
-        """
         numbers = [number for of, number in self._calls if of == answer]
         if not numbers:
             return 0
@@ -124,10 +121,6 @@ class ToolCalls:
 
 @dataclass(slots=True)
 class _Call:
-    """
-    One call on its way.
-    """
-
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
@@ -177,9 +170,6 @@ def _tokens(
     reason: FinishReason | None,
     index: int,
 ) -> Iterator[Token]:
-    """
-    Share the text of a chunk out among its tokens.
-    """
     texts = _shares([entry[0] for entry in entries], text, reasoning)
     last = len(entries) - 1
     for number, (_, token_id, log_prob) in enumerate(entries):

@@ -33,9 +33,6 @@ _EVERY = 1.0
 
 
 def main() -> None:
-    """
-    Do what the first line of input says.
-    """
     # What Locust prints, such as a name that it cannot resolve, is no message of ours.
     sys.stdout = sys.stderr
     logging.basicConfig(level=logging.WARNING)
@@ -64,9 +61,6 @@ def _join(order: Mapping[str, Any]) -> None:
 
 
 def _lead(settings: LoadSettings) -> None:
-    """
-    Run a load test, and write what comes of it to standard output, a line each time.
-    """
     try:
         prepared(settings, 0)
         ended, hurried = Event(), Event()

@@ -306,9 +306,6 @@ def _try_to_bind(host: str, port: int) -> None:
 
 
 def _ramp_of(settings: LoadSettings) -> tuple[int, float]:
-    """
-    Return how many users of Locust's begin, and how many of them a second.
-    """
     # Where requests arrive by themselves, each process needs one to see to it.
     count = settings.user_count or settings.process_count
     rate = settings.users_a_second if settings.user_count else count

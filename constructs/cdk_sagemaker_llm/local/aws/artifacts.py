@@ -90,7 +90,7 @@ class Artifacts:
             return UNREAD
         if data.prefix:
             return self.surroundings.objects_under(location)
-        found: tuple[str, ...] | None = self._once(location, "files", archive_paths)
+        found: tuple[str, ...] | None = self._once(location, "files", _archive_paths)
         return found or ()
 
     def read(self, data: ModelData, path: str) -> bytes | None:
@@ -136,10 +136,7 @@ class Artifacts:
         return self._kept[key]
 
 
-def archive_paths(contents: bytes) -> tuple[str, ...]:
-    """
-    Return the paths of the files in an archive.
-    """
+def _archive_paths(contents: bytes) -> tuple[str, ...]:
     try:
         with tarfile.open(fileobj=io.BytesIO(contents)) as archive:
             return tuple(

@@ -204,9 +204,6 @@ class _Work(threading.Thread):
         self.error: Exception | None = None
 
     def run(self) -> None:
-        """
-        Work to the end.
-        """
         with CLOCK.lock:
             try:
                 self._action()

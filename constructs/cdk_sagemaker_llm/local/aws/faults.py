@@ -79,9 +79,6 @@ class Fault:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """
-        Refuse what no fault is.
-        """
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind}")
         if self.target:

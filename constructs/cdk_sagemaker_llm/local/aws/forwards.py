@@ -22,8 +22,6 @@ class Forward:
     Args:
         name: The endpoint or inference component whose requests it gets.
 
-        url: Its address.
-
     Raises:
         ValueError: If it is no address of a server.
     """
@@ -32,9 +30,6 @@ class Forward:
     url: str
 
     def __post_init__(self) -> None:
-        """
-        Refuse what cannot be asked.
-        """
         if not self.name or not isinstance(self.url, str):
             raise ValueError(f"forward must be a name and a URL, as {_EXAMPLE}")
         try:

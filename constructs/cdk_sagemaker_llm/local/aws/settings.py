@@ -41,9 +41,6 @@ class Latency:
     per_token: float = 0.02
 
     def __post_init__(self) -> None:
-        """
-        Hold both to what time can be.
-        """
         for name, value in (
             ("first_token", self.first_token),
             ("per_token", self.per_token),
@@ -69,16 +66,6 @@ class Settings:
 
         speed: Embedded seconds in one; ``None`` where nothing takes any time.
 
-        times: How long instances and copies take.
-
-        latency: How long answers take.
-
-        faults: What goes wrong from the beginning.
-
-        forward: Model servers that answer for endpoints and components.
-
-        forward_anywhere: Whether these may be on other machines.
-
     Raises:
         ValueError: If the speed is none or too fast, times are given without one, or
             a model server has no address that is allowed.
@@ -93,9 +80,6 @@ class Settings:
     forward_anywhere: bool = False
 
     def __post_init__(self) -> None:
-        """
-        Refuse what is none, and what would have no effect.
-        """
         if not isinstance(self.speed, int | float | None):
             raise ValueError(  # noqa: TRY004 - as any argument of another kind
                 f"speed must be a number, got {self.speed!r}"

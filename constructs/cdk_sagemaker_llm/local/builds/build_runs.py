@@ -265,9 +265,6 @@ def _surroundings(build: Build, root: Path, source: Path) -> dict[str, str]:
 class Run:
     """
     The running of one build.
-
-    Args:
-        tell: Called when the build's status has changed.
     """
 
     def __init__(

@@ -67,9 +67,6 @@ def _retain_logs(event: Event) -> dict[str, Any]:
 
 
 def _call_aws(event: Event) -> dict[str, Any]:
-    """
-    Make the call that an ``AwsCustomResource`` declares for a request, if any.
-    """
     own_id = event.get("PhysicalResourceId") or event["LogicalResourceId"]
     declared = event["ResourceProperties"].get(event["RequestType"])
     if not declared:

@@ -46,8 +46,6 @@ class PlainType:
     Args:
         put: Puts a resource, anew or again under its physical id, and returns that id.
 
-        drop: Takes it away.
-
         change: Changes it. If omitted, it is put again.
 
         name: The property that names it. If omitted, CloudFormation does.

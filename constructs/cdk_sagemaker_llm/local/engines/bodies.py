@@ -289,9 +289,6 @@ def _as_words(tokens: list[int]) -> str:
 def prompt_of(body: Body) -> str:
     """
     Write the messages of a chat as one prompt.
-
-    Raises:
-        ValueError: If they are not messages.
     """
     messages = body.get("messages")
     if messages is None:

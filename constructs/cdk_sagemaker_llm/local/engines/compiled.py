@@ -117,10 +117,7 @@ class Graph:
         return f"compiled/{hashlib.sha256(self.written()).hexdigest()[:20]}.neff"
 
 
-def device_of(instance_type: str) -> tuple[str, int]:
-    """
-    Return the accelerators of an instance type: their kind and their number.
-    """
+def _device_of(instance_type: str) -> tuple[str, int]:
     try:
         found = find_instance_type(instance_type)
     except ValueError:
@@ -167,7 +164,7 @@ def load_refusal(
         data = ModelData(f"{model_id.rstrip('/')}/", prefix=True)
     if data is None:
         return ()
-    device, number = device_of(instance_type)
+    device, number = _device_of(instance_type)
     if neuronx is not None:
         degree = options.get("tensor_parallel_degree", "")
         graph = Graph(
@@ -316,7 +313,7 @@ def _compile_engines(container: Container, arguments: Sequence[str]) -> None:
     degree, target = flags.tensor_parallel_degree, flags.trt_llm_model_repo
     options = _properties(container, flags.properties_dir)
     beside, _ = _model(container, flags.model_path)
-    device, number = device_of(container.instance_type)
+    device, number = _device_of(container.instance_type)
     if degree < 1 or pipeline < 1 or degree * pipeline > number:
         raise trace(
             f"RuntimeError: {degree} x {pipeline} ranks do not fit {number} GPUs"
@@ -378,7 +375,7 @@ def _compile_graphs(container: Container, arguments: Sequence[str]) -> None:
             f"KeyError: \"Unsupported model: '{config.get('model_type')}'. Supported "
             f'architectures: {list(_TYPES)}"'
         )
-    device, chips = device_of(container.instance_type)
+    device, chips = _device_of(container.instance_type)
     cores, degree = cores_of(device, chips), flags.tensor_parallel_degree
     if not degree.isdecimal() or not 1 <= int(degree) <= cores:
         raise trace(

@@ -119,10 +119,6 @@ class StartedEngine:
         settings: What its parser made of its arguments, or they themselves where its
             parser is not known.
 
-        model: The model that it loads.
-
-        environment: The container's variables.
-
         log: What it says while it starts, line by line.
     """
 
@@ -239,15 +235,11 @@ class ServingContainer:
     Args:
         server: ``lmi``, ``tgi`` or ``engine``.
 
-        version: The server's version.
-
         flavour: What follows the version in LMI's tag, such as ``tensorrtllm0.7.1``.
 
         options: LMI's options by name, without ``option.``.
 
         model: What the container calls its model.
-
-        messages_api: Whether TGI is told to take chats.
 
         adapter: The adapter that a request asks for; ``None`` for the model as it is.
 
@@ -323,10 +315,6 @@ class ContainerRequest:
     A request, with what SageMaker passes on of it.
 
     Args:
-        body: The request.
-
-        content_type: Its type.
-
         attributes: Its CustomAttributes.
 
         session: Its SessionId; ``None`` without one.

@@ -46,9 +46,6 @@ _BY_KEY = {
 def answer(engine: StartedEngine, request: ContainerRequest) -> Answer:
     """
     Answer a request as llama.cpp does.
-
-    Raises:
-        RefusedError: If it refuses it.
     """
     try:
         body = read_json(request.body)

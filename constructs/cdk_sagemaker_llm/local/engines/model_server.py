@@ -38,9 +38,6 @@ _ENGINES: Mapping[str, Callable[[StartedEngine, ContainerRequest], Answer]] = {
 def generate(container: ServingContainer, incoming: ContainerRequest) -> Answer:
     """
     Answer a request as the container does.
-
-    Raises:
-        RefusedError: If the container refuses it.
     """
     engine = container.engine
     if engine is not None:

@@ -32,9 +32,6 @@ _NO_MODEL = "default"
 def answer(engine: StartedEngine, request: ContainerRequest) -> Answer:
     """
     Answer a chat as SGLang does.
-
-    Raises:
-        RefusedError: If it refuses it.
     """
     try:
         body = read_json(request.body)

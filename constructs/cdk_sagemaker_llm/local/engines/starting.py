@@ -169,9 +169,6 @@ def _started_by_name(
 
 
 def _log(release: EngineRelease, settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """
-    Return what the log of a start says, as each engine shows its arguments.
-    """
     texts = {
         name: "[redacted]" if any(secret in name for secret in _SECRETS) else value
         for name, value in settings.items()
@@ -192,9 +189,6 @@ def _log(release: EngineRelease, settings: Mapping[str, Any]) -> tuple[str, ...]
 
 
 def _check_answering(engine: StartedEngine) -> None:
-    """
-    Check that SageMaker finds an engine where its ping goes.
-    """
     variables, rule = engine.environment, engine.release.rule
     host = str(engine.settings.get("host", ""))
     names = {

@@ -72,10 +72,6 @@ class Generation:
     What a model made of a prompt.
 
     Args:
-        prompt: What it was given.
-
-        tokens: What it wrote.
-
         end: The end-of-sequence token, if it came to its end.
 
         full_text: Whether the text starts with the prompt.
@@ -157,10 +153,6 @@ class Speech:
     What a model wrote.
 
     Args:
-        tokens: Its answer.
-
-        thoughts: What it thought before.
-
         call: The tool that it calls; its answer is empty then.
 
         end: The end-of-sequence token, if it came to its end.
@@ -234,10 +226,6 @@ def say(
     Have the model go on with a prompt.
 
     Args:
-        prompt: What it is given.
-
-        count: How many tokens it may write.
-
         stops: Strings that end the answer, and are not part of it.
 
         thinks: Whether its first sentence is a thought.
@@ -283,8 +271,6 @@ class Call:
     A call of a tool.
 
     Args:
-        name: The function's name.
-
         arguments: Its arguments, as JSON.
 
         id: What the engine calls the call.

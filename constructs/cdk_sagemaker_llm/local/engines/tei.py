@@ -35,9 +35,6 @@ _LARGEST = 32_768  # Wider than any model of the catalogue.
 def answer(engine: StartedEngine, request: ContainerRequest) -> Answer:
     """
     Answer a request as TEI does.
-
-    Raises:
-        RefusedError: If it refuses it.
     """
     if not request.is_json:
         message = "Expected request with `Content-Type: application/json`"
@@ -88,9 +85,6 @@ def _ranked(engine: StartedEngine, body: dict[str, Any]) -> Answer:
 
 
 def _read(engine: StartedEngine, body: dict[str, Any], text: str) -> str:
-    """
-    Return a text as far as the model reads it.
-    """
     if not text:
         raise _refusal(
             engine, "empty", "Input validation error: `inputs` cannot be empty"
@@ -112,9 +106,6 @@ def _read(engine: StartedEngine, body: dict[str, Any], text: str) -> str:
 
 
 def _texts(engine: StartedEngine, field: str, texts: Untyped) -> list[str]:
-    """
-    Return texts that are not too many.
-    """
     if texts is None:
         raise _unreadable(f"missing field `{field}`")
     if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):

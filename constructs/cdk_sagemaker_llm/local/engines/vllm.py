@@ -76,9 +76,6 @@ _REASONING_CONTENT_UNTIL = "0.15.1"
 def answer(engine: StartedEngine, incoming: ContainerRequest) -> Answer:
     """
     Answer a request as vLLM does.
-
-    Raises:
-        RefusedError: If it refuses it.
     """
     named = _ROUTE.search(incoming.attributes) if engine.release.routes else None
     path = named[1] if named else _INVOCATIONS
@@ -100,9 +97,6 @@ def answer(engine: StartedEngine, incoming: ContainerRequest) -> Answer:
 
 
 def _read_request(incoming: ContainerRequest) -> dict[str, Any]:
-    """
-    Read a body, which has to be a JSON object and to say that it is JSON.
-    """
     if not incoming.is_json:
         raise nested(
             "1 validation error:\n"
@@ -190,9 +184,6 @@ def _check_name(engine: StartedEngine, model: Untyped) -> None:
 def chat(engine: StartedEngine, body: dict[str, Any], model: str) -> Answer:
     """
     Answer ``messages``.
-
-    Raises:
-        RefusedError: If the engine refuses it.
     """
     try:
         prompt = prompt_of(body)
@@ -208,9 +199,6 @@ def chat(engine: StartedEngine, body: dict[str, Any], model: str) -> Answer:
 
 
 def _check_tools(engine: StartedEngine, choice: Untyped) -> None:
-    """
-    Check that the engine can read a call of a tool out of what the model writes.
-    """
     if choice is None or choice == "none":
         return
     has_parser = bool(engine.settings.get("tool_call_parser"))
@@ -307,9 +295,6 @@ class _VllmWords(Words):
 def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answer:
     """
     Answer ``prompt``.
-
-    Raises:
-        RefusedError: If the engine refuses it.
     """
     prompts = prompts_of(body) or [""]
     number, stops = choice_count(body), stops_of(body)

@@ -70,18 +70,15 @@ class Components:
         Return the operations by their API names.
         """
         return {
-            "CreateInferenceComponent": self.create,
-            "DescribeInferenceComponent": self.describe,
-            "ListInferenceComponents": self.list_all,
-            "UpdateInferenceComponent": self.update,
-            "UpdateInferenceComponentRuntimeConfig": self.update_copies,
-            "DeleteInferenceComponent": self.delete,
+            "CreateInferenceComponent": self._create,
+            "DescribeInferenceComponent": self._describe,
+            "ListInferenceComponents": self._list_all,
+            "UpdateInferenceComponent": self._update,
+            "UpdateInferenceComponentRuntimeConfig": self._update_copies,
+            "DeleteInferenceComponent": self._delete,
         }
 
-    def create(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Place the copies of a new component.
-        """
+    def _create(self, request: dict[str, Any]) -> dict[str, Any]:
         components = self._world.components
         name = request["InferenceComponentName"]
         components.refuse_existing(name)
@@ -118,10 +115,7 @@ class Components:
         look(self._world, endpoint)
         return {"InferenceComponentArn": component.arn}
 
-    def describe(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Return a component with how many of its copies run.
-        """
+    def _describe(self, request: dict[str, Any]) -> dict[str, Any]:
         component = self._world.components.get(request["InferenceComponentName"])
         one, several = (
             component.request.get(key) for key in ("Specification", "Specifications")
@@ -155,17 +149,11 @@ class Components:
             **({"FailureReason": component.failure} if component.failure else {}),
         }
 
-    def list_all(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        List components, of one endpoint or variant if asked.
-        """
+    def _list_all(self, request: dict[str, Any]) -> dict[str, Any]:
         found, token = page(self._world.components, request, self._summary)
         return {"InferenceComponents": found, **token}
 
-    def update(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Replace a component's specification, its number of copies, or both.
-        """
+    def _update(self, request: dict[str, Any]) -> dict[str, Any]:
         component = self._world.components.get(request["InferenceComponentName"])
         endpoint = self._world.endpoints.get(component.endpoint_name)
         merged = request_after(component.request, request)
@@ -186,20 +174,14 @@ class Components:
         _replace(self._world, component, fleet, merged, copies)
         return {"InferenceComponentArn": component.arn}
 
-    def update_copies(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Change how many copies run, as Application Auto Scaling does.
-        """
+    def _update_copies(self, request: dict[str, Any]) -> dict[str, Any]:
         component = self._world.components.get(request["InferenceComponentName"])
         copies = request["DesiredRuntimeConfig"]["CopyCount"]
         refuse_copies(component)
         scale_copies(self._world, component, copies, "asked for")
         return {"InferenceComponentArn": component.arn}
 
-    def delete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Remove a component and free what its copies held.
-        """
+    def _delete(self, request: dict[str, Any]) -> dict[str, Any]:
         component = self._world.components.get(request["InferenceComponentName"])
         refuse_busy_component(component, "delete")
         refuse_deleting_base(self._world, component)

@@ -37,20 +37,17 @@ class Definitions:
         Return the operations by their API names.
         """
         return {
-            "CreateModel": self.create_model,
-            "DescribeModel": self.describe_model,
-            "ListModels": self.list_models,
-            "DeleteModel": self.delete_model,
-            "CreateEndpointConfig": self.create_config,
-            "DescribeEndpointConfig": self.describe_config,
-            "ListEndpointConfigs": self.list_configs,
-            "DeleteEndpointConfig": self.delete_config,
+            "CreateModel": self._create_model,
+            "DescribeModel": self._describe_model,
+            "ListModels": self._list_models,
+            "DeleteModel": self._delete_model,
+            "CreateEndpointConfig": self._create_config,
+            "DescribeEndpointConfig": self._describe_config,
+            "ListEndpointConfigs": self._list_configs,
+            "DeleteEndpointConfig": self._delete_config,
         }
 
-    def create_model(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Keep a model, if its containers are there.
-        """
+    def _create_model(self, request: dict[str, Any]) -> dict[str, Any]:
         models = self._world.models
         models.refuse_existing(request["ModelName"])
         for container in containers_of(request):
@@ -66,10 +63,7 @@ class Definitions:
         self._world.deployed_models[name] = model
         return {"ModelArn": models.arn(name)}
 
-    def describe_model(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Return a model as it was created.
-        """
+    def _describe_model(self, request: dict[str, Any]) -> dict[str, Any]:
         model = self._world.models.get(request["ModelName"])
         return {
             "EnableNetworkIsolation": False,
@@ -78,10 +72,7 @@ class Definitions:
             "CreationTime": model.created,
         }
 
-    def list_models(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        List models.
-        """
+    def _list_models(self, request: dict[str, Any]) -> dict[str, Any]:
         found, token = page(
             self._world.models,
             request,
@@ -93,17 +84,12 @@ class Definitions:
         )
         return {"Models": found, **token}
 
-    def delete_model(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Drop a model; the service does so even while an endpoint uses it.
-        """
+    def _delete_model(self, request: dict[str, Any]) -> dict[str, Any]:
+        # The service does so even while an endpoint uses it.
         self._world.models.remove(request["ModelName"])
         return {}
 
-    def create_config(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Keep an endpoint configuration that an endpoint could start from.
-        """
+    def _create_config(self, request: dict[str, Any]) -> dict[str, Any]:
         configs = self._world.configs
         name = request["EndpointConfigName"]
         configs.refuse_existing(name)
@@ -120,10 +106,7 @@ class Definitions:
         )
         return {"EndpointConfigArn": configs.arn(name)}
 
-    def describe_config(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Return an endpoint configuration as it was created.
-        """
+    def _describe_config(self, request: dict[str, Any]) -> dict[str, Any]:
         config = self._world.configs.get(request["EndpointConfigName"])
         return {
             **_without_tags(config.request),
@@ -131,10 +114,7 @@ class Definitions:
             "CreationTime": config.created,
         }
 
-    def list_configs(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        List endpoint configurations.
-        """
+    def _list_configs(self, request: dict[str, Any]) -> dict[str, Any]:
         found, token = page(
             self._world.configs,
             request,
@@ -146,13 +126,9 @@ class Definitions:
         )
         return {"EndpointConfigs": found, **token}
 
-    def delete_config(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Drop an endpoint configuration; an endpoint that uses it goes on with its own.
-
-        The API reference says it must not be deleted while in use, but the service
-        lets it, and the SageMaker SDK's ``delete_endpoint`` deletes it first.
-        """
+    def _delete_config(self, request: dict[str, Any]) -> dict[str, Any]:
+        # The API reference says it must not be deleted while in use, but the service
+        # lets it, and the SageMaker SDK's delete_endpoint deletes it first.
         self._world.configs.remove(request["EndpointConfigName"])
         return {}
 

@@ -209,8 +209,6 @@ def refuse_wrong_guardrails(
     several variants.
 
     Args:
-        guardrails: The ``DeploymentConfig``.
-
         counts: How many instances each variant has, or how many copies a component.
 
         counted: What they are.

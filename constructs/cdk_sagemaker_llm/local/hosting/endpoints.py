@@ -33,9 +33,6 @@ from cdk_sagemaker_llm.local.hosting.world import Endpoint, Operation, World
 from cdk_sagemaker_llm.simulation.fleet import Fleet
 
 # As users report it of the service.
-KEEPS_ITS_QUEUE = (
-    "The AsyncInferenceConfig parameter cannot be removed from this endpoint."
-)
 DELETE_WITH_COMPONENTS = (
     "Cannot delete endpoint with inference component associated. Please delete "
     "inference component and try it again."
@@ -63,18 +60,15 @@ class Endpoints:
         Return the operations by their API names.
         """
         return {
-            "CreateEndpoint": self.create,
-            "DescribeEndpoint": self.describe,
-            "ListEndpoints": self.list_all,
-            "UpdateEndpoint": self.update,
-            "UpdateEndpointWeightsAndCapacities": self.update_capacities,
-            "DeleteEndpoint": self.delete,
+            "CreateEndpoint": self._create,
+            "DescribeEndpoint": self._describe,
+            "ListEndpoints": self._list_all,
+            "UpdateEndpoint": self._update,
+            "UpdateEndpointWeightsAndCapacities": self._update_capacities,
+            "DeleteEndpoint": self._delete,
         }
 
-    def create(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Start an endpoint; where nothing takes time it is in service at once.
-        """
+    def _create(self, request: dict[str, Any]) -> dict[str, Any]:
         endpoints = self._world.endpoints
         name = request["EndpointName"]
         endpoints.refuse_existing(name)
@@ -95,10 +89,7 @@ class Endpoints:
         watch.look()
         return {"EndpointArn": endpoints.arn(name)}
 
-    def describe(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Return an endpoint with what its variants run now.
-        """
+    def _describe(self, request: dict[str, Any]) -> dict[str, Any]:
         endpoint = self._world.endpoints.get(request["EndpointName"])
         shadows = endpoint.config.get("ShadowProductionVariants", ())
         optional = {
@@ -123,17 +114,11 @@ class Endpoints:
             **{key: value for key, value in optional.items() if value},
         }
 
-    def list_all(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        List endpoints.
-        """
+    def _list_all(self, request: dict[str, Any]) -> dict[str, Any]:
         found, token = page(self._world.endpoints, request, _summary)
         return {"Endpoints": found, **token}
 
-    def update(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Move an endpoint to another configuration; its components come along.
-        """
+    def _update(self, request: dict[str, Any]) -> dict[str, Any]:
         endpoint = self._world.endpoints.get(request["EndpointName"])
         config = self._world.configs.get(request["EndpointConfigName"]).request
         refuse_busy_endpoint(endpoint)
@@ -145,8 +130,6 @@ class Endpoints:
                 f"endpoint {endpoint.name}."
             )
         self._refuse_scaled_change(endpoint, config)
-        if endpoint.is_asynchronous and "AsyncInferenceConfig" not in config:
-            raise validation(KEEPS_ITS_QUEUE)
         counts: dict[str, int] = {}
         if request.get("RetainAllVariantProperties"):
             excluded = {
@@ -177,12 +160,9 @@ class Endpoints:
         )
         return {"EndpointArn": endpoint.arn}
 
-    def update_capacities(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Set instance counts and weights, as Application Auto Scaling does.
-
-        All of it or, where one variant is refused, nothing.
-        """
+    def _update_capacities(self, request: dict[str, Any]) -> dict[str, Any]:
+        # As Application Auto Scaling does: all of it or, where one variant is refused,
+        # nothing.
         endpoint = self._world.endpoints.get(request["EndpointName"])
         refuse_busy_endpoint(endpoint)
         refuse_failed_endpoint(endpoint)
@@ -205,10 +185,7 @@ class Endpoints:
         scale_instances(self._world, endpoint, counts, "asked for")
         return {"EndpointArn": endpoint.arn}
 
-    def delete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """
-        Stop an endpoint that has no components left; its scalable targets go too.
-        """
+    def _delete(self, request: dict[str, Any]) -> dict[str, Any]:
         endpoint = self._world.endpoints.get(request["EndpointName"])
         refuse_busy_endpoint(endpoint)
         if self._world.components_on(endpoint):

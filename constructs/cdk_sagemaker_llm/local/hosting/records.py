@@ -62,8 +62,6 @@ class Shelf(Generic[R]):
     Args:
         noun: The word the API's messages use, such as ``endpoint configuration``.
 
-        arn_prefix: The ARN up to the name.
-
         fold: How names are compared; endpoint names differ by more than their case.
     """
 

@@ -21,12 +21,6 @@ class Served:
     One request, after its end.
 
     Args:
-        endpoint: The endpoint's name.
-
-        variant: The variant's name.
-
-        component: The inference component's name, if it was one.
-
         started: When it came, in embedded seconds since the epoch.
 
         ended: When its last byte was given.
@@ -36,8 +30,6 @@ class Served:
         first_chunk: When the first part of a stream was given.
 
         no_capacity: Whether the component had no copy to answer.
-
-        is_cut: Whether the stream broke off.
     """
 
     endpoint: str
@@ -202,10 +194,6 @@ class Processed:
     One request of a queue, after its end.
 
     Args:
-        endpoint: The endpoint's name.
-
-        variant: The variant's name.
-
         received: When it came, in embedded seconds since the epoch.
 
         started: When it was taken out of the queue.
@@ -213,10 +201,6 @@ class Processed:
         ended: When its answer was written.
 
         status: What the container answered; 0 if it was not asked.
-
-        failed: Whether it failed, however.
-
-        expired: Whether it had waited too long.
 
         downloaded: Whether the request could be read.
 

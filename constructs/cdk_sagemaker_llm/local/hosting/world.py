@@ -172,9 +172,6 @@ class World:
     jobs: list[Shelf[Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """
-        Lay out one shelf for each kind.
-        """
         self.artifacts = Artifacts(self.surroundings)
         self.traffic = Traffic(self.clock)
         self.models = Shelf("model", self.arn("model"))

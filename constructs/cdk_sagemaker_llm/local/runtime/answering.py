@@ -99,9 +99,6 @@ class _Answering:
         self._is_cut = False
 
     def answer(self, sent: Request, *, stream: bool) -> Response:
-        """
-        Have the container answer, in the time that it takes.
-        """
         self._is_cut = answer_instead(self._world, self._route, stream=stream)
         forward = self._world.forwards.find(
             self._route.component, self._route.base, self._route.endpoint.name
@@ -258,9 +255,6 @@ def _copy_to_shadow(world: World, route: Route, sent: Request) -> None:
 def _capture(
     world: World, route: Route, sent: Request, answer: bytes, answer_kind: str
 ) -> None:
-    """
-    Keep a request and its whole answer, if they are among those that are kept.
-    """
     config = route.endpoint.config.get("DataCaptureConfig")
     if not config or not config.get("EnableCapture", True):
         return

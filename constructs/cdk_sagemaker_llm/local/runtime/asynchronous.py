@@ -63,9 +63,6 @@ class _QueueEntry:
         return found.seconds, end
 
     def expire(self) -> None:
-        """
-        Give up, as one that failed.
-        """
         waited = Outcome.lost(
             "The request has waited longer than its RequestTTLSeconds"
         )

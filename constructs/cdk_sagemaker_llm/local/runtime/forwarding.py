@@ -150,9 +150,6 @@ def _send(forward: Forward, path: str, body: bytes, headers: Headers) -> Reply:
 def _addressed(
     forward: Forward, body: bytes, adapter: str | None
 ) -> tuple[str, str | None]:
-    """
-    Find the path that takes a body, and the model where OpenAI's routes want a name.
-    """
     if forward.path is not None:
         return forward.path, None
     document = _object(body)
@@ -170,9 +167,6 @@ def _naming(model: str, body: bytes) -> bytes:
 
 
 def _first_model(forward: Forward) -> str | None:
-    """
-    Ask what the server calls its model, as a container knows of its own.
-    """
     connection = _connection(forward, _QUICK)
     try:
         connection.request("GET", "/v1/models")

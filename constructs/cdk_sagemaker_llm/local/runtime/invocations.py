@@ -65,14 +65,6 @@ class Route:
     Where a request goes.
 
     Args:
-        endpoint: The endpoint.
-
-        variant: The variant's name.
-
-        component: The component's name, if the endpoint is for those.
-
-        container: The container as it was described.
-
         role: The role that reads its artifact.
 
         model: The model's name; empty for a container of a component's own.
@@ -127,9 +119,6 @@ def find_route(
 ) -> Route:
     """
     Find the container behind an endpoint.
-
-    Raises:
-        AwsError: If SageMaker refuses the request.
     """
     endpoint = world.endpoints.find(endpoint_name)
     # One that has yet to come, or goes, is not there for the runtime.
@@ -251,9 +240,6 @@ class Result:
 def invoke(world: World, route: Route, request: ContainerRequest) -> Result:
     """
     Pass a request to its container.
-
-    Raises:
-        AwsError: If the container refuses it, or cannot be there.
     """
     container = replace(_container(world, route), adapter=route.adapter)
     try:
@@ -364,11 +350,7 @@ class Outcome:
     Args:
         body: The answer, or why there is none.
 
-        kind: Its content type.
-
         status: What the container answered; 0 if it was not asked.
-
-        seconds: How long it took.
 
         variant: The variant that was asked; empty for none.
 

@@ -68,10 +68,6 @@ def refuse_capacity(
     Refuse bounds that no target can have.
 
     Args:
-        least: The minimum that counts after the request.
-
-        most: The maximum that counts after it.
-
         to_zero: Whether the target's resource can do without capacity.
     """
     if least is None or most is None:

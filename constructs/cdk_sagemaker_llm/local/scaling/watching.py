@@ -34,8 +34,6 @@ class Watching:
     What happens by itself in one account and region.
 
     Args:
-        publish: Takes what the runtime measured in a period.
-
         timeline: The time it lives in. If omitted, nothing happens by itself, and
             what is counted is published when it is read.
     """
@@ -57,7 +55,7 @@ class Watching:
         self._world = hosting.world
         self._world.traffic.arrivals.append(self._begin)
         self._world.traffic.listeners.append(self.meter.end)
-        self._world.traffic.later.append(partial(count_processed, self.meter))
+        self._world.traffic.later.append(partial(_count_processed, self.meter))
         if timeline is not None:
             self.targets = Targets(timeline, hosting)
             self.alarms = Alarms(timeline, self.store.read, self.targets.act)
@@ -159,10 +157,7 @@ def count_backlogs(meter: Meter, world: World, now: float) -> None:
         meter.note(Subject(endpoint.name, ""), now, values)
 
 
-def count_processed(meter: Meter, done: Processed) -> None:
-    """
-    Count a request that was taken out of a queue.
-    """
+def _count_processed(meter: Meter, done: Processed) -> None:
     values = {
         "InvocationsProcessed": 1.0,
         "InvocationFailures": float(done.failed),
