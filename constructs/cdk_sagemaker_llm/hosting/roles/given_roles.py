@@ -95,9 +95,8 @@ def role_findings(scope: Construct, role: iam.IRole | None) -> list[Finding]:
 
 def same_role(one: iam.IRole, other: iam.IRole) -> bool:
     """
-    Return whether two objects stand for one role, as far as synth can tell.
-
-    Both are of the stack's account, where a name is unique.
+    Return whether two objects stand for one role of the stack's account, where a name
+    is unique, as far as synth can tell.
     """
     if one is other:
         return True

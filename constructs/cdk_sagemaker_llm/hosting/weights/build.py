@@ -255,8 +255,6 @@ class BuildWork:
     What a build does, and where.
 
     Args:
-        install: What its phase of installing does; empty for nothing.
-
         build_image: The image; ``None`` for AWS's own.
     """
 
