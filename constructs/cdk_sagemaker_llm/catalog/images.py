@@ -472,9 +472,6 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _near_versions(version: str, known: list[str]) -> list[str]:
-    """
-    Return versions that were likely meant, the likeliest first.
-    """
     if version.lower() in _NEWEST_WORDS:
         return known[-1:]
     bare = version.lstrip("vV")

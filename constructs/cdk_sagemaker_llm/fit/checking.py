@@ -164,9 +164,6 @@ def fit_findings(
 
 
 def _holding_findings(found: Plan, demand: Demand) -> list[Finding]:
-    """
-    Check what the cache holds of a model that may load.
-    """
     release = found.setting.release
     refuses = release.refuses_long_sequences or release.allocates_context
     # A length that was written keeps the engine from starting, whatever the luck.

@@ -380,9 +380,6 @@ def _coming(way: Way, serving: float) -> str:
 
 
 def _refused(series: Series, since: float, until: float | None) -> float:
-    """
-    Count who was refused, for want of a copy, in the minutes of some time.
-    """
     last = None if until is None else math.ceil(until / _MINUTE)
     refused = series.refused.get("no capacity", ())
     return sum(refused[int(since // _MINUTE) : last])

@@ -138,10 +138,6 @@ class LlmDashboard(Construct):
 
 
 class _Page:
-    """
-    What is on a dashboard.
-    """
-
     def __init__(
         self,
         endpoints: Sequence[EndpointOrPattern],

@@ -182,9 +182,6 @@ def _distrust_finding(role: iam.IRole) -> Finding:
 
 
 def _placeholder_values(stack: Stack) -> dict[str, str]:
-    """
-    Return what a stack's own names stand for, as far as synth knows.
-    """
     names = {"AWS::AccountId": stack.account, "AWS::Region": stack.region}
     found = {name: each for name, each in names.items() if not is_unresolved(each)}
     if "AWS::Region" in found:

@@ -359,9 +359,6 @@ def _unwatched_findings(rollout: Rollout) -> list[Finding]:
 
 
 def _waited_seconds(rollout: Rollout) -> float:
-    """
-    Return how long a rollout waits at least, from its first step to its end.
-    """
     if isinstance(rollout, AllAtOnce):
         return wait_seconds(rollout.termination_wait)
     waits = rollout.waits

@@ -314,9 +314,6 @@ class PrivateAccess(Construct):
         return is_the_vpcs or theirs in ours.dependencies
 
     def _let_wait(self, awaited: list[CfnResource]) -> None:
-        """
-        Have endpoints of models wait for what their instances call as they start.
-        """
         # Those for callers whose group another stack or the user owns.
         rules = [
             each

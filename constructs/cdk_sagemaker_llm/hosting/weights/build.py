@@ -290,9 +290,6 @@ def worker_asset(scope: Construct, id: str) -> s3_assets.Asset:
 
 
 def _own_statements(worker: s3_assets.Asset, log: logs.LogGroup) -> Sequence[Statement]:
-    """
-    Return what CodeBuild does with the role itself: it reads the code, and logs.
-    """
     bucket = f"arn:{partition()}:s3:::{worker.s3_bucket_name}"
     return [
         Statement(
