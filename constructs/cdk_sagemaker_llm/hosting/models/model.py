@@ -40,7 +40,7 @@ from cdk_sagemaker_llm.hosting.models.model_weights import (
 from cdk_sagemaker_llm.hosting.roles.access import access_of, make_execution_role
 from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
 from cdk_sagemaker_llm.hosting.roles.network import Network, s3_findings
-from cdk_sagemaker_llm.hosting.roles.statements import hosting_statements
+from cdk_sagemaker_llm.hosting.roles.statements import Statement, hosting_statements
 from cdk_sagemaker_llm.models import ModelSource, S3Model, kind_of
 from cdk_sagemaker_llm.serving import families
 from cdk_sagemaker_llm.serving.base import ServingConfiguration
@@ -173,15 +173,7 @@ class Model(ModelBase):
         self._image = ServingImage(self, container.image, definition.region)
         access = access_of(self, self.role)
         access.keep(where=self.network.vpc is not None)
-        policies = access.allow(
-            [
-                *self._image.pull_statements(),
-                *(self.artifact.read_statements() if self.artifact else ()),
-                *weights_statements(definition.model),
-                *hosting_statements(),
-                *self.network.access_statements(),
-            ]
-        )
+        policies = access.allow(self._statements(definition.model))
         self.cfn_model = self._make_resource(definition, access.role_arn)
         """The resource itself, for what this class does not offer."""
         # Without this SageMaker may use the role before it may do anything.
@@ -228,6 +220,15 @@ class Model(ModelBase):
         The security groups, where it runs in a VPC.
         """
         return self.network.connections
+
+    def _statements(self, model: ModelSource | None) -> list[Statement]:
+        return [
+            *self._image.pull_statements(),
+            *(self.artifact.read_statements() if self.artifact else ()),
+            *weights_statements(model),
+            *hosting_statements(),
+            *self.network.access_statements(),
+        ]
 
     def _make_resource(
         self, definition: ModelDefinition, role_arn: str
