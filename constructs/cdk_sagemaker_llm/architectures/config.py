@@ -178,8 +178,6 @@ class Shape:
     Args:
         layer_weights: Weights of linear layers in all blocks: what is quantized.
 
-        attention_weights: Those of them that are attention's.
-
         expert_weights: Those of them that are in experts of which a token passes some.
 
         other_parameters: Embeddings, heads, norms, biases and routers.
@@ -189,16 +187,6 @@ class Shape:
         kv_elements: Numbers in the cache for one token, over all layers.
 
         kv_heads: Heads that the cache can be split over; 1 for a latent vector.
-
-        layers: Blocks.
-
-        hidden: Width of the model.
-
-        mlp: Width inside the MLP that a token passes.
-
-        heads: Attention heads.
-
-        head_dim: Width of a head.
 
         vocabulary: Entries of the embedding.
 

@@ -140,9 +140,8 @@ def _shape(
     words: int = 0,
 ) -> Shape:
     """
-    Put a shape together of what a block has, weights and others, and what is outside.
-
-    ``words`` is how many biases each word has, where the model guesses words.
+    Put a shape together of what a block has, weights and others, and what is outside,
+    with as many biases for each of the words that the model guesses.
     """
     hidden = config.number("hidden_size", "n_embd")
     layers = config.number("num_hidden_layers", "n_layer")

@@ -15,8 +15,6 @@ class Traits:
     How a family differs from Llama.
 
     Args:
-        tied: Whether embedding and head are one, where the file does not say.
-
         qkv_bias: Whether query, key and value have biases, where it does not say.
 
         reads:
@@ -32,8 +30,6 @@ class Traits:
         head_dim: A head's width, where it is not the model's over the heads.
 
         window_every: Every how many layers one is without the window; 0 for none.
-
-        context: The context length, where the file does not say.
     """
 
     tied: bool = False

@@ -92,9 +92,8 @@ def count_llama4(config: Config) -> Shape:
 
 def count_glm4_moe(config: Config) -> Shape:
     """
-    Count GLM 4.5, without the layer for multi-token prediction.
-
-    The correction of its router is a buffer of its class, no parameter.
+    Count GLM 4.5, without the layer for multi-token prediction; the correction of its
+    router is a buffer, no parameter.
     """
     hidden, layers = config.number("hidden_size"), config.number("num_hidden_layers")
     experts = config.number("n_routed_experts")
@@ -141,9 +140,8 @@ def count_deepseek_sparse(config: Config) -> Shape:
 
 def count_deepseek(config: Config) -> Shape:
     """
-    Count DeepSeek-V2 and V3, without the layers for multi-token prediction.
-
-    The correction of V3's router is a buffer of its class, no parameter.
+    Count DeepSeek-V2 and V3, without the layers for multi-token prediction; the
+    correction of V3's router is a buffer, no parameter.
     """
     hidden, layers = config.number("hidden_size"), config.number("num_hidden_layers")
     heads = config.number("num_attention_heads")

@@ -62,8 +62,6 @@ class EngineArgument:
 
         nargs: ``+``, ``*`` or ``?`` as argparse has them; ``None`` for one value.
 
-        choices: The values that the parser takes; empty for any.
-
         known: The values that the engine knows, which its parser does not check.
 
         has_negative: Whether ``--no-<name>`` switches it off.
@@ -82,10 +80,6 @@ class EngineArgument:
         folds: Whether capitals and dashes of its choices are taken for the others.
 
         action: The name of a parser's own action; ``append`` may come several times.
-
-        is_required: Whether the parser asks for it.
-
-        deprecation: The engine's word where it is on its way out, else empty.
 
         instead: The argument that takes its place, with its dashes.
 
@@ -233,9 +227,8 @@ def find_omni_argument(name: str, release: str | None) -> EngineArgument | None:
 
 def argument_span(engine: Engine, name: str) -> tuple[str, str | None]:
     """
-    Return the first and the last release that know an argument.
-
-    The last is ``None`` where the newest does.
+    Return the first and the last release that know an argument; the last is ``None``
+    where the newest does.
     """
     row = _rows(engine)[name]
     newest = engine_releases(engine)[-1]
@@ -252,10 +245,8 @@ def is_release_between(release: str, first: str, last: str | None = None) -> boo
 
 def schema_keys(name: str, release: str) -> tuple[str, ...] | None:
     """
-    Return the keys that a configuration class of vLLM takes.
-
-    ``None`` where that release does not have the class, or takes keys that it does
-    not know.
+    Return the keys that a configuration class of vLLM takes; ``None`` where that
+    release does not have the class, or takes keys that it does not know.
     """
     row = load(TABLES["vllm"])["schemas"].get(name)
     if row is None:

@@ -19,10 +19,6 @@ class EngineRelease:
     The engine in one image, and how the image tells it its arguments.
 
     Args:
-        family: The container family, such as ``vllm-server``.
-
-        version: The image's version, such as ``2.6``.
-
         engine: Which engine it is, such as ``vllm``, ``llama.cpp`` or ``vllm-omni``.
 
         engine_version: The engine's release, such as ``0.30.0``; of ``vllm-omni`` its
@@ -41,8 +37,6 @@ class EngineRelease:
             wrong may be right.
 
         routes: Whether the entry point honours ``route=`` in CustomAttributes.
-
-        os: The operating system; ``None`` where it is not known.
 
         is_rolling: Whether AWS moves the tag to newer releases.
 
@@ -66,10 +60,8 @@ class EngineRelease:
 @held
 def find_engine_release(family: str, version: str) -> EngineRelease | None:
     """
-    Look up what is inside a catalogued image.
-
-    ``None`` for a family without an engine of these, such as LMI's and TGI's, and for
-    a version that is not catalogued.
+    Look up what is inside a catalogued image; ``None`` for a family without an engine
+    of these, such as LMI's and TGI's, and a version that is not catalogued.
     """
     engine = _family(family).get("engine")
     version = full_version(family, version)
@@ -134,9 +126,8 @@ def is_rolling(family: str, version: str) -> bool:
 
 def pinned_version(family: str, version: str) -> str:
     """
-    Return the newest version that a rolling one may stand for: one that stays.
-
-    A version that does not move is its own, and so is one that is not known.
+    Return the newest version that a rolling one may stand for, which stays; of any
+    other, itself.
     """
     version = full_version(family, version)
     if not is_rolling(family, version):

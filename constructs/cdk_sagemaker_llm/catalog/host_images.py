@@ -124,9 +124,8 @@ def is_listed(instance_type: InstanceType, host_image: str) -> bool:
 
 def has_host_of(instance_type: InstanceType, cuda_version: str) -> bool:
     """
-    Whether some host image of a type is known to be for a CUDA version.
-
-    What nothing is known of may have one.
+    Whether some host image of a type is known, or for want of knowledge may be, for a
+    CUDA version.
     """
     needed = _parse(cuda_version)
     if needed is None or not _is_described(instance_type, None):

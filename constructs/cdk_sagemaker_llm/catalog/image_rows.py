@@ -49,9 +49,8 @@ def family_row(name: str) -> Mapping[str, Any]:
 
 def full_version(family: str, version: str) -> str:
     """
-    Return the version behind another name of it, such as ``0.30`` or ``latest``.
-
-    What is no other name is returned as it is.
+    Return the version behind another name of it, such as ``0.30`` or ``latest``; else
+    itself.
     """
     row: Mapping[str, Any] = load("images.json")["families"].get(family, {})
     name: str = row.get("aliases", {}).get(version, version)
@@ -67,10 +66,8 @@ def region_set(name: str) -> frozenset[str]:
 
 def accounts_of(family: str) -> Mapping[str, str]:
     """
-    Return the registry account of each region that a family may be in.
-
-    TEI's are in accounts of their own; a family that is not listed is looked for where
-    nearly all are.
+    Return the registry account of each region that a family may be in: TEI's own, or
+    for one that is not listed, where nearly all are.
     """
     data = load("images.json")
     name = data["families"].get(family, {}).get("accounts")
@@ -93,9 +90,8 @@ def all_accounts() -> frozenset[str]:
 
 def version_in(tag: str) -> str | None:
     """
-    Return the version that a tag names; ``None`` where it names none.
-
-    ``latest`` is that of a tag that follows all releases of its family.
+    Return the version that a tag names, ``latest`` where it follows all releases of its
+    family; ``None`` where it names none.
     """
     base = base_tag(tag)
     if _NEWEST.match(base):

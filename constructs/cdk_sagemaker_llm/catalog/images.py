@@ -368,9 +368,8 @@ def named_version(image: str) -> str | None:
 
 def image_at(address: str) -> ImageRelease | None:
     """
-    Return the release at an address, whoever's registry it is in.
-
-    ``None`` for an image that the catalogue does not have.
+    Return the catalogued release at an address, whoever's registry it is in; else
+    ``None``.
     """
     match = _ADDRESS.search(address)
     if match is None:
@@ -394,10 +393,8 @@ def of_catalogue(image: ImageRelease) -> ImageRelease:
 
 def image_near(address: str) -> ImageRelease | None:
     """
-    Return the catalogued release nearest to an address, by repository and version.
-
-    ``None`` where its repository is none of the catalogue's, or its tag names no
-    version.
+    Return the catalogued release nearest to an address, by repository and version;
+    ``None`` where one of these is none of the catalogue's.
     """
     family = family_at(address)
     version = named_version(address)
@@ -408,9 +405,8 @@ def image_near(address: str) -> ImageRelease | None:
 
 def family_at(address: str) -> str | None:
     """
-    Return the family of an address by its repository and the form of its tag.
-
-    ``None`` where they are those of no family.
+    Return the family of an address by its repository and the form of its tag; ``None``
+    where they are those of no family.
     """
     match = _ADDRESS.search(address)
     if match is None:
@@ -476,9 +472,6 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _near_versions(version: str, known: list[str]) -> list[str]:
-    """
-    Return versions that were likely meant, the likeliest first.
-    """
     if version.lower() in _NEWEST_WORDS:
         return known[-1:]
     bare = version.lstrip("vV")

@@ -56,9 +56,8 @@ def host_image_names() -> tuple[str, ...]:
 
 def job_kind(hardware: InstanceType) -> JobKind | None:
     """
-    Return in which kind of job an instance type can work; ``None`` for neither.
-
-    A type that the catalogue does not have is taken for one of processing jobs.
+    Return in which kind of job an instance type can work: ``None`` for neither, and
+    processing jobs for a type that the catalogue does not have.
     """
     kinds = load("job_types.json")
     if hardware.name in kinds["processing"]:
@@ -238,9 +237,6 @@ class InstanceType:
         return self.accelerator_model.startswith(("Inferentia", "Trainium"))
 
     def __str__(self) -> str:
-        """
-        Render as the API's name.
-        """
         return self.name
 
 

@@ -192,10 +192,7 @@ class LmiVersion:
     @classmethod
     def parse(cls, text: str) -> LmiVersion:
         """
-        Read a version as the image catalogue writes it.
-
-        Raises:
-            ValueError: If the text has not that form.
+        Read a version as the image catalogue writes it, or raise ``ValueError``.
         """
         match = _FORM.match(text)
         if match is None:

@@ -28,8 +28,6 @@ class PublishedMetric:
     Args:
         dimensions: The sets of dimensions that it is published with.
 
-        unit: The unit of its values, such as ``Microseconds``.
-
         valid_statistics: The statistics that mean something; ``pNN`` stands for any
             percentile.
 

@@ -18,9 +18,8 @@ def replaces(
     type_name: str, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> bool:
     """
-    Tell whether a change of properties needs a new physical resource.
-
-    A type that the catalogue does not have is never replaced.
+    Tell whether a change of properties needs a new physical resource; of a type that
+    the catalogue does not have, none does.
     """
     return any(
         _value(before, path) != _value(after, path)
@@ -30,9 +29,8 @@ def replaces(
 
 def read_only(type_name: str) -> Sequence[str]:
     """
-    Return the properties that only the service sets, such as ``ModelArn``.
-
-    One inside another is spelt as ``Fn::GetAtt`` takes it, with a dot.
+    Return the properties that only the service sets, such as ``ModelArn``, spelt as
+    ``Fn::GetAtt`` takes them: with a dot where one is inside another.
     """
     return [".".join(path) for path in _paths(type_name, "read_only")]
 

@@ -18,12 +18,8 @@ class TgiOption:
     How one version reads a variable.
 
     Args:
-        name: The launcher's environment variable.
-
         kind: ``usize``, ``u16``, ``u32``, ``u64``, ``f32``, ``bool``, ``str``,
             ``usize-list``, or ``choice``.
-
-        choices: The values of a ``choice``; empty otherwise.
 
         default: What is used when the variable is left out; ``None`` where the
             launcher decides, often by the model.
@@ -84,9 +80,8 @@ def tgi_flags() -> tuple[str, ...]:
 
 def tgi_option_span(name: str) -> tuple[str, str | None]:
     """
-    Return the first and the last version that know a variable.
-
-    The last is ``None`` where the newest does.
+    Return the first and the last version that know a variable; the last is ``None``
+    where the newest does.
     """
     row = _rows()[name]
     return row["from"], row["to"]

@@ -164,9 +164,6 @@ def fit_findings(
 
 
 def _holding_findings(found: Plan, demand: Demand) -> list[Finding]:
-    """
-    Check what the cache holds of a model that may load.
-    """
     release = found.setting.release
     refuses = release.refuses_long_sequences or release.allocates_context
     # A length that was written keeps the engine from starting, whatever the luck.
@@ -203,9 +200,6 @@ def _cannot_be_split(found: Plan, demand: Demand) -> Finding:
 
 
 def _way_out(found: Plan, words: Words) -> str:
-    """
-    Name a degree with which it fits, or else what else there is to change.
-    """
     degree = found.tensor_parallel_degree
     roomy = _planned(found, found.assumptions)
     if roomy.fits and roomy.tensor_parallel_degree > degree:
@@ -218,9 +212,6 @@ def _way_out(found: Plan, words: Words) -> str:
 
 
 def _planned(found: Plan, taken: Assumptions, degree: int | None = None) -> Plan:
-    """
-    Plan the same again, with other assumptions or another degree.
-    """
     # TEI's bits follow from the hardware, and may be given again all the same.
     return plan(
         found.architecture,
@@ -236,9 +227,6 @@ def _planned(found: Plan, taken: Assumptions, degree: int | None = None) -> Plan
 
 
 def _on(found: Plan, words: Words) -> str:
-    """
-    Name the hardware, and over how much of it a copy is split.
-    """
     degree = found.tensor_parallel_degree
     if found.is_on_host:
         return f"{found.instance_type}"

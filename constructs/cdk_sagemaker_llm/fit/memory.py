@@ -278,9 +278,8 @@ def outcome_of(setting: Setting, case: Case) -> Outcome:
 
 def longest_sequence(setting: Setting, case: Case, outcome: Outcome) -> int:
     """
-    Return the longest sequence that there is room for, up to the model's own length.
-
-    It is searched for, since what is kept of a window does not grow with a sequence.
+    Return the longest sequence that there is room for, up to the model's own length. It
+    is searched for: what is kept of a window does not grow with a sequence.
     """
     most = setting.architecture.context_length
     if not setting.keeps_cache or not frees_windows(setting):
@@ -296,9 +295,6 @@ def longest_sequence(setting: Setting, case: Case, outcome: Outcome) -> int:
 
 
 def _tokens(setting: Setting, room: int) -> int:
-    """
-    Return how many tokens there is room for, in whole blocks where they are kept.
-    """
     if setting.keeps_cache:
         # One sequence at least keeps its state.
         kept = 0 if setting.release.state_pool else state_bytes(setting)

@@ -113,9 +113,6 @@ class Packing:
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        """
-        Show the packing, one instance a line.
-        """
         return self.explain()
 
     def _row(self, index: int) -> tuple[str, ...]:

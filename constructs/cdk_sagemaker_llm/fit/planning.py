@@ -124,9 +124,6 @@ def plan(
 def _check_type(
     gguf_type: str | None, weight_bits: int | None, engine: EngineName
 ) -> None:
-    """
-    Refuse a file's type that is unknown, or where no file has one.
-    """
     if gguf_type is None:
         return
     gguf_bits(gguf_type)

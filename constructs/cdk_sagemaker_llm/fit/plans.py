@@ -317,9 +317,6 @@ def _how(setting: Setting, name: str) -> str:
 
 
 def _names(setting: Setting) -> Mapping[str, str]:
-    """
-    Return the terms that there are, with what they are called.
-    """
     gone = set() if setting.keeps_cache else {"kv_cache"}
     if setting.release.allocates_context or not setting.release.keeps_cache:
         gone.add("cuda_graphs")

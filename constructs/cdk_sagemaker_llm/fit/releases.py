@@ -307,10 +307,8 @@ _OTHERS: Mapping[EngineName, Release] = {
 
 def release_of(engine: EngineName, version: str | None) -> Release:
     """
-    Return what a release takes; of one that is not known, what any of them does.
-
-    Of a version of vLLM what follows the second number does not matter, and of SGLang,
-    what follows the third.
+    Return what a release takes, by two numbers of vLLM's version or three of SGLang's;
+    of one that is not known, what any of them does.
     """
     if engine == "tgi" and version is not None:
         match = _VERSION.match(version)

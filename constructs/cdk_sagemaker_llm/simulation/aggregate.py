@@ -203,9 +203,6 @@ _Arriving = Iterator[tuple[float, Equilibrium]]
 def _traffic(
     scenario: Scenario, number: int
 ) -> tuple[Lot, Callable[[Fluid], _Arriving]]:
-    """
-    Return the lengths of a model's requests, and what gives the requests of each step.
-    """
     import numpy as np  # noqa: PLC0415 - what plays nothing out starts without it
 
     workload, duration = scenario.workloads[number], scenario.duration

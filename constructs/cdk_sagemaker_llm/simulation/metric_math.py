@@ -52,10 +52,8 @@ _FUNCTIONS: dict[str, tuple[int, float]] = {
 
 def names_in(expression: str) -> frozenset[str]:
     """
-    Return the ids that an expression names.
-
-    Raises:
-        ValueError: If it uses what is not understood here.
+    Return the ids that an expression names; raise ``ValueError`` where it uses what is
+    not understood here.
     """
     nodes = list(ast.walk(_parsed(expression)))
     called = {node.func for node in nodes if isinstance(node, ast.Call)}

@@ -63,7 +63,12 @@ def report(
             ),
         )
         sections += [Section(title, tuple(sentences)) for title, sentences in parts]
-    sections.append(Section("Instances", tuple(_instances(outcome))))
+    instances = (
+        f"{kind}: {hours:.2f} instance hours, at most "
+        f"{max(outcome.instances.get(kind, ()), default=0.0):.0f} at once"
+        for kind, hours in outcome.instance_hours.items()
+    )
+    sections.append(Section("Instances", tuple(instances)))
     assumed = outcome.notes if notes is None else notes
     sections.append(Section("Assumed or estimated", tuple(assumed)))
     return [section for section in sections if section.sentences]
@@ -258,12 +263,6 @@ def _to_zero_and_back(
         )
 
 
-def _instances(outcome: Outcome) -> Iterator[str]:
-    for kind, hours in outcome.instance_hours.items():
-        most = max(outcome.instances.get(kind, [0.0]), default=0.0)
-        yield f"{kind}: {hours:.2f} instance hours, at most {most:.0f} at once"
-
-
 def _share(part: float, whole: float) -> str:
     # Of the numbers as they are shown: in aggregate, they are none of whole requests.
     return share(round(part), round(whole))
@@ -368,9 +367,6 @@ def _woken_too_many(
 
 
 def _coming(way: Way, serving: float) -> str:
-    """
-    Say where the time went from a decision until a new copy served.
-    """
     parts = []
     begin = way.decided
     if way.running is not None and way.running <= serving:
@@ -384,9 +380,6 @@ def _coming(way: Way, serving: float) -> str:
 
 
 def _refused(series: Series, since: float, until: float | None) -> float:
-    """
-    Count who was refused, for want of a copy, in the minutes of some time.
-    """
     last = None if until is None else math.ceil(until / _MINUTE)
     refused = series.refused.get("no capacity", ())
     return sum(refused[int(since // _MINUTE) : last])

@@ -149,9 +149,6 @@ class Stage(Listener):
         )
 
     def _values(self, query: MetricQuery) -> list[float | None]:
-        """
-        Return the value of each whole period.
-        """
         periods = int(self.scenario.duration // query.period)
         ends = (self.begin + (one + 1) * query.period for one in range(periods))
         return [self.store.read(query, end) for end in ends]

@@ -5,10 +5,8 @@ Staging a model in a build: ``python3 -m cdk_sagemaker_llm.staging``.
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from cdk_sagemaker_llm.staging import hub
-from cdk_sagemaker_llm.staging.hub import HubFile
 from cdk_sagemaker_llm.staging.order import Order
 from cdk_sagemaker_llm.staging.signalling import ended, say
 from cdk_sagemaker_llm.staging.storage import Storage
@@ -25,17 +23,17 @@ def stage(order: Order) -> None:
         return
     files = select(hub.list_files(order), order.include, order.exclude)
     Transfer(order, storage, files).run()
-    storage.seal(_manifest(order, files))
+    storage.seal(
+        {
+            "model_id": order.model_id,
+            "revision": order.revision,
+            "prefix": order.prefix,
+            "files": {
+                each.path: {"size": each.size, "digest": each.digest} for each in files
+            },
+        }
+    )
     say(f"{order.title} is staged: s3://{order.bucket}/{order.prefix}")
-
-
-def _manifest(order: Order, files: list[HubFile]) -> dict[str, Any]:
-    return {
-        "model_id": order.model_id,
-        "revision": order.revision,
-        "prefix": order.prefix,
-        "files": {one.path: {"size": one.size, "digest": one.digest} for one in files},
-    }
 
 
 def main() -> int:

@@ -90,8 +90,6 @@ class _ImageOrder:
         source_url: Another registry's address; empty for one in Amazon ECR.
 
         source_tag: The tag that it had when its digest was taken.
-
-        threads: How many layers are brought at the same time.
     """
 
     source_repository: str
@@ -109,9 +107,6 @@ class _ImageOrder:
     def from_environment(
         cls, environment: Mapping[str, str] = os.environ
     ) -> _ImageOrder:
-        """
-        Read what the construct has written.
-        """
         try:
             return cls(**json.loads(environment[VARIABLE]))
         except (KeyError, ValueError, TypeError) as fault:
@@ -121,17 +116,12 @@ class _ImageOrder:
 
     @property
     def title(self) -> str:
-        """
-        The image, as messages name it.
-        """
         return f"{self.source_repository}@{self.digest[:_SHORT]}"
 
 
 def _mirror(order: _ImageOrder) -> None:
     """
-    Mirror an image, unless it is there.
-
-    The tag is put last: what has it is there as a whole.
+    Mirror an image, unless it is there: what has the tag, which is put last, is whole.
     """
     target = target_of(order)
     if target.digest_at(order.tag) == order.digest:
@@ -360,9 +350,6 @@ class _Pieces:
 
     @property
     def digest(self) -> str:
-        """
-        The digest of what has come.
-        """
         return f"sha256:{self._hash.hexdigest()}"
 
     def __iter__(self) -> Iterator[bytes]:

@@ -33,8 +33,6 @@ class Order:
         exclude: Patterns of which no file may match one.
 
         kms_key: The ARN of the key that encrypts the objects; empty for the bucket's.
-
-        threads: How many files are brought at the same time.
     """
 
     model_id: str

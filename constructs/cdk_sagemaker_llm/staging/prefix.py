@@ -192,12 +192,8 @@ def objects(
     delimiter: str = "",
 ) -> Iterator[tuple[str, int]]:
     """
-    Return the keys that begin so, with their sizes in bytes.
-
-    Args:
-        delimiter:
-            What ends a folder: keys beyond it are left out.
-            If omitted, none are.
+    Return the keys that begin so, without those beyond a delimiter, with their sizes in
+    bytes.
     """
     cut = {"Delimiter": delimiter} if delimiter else {}
     pages = s3.get_paginator("list_objects_v2").paginate(

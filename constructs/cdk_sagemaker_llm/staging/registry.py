@@ -53,10 +53,8 @@ class Login(Protocol):
 
     def __call__(self, challenge: str) -> str:
         """
-        Return the header that lets in, for what a registry asked for.
-
-        Args:
-            challenge: Its ``WWW-Authenticate``; empty before it was asked.
+        Return the header that lets in, for the ``WWW-Authenticate`` that a registry
+        asked with; before it was asked that is empty.
         """
 
 
@@ -230,10 +228,8 @@ class Registry:
         body: bytes | None = None,
     ) -> _Answer:
         """
-        Ask, and again where the registry is busy or breaks off.
-
-        Raises:
-            StagingError: If it refuses, or stays so.
+        Ask, and again where the registry is busy or breaks off; raise
+        ``StagingError`` if it refuses, or stays so.
         """
         for attempt in range(ATTEMPTS):
             try:

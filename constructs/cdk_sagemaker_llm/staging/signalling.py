@@ -40,10 +40,7 @@ class StagingError(Exception):
 
 def answer(event: Mapping[str, Any], made: str, reason: str) -> None:
     """
-    Answer a custom resource's event.
-
-    Args:
-        reason: Why it failed; empty if it succeeded.
+    Answer a custom resource's event; without a reason it succeeded.
     """
     body = {
         "Status": "FAILED" if reason else "SUCCESS",
@@ -66,12 +63,8 @@ def ended(
     failed: str,
 ) -> int:
     """
-    Do what the environment asks for, and tell the wait condition how it went.
-
-    Args:
-        named: What is signalled of an order.
-
-        otherwise: What is signalled of one that cannot be read.
+    Do what the environment asks for, and tell the wait condition of what is ``named``
+    how it went, or of ``otherwise`` where the order cannot be read.
     """
     reason, unique_id = "", otherwise
     try:
@@ -92,12 +85,8 @@ def ended(
 
 def signal(url: str, *, unique_id: str, reason: str = "") -> None:
     """
-    Signal success to a wait condition, or failure with its reason.
-
-    Args:
-        unique_id: What is signalled of; the same is counted once.
-
-        reason: Why it failed. If omitted, it succeeded.
+    Signal success to a wait condition, or failure with its reason; the same id is
+    counted once.
     """
     body = {
         "Status": "FAILURE" if reason else "SUCCESS",

@@ -179,9 +179,8 @@ def bounds_findings(
 
 def minutes(time: Duration | None) -> float | None:
     """
-    Return a duration in minutes, as the API counts some.
-
-    ``None`` for none, and for a placeholder in another unit.
+    Return a duration in minutes; ``None`` for none, and for a placeholder in another
+    unit.
     """
     if time is None:
         return None
@@ -194,9 +193,7 @@ def minutes(time: Duration | None) -> float | None:
 
 def gibibytes(size: Size | None) -> float | None:
     """
-    Return a size in GiB, as the API counts.
-
-    ``None`` for none, and for a placeholder in another unit.
+    Return a size in GiB; ``None`` for none, and for a placeholder in another unit.
     """
     if size is None:
         return None
@@ -234,9 +231,8 @@ def time_findings(parameter: str, time: Duration | None) -> list[Finding]:
 
 def seconds(timeout: Duration | None) -> float | None:
     """
-    Return a duration in seconds, as the API counts.
-
-    ``None`` for none, and for a placeholder in another unit.
+    Return a duration in seconds; ``None`` for none, and for a placeholder in another
+    unit.
     """
     if timeout is None:
         return None

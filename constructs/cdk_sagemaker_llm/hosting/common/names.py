@@ -69,9 +69,6 @@ def twice_findings(scope: Construct, parameter: str, name: str | None) -> list[F
 
 
 def _elsewhere_findings(stack: Stack, parameter: str, name: str) -> list[Finding]:
-    """
-    Warn of a name that another stack of the app has, in the same account and region.
-    """
     key = (parameter, name.lower())
     others = [each for each, names in _taken.items() if key in names]
     if not others or region_of(stack) is None or is_unresolved(account_of(stack)):
@@ -99,10 +96,8 @@ def take_name(scope: Construct, parameter: str, name: str | None) -> None:
 
 def named(scope: Construct, id: str, kind: str, name: str) -> str:
     """
-    Return the ARN of what has a name in the stack's account and region.
-
-    Args:
-        kind: What it is, as ARNs say it, such as ``inference-component``.
+    Return the ARN of what has a name in the stack's account and region, of a kind as
+    ARNs say it, such as ``inference-component``.
     """
     report(scope, id, name_findings(f"{kind.replace('-', '_')}_name", name))
     return Stack.of(scope).format_arn(

@@ -78,9 +78,6 @@ class _Late:
         self._find = find
 
     def validate(self) -> list[str]:
-        """
-        Return the errors, and annotate the warnings.
-        """
         found = list(self._find())
         warnings = [one for one in found if one.severity is Severity.WARNING]
         annotate(self._construct, warnings)

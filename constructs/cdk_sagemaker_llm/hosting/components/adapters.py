@@ -393,9 +393,6 @@ def adapter_count_findings(scope: Construct) -> list[Finding]:
 def _host_of(
     base: InferenceComponentBase,
 ) -> tuple[ModelDefinition | None, AdapterHost | None]:
-    """
-    Return what a base runs, and how that takes adapters, as far as it is known.
-    """
     definition = None if base.model is None else base.model.definition
     if definition is None:
         return None, None

@@ -233,12 +233,8 @@ def models_by_type(
     overrides: Mapping[str, ModelBase] | None,
 ) -> dict[str, ModelBase]:
     """
-    Return what copies run on each type of instance, the first choice first.
-
-    Args:
-        host: The hosts; ``None`` if they are not known: resources name the types then.
-
-        model: What copies run, where ``overrides`` name no other.
+    Return what copies run on each type of instance, the first choice first: ``model``,
+    or another by ``overrides``. Where no host is known, resources name the types.
     """
     if host is not None:
         names = [one.name for one in host.types]

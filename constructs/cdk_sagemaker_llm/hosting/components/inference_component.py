@@ -438,9 +438,6 @@ class DefinedInferenceComponent(InferenceComponent):
 def _specification(
     definition: ComponentDefinition, model: ModelBase, by_type: Mapping[str, ModelBase]
 ) -> dict[str, Any]:
-    """
-    Render what copies run and reserve, as keywords of the L1 class.
-    """
     resources = definition.resources
     needs = definition.by_type or dict.fromkeys(by_type, resources)
     models = by_type or dict.fromkeys(needs, model)

@@ -96,11 +96,6 @@ class Sizing:
     ) -> list[Finding]:
         """
         Check that the resources are known, and hold the model.
-
-        Args:
-            demand: What the model asks of the memory.
-
-            further: The findings of the serving configuration alone.
         """
         found = self.plan(demand)
         if found is None:
@@ -142,11 +137,8 @@ def with_same_copies(
     fleets: Sequence[Fleet],
 ) -> tuple[list[ResourceRequirements], list[Finding]]:
     """
-    Set how many copies start, whatever the type of their instances.
-
-    Args:
-        copies: How many, or ``"fill"`` for all that fit on each of the types.
-            ``None`` leaves it as it is.
+    Set how many copies start, whatever the type of their instances; ``"fill"`` is all
+    that fit on each of the types, and ``None`` leaves it as it is.
     """
     tried = [
         with_copies(one, copies, fleet)

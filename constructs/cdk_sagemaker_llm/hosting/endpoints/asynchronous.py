@@ -118,9 +118,6 @@ class AsyncInference:
     max_concurrent_invocations_per_instance: int | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     def within(self, bucket: s3.IBucket) -> AsyncInference:

@@ -97,9 +97,6 @@ class DataCapture:
     csv_content_types: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     def to_property(self) -> CaptureProperty:

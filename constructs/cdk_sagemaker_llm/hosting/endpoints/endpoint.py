@@ -463,9 +463,6 @@ class Endpoint(EndpointBase):
 
 
 def _is_elsewhere(grantee: iam.IGrantable, endpoint: Endpoint) -> bool:
-    """
-    Return whether a principal is in another account or region than an endpoint.
-    """
     principal = grantee.grant_principal
     if not isinstance(principal, Construct):
         return False
@@ -473,9 +470,6 @@ def _is_elsewhere(grantee: iam.IGrantable, endpoint: Endpoint) -> bool:
 
 
 def _roles_of(config: EndpointConfigBase) -> list[iam.IRole]:
-    """
-    Return the execution roles of what a configuration runs, as far as they are known.
-    """
     if config.execution_role is not None:
         return [config.execution_role]
     return [model.role for model in _models_of(config)]

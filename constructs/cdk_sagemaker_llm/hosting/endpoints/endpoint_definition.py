@@ -95,9 +95,6 @@ class Observability:
     publish_frequency: Duration | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     def to_property(self) -> sagemaker.CfnEndpointConfig.MetricsConfigProperty:

@@ -84,9 +84,6 @@ class ShadowVariant:
     environment: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
 

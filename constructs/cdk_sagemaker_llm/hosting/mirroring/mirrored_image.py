@@ -227,7 +227,15 @@ class MirroredImage(RunsBuild, Construct):
             encryption_key, removal_policy or RemovalPolicy.RETAIN
         )
         """Where the copy is."""
-        order = self._order(image, source)
+        order = {
+            **_source(image, source, region_of(self)),
+            "source_repository": repository_of(image, source),
+            "source_tag": "" if is_digest(image.tag) else image.tag,
+            "digest": self.digest,
+            "platform": f"linux/{'arm64' if image.processor == 'arm64' else 'amd64'}",
+            "repository": self.repository.repository_name,
+            "tag": self.tag,
+        }
         work = BuildWork(
             title="Copies a serving image by its digest",
             module=_MODULE,
@@ -271,17 +279,6 @@ class MirroredImage(RunsBuild, Construct):
             removal_policy=policy,
             empty_on_delete=policy is RemovalPolicy.DESTROY or None,
         )
-
-    def _order(self, image: ImageRelease, source: ImageSource | None) -> dict[str, str]:
-        return {
-            **_source(image, source, region_of(self)),
-            "source_repository": repository_of(image, source),
-            "source_tag": "" if is_digest(image.tag) else image.tag,
-            "digest": self.digest,
-            "platform": f"linux/{'arm64' if image.processor == 'arm64' else 'amd64'}",
-            "repository": self.repository.repository_name,
-            "tag": self.tag,
-        }
 
     def _build_statements(
         self, order: dict[str, str], network: Network
@@ -368,9 +365,6 @@ def _tag(image: ImageRelease, digest: str) -> str:
 def _source(
     image: ImageRelease, source: ImageSource | None, region: str | None
 ) -> dict[str, str]:
-    """
-    Return the registry that has the image, as the worker is told of it.
-    """
     if image.registry is not None:
         account, place = image.registry.account, image.registry.region
     elif source is not None and source.region_name is None:

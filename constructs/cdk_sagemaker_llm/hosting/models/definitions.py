@@ -204,10 +204,8 @@ def default_serving() -> Vllm:
 
 def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefinition:
     """
-    Check a model completely before anything is made of it.
-
-    Args:
-        accelerators: How many devices each copy has, or a function that decides it.
+    Check a model completely before anything is made of it, for so many accelerators a
+    copy, or as many as a function decides.
     """
     serving, model, region = request.serving, request.model, request.region
     network, environment = request.network or Network(), request.environment or {}

@@ -179,9 +179,8 @@ def secure_parameter_findings(
 
 def volume_gib(hardware: InstanceType | None, weights: int | None) -> int | None:
     """
-    Return the size of the volume that weights ask for.
-
-    ``None`` where the default will do, storage is local, or the size is not known.
+    Return the size of the volume that weights ask for; ``None`` where the default will
+    do, storage is local, or the size is not known.
     """
     if weights is None or hardware is None or not hardware.volume_size_supported:
         return None

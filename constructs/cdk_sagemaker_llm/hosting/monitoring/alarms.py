@@ -87,9 +87,6 @@ class AlarmOptions:
     datapoints_to_alarm: int = 3
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     def findings(self) -> list[Finding]:
@@ -260,9 +257,6 @@ class _Watch:
     of_endpoint: bool = False
 
     def findings(self, name: str, threshold: float) -> list[Finding]:
-        """
-        Check the threshold of a keyword.
-        """
         if self.unit == "seconds" and is_unresolved(threshold):
             return [
                 UNCOUNTABLE.finding(

@@ -206,10 +206,6 @@ class VariantMetricOptions(MetricOptions, total=False):
 
 
 def _kind_findings(options: MetricOptions) -> Iterator[Finding]:
-    """
-    Check that options are those that a metric has, and of their kinds, as a type
-    checker does.
-    """
     for name, value in options.items():
         if name not in _KINDS:
             raise TypeError(f"a metric has no option {name!r}")

@@ -36,7 +36,7 @@ def topic_findings(alarms: Iterable[cloudwatch.Alarm]) -> list[Finding]:
         return []
     stack = stack_of(every[0])
     notified = {name for each in every for name in _notified(each, stack)}
-    statements = _policies(stack, notified)
+    statements = _statements_by_topic(stack, notified)
     return [
         SILENT_TOPIC.finding(
             f"the policy of the topic {name} does not allow {_SERVICE} sns:Publish, so "
@@ -51,9 +51,6 @@ def topic_findings(alarms: Iterable[cloudwatch.Alarm]) -> list[Finding]:
 
 
 def _notified(alarm: cloudwatch.Alarm, stack: Stack) -> Iterable[str]:
-    """
-    Return what an alarm notifies, by the logical ids of the stack.
-    """
     resource: Any = alarm.node.default_child
     for each in (
         resource.alarm_actions,
@@ -65,10 +62,9 @@ def _notified(alarm: cloudwatch.Alarm, stack: Stack) -> Iterable[str]:
                 yield str(arn["Ref"])
 
 
-def _policies(stack: Stack, notified: set[str]) -> dict[str, list[Mapping[str, Any]]]:
-    """
-    Return the statements about each topic that has a policy.
-    """
+def _statements_by_topic(
+    stack: Stack, notified: set[str]
+) -> dict[str, list[Mapping[str, Any]]]:
     found: dict[str, list[Mapping[str, Any]]] = {}
     for each in stack.node.find_all() if notified else ():
         if not isinstance(each, CfnResource) or each.cfn_resource_type != _POLICY:

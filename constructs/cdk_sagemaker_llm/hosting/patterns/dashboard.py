@@ -138,10 +138,6 @@ class LlmDashboard(Construct):
 
 
 class _Page:
-    """
-    What is on a dashboard.
-    """
-
     def __init__(
         self,
         endpoints: Sequence[EndpointOrPattern],
@@ -151,9 +147,6 @@ class _Page:
         self._components = components
 
     def findings(self) -> list[Finding]:
-        """
-        Check how much there is to show.
-        """
         sections = list(self._sections())
         if not sections:
             return [
@@ -186,9 +179,6 @@ class _Page:
         ]
 
     def widgets(self, title: str) -> list[Widget]:
-        """
-        Draw all of it, under the dashboard's title.
-        """
         from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - a fifth of a second
 
         sections = list(self._sections())
@@ -311,9 +301,6 @@ class _Section:
         )
 
     def widgets(self, scalings: Scalings) -> Iterator[Widget]:
-        """
-        Draw it by itself.
-        """
         scaled = scalings.of(self.resource_id) if self.resource_id else Scaled()
         drawn = self.drawn
         yield text(f"## {self.title}")
@@ -360,10 +347,6 @@ class _Section:
 
 
 def _variant_sections(endpoint: EndpointBase, owner: Construct) -> Iterator[_Section]:
-    """
-    Yield an endpoint's variants, and after them its shadows, under the path of their
-    owner: the pattern, or the endpoint itself.
-    """
     definition = None
     if isinstance(endpoint, Endpoint):
         definition = endpoint.endpoint_config.definition

@@ -95,9 +95,8 @@ def role_findings(scope: Construct, role: iam.IRole | None) -> list[Finding]:
 
 def same_role(one: iam.IRole, other: iam.IRole) -> bool:
     """
-    Return whether two objects stand for one role, as far as synth can tell.
-
-    Both are of the stack's account, where a name is unique.
+    Return whether two objects stand for one role of the stack's account, where a name
+    is unique, as far as synth can tell.
     """
     if one is other:
         return True
@@ -183,9 +182,6 @@ def _distrust_finding(role: iam.IRole) -> Finding:
 
 
 def _placeholder_values(stack: Stack) -> dict[str, str]:
-    """
-    Return what a stack's own names stand for, as far as synth knows.
-    """
     names = {"AWS::AccountId": stack.account, "AWS::Region": stack.region}
     found = {name: each for name, each in names.items() if not is_unresolved(each)}
     if "AWS::Region" in found:

@@ -278,12 +278,8 @@ def let_scale(
     dimension: _Dimension | None = None,
 ) -> iam.Grant:
     """
-    Let a principal change a number of instances or copies.
-
-    Args:
-        dimension:
-            What Application Auto Scaling calls the number, whose bounds it may change.
-            If omitted, it may change none.
+    Let a principal change a number of instances or copies; with its dimension in
+    Application Auto Scaling, its bounds too.
     """
     grant = _let(grantee, [f"sagemaker:{action}"], [arn])
     if dimension is None:

@@ -88,9 +88,6 @@ class Network:
     isolated: bool = False
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind; refuse subnets and groups of no VPC.
-        """
         hold_kinds(self)
         if self.vpc is None and (self.subnets is not None or self.security_groups):
             raise TypeError("subnets and security_groups need a vpc")
@@ -151,16 +148,7 @@ class Network:
         """
         Return the ids of the chosen subnets.
         """
-        if self.vpc is None:
-            return []
-        from aws_cdk import aws_ec2 as ec2  # noqa: PLC0415 - half a second to load
-
-        chosen = self.subnets or ec2.SubnetSelection()
-        if chosen.subnets is not None:
-            # Selecting them would ask for their zones, which need not be known.
-            return [subnet.subnet_id for subnet in chosen.subnets]
-        ids: list[str] = self._select(chosen).subnet_ids
-        return ids
+        return [subnet.subnet_id for subnet in self.chosen_subnets()]
 
     def chosen_subnets(self) -> list[ec2.ISubnet]:
         """
@@ -172,6 +160,7 @@ class Network:
 
         chosen = self.subnets or ec2.SubnetSelection()
         if chosen.subnets is not None:
+            # Selecting them would ask for their zones, which need not be known.
             return list(chosen.subnets)
         found: list[ec2.ISubnet] = self._select(chosen).subnets
         return found

@@ -60,9 +60,6 @@ class Statement:
     wildcard_reason: str = ""
 
     def __post_init__(self) -> None:
-        """
-        Keep actions, resources and conditions as they are now.
-        """
         keep_copies(self)
 
     def to_json(self) -> dict[str, Any]:
@@ -79,9 +76,6 @@ class Statement:
         }
 
     def __str__(self) -> str:
-        """
-        Say it in short: what for, and which actions.
-        """
         return f"{self.sid} ({', '.join(self.actions)})"
 
 
@@ -95,9 +89,8 @@ def covers(statements: Iterable[Statement], statement: Statement) -> bool:
 
 def united(statements: Iterable[Statement]) -> list[Statement]:
     """
-    Unite what differs in its resources alone; name what is left of one name by number.
-
-    The same resources under another prefix become one condition with both.
+    Unite what differs in its resources, or in its key prefixes, alone; name what is
+    left of one name by number.
     """
     found = _united_by(
         statements,
@@ -128,15 +121,9 @@ def read_statements(
     """
     Return what a role needs to read objects, and to be told that one is not there.
 
-    Args:
-        keys: What the objects' keys are like, with a ``*``.
-
-        why: The reason for that wildcard.
-
-        key: What encrypts them.
-            If omitted, the role may not decrypt with any key.
-
-        listing: What the name of the statement begins with that lets them be listed.
+    ``why`` is the reason for the wildcard in ``keys``; without a ``key`` it may not
+    decrypt with any. What lets objects be listed has a name that begins with
+    ``listing``.
     """
     bucket = f"arn:{partition()}:s3:::{bucket_name}"
     return [

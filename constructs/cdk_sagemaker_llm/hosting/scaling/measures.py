@@ -175,9 +175,6 @@ def measure_of(metric: cloudwatch.IMetric) -> Measure:
 
 
 def _read(metric: cloudwatch.IMetric) -> tuple[dict[str, Stat | str], Stat | str]:
-    """
-    Return what a metric is made of, by their ids, and what it is itself.
-    """
     config = metric.to_metric_config()
     if config.metric_stat is not None:
         return {}, _stat_of(config.metric_stat)
@@ -206,9 +203,6 @@ def _stat_of(config: cloudwatch.MetricStatConfig) -> Stat:
 
 
 def _unit(member: str) -> str:
-    """
-    Spell a member of the CDK's ``Unit`` as the API does.
-    """
     amount, per_second, _ = member.partition("_PER_SECOND")
     return amount.capitalize() + ("/Second" if per_second else "")
 

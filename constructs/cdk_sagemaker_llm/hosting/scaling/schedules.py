@@ -328,9 +328,8 @@ def _expression_findings(expression: str) -> list[Finding]:
 
 def _in_utc(moment: datetime) -> datetime:
     """
-    Return a moment in UTC, which one without a time zone is taken for.
-
-    The machine's own zone would make another template elsewhere.
+    Return a moment in UTC, whatever the machine's own zone: one without a zone is in
+    UTC.
     """
     if moment.tzinfo is None:
         return moment.replace(tzinfo=UTC)

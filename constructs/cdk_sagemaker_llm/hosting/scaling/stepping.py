@@ -314,9 +314,6 @@ class _Staircase:
 
     @property
     def threshold(self) -> float:
-        """
-        The alarm's threshold.
-        """
         return _start(self.steps[0], goes_up=self.goes_up)
 
     @property

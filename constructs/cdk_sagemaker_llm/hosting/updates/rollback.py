@@ -121,9 +121,6 @@ class RollbackAlarms:
     evaluation_periods: int = 1
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     @property

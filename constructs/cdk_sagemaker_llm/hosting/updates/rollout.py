@@ -56,9 +56,6 @@ class Rollout:
     """Whether the fleet is replaced in place, without a second one beside it."""
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     @property

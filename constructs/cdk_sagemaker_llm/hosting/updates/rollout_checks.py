@@ -107,9 +107,8 @@ def component_rollout_findings(
     rollout: Rolling, copies: int, name: str | None
 ) -> list[Finding]:
     """
-    Check a rollout of an inference component that starts with so many copies.
-
-    The name, or its beginning, is ``None`` if CloudFormation makes it.
+    Check a rollout of an inference component that starts with so many copies; its name
+    is ``None`` if CloudFormation makes it.
     """
     return [
         *_own_findings(rollout, "copies"),
@@ -180,9 +179,6 @@ def fitting(rollout: Rollout, count: int) -> range:
 
 
 def _own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
-    """
-    Check sizes, waits and the time-out of the whole.
-    """
     found = []
     batch, back = batch_of(rollout), rollback_batch_of(rollout)
     if batch is not None:
@@ -270,9 +266,6 @@ def _variant_findings(rollout: Rollout, each: VariantDefinition) -> list[Finding
 def _count_findings(
     rollout: Rollout, count: int, counted: Counted, rule: Rule, where: str = ""
 ) -> list[Finding]:
-    """
-    Check a batch against so many instances or copies.
-    """
     batch = batch_of(rollout)
     if batch is None or len(batch.sizes) != 1 or is_unresolved(count):
         return []
@@ -366,9 +359,6 @@ def _unwatched_findings(rollout: Rollout) -> list[Finding]:
 
 
 def _waited_seconds(rollout: Rollout) -> float:
-    """
-    Return how long a rollout waits at least, from its first step to its end.
-    """
     if isinstance(rollout, AllAtOnce):
         return wait_seconds(rollout.termination_wait)
     waits = rollout.waits

@@ -78,9 +78,6 @@ class InstancePool:
     model: ModelBase | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     def to_property(self) -> sagemaker.CfnEndpointConfig.InstancePoolProperty:
@@ -108,9 +105,6 @@ class CapacityReservation:
     ml_reservation_arn: str
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     def to_property(
@@ -157,9 +151,6 @@ class InstanceCapacity:
     provision_timeout: Duration | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     @property
@@ -207,9 +198,6 @@ class PrefixAwareRouting:
     concurrency_threshold: int
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
 
@@ -321,8 +309,7 @@ def routing_findings(
     routing: RoutingStrategy | PrefixAwareRouting, most_instances: float | None
 ) -> list[Finding]:
     """
-    Check the numbers of prefix-aware routing, and whether it has an effect.
-
+    Check the numbers of prefix-aware routing, and whether it has an effect;
     ``most_instances`` is ``None`` if a policy may add some.
     """
     if isinstance(routing, RoutingStrategy):

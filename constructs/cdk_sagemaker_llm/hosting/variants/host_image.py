@@ -55,10 +55,8 @@ def choose_host_image(
     model: ModelDefinition | None,
 ) -> str | None:
     """
-    Return the host image to ask for; ``None`` for the types' defaults.
-
-    A type is ``None`` where it is not known; the model where the instances host
-    components.
+    Return the host image to ask for; ``None`` for the types' defaults. A type that is
+    not known is ``None``, as is the model of instances that host components.
     """
     hardware = [one for one in types if one is not None]
     if variant.inference_ami_version is not None or not hardware:

@@ -44,15 +44,18 @@ def hardware_findings(
         return instance_type, []
     if instance_type is None:
         return None, []
-    names = possible_names(instance_type)
     found, faults = [], []
-    for name in names:
+    for name in possible_names(instance_type):
         try:
             found.append(find_instance_type(name))
         except ValueError as fault:
             message, _, remedy = str(fault).partition("; ")
             faults.append(IMPOSSIBLE_TYPE.finding(message, remedy))
-    if faults or not found or not _are_alike(found):
+    kinds = {
+        (one.accelerator_model, one.accelerators, one.volume_size_supported)
+        for one in found
+    }
+    if faults or len(kinds) != 1:
         return None, faults
     return min(found, key=lambda one: (one.memory_gib, one.name)), []
 
@@ -74,9 +77,8 @@ def decided_later_findings(
     instance_type: str | InstanceType | None, left_out: Sequence[str]
 ) -> list[Finding]:
     """
-    Warn of a type that deployment decides, where something follows from it.
-
-    Types of a parameter that have the same accelerators decide it all.
+    Warn of a type that deployment decides, where something follows from it that not all
+    types of its parameter have alike.
     """
     if not isinstance(instance_type, str) or not is_unresolved(instance_type):
         return []
@@ -96,11 +98,3 @@ def _parameter_of(instance_type: str) -> CfnParameter | None:
     token = Tokenization.reverse_string(instance_type).first_token
     target = token.target if isinstance(token, Reference) else None
     return target if isinstance(target, CfnParameter) else None
-
-
-def _are_alike(types: Sequence[InstanceType]) -> bool:
-    kinds = {
-        (one.accelerator_model, one.accelerators, one.volume_size_supported)
-        for one in types
-    }
-    return len(kinds) == 1

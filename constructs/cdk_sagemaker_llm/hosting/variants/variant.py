@@ -138,9 +138,6 @@ class ProductionVariant:
     capacity: InstanceCapacity | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     @property
@@ -250,9 +247,6 @@ class ManagedInstanceScaling:
     scale_in_policy: ScaleInPolicy | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     def to_property(self) -> sagemaker.CfnEndpointConfig.ManagedInstanceScalingProperty:
@@ -313,9 +307,6 @@ class ScaleInPolicy:
     cooldown: Duration | None = None
 
     def __post_init__(self) -> None:
-        """
-        Hold each field to its kind.
-        """
         hold_kinds(self)
 
     @property

@@ -301,9 +301,6 @@ def _left_out(
 def _with_sizes_of_models(
     variant: ProductionVariant, types: Sequence[HostType]
 ) -> ProductionVariant:
-    """
-    Complete a variant by what its models ask for, where nothing was chosen.
-    """
     models = [one.model for one in types if one.model is not None]
     if not models:
         return variant
@@ -414,9 +411,6 @@ def _volume_findings(
 
 
 def _count_findings(variant: ProductionVariant, *, has_model: bool) -> list[Finding]:
-    """
-    Check how many instances start, and between which bounds their number may change.
-    """
     start, bounds = variant.initial_instance_count, variant.managed_instance_scaling
     found = count_findings("initial_instance_count", start, 1)
     if bounds is None:

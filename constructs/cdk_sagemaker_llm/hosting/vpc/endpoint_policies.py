@@ -40,9 +40,6 @@ WIDER_POLICY = Rule(
 class EndpointPolicy:
     """
     The policy of one endpoint, as it grows.
-
-    Args:
-        may_name: Tells whether the resources of a permission can be named.
     """
 
     def __init__(
@@ -97,10 +94,8 @@ class EndpointPolicy:
 
     def to_json(self, *further: dict[str, Any]) -> dict[str, Any]:
         """
-        Render as IAM writes it.
-
-        Args:
-            further: Statements that no role of the app asks for.
+        Render as IAM writes it, with further statements that no role of the app asks
+        for.
         """
         allowed = [
             _statement(actions, resources, is_wide=is_wide)
@@ -111,9 +106,8 @@ class EndpointPolicy:
 
 def layer_statement() -> dict[str, Any]:
     """
-    Return what lets the layers of images through, which Amazon ECR signs for itself.
-
-    Amazon ECR user guide, vpc-endpoints: the bucket of a region has this name.
+    Return what lets the layers of images through, from the bucket of Amazon ECR's own
+    (Amazon ECR user guide, vpc-endpoints).
     """
     bucket = f"prod-{Aws.REGION}-starport-layer-bucket"
     return {

@@ -245,9 +245,6 @@ class PrivateAccess(Construct):
         return permission.is_known or theirs is stack_of(self) or self._needs(theirs)
 
     def _endpoints(self) -> list[Endpoint]:
-        """
-        Return the app's endpoints that have instances in the VPC.
-        """
         return [
             each
             for each in self._defined()
@@ -283,9 +280,8 @@ class PrivateAccess(Construct):
 
     def _routed(self, callers: Iterable[Caller]) -> list[ec2.ISubnet]:
         """
-        Return the subnets whose way to S3 changes: those of the callers alone.
-
-        Of a client whose subnets are not known, it is all without a way of their own.
+        Return the subnets whose way to S3 changes: those of the callers alone, or all
+        without a way of their own where a client's are not known.
         """
         every = subnets_of(self.vpc)
         ids = [name for caller in callers for name in caller.subnet_ids or ()]
@@ -318,9 +314,6 @@ class PrivateAccess(Construct):
         return is_the_vpcs or theirs in ours.dependencies
 
     def _let_wait(self, awaited: list[CfnResource]) -> None:
-        """
-        Have endpoints of models wait for what their instances call as they start.
-        """
         # Those for callers whose group another stack or the user owns.
         rules = [
             each

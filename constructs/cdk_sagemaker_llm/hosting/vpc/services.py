@@ -112,9 +112,7 @@ def service_named(name: str) -> Service:
 
 def reached_by(action: str) -> tuple[str, ...]:
     """
-    Return the names of the services that an action of IAM is a call of.
-
-    An action of any service at all tells of none.
+    Return the names of the services that an action of IAM, but ``*``, is a call of.
     """
     action = action.lower()
     namespace = action.partition(":")[0]

@@ -255,8 +255,6 @@ class BuildWork:
     What a build does, and where.
 
     Args:
-        install: What its phase of installing does; empty for nothing.
-
         build_image: The image; ``None`` for AWS's own.
     """
 
@@ -292,9 +290,6 @@ def worker_asset(scope: Construct, id: str) -> s3_assets.Asset:
 
 
 def _own_statements(worker: s3_assets.Asset, log: logs.LogGroup) -> Sequence[Statement]:
-    """
-    Return what CodeBuild does with the role itself: it reads the code, and logs.
-    """
     bucket = f"arn:{partition()}:s3:::{worker.s3_bucket_name}"
     return [
         Statement(

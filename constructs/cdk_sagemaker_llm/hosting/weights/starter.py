@@ -126,9 +126,8 @@ def short_hash(value: object) -> str:
 
 def minutes_of(weight_bytes: int | None) -> int | None:
     """
-    Return how many minutes a download may take; ``None`` where the size is not known.
-
-    The rate is slower than any published start-up's.
+    Return how many minutes a download may take, at a rate below any published one;
+    ``None`` where the size is not known.
     """
     if weight_bytes is None:
         return None

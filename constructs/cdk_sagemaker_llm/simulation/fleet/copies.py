@@ -105,9 +105,8 @@ def moves_off(
 
 def new_place(kinds: Sequence[str], needs: Needs) -> tuple[str, Capacity | None]:
     """
-    Return the type and the room of an instance that could be asked for.
-
-    The first type on which a copy fits at all; the first one if it fits on none.
+    Return the type and the room of an instance that could be asked for: the first on
+    which a copy fits at all, or else the first.
     """
     for kind in kinds:
         if has_room(nameplate(kind), needs_on(needs, kind)):

@@ -97,9 +97,8 @@ def unlimited(instance_type: str, time: float) -> float:  # noqa: ARG001 - an Av
 
 def needs_on(needs: Needs, instance_type: str) -> ResourceRequirements | None:
     """
-    Return the resources that a copy reserves on a type; ``None`` for a whole instance.
-
-    Of several specifications the first one stands for a type that none is for.
+    Return the resources that a copy reserves on a type, by the first specification
+    where none is for it; ``None`` for a whole instance.
     """
     if not isinstance(needs, Mapping):
         return needs

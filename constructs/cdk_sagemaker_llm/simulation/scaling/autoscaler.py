@@ -387,10 +387,8 @@ def tracked_up(policy: TargetTracking, value: float, running: int) -> int:
 
 def stepped(policy: StepScaling, value: float, capacity: int) -> int:
     """
-    Return the capacity that the step of a value leads to.
-
-    Raises:
-        LookupError: If no step is for it, which the service logs and ignores.
+    Return the capacity that the step of a value leads to; raise ``LookupError`` where
+    there is none, which the service logs and ignores.
     """
     change = _step(policy, value - policy.alarm.threshold).change
     if policy.adjustment_type == "ExactCapacity":

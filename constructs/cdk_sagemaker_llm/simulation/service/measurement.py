@@ -169,9 +169,6 @@ class _Fields:
         )
 
     def hold(self, field: str, value: object, must: str, way_out: str = "") -> None:
-        """
-        Refuse the file unless a field has one value.
-        """
         self._read.add(field)
         if self.content.get(field) != value:
             self.refuse(field, must, way_out)

@@ -186,9 +186,6 @@ def _read(
 
 
 def _moment(text: str | None) -> tuple[float, str]:
-    """
-    Read a moment; say how it is written.
-    """
     written = (text or "").strip()
     with suppress(ValueError):
         seconds = float(written)
