@@ -315,7 +315,7 @@ def test_a_missing_extra_is_one_line(package: str) -> None:
         timeout=_LIMIT,
         check=False,
     )
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert f"needs {package}; install it with: pip install" in done.stderr
     assert "Traceback" not in done.stderr
 

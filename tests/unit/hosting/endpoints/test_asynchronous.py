@@ -87,6 +87,18 @@ def listed(prefix: str) -> dict[str, Any]:
     return {"StringLike": {"s3:prefix": [prefix]}}
 
 
+@pytest.mark.parametrize("kind", ["Success", "Error"])
+def test_one_topic_is_enough(stack: Stack, kind: str) -> None:
+    """
+    Who wants to hear of failures alone names no other.
+    """
+    topic: dict[str, Any] = {f"{kind.lower()}_topic": sns.Topic(stack, "Topic")}
+    endpoint_of(stack, AsyncInference(output="s3://answers/", **topic))
+
+    written_of = config_of(stack)["OutputConfig"]
+    assert written_of["NotificationConfig"] == {f"{kind}Topic": "${Topic}"}
+
+
 def test_every_field_reaches_the_template(stack: Stack, key: kms.IKey) -> None:
     """
     Buckets, addresses, topics and keys, with what the role needs of each.

@@ -221,8 +221,10 @@ def test_fails_if_requests_do_not_wait(stack: Stack, endpoint: LlmEndpoint) -> N
     The metric is not published, and real-time instances do not go to zero.
     """
     instances = endpoint.auto_scale_instance_count(max_capacity=4)
-    with pytest.raises(ValueError, match="Load: LLM349 no request waits"):
+    with pytest.raises(ValueError, match="Load: LLM349 no request waits") as fault:
         instances.scale_on_backlog("Load", per_instance=5)
+    way_out = "; define it with async_inference, or scale on concurrency"
+    assert str(fault.value).endswith(way_out)
     with pytest.raises(ValueError, match="LLM105 min_capacity must be at least 1"):
         count_of(stack, 0, asynchronous=False)
 

@@ -857,3 +857,27 @@ def test_the_class_of_tei_models_may_be_given() -> None:
     assert codes(image, named, 1, architecture="BertModel") == []
     local = {"HF_MODEL_ID": "/opt/ml/model"}
     assert codes(image, local, 1, architecture="LlamaForCausalLM") == []
+
+
+@pytest.mark.parametrize(
+    ("level", "way_out"), [("Warning", "write LOG_LEVEL=warn"), ("loud", "")]
+)
+def test_the_usual_name_of_a_level_is_turned_into_the_supervisors(
+    level: str, way_out: str
+) -> None:
+    """
+    Whoever means warnings writes them as Python does; of another word nobody knows.
+    """
+    (one,) = found(SERVER, {"LOG_LEVEL": level})
+
+    assert (one.code, one.remedy) == ("LLM511", way_out)
+
+
+def test_a_size_in_powers_of_two_is_whole() -> None:
+    """
+    vLLM reads 1.5k as 1500, and takes no part of 1024.
+    """
+    name = "SM_VLLM_MAX_MODEL_LEN"
+
+    assert codes(SERVER, {name: "1.5k"}) == []
+    assert codes(SERVER, {name: "1.5K"}) == ["LLM504"]
