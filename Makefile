@@ -93,7 +93,7 @@ demo: setup ## Deploy the three reference models to an embedded AWS, stream, loa
 # In the order of their folders, so that the long tests of tests/local do not come last.
 PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-test: lint ## Run lint, type checks, and a test of every promise: eight minutes.
+test: lint ## Run lint, type checks, and a test of every promise: nine minutes.
 	@$(MAKE) --no-print-directory --jobs 2 types promises
 
 # Beside the types, which are checked within the first minute.
