@@ -122,8 +122,8 @@ def trusts_sagemaker(document: object) -> bool:
         services = principal.get("Service") if isinstance(principal, Mapping) else None
         if (
             statement.get("Effect") == "Allow"
-            and _matches_any(_TAKE, _listed(statement.get("Action")))
-            and _SERVICE in _listed(services)
+            and matches_any(_TAKE, listed(statement.get("Action")))
+            and _SERVICE in listed(services)
         ):
             return True
     return False
@@ -134,7 +134,7 @@ def statements_of(document: object) -> Iterator[Statement]:
     Return the statements of a document, as far as they can be read.
     """
     if isinstance(document, Mapping):
-        for statement in _listed(document.get("Statement")):
+        for statement in listed(document.get("Statement")):
             if isinstance(statement, Mapping):
                 yield statement
 
@@ -179,12 +179,12 @@ def _by_statement() -> Mapping[tuple[str, str], Reason]:
 
 
 def _missing(wanted: Statement, having: Sequence[Statement]) -> list[dict[str, Any]]:
-    resources = _listed(wanted.get("Resource"))
+    resources = listed(wanted.get("Resource"))
     open_ = {
         action: [
             each for each in resources if not _allows(having, action, each, wanted)
         ]
-        for action in _listed(wanted.get("Action"))
+        for action in listed(wanted.get("Action"))
     }
     actions = [action for action, left in open_.items() if left]
     if not actions:
@@ -197,24 +197,27 @@ def _allows(
     having: Sequence[Statement], action: str, resource: str, wanted: Statement
 ) -> bool:
     return any(
-        _matches_any(action, _listed(each.get("Action")), ignore_case=True)
-        and _matches_any(_any_partition(resource), _resources(each))
+        matches_any(action, listed(each.get("Action")), ignore_case=True)
+        and matches_any(_any_partition(resource), _resources(each))
         and each.get("Condition") in (None, wanted.get("Condition"))
         for each in having
     )
 
 
 def _resources(statement: Statement) -> list[str]:
-    return [_any_partition(str(each)) for each in _listed(statement.get("Resource"))]
+    return [_any_partition(str(each)) for each in listed(statement.get("Resource"))]
 
 
 def _any_partition(arn: str) -> str:
     return re.sub(r"\Aarn:(aws[a-z-]*|\$\{AWS::Partition\}):", "arn:aws:", str(arn))
 
 
-def _matches_any(
+def matches_any(
     text: str, patterns: Iterable[object], *, ignore_case: bool = False
 ) -> bool:
+    """
+    Whether a text is one of some patterns of IAM, with ``*`` and ``?``.
+    """
     flags = re.IGNORECASE | re.DOTALL if ignore_case else re.DOTALL
     forms = (re.escape(str(each)) for each in patterns)
     return any(
@@ -223,7 +226,10 @@ def _matches_any(
     )
 
 
-def _listed(value: object) -> list[Any]:
+def listed(value: object) -> list[Any]:
+    """
+    Return the elements of a list, or of what a policy has in place of a list of one.
+    """
     if value is None:
         return []
     return value if isinstance(value, list) else [value]

@@ -4,14 +4,14 @@ The roles of a synthesised app: who may take each, and what it may do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cdk_sagemaker_llm.cli.app.assembly import Stack
 from cdk_sagemaker_llm.cli.app.intrinsics import resolve
 from cdk_sagemaker_llm.cli.app.template_shapes import text_of
-from cdk_sagemaker_llm.permissions import Reason, reason_for, statements_of
+from cdk_sagemaker_llm.permissions import Reason, listed, reason_for, statements_of
 
 # A policy names whom it is attached to, by the kind.
 _HOLDERS = {"Roles": "Role", "Users": "User", "Groups": "Group"}
@@ -93,7 +93,7 @@ def condition_text(condition: Mapping[str, Any]) -> str:
     Write a condition in a line.
     """
     return " and ".join(
-        f"{operator} {key} = {' or '.join(map(text_of, _listed(values)))}"
+        f"{operator} {key} = {' or '.join(map(text_of, listed(values)))}"
         for operator, keys in condition.items()
         if isinstance(keys, Mapping)
         for key, values in keys.items()
@@ -103,7 +103,7 @@ def condition_text(condition: Mapping[str, Any]) -> str:
 def _defined(
     stack: Stack, place: str, kind: str, properties: Mapping[str, Any]
 ) -> dict[str, Any]:
-    inline = (p for p in _listed(properties.get("Policies")) if isinstance(p, Mapping))
+    inline = (p for p in listed(properties.get("Policies")) if isinstance(p, Mapping))
     documents = (
         (text_of(p.get("PolicyName")), p.get("PolicyDocument")) for p in inline
     )
@@ -114,7 +114,7 @@ def _defined(
         "trusted": tuple(_trusted(properties.get("AssumeRolePolicyDocument"))),
         "boundary": text_of(properties.get("PermissionsBoundary", "")),
         "managed": [
-            (stack, arn) for arn in _listed(properties.get("ManagedPolicyArns"))
+            (stack, arn) for arn in listed(properties.get("ManagedPolicyArns"))
         ],
         "allowed": [
             each
@@ -128,7 +128,7 @@ def _holders(
     found: dict[str, dict[str, Any]], stack: Stack, properties: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     for key, kind in _HOLDERS.items():
-        named = [*_listed(properties.get(key)), *_listed(properties.get(f"{kind}Name"))]
+        named = [*listed(properties.get(key)), *listed(properties.get(f"{kind}Name"))]
         for value in named:
             place = resolve(stack, value) or text_of(value)
             other = {"place": place, "kind": kind, "is_given": True}
@@ -176,7 +176,7 @@ def _trusted(document: object) -> Iterator[str]:
         texts = [
             f"{kind} {text_of(who)}".strip() if kind != "Service" else text_of(who)
             for kind, each in principals.items()
-            for who in _listed(each)
+            for who in listed(each)
         ]
         condition = statement.get("Condition")
         words = condition_text(condition) if isinstance(condition, Mapping) else ""
@@ -189,10 +189,10 @@ def _allowed(policy: str, document: object) -> Iterator[Permission]:
         resources = [
             f"{before}{text_of(resource)}"
             for word, before in (("Resource", ""), ("NotResource", "not "))
-            for resource in _listed(statement.get(word))
+            for resource in listed(statement.get(word))
         ]
         for word, before in (("Action", ""), ("NotAction", "not ")):
-            for action in _listed(statement.get(word)):
+            for action in listed(statement.get(word)):
                 yield Permission(
                     policy=policy,
                     sid=text_of(statement.get("Sid", "")),
@@ -201,12 +201,3 @@ def _allowed(policy: str, document: object) -> Iterator[Permission]:
                     resources=tuple(resources),
                     condition=condition if isinstance(condition, Mapping) else {},
                 )
-
-
-def _listed(value: object) -> Iterable[Any]:
-    """
-    Return the elements of a list, or what stands for a list of one.
-    """
-    if value is None:
-        return ()
-    return value if isinstance(value, list) else (value,)

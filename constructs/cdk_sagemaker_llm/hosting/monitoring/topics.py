@@ -11,13 +11,14 @@ from aws_cdk import CfnResource, Stack
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.scope import stack_of
+from cdk_sagemaker_llm.permissions import listed, matches_any
 
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
 
 _POLICY = "AWS::SNS::TopicPolicy"
 _SERVICE = "cloudwatch.amazonaws.com"
-_PUBLISH = {"*", "sns:*", "sns:Publish"}
+_PUBLISH = "sns:Publish"
 
 SILENT_TOPIC = Rule(
     "LLM810",
@@ -39,10 +40,10 @@ def topic_findings(alarms: Iterable[cloudwatch.Alarm]) -> list[Finding]:
     statements = _statements_by_topic(stack, notified)
     return [
         SILENT_TOPIC.finding(
-            f"the policy of the topic {name} does not allow {_SERVICE} sns:Publish, so "
+            f"the policy of the topic {name} does not allow {_SERVICE} {_PUBLISH}, so "
             "that its alarms notify nobody",
             "add_to_resource_policy(PolicyStatement(principals=[ServicePrincipal("
-            f"'{_SERVICE}')], actions=['sns:Publish'], resources=[topic.topic_arn])), "
+            f"'{_SERVICE}')], actions=['{_PUBLISH}'], resources=[topic.topic_arn])), "
             "under a condition of aws:SourceAccount",
         )
         for name, allowed in sorted(statements.items())
@@ -74,22 +75,16 @@ def _statements_by_topic(
         for topic in stack.resolve(policy.topics) or ():
             name = topic.get("Ref") if isinstance(topic, Mapping) else None
             if name in notified:
-                found.setdefault(name, []).extend(_listed(document.get("Statement")))
+                found.setdefault(name, []).extend(listed(document.get("Statement")))
     return found
 
 
 def _allows(statement: Mapping[str, Any]) -> bool:
     principal = statement.get("Principal")
     services = principal if isinstance(principal, Mapping) else {"AWS": principal}
-    names = [one for each in services.values() for one in _listed(each)]
+    names = [one for each in services.values() for one in listed(each)]
     return (
         statement.get("Effect") == "Allow"
-        and not _PUBLISH.isdisjoint(map(str, _listed(statement.get("Action"))))
+        and matches_any(_PUBLISH, listed(statement.get("Action")), ignore_case=True)
         and not {"*", _SERVICE}.isdisjoint(map(str, names))
     )
-
-
-def _listed(value: Any) -> list[Any]:  # noqa: ANN401 - JSON
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]

@@ -140,6 +140,14 @@ def unknown_name(argument: EngineArgument, value: object) -> bool:
     return value.casefold() not in {str(name).casefold() for name in argument.known}
 
 
+def instead_of(value: str, names: Sequence[str]) -> str:
+    """
+    Propose one of the names that there are: the nearest, or else the first few.
+    """
+    near = nearest(value, names, count=1)
+    return f"did you mean {near[0]}?" if near else f"it has {any_of(names[:8])}"
+
+
 def _without(key: str, keys: Sequence[str]) -> str:
     near = nearest(key, keys, count=1)
     meant = f" (did you mean {near[0]}?)" if near else ""

@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.argument_values import (
     ValueFaultError,
     bound_faults,
+    instead_of,
     later_fault,
     unknown_name,
 )
@@ -25,7 +26,6 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_values import (
     intact,
     read,
 )
-from cdk_sagemaker_llm.text import any_of, nearest
 
 # What brings further names of its own.
 _PLUGINS = {
@@ -102,13 +102,11 @@ def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
         for text in setting.taken:
             value = read(subject, argument, text)
             if isinstance(value, str) and unknown_name(argument, value):
-                near = nearest(value, argument.known, count=1)
-                remedy = f"did you mean {near[0]}?" if near else ""
                 rule = NOT_FOUND if _is_looked_up(subject, argument) else UNKNOWN_VALUE
                 yield rule.finding(
                     f"{subject.word(setting.variable)}={excerpt(text)} is none that "
                     f"{subject.title} is known to have",
-                    remedy or f"it has {any_of(argument.known[:8])}",
+                    instead_of(value, argument.known),
                 )
 
 

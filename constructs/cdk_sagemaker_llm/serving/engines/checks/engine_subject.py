@@ -242,6 +242,13 @@ class EngineSubject:
                 return setting
         return None
 
+    def word_of(self, name: str) -> str:
+        """
+        Return what the user calls an argument: as it is set, if it is.
+        """
+        setting = self.find(name)
+        return self.word(self.variable(name) if setting is None else setting.variable)
+
     def has_argument(self, name: str) -> bool:
         """
         Whether an argument is set, be its value known only at deployment.

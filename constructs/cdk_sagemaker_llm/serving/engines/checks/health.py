@@ -114,8 +114,7 @@ def offline_findings(subject: EngineSubject) -> Iterator[Finding]:
 def _finding(
     subject: EngineSubject, name: str, what: str, remedy: str, value: str = ""
 ) -> Finding:
-    variable = subject.variable(name)
-    setting = subject.find(name)
-    word = subject.word(setting.variable if setting is not None else variable)
-    shown = f"{word}={value}" if value else word
-    return NEVER_ANSWERS.finding(f"{shown} {what}", remedy)
+    word = subject.word_of(name)
+    return NEVER_ANSWERS.finding(
+        f"{word}={value} {what}" if value else f"{word} {what}", remedy
+    )

@@ -56,23 +56,21 @@ def refusal_findings(subject: EngineSubject) -> Iterator[Finding]:
         for name in (*subject.environment, *subject.hidden)
     ):
         return
-    told: set[tuple[str, ...]] = set()
+    reported: set[tuple[str, ...]] = set()
     for condition, row in refusals_of(subject.release).items():
-        defaults = row["with"]
-        names = functools.partial(_named, subject, row)
-        if holds(condition, names) is not True:
-            continue
+        # What nobody wrote stands at defaults, with which the engine starts.
         written = tuple(
             dict.fromkeys(
                 name.partition(".")[0]
-                for name in defaults
+                for name in row["with"]
                 if _setting(subject, name) is not None
             )
         )
-        if not written or written in told:
+        if not written or written in reported:
             continue
-        told.add(written)
-        yield REFUSED_TOGETHER.finding(_message(subject, row["says"], written))
+        if holds(condition, functools.partial(_named, subject, row)) is True:
+            reported.add(written)
+            yield REFUSED_TOGETHER.finding(_message(subject, row["says"], written))
 
 
 def _message(subject: EngineSubject, says: str, written: tuple[str, ...]) -> str:
@@ -83,10 +81,9 @@ def _message(subject: EngineSubject, says: str, written: tuple[str, ...]) -> str
             value = ",".join(setting.taken)
             word = subject.word(setting.variable)
             words.append(f"{word}={value}" if value else word)
-    told = says if len(says) <= _LONGEST_WORDS else f"{says[:_LONGEST_WORDS]}..."
-    return f"{subject.title} does not start with {' and '.join(words)}: {told}".rstrip(
-        " :."
-    )
+    reason = says if len(says) <= _LONGEST_WORDS else f"{says[:_LONGEST_WORDS]}..."
+    together = " and ".join(words)
+    return f"{subject.title} does not start with {together}: {reason}".rstrip(" :.")
 
 
 def _setting(subject: EngineSubject, name: str) -> Any:  # noqa: ANN401 - a setting or None
@@ -189,9 +186,9 @@ def _compared(node: ast.Compare, names: Names) -> object:
     left = _of(node.left, names)
     for op, one in zip(node.ops, node.comparators, strict=True):
         right = _of(one, names)
-        told = _tried(_COMPARED[type(op)], left, right)
-        if told is UNKNOWN or not told:
-            return told
+        result = _tried(_COMPARED[type(op)], left, right)
+        if result is UNKNOWN or not result:
+            return result
         left = right
     return True
 

@@ -45,7 +45,7 @@ def level_findings(subject: EngineSubject) -> Iterator[Finding]:
     level = subject.value(name)
     if isinstance(level, str) and level and level.lower() not in levels:
         yield REFUSED_AT_START.finding(
-            f"{_word(subject, name)} must be {any_of(levels)}, got {level!r}: SGLang "
+            f"{subject.word_of(name)} must be {any_of(levels)}, got {level!r}: SGLang "
             "ends once the model is loaded",
             "write warning" if level.lower() == "warn" else "",
         )
@@ -61,10 +61,11 @@ def attention_findings(subject: EngineSubject) -> Iterator[Finding]:
     size = subject.number("tp-size") or 1
     is_known = subject.find("tp-size") or not subject.has_argument("tp-size")
     if is_known and copies > 1 and size % copies:
+        names = ("tp-size", "dp-size", "enable-dp-attention")
+        tensor, data, switch = map(subject.word_of, names)
         yield REFUSED_AT_START.finding(
-            f"{_word(subject, 'tp-size')} must be a multiple of "
-            f"{_word(subject, 'dp-size')} with {_word(subject, 'enable-dp-attention')},"
-            f" got {size} and {copies}"
+            f"{tensor} must be a multiple of {data} with {switch}, got {size} and "
+            f"{copies}"
         )
 
 
@@ -77,10 +78,10 @@ def lora_findings(subject: EngineSubject) -> Iterator[Finding]:
     names = ("max-lora-rank", "lora-target-modules")
     has_both = all(map(subject.has_argument, names))
     if not subject.has_argument("lora-paths") and not has_both:
-        rank, modules = (_word(subject, name) for name in names)
+        rank, modules = map(subject.word_of, names)
+        switch, paths = map(subject.word_of, ("enable-lora", "lora-paths"))
         yield REFUSED_AT_START.finding(
-            f"{_word(subject, 'enable-lora')} needs {_word(subject, 'lora-paths')}, or "
-            f"{rank} and {modules}: SGLang does not start",
+            f"{switch} needs {paths}, or {rank} and {modules}: SGLang does not start",
             f"set {rank}, and {modules} such as all",
         )
 
@@ -91,7 +92,7 @@ def cache_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     names = ("enable-hierarchical-cache", "disable-radix-cache")
     if subject.table == "sglang" and all(subject.value(name) is True for name in names):
-        first, second = (_word(subject, name) for name in names)
+        first, second = map(subject.word_of, names)
         yield REFUSED_AT_START.finding(
             f"{first} and {second} exclude each other: SGLang does not start",
             "leave one of them out",
@@ -108,7 +109,7 @@ def served_name_findings(subject: EngineSubject) -> Iterator[Finding]:
         return
     if ":" in name and "://" not in name:
         yield REFUSED_AT_START.finding(
-            f"{_word(subject, 'served-model-name')} must have no colon, which stands "
+            f"{subject.word_of('served-model-name')} must have no colon, which stands "
             f"between a model and its adapter, got {name!r}"
         )
 
@@ -127,13 +128,7 @@ def context_findings(subject: EngineSubject) -> Iterator[Finding]:
     is_other = subject.has_argument("json-model-override-args")
     if length > longest and not is_allowed and not is_other:
         yield LONG_CONTEXT.finding(
-            f"{_word(subject, 'context-length')} should be at most {longest}, the "
+            f"{subject.word_of('context-length')} should be at most {longest}, the "
             f"model's own, got {length}: SGLang does not start with more",
             f"leave it out, or set {_LONGER}=1",
         )
-
-
-def _word(subject: EngineSubject, name: str) -> str:
-    setting = subject.find(name)
-    variable = subject.variable(name) if setting is None else setting.variable
-    return subject.word(variable)

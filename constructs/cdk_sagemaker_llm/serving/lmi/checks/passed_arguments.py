@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.argument_values import (
     ValueFaultError,
     bound_faults,
+    instead_of,
     later_fault,
     read_value,
     unknown_name,
@@ -38,7 +39,6 @@ from cdk_sagemaker_llm.serving.parameters import (
     VLLM_RANKS,
     WRONG_CHOICE,
 )
-from cdk_sagemaker_llm.text import any_of, nearest
 
 _SOURCE = "VllmRbProperties of djl-serving, and vLLM's own parser"
 # What LMI reads as a text, and hands on.
@@ -101,10 +101,9 @@ def parser_name_findings(subject: Subject) -> Iterator[Finding]:
             continue
         names = argument.choices or argument.known
         if names and value not in names:
-            near = nearest(value, names, count=1)
             yield WRONG_CHOICE.finding(
                 f"option.{name} must be a parser of vLLM {release}, got {value!r}",
-                f"did you mean {near[0]}?" if near else f"it has {any_of(names[:8])}",
+                instead_of(value, names),
             )
 
 
@@ -209,10 +208,7 @@ def _value_findings(
         yield WRONG_TYPE.finding(f"{key} must be {later}, got {value!r}")
         return
     if unknown_name(argument, read):
-        near = nearest(value, argument.known, count=1)
         yield WRONG_CHOICE.finding(
             f"{key} must be one that vLLM {release} has, got {value!r}",
-            f"did you mean {near[0]}?"
-            if near
-            else f"it has {any_of(argument.known[:8])}",
+            instead_of(value, argument.known),
         )
