@@ -209,7 +209,8 @@ def _is_in_the_way(endpoint: ec2.CfnVPCEndpoint, service: Service) -> bool:
     Return whether EC2 refuses another: of its routes, or of its private DNS names.
     """
     if service.name == "s3":
-        return endpoint.vpc_endpoint_type == "Gateway"
+        # EC2 API reference, CreateVpcEndpoint: without a type it is a gateway.
+        return endpoint.vpc_endpoint_type in {None, "Gateway"}
     return endpoint.private_dns_enabled is True
 
 

@@ -929,6 +929,33 @@ def test_fails_if_an_endpoint_is_there_already(stack: Stack) -> None:
         _synthesis(stack)()
 
 
+@pytest.mark.parametrize("given", [{}, {"vpc_endpoint_type": "Gateway"}], ids=str)
+def test_fails_if_a_gateway_is_there_already(
+    stack: Stack, given: dict[str, str]
+) -> None:
+    """
+    One that is left without a type is a gateway, too (EC2 API reference).
+    """
+    vpc = a_vpc(stack)
+    ec2.CfnVPCEndpoint(
+        stack,
+        "Own",
+        vpc_id=vpc.vpc_id,
+        service_name="com.amazonaws.us-east-1.s3",
+        route_table_ids=[
+            each.route_table.route_table_id for each in vpc.isolated_subnets
+        ],
+        **given,
+    )
+    a_chat(stack, vpc)
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+    with pytest.raises(
+        RuntimeError, match=r"LLM702 the VPC has an endpoint of s3 already, at Test/Own"
+    ):
+        _synthesis(stack)()
+
+
 def test_an_endpoint_without_private_dns_is_in_nobodys_way(stack: Stack) -> None:
     """
     Two of one service may be side by side, as long as one has the names; a gateway to
