@@ -19,14 +19,12 @@ if TYPE_CHECKING:
         find_instance_type,
     )
     from cdk_sagemaker_llm.client.requests import Schema
-    from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName, Words
+    from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
     from cdk_sagemaker_llm.findings import Finding, Severity
     from cdk_sagemaker_llm.fit.memory import MemoryTerms, Outcome
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.releases import (
-        Case,
-        Range,
         Release,
         Reserve,
         Tier,
@@ -169,7 +167,6 @@ __all__ = [
     "Canary",
     "CapacityReservation",
     "CaptureMode",
-    "Case",
     "Compilation",
     "Connection",
     "ConnectionParameter",
@@ -224,7 +221,6 @@ __all__ = [
     "Processor",
     "ProductionVariant",
     "PropertyValue",
-    "Range",
     "Registry",
     "Release",
     "Reserve",
@@ -267,7 +263,6 @@ __all__ = [
     "VllmOmni",
     "WeightFormat",
     "Windows",
-    "Words",
     "find_image",
     "find_instance_type",
 ]
@@ -289,7 +284,6 @@ _HOMES = {
     "InstanceCapacity": "hosting.variants.capacity",
     "CapacityReservation": "hosting.variants.capacity",
     "CaptureMode": "hosting.endpoints.data_capture",
-    "Case": "fit.releases",
     "Compilation": "models",
     "Connection": "hosting.endpoints.connection",
     "ConnectionParameter": "hosting.endpoints.connection",
@@ -343,7 +337,6 @@ _HOMES = {
     "Processor": "catalog.instances",
     "ProductionVariant": "hosting.variants.variant",
     "PropertyValue": "serving.lmi.properties",
-    "Range": "fit.releases",
     "Registry": "catalog.images",
     "Release": "fit.releases",
     "Reserve": "fit.releases",
@@ -386,12 +379,13 @@ _HOMES = {
     "VllmOmni": "serving.engines.vllm",
     "WeightFormat": "architectures.weight_format",
     "Windows": "fit.releases",
-    "Words": "demand",
     "find_image": "catalog.images",
     "find_instance_type": "catalog.instances",
 }
 
 _load, __dir__ = lazily(__name__, _HOMES)
+# Of no use to who imports from here.
+del TYPE_CHECKING, lazily
 
 
 def __getattr__(name: str) -> object:

@@ -39,6 +39,15 @@ def test_every_public_name_loads() -> None:
         assert carried_by(getattr(cdk_sagemaker_llm, name)) in {name, None}
 
 
+@pytest.mark.parametrize("name", ["Case", "Range", "Words", "TYPE_CHECKING", "lazily"])
+def test_what_no_user_needs_is_elsewhere(name: str) -> None:
+    """
+    Parts of a plan are of ``cdk_sagemaker_llm.fit``; what loads names is nobody's.
+    """
+    assert not hasattr(cdk_sagemaker_llm, name)
+    assert name not in dir(cdk_sagemaker_llm)
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     """
     A mistyped import fails as it does for any module.

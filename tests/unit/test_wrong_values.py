@@ -55,7 +55,6 @@ RIGHT = {
 }
 # What is handed out, or has no initialiser that users call.
 NOT_CALLED = {
-    "Range",
     "WeightFormat",
     "Accelerators",
     "ArgumentValue",
@@ -64,7 +63,6 @@ NOT_CALLED = {
     "BuildMetricOptions",
     "CacheType",
     "CaptureMode",
-    "Case",
     "Connection",
     "ConnectionParameterBase",
     "Container",
@@ -90,7 +88,6 @@ NOT_CALLED = {
     "Reserve",
     "Tier",
     "Windows",
-    "Words",
     "PropertyValue",
     "Registry",
     "Release",

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.planning import plan
     from cdk_sagemaker_llm.fit.plans import Plan
     from cdk_sagemaker_llm.fit.recommending import Recommendation, Traffic, recommend
-    from cdk_sagemaker_llm.fit.releases import Case, Release, Reserve, Tier, Windows
+    from cdk_sagemaker_llm.fit.releases import (
+        Case,
+        Range,
+        Release,
+        Reserve,
+        Tier,
+        Windows,
+    )
     from cdk_sagemaker_llm.fit.setting import Setting
 
 __all__ = [
@@ -30,6 +37,7 @@ __all__ = [
     "Outcome",
     "Packing",
     "Plan",
+    "Range",
     "Recommendation",
     "Release",
     "Reserve",
@@ -58,6 +66,7 @@ _HOMES = {
     "Outcome": "fit.memory",
     "Packing": "fit.packing",
     "Plan": "fit.plans",
+    "Range": "fit.releases",
     "Recommendation": "fit.recommending",
     "Release": "fit.releases",
     "Reserve": "fit.releases",
