@@ -200,7 +200,12 @@ class Endpoint(EndpointBase):
             unseen = let_look(self, roles, alarms, self.cfn_endpoint)
             annotate(self, [*rollout_findings, *unseen])
         annotate(self, [*own, *far])
-        if self.networks:
+        networks = self.networks
+        if networks:
+            # Instances pull and download as they start, when a VPC of the same stack
+            # may still lack its routes.
+            ways = [way for network in networks for way in network.ways_out()]
+            self.cfn_endpoint.node.add_dependency(*ways)
             at_synth(self, self._address_findings)
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from constructs import Construct, IConstruct
+from constructs import Construct, IConstruct, IDependable
 from jsii.errors import JSIIError
 
 from cdk_sagemaker_llm.arguments import hold_kinds
@@ -164,6 +164,17 @@ class Network:
             return list(chosen.subnets)
         found: list[ec2.ISubnet] = self._select(chosen).subnets
         return found
+
+    def ways_out(self) -> list[IDependable]:
+        """
+        Return what leads out of the chosen subnets, such as the route to a NAT gateway:
+        what calls the internet as it starts waits for it.
+        """
+        if self.is_pending_lookup:
+            return []
+        return [
+            each.internet_connectivity_established for each in self.chosen_subnets()
+        ]
 
     def _select(self, chosen: ec2.SubnetSelection) -> ec2.SelectedSubnets:
         vpc = cast("ec2.IVpc", self.vpc)

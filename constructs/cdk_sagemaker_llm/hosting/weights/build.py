@@ -154,7 +154,7 @@ class Build:
         # it pull an image is a policy of the role's own.
         pulling = self.role.node.try_find_child("DefaultPolicy")
         policies = [self.access] if pulling is None else [self.access, pulling]
-        self.project.node.add_dependency(*policies)
+        self.project.node.add_dependency(*policies, *self.network.ways_out())
         Validations.of(self.project).acknowledge(
             Acknowledgment(
                 id="AwsSolutions-CB4",

@@ -9,9 +9,19 @@ import re
 import pytest
 from aws_cdk import Fn, Stack
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_s3 as s3
 
-from cdk_sagemaker_llm import HuggingFaceModel, Model, Network, S3Model, Tgi
-from tests.unit.hosting.written import warnings_of
+from cdk_sagemaker_llm import (
+    HuggingFaceModel,
+    InferenceComponentEndpoint,
+    LlmEndpoint,
+    Model,
+    Network,
+    S3Model,
+    StagedModel,
+    Tgi,
+)
+from tests.unit.hosting.written import warnings_of, written
 
 TGI = Tgi("1.4.5")
 HUB = HuggingFaceModel("gpt2")
@@ -251,3 +261,81 @@ def test_subnets_that_the_deployment_decides_pass(stack: Stack) -> None:
     Model(stack, "It", model=HUB, serving=TGI, network=Network(vpc=vpc))
 
     assert warned(stack) == []
+
+
+def _routes_awaited_by(stack: Stack, kind: str) -> list[str]:
+    (found,) = written(stack, kind).values()
+    return [each for each in found.get("DependsOn", []) if "Route" in each]
+
+
+NAT_ROUTES = [
+    "VpcPrivateSubnet1DefaultRoute",
+    "VpcPrivateSubnet1RouteTableAssociation",
+    "VpcPrivateSubnet2DefaultRoute",
+    "VpcPrivateSubnet2RouteTableAssociation",
+]
+
+
+def test_an_endpoint_waits_for_its_nat_routes(stack: Stack) -> None:
+    """
+    Its instances download as they start, when a VPC of the same stack may lack them.
+    """
+    network = Network(vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
+    LlmEndpoint(
+        stack,
+        "Chat",
+        model=HUB,
+        serving=TGI,
+        instance_type="ml.g5.2xlarge",
+        network=network,
+    )
+
+    assert _routes_awaited_by(stack, "SageMaker::Endpoint") == NAT_ROUTES
+
+
+def test_a_host_of_components_waits_for_its_nat_routes(stack: Stack) -> None:
+    """
+    Its instances pull and download for the components.
+    """
+    network = Network(vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
+    InferenceComponentEndpoint(
+        stack, "Host", instance_type="ml.g5.2xlarge", network=network
+    )
+
+    assert _routes_awaited_by(stack, "SageMaker::Endpoint") == NAT_ROUTES
+
+
+def test_a_build_waits_for_its_nat_routes(stack: Stack) -> None:
+    """
+    It downloads as soon as the stack asks for it.
+    """
+    revision = "607a30d783dfa663caf39e06633721c8d4cfcd7e"
+    StagedModel(
+        stack,
+        "Weights",
+        model=HuggingFaceModel("gpt2", revision=revision),
+        bucket=s3.Bucket.from_bucket_name(stack, "Bucket", "models"),
+        network=Network(vpc=ec2.Vpc(stack, "Vpc", max_azs=2)),
+    )
+
+    assert _routes_awaited_by(stack, "CodeBuild::Project") == NAT_ROUTES
+
+
+def test_an_endpoint_in_isolated_subnets_waits_for_their_tables(stack: Stack) -> None:
+    """
+    There is no route out of them, and one to S3 may be in these tables.
+    """
+    network = Network(vpc=without_nat(stack), subnets=ISOLATED)
+    LlmEndpoint(
+        stack,
+        "Chat",
+        model=S3Model("s3://bucket/weights/"),
+        serving=TGI,
+        instance_type="ml.g5.2xlarge",
+        network=network,
+    )
+
+    assert _routes_awaited_by(stack, "SageMaker::Endpoint") == [
+        "OwnIsolatedSubnet1RouteTableAssociation",
+        "OwnIsolatedSubnet2RouteTableAssociation",
+    ]

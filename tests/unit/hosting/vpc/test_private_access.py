@@ -237,6 +237,8 @@ def test_models_wait_for_what_their_instances_call(stack: Stack) -> None:
         "PrivateS3",
         "PrivateSecurityGroupfromTestAskerSecurityGroup",
         "PrivateSecurityGroupfromTestChatModelSecurityGroup",
+        "VpcClosedSubnet1RouteTableAssociation",
+        "VpcClosedSubnet2RouteTableAssociation",
     ]
 
 
