@@ -145,7 +145,7 @@ class StepScaling(Construct):
         report(scope, id, found)
         super().__init__(scope, id)
         is_exact = adjustment_type is appscaling.AdjustmentType.EXACT_CAPACITY
-        takes_away = is_exact or any(step.change < 0 for step in steps)
+        takes_away = any(step.change < (1 if is_exact else 0) for step in steps)
         contents_of(target).policies[id] = takes_away
         chosen = seconds(cooldown)
         self.cfn_scaling_policy = _Policy(

@@ -53,6 +53,7 @@ def wake(target: ScalableTargetBase, inference_component_name: str) -> StepScali
     """
     Start a copy when a request finds none.
     """
+    from aws_cdk import aws_applicationautoscaling as appscaling  # noqa: PLC0415 - who scales to zero has it
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
 
     return StepScaling(
@@ -66,7 +67,10 @@ def wake(target: ScalableTargetBase, inference_component_name: str) -> StepScali
             statistic="Maximum",
             period=Duration.seconds(30),
         ),
+        # The guide adds one: who asks again while the first copy starts gets a second,
+        # which nobody needs. A schedule's minimum counts all the same.
         steps=[ScalingStep(lower=1, change=1)],
+        adjustment_type=appscaling.AdjustmentType.EXACT_CAPACITY,
         cooldown=Duration.seconds(60),
         datapoints_to_alarm=1,
     )

@@ -125,6 +125,8 @@ def test_scale_to_zero_is_read(scaled: Scaled) -> None:
     waking = policies["Wake"]
     assert isinstance(waking, StepScaling)
     assert waking.adjustments == (StepAdjustment(lower=0, upper=None, change=1),)
+    # Who asks again while the first copy starts gets no second one.
+    assert waking.adjustment_type == "ExactCapacity"
     assert waking.cooldown == 60
     assert waking.alarm == AlarmRule(
         name="HostChatComponentScalingWakeAlarm21CFFE61",

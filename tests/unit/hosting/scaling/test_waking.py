@@ -52,7 +52,7 @@ def expected_set(target: str, component: object) -> dict[str, Any]:
                 "PolicyType": "StepScaling",
                 "ScalingTargetId": f"${{{target}}}",
                 "StepScalingPolicyConfiguration": {
-                    "AdjustmentType": "ChangeInCapacity",
+                    "AdjustmentType": "ExactCapacity",
                     "Cooldown": 60,
                     "MetricAggregationType": "Maximum",
                     "StepAdjustments": [
@@ -380,7 +380,7 @@ def test_steps_to_an_exact_number_may_take_copies_away(stack: Stack) -> None:
 
 def test_warns_if_nothing_takes_copies_away(stack: Stack) -> None:
     """
-    Waking alone leads to no sleep.
+    Waking alone leads to no sleep: its exact number is one.
     """
     copies = component_on(stack, min_instance_count=0).auto_scale_copy_count(
         min_capacity=0, max_capacity=2
