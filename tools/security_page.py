@@ -147,6 +147,28 @@ The key's own policy must let the account's IAM policies decide, as the CDK's do
 one that names principals has to name the role of the model too.
 [customer_managed_key](../examples/customer_managed_key/app.py) uses one key for all.
 
+Whoever calls CreateEndpoint needs `kms:CreateGrant` on the volumes' key as well \
+(SageMaker developer guide, api-permissions-reference): with the CDK the role that \
+CloudFormation takes.
+That of `cdk bootstrap` may do everything; one that was narrowed \
+(`--cloudformation-execution-policies`) needs this, in the form that AWS's own \
+policies for SageMaker have (SageMakerStudioProjectRoleMachineLearningPolicy):
+
+```json
+{
+  "Sid": "GrantVolumeKey",
+  "Effect": "Allow",
+  "Action": "kms:CreateGrant",
+  "Resource": "arn:aws:kms:REGION:ACCOUNT:key/KEY-ID",
+  "Condition": {"StringLike": {"kms:ViaService": "sagemaker.*.amazonaws.com"}}
+}
+```
+
+The execution role's own `kms:CreateGrant` has no condition: the guide's page on \
+execution roles names none, and no page of SageMaker's on hosting says whether \
+`kms:GrantIsForAWSResource` is set, by which service the call comes, or which \
+operations are granted.
+
 Volumes take a key where the instance has no NVMe storage: that is encrypted in \
 hardware, with a key that nobody has, and SageMaker refuses `kms_key` there (`LLM121`).
 """

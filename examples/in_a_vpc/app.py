@@ -1,5 +1,6 @@
 """
-A model in private subnets, with weights from a bucket, invoked by a function.
+A model in private subnets without a way out, with weights from a bucket; who asks it is
+outside the VPC.
 """
 
 from aws_cdk import Acknowledgment, App, Stack, Validations
@@ -8,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from cdk_sagemaker_llm import LlmEndpoint, Network, S3Model, Tgi
+from cdk_sagemaker_llm import LlmEndpoint, Network, PrivateAccess, S3Model, Tgi
 
 ISOLATED = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
 
@@ -32,11 +33,6 @@ class NetworkStack(Stack):
                     name="Models", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED
                 )
             ],
-            gateway_endpoints={
-                "S3": ec2.GatewayVpcEndpointOptions(
-                    service=ec2.GatewayVpcEndpointAwsService.S3
-                )
-            },
         )
         logged = Acknowledgment(
             id="AwsSolutions-VPC7",
@@ -53,7 +49,8 @@ class NetworkStack(Stack):
 # checkov:skip=CKV_AWS_111: its guide gives these actions no resource (host-vpc)
 class PrivateStack(Stack):
     """
-    No token and no way out: SageMaker puts the weights in place.
+    No token and no way out: SageMaker puts the weights in place, by endpoints of just
+    those services of AWS that it calls from the subnets.
 
     The bucket is there before, with the model in it: SageMaker looks at once.
     """
@@ -85,6 +82,7 @@ class PrivateStack(Stack):
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
         )
         chat.grant_invoke(caller)
+        PrivateAccess(self, "PrivateAccess", vpc=vpc)
 
 
 app = App()

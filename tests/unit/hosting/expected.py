@@ -178,6 +178,7 @@ WRITE_LOGS = {
 }
 PUBLISH_METRICS = {
     "Action": "cloudwatch:PutMetricData",
+    "Condition": {"StringLike": {"cloudwatch:namespace": ["/aws/sagemaker/*"]}},
     "Effect": "Allow",
     "Resource": "*",
     "Sid": "PublishMetrics",

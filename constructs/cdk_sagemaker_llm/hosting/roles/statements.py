@@ -190,18 +190,28 @@ def hosting_statements() -> list[Statement]:
                 "is created after the role"
             ),
         ),
-        # The guide's page on execution roles asks for it, under "CreateModel API", and
-        # names no namespace to limit it to.
-        Statement(
-            sid="PublishMetrics",
-            actions=["cloudwatch:PutMetricData"],
-            resources=["*"],
-            wildcard_reason=(
-                "CloudWatch has no resource to name for metrics, and SageMaker "
-                "documents no namespace that a role may be limited to"
-            ),
-        ),
+        metrics_statement(),
     ]
+
+
+def metrics_statement() -> Statement:
+    """
+    Return the statement that lets a role publish metrics of SageMaker's.
+
+    The guide's page on execution roles names no namespace; AWS's own policy for roles
+    that run models does (SageMakerStudioProjectRoleMachineLearningPolicy), and those of
+    endpoints, components and jobs begin so (developer guide, monitoring-cloudwatch).
+    """
+    return Statement(
+        sid="PublishMetrics",
+        actions=["cloudwatch:PutMetricData"],
+        resources=["*"],
+        conditions={"StringLike": {"cloudwatch:namespace": ["/aws/sagemaker/*"]}},
+        wildcard_reason=(
+            "CloudWatch has no resource to name for metrics: the condition names "
+            "SageMaker's namespaces"
+        ),
+    )
 
 
 def login_statement() -> Statement:
@@ -265,7 +275,8 @@ def volume_statements(key: kms.IKey) -> list[Statement]:
     Return what a role needs where a key of the user's encrypts the instances' volumes.
 
     CreateEndpointConfig asks that the key allows the role; of the actions, AWS names
-    kms:CreateGrant (API reference, RecommendationJobInputConfig$VolumeKmsKeyId).
+    kms:CreateGrant (API reference, RecommendationJobInputConfig$VolumeKmsKeyId), and
+    SageMaker's documentation no condition on it.
     """
     return key_access("EncryptVolumes", ["kms:CreateGrant"], [arn_of(key)])
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from aws_cdk import Aws, Stack
@@ -292,8 +292,32 @@ def _functions(
                 is_host=False,
                 connections=each.connections,
                 subnet_ids=subnets,
-                permissions=_role_permissions(each, policies),
+                permissions=_without_own_lines(each, _role_permissions(each, policies)),
             )
+
+
+def _without_own_lines(
+    function: IConstruct, permissions: tuple[Permission, ...] | None
+) -> tuple[Permission, ...] | None:
+    """
+    Leave out a function's own log group: Lambda writes its lines there by itself, from
+    outside the VPC.
+    """
+    config = getattr(function.node.default_child, "logging_config", None)
+    group = Stack.of(function).resolve(getattr(config, "log_group", None))
+    if permissions is None or not isinstance(group, Mapping) or "Ref" not in group:
+        return permissions
+    own = repr(group["Ref"])
+    kept = [
+        (
+            one,
+            [each for each in one.resources if own not in str(one.stack.resolve(each))],
+        )
+        for one in permissions
+    ]
+    return tuple(
+        replace(one, resources=tuple(resources)) for one, resources in kept if resources
+    )
 
 
 def _is_known(resource: object) -> bool:

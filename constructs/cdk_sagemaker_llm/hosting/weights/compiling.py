@@ -27,6 +27,7 @@ from cdk_sagemaker_llm.hosting.models.model_weights import weights_statements
 from cdk_sagemaker_llm.hosting.roles.access import service_of
 from cdk_sagemaker_llm.hosting.roles.statements import (
     Statement,
+    metrics_statement,
     own_logs,
     partition,
     prefix_condition,
@@ -266,7 +267,7 @@ class CompileJob:
         here = f"arn:{partition()}:sagemaker:{Aws.REGION}:{Aws.ACCOUNT_ID}"
         job = f"{here}:{word.lower()}-job/{self.name}-*"
         return [
-            *owner_statements(self._bucket, place, keeps=self.request.keeps),
+            *owner_statements(self._bucket, place),
             Statement(
                 sid="StartJobs",
                 actions=[
@@ -353,12 +354,7 @@ class CompileJob:
                 resources=[logs, f"{logs}:*"],
                 wildcard_reason="SageMaker names the streams after the job",
             ),
-            Statement(
-                sid="PublishMetrics",
-                actions=["cloudwatch:PutMetricData"],
-                resources=["*"],
-                wildcard_reason="CloudWatch has no resource to name for metrics",
-            ),
+            metrics_statement(),
         ]
 
 

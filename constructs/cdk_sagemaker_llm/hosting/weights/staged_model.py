@@ -302,7 +302,7 @@ class StagedModel(RunsBuild, Construct):
         project, self._function = self._build.project, starter.function
         statements = [
             *start_statements(project),
-            *owner_statements(request.bucket, request.place, keeps=request.keeps),
+            *owner_statements(request.bucket, request.place),
         ]
         # The project and the function are referred to, and need no saying.
         self._ready: list[Construct] = [watch_builds(self, project, self._function)]
@@ -310,6 +310,9 @@ class StagedModel(RunsBuild, Construct):
             statements += job.starter_statements()
             self._ready += [job.access, job.watch(self._function), *job.awaited]
         self._ready.append(starter.allow(statements))
+        if not request.keeps:
+            asked = [request] if job is None else [request, job.request]
+            self._ready.append(starter.allow_removal(asked))
         download = replace(request, project=project.ref)
         done = await_staged(self, download, self._function, self._ready)
         self.weights = replace(weights, depends_on=done)

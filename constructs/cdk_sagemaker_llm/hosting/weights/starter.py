@@ -40,7 +40,7 @@ from cdk_sagemaker_llm.hosting.roles.statements import (
 )
 from cdk_sagemaker_llm.models import HuggingFaceModel
 from cdk_sagemaker_llm.serving.base import BYTES_PER_SECOND
-from cdk_sagemaker_llm.staging.prefix import MANIFEST_ENDING, OWNERS
+from cdk_sagemaker_llm.staging.prefix import JOBS, MANIFEST_ENDING, OWNERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -192,6 +192,24 @@ class Starter:
         )
         return attach(self._scope, "StarterAccess", self._role, [*statements, log])
 
+    def allow_removal(self, requests: Sequence[StagingRequest]) -> iam.Policy:
+        """
+        Let it remove what a stack asked for; return the policy to wait for.
+
+        Another revision is another policy: CloudFormation deletes the old one after it
+        had the old revision released.
+        """
+        return attach(
+            self._scope,
+            f"RemovalAccess{short_hash([each.place.base for each in requests])}",
+            self._role,
+            [
+                statement
+                for each in requests
+                for statement in removal_statements(each.bucket, each.place)
+            ],
+        )
+
 
 def watch_builds(
     scope: Construct, project: codebuild.CfnProject, starter: lambda_.IFunction
@@ -234,12 +252,9 @@ def start_statements(project: codebuild.CfnProject) -> list[Statement]:
     ]
 
 
-def owner_statements(
-    bucket: s3.IBucket, place: StagedPlace, *, keeps: bool
-) -> list[Statement]:
+def owner_statements(bucket: s3.IBucket, place: StagedPlace) -> list[Statement]:
     """
-    Return what the function needs to mark who wants a prefix, and to remove it only
-    where that was asked for.
+    Return what the function needs to mark who wants a prefix.
 
     When a stack goes on to another revision, or back to the one before, CloudFormation
     has the old one released last, when the policy is that of the new one: it is of all
@@ -247,7 +262,7 @@ def owner_statements(
     """
     objects = f"arn:{partition()}:s3:::{bucket.bucket_name}"
     marks = f"{objects}/{place.home}*{OWNERS}*"
-    found = [
+    return [
         Statement(
             sid="MarkOwners",
             actions=["s3:DeleteObject", "s3:PutObject"],
@@ -266,18 +281,29 @@ def owner_statements(
             resources=[objects],
             conditions=prefix_condition(f"{place.home}*"),
         ),
+        *key_statements("UseKey", bucket),
     ]
-    if not keeps:
-        found.append(
-            Statement(
-                sid="RemoveWeights",
-                # The manifest is put back where another stack comes in between.
-                actions=["s3:DeleteObject", "s3:PutObject"],
-                resources=[f"{objects}/{place.home}*"],
-                wildcard_reason="a model is many files, and so is the revision before",
-            )
-        )
-    return [*found, *key_statements("UseKey", bucket)]
+
+
+def removal_statements(bucket: s3.IBucket, place: StagedPlace) -> list[Statement]:
+    """
+    Return what the function needs to remove one staged prefix, and no other.
+    """
+    base = f"arn:{partition()}:s3:::{bucket.bucket_name}/{place.base}"
+    return [
+        Statement(
+            sid="RemoveWeights",
+            actions=["s3:DeleteObject"],
+            resources=[f"{base}/*", f"{base}{JOBS}*"],
+            wildcard_reason="a model is many files",
+        ),
+        Statement(
+            sid="RemoveWeights",
+            # The manifest is put back where another stack comes in between.
+            actions=["s3:DeleteObject", "s3:PutObject"],
+            resources=[f"{base}{MANIFEST_ENDING}"],
+        ),
+    ]
 
 
 def key_statements(sid: str, bucket: s3.IBucket) -> list[Statement]:

@@ -91,7 +91,7 @@ def test_a_statement_is_said_in_short() -> None:
 
 def test_what_every_role_needs_is_a_login_logs_and_metrics() -> None:
     """
-    No namespace limits the metrics: AWS names none.
+    The metrics of SageMaker's namespaces: it publishes no others by the role.
     """
     login, logs, metrics = hosting_statements()
 
@@ -102,6 +102,7 @@ def test_what_every_role_needs_is_a_login_logs_and_metrics() -> None:
         "Effect": "Allow",
         "Action": ["cloudwatch:PutMetricData"],
         "Resource": ["*"],
+        "Condition": {"StringLike": {"cloudwatch:namespace": ["/aws/sagemaker/*"]}},
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from cdk_sagemaker_llm import LlmEndpoint, Network, S3Model, Tgi
@@ -50,7 +51,12 @@ def a_chat(
     )
 
 
-def a_function(scope: Construct, vpc: ec2.IVpc, id: str = "Asker") -> lambda_.Function:
+def a_function(
+    scope: Construct,
+    vpc: ec2.IVpc,
+    id: str = "Asker",
+    log_group: logs.ILogGroup | None = None,
+) -> lambda_.Function:
     """
     Define a function in a VPC.
     """
@@ -62,6 +68,7 @@ def a_function(scope: Construct, vpc: ec2.IVpc, id: str = "Asker") -> lambda_.Fu
         code=lambda_.Code.from_inline("handler = print"),
         vpc=vpc,
         vpc_subnets=ISOLATED,
+        log_group=log_group,
     )
 
 

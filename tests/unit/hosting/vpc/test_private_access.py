@@ -14,6 +14,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 
@@ -125,7 +126,7 @@ def test_each_endpoint_lets_through_what_the_roles_may_do(stack: Stack) -> None:
     PrivateAccess(stack, "Private", vpc=vpc)
 
     ours, partition = "arn:${AWS::Partition}", "${AWS::Partition}"
-    logs = f"arn:{partition}:logs:${{AWS::Region}}:${{AWS::AccountId}}:log-group:"
+    groups = f"arn:{partition}:logs:${{AWS::Region}}:${{AWS::AccountId}}:log-group:"
     login = ("ecr:GetAuthorizationToken", "*")
     pull = (
         [
@@ -153,8 +154,8 @@ def test_each_endpoint_lets_through_what_the_roles_may_do(stack: Stack) -> None:
                     "logs:PutLogEvents",
                 ],
                 [
-                    f"{logs}/aws/sagemaker/Endpoints/*",
-                    f"{logs}/aws/sagemaker/InferenceComponents/*",
+                    f"{groups}/aws/sagemaker/Endpoints/*",
+                    f"{groups}/aws/sagemaker/InferenceComponents/*",
                 ],
             )
         ],
@@ -164,6 +165,35 @@ def test_each_endpoint_lets_through_what_the_roles_may_do(stack: Stack) -> None:
         "sagemaker.runtime": [(INVOKE, CHAT)],
     }
     assert {name: let_through(stack, name) for name in services(stack)} == expected
+
+
+def test_a_functions_own_log_group_is_reached_outside_the_vpc(stack: Stack) -> None:
+    """
+    By Lambda itself; another group that its role may write to is reached from inside.
+    """
+    vpc = a_vpc(stack)
+    asker = a_function(stack, vpc, log_group=logs.LogGroup(stack, "Own"))
+    for group in (asker.log_group, logs.LogGroup(stack, "Other")):
+        group.grant_write(asker)
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+    assert let_through(stack, "logs") == [
+        (["logs:CreateLogStream", "logs:PutLogEvents"], "${Other.Arn}")
+    ]
+
+
+def test_a_function_that_writes_its_own_lines_alone_needs_no_endpoint(
+    stack: Stack,
+) -> None:
+    """
+    Of CloudWatch Logs: each costs by the hour and zone.
+    """
+    vpc = a_vpc(stack)
+    asker = a_function(stack, vpc, log_group=logs.LogGroup(stack, "Own"))
+    asker.log_group.grant_write(asker)
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+    assert services(stack) == {"sagemaker.runtime"}
 
 
 def test_nobody_elses_credentials_are_let_through(stack: Stack) -> None:

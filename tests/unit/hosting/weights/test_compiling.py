@@ -34,6 +34,7 @@ from tests.unit.hosting.weights.test_staged_model import (
     a_bucket,
     a_stack,
     statements,
+    tails,
 )
 
 ZEPHYR = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta", revision=COMMIT)
@@ -501,15 +502,6 @@ def test_fails_if_the_image_does_not_run_there() -> None:
         compiled(a_stack(), TensorRtLlm("0.26.0"), "ml.trn1.32xlarge")
 
 
-def tails(statement: dict[str, Any]) -> list[str]:
-    """
-    Return how the resources of a statement end: what stands after the last token.
-    """
-    found = statement["Resource"]
-    every = found if isinstance(found, list) else [found]
-    return [one if isinstance(one, str) else one["Fn::Join"][1][-1] for one in every]
-
-
 def test_each_role_may_do_just_this() -> None:
     """
     The job reads two prefixes and writes one; the function puts in place what it made.
@@ -601,7 +593,14 @@ def test_only_what_is_to_be_removed_may_be(
     template = Template.from_stack(stack)
     (function,) = template.find_resources("AWS::Lambda::Function")
 
-    assert ("RemoveWeights" in statements(stack, "StarterAccess")) == removes
+    policies = template.find_resources("AWS::IAM::Policy")
+    assert any("RemovalAccess" in each for each in policies) == removes
+    if removes:
+        removed = tails(statements(stack, "RemovalAccess")["RemoveWeights"])
+        bases = [BASE, order(stack)["base"]]
+        assert removed == [
+            f":s3:::bucket/{base}{end}" for base in bases for end in ("/*", ".jobs/*")
+        ]
     rules = template.find_resources("AWS::Events::Rule").values()
     assert [one["Properties"]["Targets"] for one in rules] == [
         [{"Arn": {"Fn::GetAtt": [function, "Arn"]}, "Id": "Target0"}]

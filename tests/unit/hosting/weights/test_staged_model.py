@@ -81,6 +81,15 @@ def statements(stack: Stack, name: str) -> dict[str, dict[str, Any]]:
     return {one["Sid"]: one for one in every}
 
 
+def tails(statement: dict[str, Any]) -> list[str]:
+    """
+    Return how the resources of a statement end: what stands after the last token.
+    """
+    found = statement["Resource"]
+    every = found if isinstance(found, list) else [found]
+    return [one if isinstance(one, str) else one["Fn::Join"][1][-1] for one in every]
+
+
 def variables(stack: Stack) -> dict[str, tuple[str, Any]]:
     """
     Return the build's variables: their types and values.
@@ -205,15 +214,54 @@ def test_only_what_may_be_removed_lets_the_function_remove(
     staged(stack, removal_policy=policy)
 
     assert only(stack, "Custom::StagedModel")["Keep"] == keep
-    found = statements(stack, "StarterAccess")
-    assert ("RemoveWeights" in found) == may_remove
-    assert sorted(set(found) - {"RemoveWeights"}) == [
+    policies = Template.from_stack(stack).find_resources("AWS::IAM::Policy")
+    assert any("RemovalAccess" in each for each in policies) == may_remove
+    assert sorted(statements(stack, "StarterAccess")) == [
         "ListStaged",
         "LogStarts",
         "MarkOwners",
         "ReadManifest",
         "StartBuilds",
     ]
+
+
+def test_the_function_may_remove_its_own_revision_and_nothing_else() -> None:
+    """
+    Its files, what jobs left, and the manifest, which is put back where another stack
+    comes in between; the request for the revision waits for that.
+    """
+    stack = a_stack()
+    staged(stack, removal_policy=RemovalPolicy.DESTROY)
+    found = statements(stack, "RemovalAccess")
+    (start,) = of_type(stack, "Custom::StagedModel")
+
+    written = {sid: (each["Action"], tails(each)) for sid, each in found.items()}
+    assert written == {
+        "RemoveWeights": (
+            "s3:DeleteObject",
+            [f":s3:::bucket/{BASE}/*", f":s3:::bucket/{BASE}.jobs/*"],
+        ),
+        "RemoveWeights2": (
+            ["s3:DeleteObject", "s3:PutObject"],
+            [f":s3:::bucket/{BASE}.json"],
+        ),
+    }
+    assert any("RemovalAccess" in each for each in start["DependsOn"])
+
+
+def test_another_revision_is_another_policy_of_removal() -> None:
+    """
+    CloudFormation has the revision before released as long as its own policy is there.
+    """
+    names = []
+    for revision in (COMMIT, "f" * 40):
+        stack = a_stack()
+        model = HuggingFaceModel("Qwen/Qwen3-0.6B", revision=revision)
+        staged(stack, model=model, removal_policy=RemovalPolicy.DESTROY)
+        policies = Template.from_stack(stack).find_resources("AWS::IAM::Policy")
+        names += [each for each in policies if "RemovalAccess" in each]
+
+    assert len(set(names)) == 2
 
 
 @pytest.mark.parametrize(
@@ -230,12 +278,11 @@ def test_the_revision_before_can_be_released(folder: str, home: str) -> None:
 
     resources = {
         sid: json.dumps(found[sid]["Resource"]).partition(":s3:::")[2].partition('"')[0]
-        for sid in ("MarkOwners", "ReadManifest", "RemoveWeights")
+        for sid in ("MarkOwners", "ReadManifest")
     }
     assert resources == {
         "MarkOwners": f"bucket/{home}*.owners/*",
         "ReadManifest": f"bucket/{home}*.json",
-        "RemoveWeights": f"bucket/{home}*",
     }
     condition = found["ListStaged"]["Condition"]["StringLike"]["s3:prefix"]
     assert condition in (f"{home}*", [f"{home}*"])

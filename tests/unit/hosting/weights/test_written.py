@@ -29,6 +29,7 @@ from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.hosting.weights.compiling import volume_gib_of
 from tests.unit.hosting.weights.test_compiling import compiled, order
 from tests.unit.hosting.weights.test_staged_model import (
+    BASE,
     COMMIT,
     a_bucket,
     a_stack,
@@ -36,6 +37,7 @@ from tests.unit.hosting.weights.test_staged_model import (
     only,
     staged,
     statements,
+    tails,
     variables,
 )
 
@@ -279,7 +281,7 @@ def test_a_secret_is_decrypted_with_its_own_key(*, has_key: bool) -> None:
 
 def test_the_function_may_do_just_this() -> None:
     """
-    With the bucket's key too, in its folder: the revision before is released last.
+    With the bucket's key too, in its folder, and of its own revision what it removes.
     """
     stack = a_stack()
     key = kms.Key(stack, "Key")
@@ -289,7 +291,7 @@ def test_the_function_may_do_just_this() -> None:
     staged(stack, bucket=bucket, removal_policy=RemovalPolicy.DESTROY)
     found = statements(stack, "StarterAccess")
     listed = found["ListStaged"]["Condition"]["StringLike"]["s3:prefix"]
-    removed = json.dumps(found["RemoveWeights"]["Resource"])
+    removed = statements(stack, "RemovalAccess")["RemoveWeights"]
 
     assert shortened(found["StartBuilds"]["Resource"]) == "WeightsBuild.Arn"
     assert found["StartBuilds"]["Action"] == [
@@ -300,8 +302,7 @@ def test_the_function_may_do_just_this() -> None:
     ]
     assert listed == ["models/*"]
     assert found["UseKey"]["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]
-    assert ":s3:::bucket/models/*" in removed
-    assert ":s3:::bucket/*" not in removed
+    assert tails(removed) == [f":s3:::bucket/{BASE}/*", f":s3:::bucket/{BASE}.jobs/*"]
     arn = {"Fn::Join": ["", ["arn:", "AWS::Partition", ":s3:::bucket"]]}
     assert shortened(found["ListStaged"]["Resource"]) == arn
     assert shortened(found["LogStarts"]["Resource"]) == "WeightsStarterLog.Arn"
