@@ -136,8 +136,8 @@ class EncryptedStack(Stack):
             ),
             serving=Vllm(enable_lora=True, max_lora_rank=16, max_model_len=4096),
         )
-        files = f"s3://{weights}/adapters/bakery/"
-        base.add_adapter("Bakery", artifact=LoraAdapter(files, kms_key=key))
+        packed = f"s3://{weights}/adapters/bakery.tar.gz"
+        base.add_adapter("Bakery", artifact=LoraAdapter(packed, kms_key=key))
 
 
 app = App()

@@ -22,7 +22,8 @@ TENANTS = ["Bakery", "Library", "Museum"]
 # checkov:skip=CKV_AWS_370: weights come from the Hub, which isolation would cut off
 class LoraAdaptersStack(Stack):
     """
-    A base, and an adapter for each tenant, below one folder on S3.
+    A base, and an adapter for each tenant: one archive of PEFT's files (``tar czf
+    bakery.tar.gz -C bakery .``) in a folder on S3.
     """
 
     def __init__(self, scope: Construct, id: str) -> None:
@@ -38,8 +39,8 @@ class LoraAdaptersStack(Stack):
         CfnOutput(self, "EndpointName", value=host.endpoint_name)
         CfnOutput(self, "BaseName", value=base.inference_component_name)
         for tenant in TENANTS:
-            files = f"s3://{BUCKET}/adapters/{tenant.lower()}/"
-            adapter = base.add_adapter(tenant, artifact=LoraAdapter(files, rank=16))
+            packed = f"s3://{BUCKET}/adapters/{tenant.lower()}.tar.gz"
+            adapter = base.add_adapter(tenant, artifact=LoraAdapter(packed, rank=16))
             CfnOutput(self, f"{tenant}Name", value=adapter.inference_component_name)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from cdk_sagemaker_llm.hosting.models.artifact import tarball
 from cdk_sagemaker_llm.local import EmbeddedAws
 from tests.deployments import EXAMPLES, Deployer
 from tests.examples.synthesis import ERROR, REFERENCE
@@ -57,8 +58,9 @@ class Account:
             # Of a model, or of an adapter.
             files = ("config.json", "adapter_config.json")
             is_folder = key.endswith("/")
+            body = b"{}" if is_folder else tarball({"adapter_config.json": b"{}"})
             for name in [key + file for file in files] if is_folder else [key]:
-                self._s3.put_object(Bucket=bucket, Key=name, Body=b"{}")
+                self._s3.put_object(Bucket=bucket, Key=name, Body=body)
 
     def left(self) -> list[Any]:
         """
@@ -144,3 +146,14 @@ def deploy_and_delete(app: Path, account: Account) -> None:
     assert account.sagemaker.list_endpoints()["Endpoints"]
     account.deployer.destroy(app).checked()
     assert account.left() == []
+
+
+def test_adapters_of_examples_are_of_the_documented_form(assemblies: Path) -> None:
+    """
+    One archive each (API reference, InferenceComponentContainerSpecification).
+    """
+    text = "".join((path.read_text()) for path in assemblies.glob("*/*.template.json"))
+    found = re.findall(r'"ArtifactUrl": "([^"]+)"', text)
+
+    assert len(found) == 4
+    assert all(each.endswith(".tar.gz") for each in found)

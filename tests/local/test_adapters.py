@@ -20,6 +20,7 @@ from cdk_sagemaker_llm import (
     InferenceComponentEndpoint,
     ResourceRequirements,
 )
+from cdk_sagemaker_llm.hosting.models.artifact import tarball
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.deployments import ROOT, Deployer, synthesised
 from tests.local.hosting_requests import (
@@ -421,8 +422,12 @@ def test_the_example_is_deployed_grows_by_a_tenant_and_goes(
     deletes adapters first.
     """
     tenants = ("bakery", "library", "museum", "theatre")
-    folders = [f"adapters/{tenant}/" for tenant in tenants]
-    put_adapters(embedded_aws, "example-adapters", *folders)
+    s3 = embedded_aws.client("s3")
+    s3.create_bucket(Bucket="example-adapters")
+    for tenant in tenants:
+        key = f"adapters/{tenant}.tar.gz"
+        packed = tarball(dict.fromkeys(FILES, b"{}"))
+        s3.put_object(Bucket="example-adapters", Key=key, Body=packed)
     more = tmp_path / "app.py"
     more.write_text(APP.read_text().replace('"Museum"]', '"Museum", "Theatre"]'))
     stacks = Stacks(embedded_aws)

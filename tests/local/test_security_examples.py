@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cdk_sagemaker_llm.hosting.models.artifact import tarball
 from cdk_sagemaker_llm.local.builds import functions
 from cdk_sagemaker_llm.local.engines.story import continue_prompt
 from tests.deployments import example
@@ -39,8 +40,12 @@ def put_weights(aws: EmbeddedAws) -> None:
     """
     s3 = aws.client("s3")
     s3.create_bucket(Bucket="model-weights")
-    for key in ("mistral-7b/config.json", "adapters/bakery/adapter_config.json"):
-        s3.put_object(Bucket="model-weights", Key=key, Body=b"{}")
+    packed = tarball({"adapter_config.json": b"{}"})
+    for key, body in (
+        ("mistral-7b/config.json", b"{}"),
+        ("adapters/bakery.tar.gz", packed),
+    ):
+        s3.put_object(Bucket="model-weights", Key=key, Body=body)
 
 
 def delete(aws: EmbeddedAws, *stacks: str) -> None:

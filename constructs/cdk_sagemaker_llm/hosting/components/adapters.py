@@ -90,8 +90,8 @@ class AdapterInferenceComponent(InferenceComponentBase):
         base: The component of the foundation model, defined here or imported.
 
         artifact:
-            Where the adapter's files are: ``s3://bucket/folder/``,
-            ``s3://bucket/adapter.tar.gz``, or a ``LoraAdapter``.
+            Where the adapter's files are: ``s3://bucket/adapter.tar.gz``,
+            ``s3://bucket/folder/``, or a ``LoraAdapter``.
 
         inference_component_name:
             A name of at most 63 letters, digits and inner hyphens.
@@ -266,10 +266,11 @@ class LoraAdapter:
     ``adapter_model.safetensors``, as PEFT saves them.
 
     ``LoraAdapter("s3://my-bucket/adapters/tenant-a.tar.gz", rank=16)``
-    ``LoraAdapter.from_bucket(bucket, "adapters/tenant-a/")``
+    ``LoraAdapter.from_bucket(bucket, "adapters/tenant-a.tar.gz")``
 
     Args:
-        uri: A ``tar.gz`` of the files, or their folder with a slash at its end.
+        uri: One ``tar.gz`` of the files, as SageMaker documents it, or their folder
+            with a slash at its end, which works and is not documented.
 
         rank:
             The adapter's rank, ``r`` in its ``adapter_config.json``.
