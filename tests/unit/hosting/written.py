@@ -42,6 +42,16 @@ def written(stack: Stack, *kinds: str) -> dict[str, Any]:
     }
 
 
+def awaited_in(stack: Stack, kind: str) -> list[list[str]]:
+    """
+    Return what each resource of a type waits for, without the hashes of the names.
+    """
+    return [
+        sorted(re.sub(r"[0-9A-Fa-f]{8}$", "", name) for name in each["DependsOn"])
+        for each in written(stack, kind).values()
+    ]
+
+
 def properties_of(stack: Stack, kind: str) -> dict[str, Any]:
     """
     Return all properties of a stack's only resource of a type.

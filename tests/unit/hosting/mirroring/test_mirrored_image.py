@@ -40,6 +40,7 @@ from cdk_sagemaker_llm import (
     Vllm,
     find_image,
 )
+from tests.unit.hosting.written import awaited_in
 
 DIGEST = "sha256:18998be4e1276d4eb6e98afe80798aa357c1cc37545150de5c210bc9111beb1d"
 VLLM = find_image("vllm", "0.20.2")
@@ -148,6 +149,26 @@ def test_an_endpoint_is_made_after_the_copy_is_there() -> None:
     ]
     assert pull["Resource"] == ARN
     assert warned(stack) == []
+
+
+def test_the_copy_is_asked_for_when_all_that_it_needs_is_there() -> None:
+    """
+    A build may write with its role's policy; one that dies is told of by the rule,
+    which may call the function; and the handle's address begins to expire then.
+    """
+    stack = a_stack()
+    mirrored(stack)
+
+    assert awaited_in(stack, "CodeBuild::Project") == [["ImageBuildAccess"]]
+    for kind in ("CloudFormation::WaitConditionHandle", "Custom::MirroredImage"):
+        assert awaited_in(stack, kind) == [
+            [
+                "ImageBuildAccess",
+                "ImageBuildFailed",
+                "ImageBuildFailedAllowEventRuleStackImageStarter",
+                "ImageStarterAccess",
+            ]
+        ]
 
 
 def test_the_order_is_what_the_worker_reads() -> None:

@@ -13,7 +13,13 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from cdk_sagemaker_llm import ScalingStep, StepScaling
 from tests.unit.hosting.scaling.made import copies_of, instances_of, metric
-from tests.unit.hosting.written import codes_of, keywords_of, left_at_default, written
+from tests.unit.hosting.written import (
+    codes_of,
+    keywords_of,
+    left_at_default,
+    properties_of,
+    written,
+)
 
 OUT = [ScalingStep(lower=10, change=1)]
 
@@ -344,6 +350,23 @@ def test_the_other_side_of_each_limit_is_taken(
     copies_of(stack).scale_by_steps("It", **{"metric": metric(), "steps": OUT, **given})
 
     assert len(adjustments(stack)) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({"cooldown": Duration.seconds(0)}, 0), ({}, 300)],
+    ids=["nothing", "left out"],
+)
+def test_a_cooldown_of_nothing_is_not_one_that_is_left_out(
+    stack: Stack, given: dict[str, Any], expected: int
+) -> None:
+    """
+    Which is 300 seconds.
+    """
+    copies_of(stack).scale_by_steps("It", metric=metric(), steps=OUT, **given)
+    policy = properties_of(stack, "ApplicationAutoScaling::ScalingPolicy")
+
+    assert policy["StepScalingPolicyConfiguration"]["Cooldown"] == expected
 
 
 @pytest.mark.parametrize(

@@ -272,6 +272,19 @@ def test_models_wait_for_what_their_instances_call(stack: Stack) -> None:
     ]
 
 
+def test_models_wait_for_the_secrets_that_their_containers_read(stack: Stack) -> None:
+    """
+    As they start, by the execution role.
+    """
+    vpc = a_vpc(stack)
+    secret = secretsmanager.Secret(stack, "Secret")
+    secret.grant_read(a_chat(stack, vpc).model.role)
+    PrivateAccess(stack, "Private", vpc=vpc)
+
+    (endpoint,) = written(stack, "SageMaker::Endpoint").values()
+    assert "PrivateSecretsManager" in endpoint["DependsOn"]
+
+
 def test_models_wait_for_nothing_where_their_instances_call_others(
     stack: Stack,
 ) -> None:

@@ -36,6 +36,7 @@ from tests.unit.hosting.weights.test_staged_model import (
     statements,
     tails,
 )
+from tests.unit.hosting.written import awaited_in
 
 ZEPHYR = HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta", revision=COMMIT)
 BASE = f"models/HuggingFaceH4--zephyr-7b-beta/{COMMIT}"
@@ -500,6 +501,27 @@ def test_fails_if_the_image_does_not_run_there() -> None:
     """
     with pytest.raises(ValueError, match="ml.trn1.32xlarge"):
         compiled(a_stack(), TensorRtLlm("0.26.0"), "ml.trn1.32xlarge")
+
+
+def test_a_compilation_is_asked_for_when_all_that_it_needs_is_there() -> None:
+    """
+    The weights, what the job's role may do, and the rule that tells of its end.
+    """
+    stack = a_stack()
+    compiled(stack)
+    both = [
+        "EnginesBuildFailed",
+        "EnginesBuildFailedAllowEventRuleStackEnginesStarter",
+        "EnginesCompileAccess",
+        "EnginesJobEnded",
+        "EnginesJobEndedAllowEventRuleStackEnginesStarter",
+        "EnginesStarterAccess",
+    ]
+
+    for kind in ("CloudFormation::WaitConditionHandle", "Custom::StagedModel"):
+        download, compilation = sorted(awaited_in(stack, kind), key=len)
+        assert download == both
+        assert compilation == sorted([*both, "EnginesDownloadDone"])
 
 
 def test_each_role_may_do_just_this() -> None:

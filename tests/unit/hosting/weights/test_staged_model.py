@@ -25,6 +25,7 @@ from cdk_sagemaker_llm import (
     StagedModel,
     Vllm,
 )
+from tests.unit.hosting.written import awaited_in
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 MODEL = HuggingFaceModel("Qwen/Qwen3-0.6B", revision=COMMIT)
@@ -124,6 +125,25 @@ def test_a_model_is_made_after_its_weights_are_there() -> None:
     assert weights.manifest_uri == f"s3://bucket/{BASE}.json"
     assert weights.model == weights.weights
     assert weights.serving is None
+
+
+def test_a_revision_is_asked_for_when_all_that_it_needs_is_there() -> None:
+    """
+    A build may write with its role's policy; one that dies is told of by the rule,
+    which may call the function; and the handle's address begins to expire then.
+    """
+    stack = a_stack()
+    staged(stack)
+
+    assert awaited_in(stack, "CodeBuild::Project") == [["WeightsBuildAccess"]]
+    for kind in ("CloudFormation::WaitConditionHandle", "Custom::StagedModel"):
+        assert awaited_in(stack, kind) == [
+            [
+                "WeightsBuildFailed",
+                "WeightsBuildFailedAllowEventRuleStackWeightsStarter",
+                "WeightsStarterAccess",
+            ]
+        ]
 
 
 def test_the_order_is_what_the_worker_reads() -> None:
