@@ -85,13 +85,13 @@ READ_TARBALL = {
     "Action": "s3:GetObject",
     "Effect": "Allow",
     "Resource": (
-        "arn:${AWS::Partition}:s3:::cdk-hnb659fds-assets-111111111111-us-east-1/*.gz"
+        "arn:${AWS::Partition}:s3:::cdk-hnb659fds-assets-111111111111-us-east-1/532eaabd9574*.gz"
     ),
     "Sid": "ReadTarball",
 }
 FIND_TARBALL = {
     "Action": "s3:ListBucket",
-    "Condition": {"StringLike": {"s3:prefix": ["*.gz"]}},
+    "Condition": {"StringLike": {"s3:prefix": ["532eaabd9574*.gz"]}},
     "Effect": "Allow",
     "Resource": (
         "arn:${AWS::Partition}:s3:::cdk-hnb659fds-assets-111111111111-us-east-1"

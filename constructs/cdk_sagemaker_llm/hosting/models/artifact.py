@@ -21,6 +21,7 @@ from aws_cdk import (
     AssetHashType,
     FileAssetPackaging,
     IAspect,
+    Stack,
     Stage,
 )
 from constructs import Construct, IConstruct
@@ -37,6 +38,8 @@ from cdk_sagemaker_llm.hosting.roles.statements import Statement, read_statement
 _UNBOUND = "StackSynthesizerBoundStackFirst"
 # It stands among the app's own stacks: no user's id is like this one.
 _WRITERS_ID = "cdk-sagemaker-llm:ServingArtifacts"
+# Of a hash's 64 digits: few enough that the contents' are told apart as ever.
+_OWNER_LENGTH = 12
 # Of file systems on Linux.
 _LONGEST_PART = 255
 
@@ -45,8 +48,10 @@ class ServingArtifact(Construct):
     """
     Files that SageMaker unpacks to ``/opt/ml/model``, as a tarball on S3.
 
-    The same files give the same tarball name on every machine and every day: the
-    name is a hash of paths and contents, not of compressed bytes.
+    The same files of a stack give the same tarball name on every machine and every
+    day: the name is a hash of paths and contents, not of compressed bytes. It begins
+    with one of the stack's name, so that a role may be let read this stack's tarballs
+    alone.
 
     Args:
         files:
@@ -65,8 +70,11 @@ class ServingArtifact(Construct):
         super().__init__(scope, id)
         belongs(self, scope)
         self.files = dict(sorted(files.items()))
-        self.asset_hash = content_hash(self.files)
-        """The hash of the contents; changes when, and only when, they do."""
+        self._owner = _owner(stack_of(self))
+        contents = content_hash(self.files)
+        self.asset_hash = self._owner + contents[len(self._owner) :]
+        """The hash of the stack's name and of the contents; in a stack it changes when,
+        and only when, they do."""
         self.bucket_name, self.object_key = self._register()
         """The bucket that ``cdk bootstrap`` made for assets, and the key in it."""
         self.s3_uri = f"s3://{self.bucket_name}/{self.object_key}"
@@ -117,19 +125,30 @@ class ServingArtifact(Construct):
     def read_statements(self) -> list[Statement]:
         """
         Return the permissions that a role needs to read this tarball, and those of
-        earlier deployments.
+        earlier deployments of the stack.
         """
+        # Of a synthesizer that makes up its own keys, nothing is known.
+        folder, is_ours, _ = self.object_key.partition(self.asset_hash)
         # SageMaker lists the key before it reads it.
         return read_statements(
             "Tarball",
             self.bucket_name,
-            "*.gz",
+            f"{folder}{self._owner}*.gz" if is_ours else "*.gz",
             why=(
                 "while an update is rolled out, and when it is rolled back, instances "
                 "still start with the tarball before"
             ),
             listing="Find",
         )
+
+
+def _owner(stack: Stack) -> str:
+    """
+    Return what the keys of a stack's tarballs begin with, nested stacks' too.
+    """
+    while (parent := stack.nested_stack_parent) is not None:
+        stack = parent
+    return hashlib.sha256(stack.stack_name.encode()).hexdigest()[:_OWNER_LENGTH]
 
 
 def content_hash(files: Mapping[str, bytes]) -> str:

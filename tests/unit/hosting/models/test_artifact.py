@@ -10,10 +10,18 @@ import json
 import subprocess
 import tarfile
 from collections.abc import Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from aws_cdk import App, CfnResource, Stack, Stage
+from aws_cdk import (
+    App,
+    CfnResource,
+    LegacyStackSynthesizer,
+    NestedStack,
+    Stack,
+    Stage,
+)
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import CustomContainer, Model, ServingArtifact
@@ -21,8 +29,9 @@ from cdk_sagemaker_llm.hosting.models.artifact import check_files, content_hash,
 from tests.unit.hosting.written import keywords_of, required_keywords_of
 
 FILES = {"serving.properties": b"engine=MPI\n", "model.py": b"# empty\n"}
-# sha256sum of the sorted paths and contents, each behind its length in eight bytes.
-CONTENT = "ba3848b1e7770102a0d6fa365c3f92c84b1f17f90777a0c1d01c037823aa303d"
+# sha256sum of the sorted paths and contents, each behind its length in eight bytes;
+# its first twelve digits are those of the stack's name.
+CONTENT = "532eaabd95740102a0d6fa365c3f92c84b1f17f90777a0c1d01c037823aa303d"
 
 
 def test_the_tarball_unpacks_to_the_files() -> None:
@@ -198,9 +207,45 @@ def test_every_keyword_is_given_above() -> None:
     assert required_keywords_of(ServingArtifact.__init__) == {"files"}
 
 
+def _readable(artifact: ServingArtifact) -> list[str]:
+    read, find = (each.to_json() for each in artifact.read_statements())
+    (prefix,) = find["Condition"]["StringLike"]["s3:prefix"]
+    return [read["Resource"][0].rpartition("/")[2], prefix]
+
+
+def test_a_role_reads_no_tarball_of_another_stack(app: App) -> None:
+    """
+    That of an earlier deployment it does: an update is rolled back to it.
+    """
+    stacks = [Stack(app, "One"), Stack(app, "Two")]
+    nested = NestedStack(stacks[0], "Nested")
+    first, second, inner = (
+        ServingArtifact(each, "Artifact", files=FILES) for each in (*stacks, nested)
+    )
+    later = ServingArtifact(stacks[0], "Later", files={"model.py": b"# later"})
+
+    assert first.object_key != second.object_key
+    assert _readable(first) == _readable(later) == _readable(inner)
+    pattern, listed = _readable(first)
+    assert pattern == listed == f"{first.object_key[:12]}*.gz"
+    assert fnmatch(later.object_key, pattern)
+    assert not fnmatch(second.object_key, pattern)
+
+
+def test_keys_that_a_synthesizer_makes_up_are_all_readable(app: App) -> None:
+    """
+    Nothing is known of them.
+    """
+    stack = Stack(app, "One", synthesizer=LegacyStackSynthesizer())
+    artifact = ServingArtifact(stack, "Artifact", files=FILES)
+
+    assert _readable(artifact) == ["*.gz", "*.gz"]
+
+
 def test_the_role_may_read_tarballs_and_nothing_else(stack: Stack) -> None:
     """
-    No write, no other bucket; the key is listed before it is read.
+    Of this stack: no write, no other bucket, no tarball of another stack; the key is
+    listed before it is read.
     """
     artifact = ServingArtifact(stack, "Artifact", files=FILES)
     statements = [each.to_json() for each in artifact.read_statements()]
@@ -225,7 +270,7 @@ def test_the_role_may_read_tarballs_and_nothing_else(stack: Stack) -> None:
                         [
                             "arn:",
                             {"Ref": "AWS::Partition"},
-                            ":s3:::cdk-hnb659fds-assets-111111111111-us-east-1/*.gz",
+                            ":s3:::cdk-hnb659fds-assets-111111111111-us-east-1/532eaabd9574*.gz",
                         ],
                     ]
                 }
@@ -236,7 +281,7 @@ def test_the_role_may_read_tarballs_and_nothing_else(stack: Stack) -> None:
             "Effect": "Allow",
             "Action": ["s3:ListBucket"],
             "Resource": [{"Fn::Join": bucket}],
-            "Condition": {"StringLike": {"s3:prefix": ["*.gz"]}},
+            "Condition": {"StringLike": {"s3:prefix": ["532eaabd9574*.gz"]}},
         },
     ]
 

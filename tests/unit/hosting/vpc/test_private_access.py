@@ -974,10 +974,8 @@ def test_fails_if_an_endpoint_is_there_already(stack: Stack) -> None:
         _synthesis(stack)()
 
 
-@pytest.mark.parametrize("given", [{}, {"vpc_endpoint_type": "Gateway"}], ids=str)
-def test_fails_if_a_gateway_is_there_already(
-    stack: Stack, given: dict[str, str]
-) -> None:
+@pytest.mark.parametrize("kind", [None, "Gateway"])
+def test_fails_if_a_gateway_is_there_already(stack: Stack, kind: str | None) -> None:
     """
     One that is left without a type is a gateway, too (EC2 API reference).
     """
@@ -990,7 +988,7 @@ def test_fails_if_a_gateway_is_there_already(
         route_table_ids=[
             each.route_table.route_table_id for each in vpc.isolated_subnets
         ],
-        **given,
+        vpc_endpoint_type=kind,
     )
     a_chat(stack, vpc)
     PrivateAccess(stack, "Private", vpc=vpc)
