@@ -21,7 +21,6 @@ from aws_cdk import (
     AssetHashType,
     FileAssetPackaging,
     IAspect,
-    Stack,
     Stage,
 )
 from constructs import Construct, IConstruct
@@ -50,8 +49,8 @@ class ServingArtifact(Construct):
 
     The same files of a stack give the same tarball name on every machine and every
     day: the name is a hash of paths and contents, not of compressed bytes. It begins
-    with one of the stack's name, so that a role may be let read this stack's tarballs
-    alone.
+    with one of the stack's place in its stage, so that a role may be let read this
+    stack's tarballs alone.
 
     Args:
         files:
@@ -70,11 +69,11 @@ class ServingArtifact(Construct):
         super().__init__(scope, id)
         belongs(self, scope)
         self.files = dict(sorted(files.items()))
-        self._owner = _owner(stack_of(self))
+        self._owner = _owner(self)
         contents = content_hash(self.files)
         self.asset_hash = self._owner + contents[len(self._owner) :]
-        """The hash of the stack's name and of the contents; in a stack it changes when,
-        and only when, they do."""
+        """The hash of the contents behind one of the stack's place; in a stack it
+        changes when, and only when, they do."""
         self.bucket_name, self.object_key = self._register()
         """The bucket that ``cdk bootstrap`` made for assets, and the key in it."""
         self.s3_uri = f"s3://{self.bucket_name}/{self.object_key}"
@@ -142,13 +141,18 @@ class ServingArtifact(Construct):
         )
 
 
-def _owner(stack: Stack) -> str:
+def _owner(scope: Construct) -> str:
     """
     Return what the keys of a stack's tarballs begin with, nested stacks' too.
+
+    Stages write the same: what is tried in one is what the next one deploys.
     """
+    stack = stack_of(scope)
     while (parent := stack.nested_stack_parent) is not None:
         stack = parent
-    return hashlib.sha256(stack.stack_name.encode()).hexdigest()[:_OWNER_LENGTH]
+    place = stack.node.path.removeprefix(stage_of(scope).node.path)
+    digest = hashlib.sha256(place.strip("/").encode())
+    return digest.hexdigest()[:_OWNER_LENGTH]
 
 
 def content_hash(files: Mapping[str, bytes]) -> str:

@@ -30,7 +30,7 @@ from tests.unit.hosting.written import keywords_of, required_keywords_of
 
 FILES = {"serving.properties": b"engine=MPI\n", "model.py": b"# empty\n"}
 # sha256sum of the sorted paths and contents, each behind its length in eight bytes;
-# its first twelve digits are those of the stack's name.
+# its first twelve digits are those of the stack's place.
 CONTENT = "532eaabd95740102a0d6fa365c3f92c84b1f17f90777a0c1d01c037823aa303d"
 
 
