@@ -152,7 +152,8 @@ class _Stack:
         Write the stack's statements, each after those that it needs.
         """
         for each, path in self._paths.items():
-            words = f"{self.name}, 'File{each[:8]}', path={str(path)!r}"
+            # Those of a stack begin alike.
+            words = f"{self.name}, 'File{each[-8:]}', path={str(path)!r}"
             yield f"{self._files[each]} = aws_s3_assets.Asset({words})"
         for each in self._parameters:
             words = ", ".join(
