@@ -58,7 +58,11 @@ from cdk_sagemaker_llm.local.hosting.service import SageMaker
 from cdk_sagemaker_llm.local.hosting.states import look
 from cdk_sagemaker_llm.local.runtime import asynchronous
 from cdk_sagemaker_llm.local.runtime.answering import answer
-from cdk_sagemaker_llm.local.scaling import application_auto_scaling, cloudwatch
+from cdk_sagemaker_llm.local.scaling import (
+    application_auto_scaling,
+    cloudwatch,
+    cloudwatch_rules,
+)
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -247,14 +251,29 @@ class _Held:
 
 def _refuse(request: Request, prefix: str, operation: str) -> Response | None:
     # Some of moto's services take a body they cannot read for one without members.
-    if (request.content_type or "").startswith("application/x-amz-json"):
-        try:
-            document = read_json(request.get_data(cache=True))
+    body = request.get_data(cache=True)
+    try:
+        if (request.content_type or "").startswith("application/x-amz-json"):
+            document = read_json(body)
+            if b"null" in body:
+                _replace_body(request.environ, json.dumps(document).encode())
             if prefix == _SCALING:
                 application_auto_scaling.refuse_request(operation, document)
-        except AwsError as error:
-            return _refusal(error)
+            if prefix == cloudwatch_rules.TARGET:
+                cloudwatch_rules.refuse_wrong_types(operation, document)
+        elif protocols.cbor_service(request) == cloudwatch_rules.TARGET:
+            operation = protocols.cbor_operation(request)
+            cloudwatch_rules.refuse_wrong_types(operation, protocols.read_cbor(body))
+    except AwsError as error:
+        if protocols.cbor_service(request):
+            return error_response(error, request.environ, "monitoring")
+        return _refusal(error)
     return None
+
+
+def _replace_body(environ: WSGIEnvironment, body: bytes) -> None:
+    environ["wsgi.input"] = io.BytesIO(body)
+    environ["CONTENT_LENGTH"] = str(len(body))
 
 
 def _invocation(hosting: SageMaker, request: Request) -> Response | None:
