@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import math
 import os
 import re
 import sys
@@ -44,7 +43,7 @@ from cdk_sagemaker_llm.local.aws.protocols import (
     json_error,
     read_json,
 )
-from cdk_sagemaker_llm.local.aws.settings import Settings
+from cdk_sagemaker_llm.local.aws.settings import LONGEST_ADVANCE, Settings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.builds import codebuild, functions
 from cdk_sagemaker_llm.local.cloudformation import (
@@ -362,9 +361,10 @@ def _clock(request: Request) -> Response:
 def _seconds(body: bytes) -> float:
     document = json.loads(body)
     seconds = document.get("advance") if isinstance(document, dict) else None
-    if not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+    if not isinstance(seconds, int | float) or not 0 <= seconds <= LONGEST_ADVANCE:
         raise ValueError(
-            f'seconds come as {{"advance": 600}}, 0 or more of them, got {document!r}'
+            f'seconds come as {{"advance": 600}}, 0 to {LONGEST_ADVANCE:,} of them, '
+            f"got {document!r}"
         )
     return float(seconds)
 
@@ -432,7 +432,10 @@ def main(arguments: list[str]) -> None:
     if options.reports is not None:
         container_starts.report_to(options.reports)
     for assignment in options.custom_resource:
-        custom_resources.register_handler(assignment)
+        try:
+            custom_resources.register_handler(assignment)
+        except ValueError as error:
+            sys.exit(str(error))
     application_auto_scaling.install()
     cloudwatch.install()
     responses.install()
