@@ -141,11 +141,13 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "float": (int, float),
     "double": (int, float),
 }
+# As JSON has none of them; Smithy's awsJson1_1, "shape serialization".
+_NO_FINITE = frozenset({"NaN", "Infinity", "-Infinity"})
 _FOUND = {int: "NUMBER_VALUE", float: "NUMBER_VALUE"}
 
 
 def _wrong_types(shape: Untyped, value: Untyped) -> Iterator[str]:
-    if shape is None or value is None:
+    if shape is None or value is None or _is_no_finite(shape, value):
         return
     expected: Untyped = _KINDS[shape.type_name]
     # A boolean is an integer to Python, and to no service.
@@ -163,6 +165,11 @@ def _wrong_types(shape: Untyped, value: Untyped) -> Iterator[str]:
     elif shape.type_name == "list":
         for item in value:
             yield from _wrong_types(shape.member, item)
+
+
+def _is_no_finite(shape: Untyped, value: Untyped) -> bool:
+    is_text = isinstance(value, str) and value in _NO_FINITE
+    return is_text and shape.type_name in {"float", "double"}
 
 
 def _not_convertible(type_name: str, value: Untyped) -> str:

@@ -221,7 +221,9 @@ class EmbeddedCloudWatch(CloudWatchBackend):
         Answer by periods from the start on; moto's begin with the first value.
         """
         self._watching.publish_now()
-        in_order = start_time < end_time
+        # The service reads whole seconds.
+        end_time = end_time.replace(microsecond=0)
+        in_order = start_time.replace(microsecond=0) < end_time
         # The others moto refuses, in the service's words.
         start = _rounded(start_time, period) if in_order else end_time
         self._queries = {(namespace, metric_name)}

@@ -8,7 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from moto.cloudwatch.exceptions import InvalidParameterCombination, ValidationError
+from moto.cloudwatch.exceptions import (
+    InvalidParameterCombination,
+    InvalidParameterValue,
+    ValidationError,
+)
 
 from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import AwsError
@@ -52,7 +56,7 @@ def check_alarm(settings: dict[str, Untyped]) -> None:
             "Exactly one of Statistic and ExtendedStatistic must be specified."
         )
     if extended is not None and not _EXTENDED.fullmatch(extended):
-        raise ValidationError(
+        raise InvalidParameterValue(
             f"The value {extended} for parameter ExtendedStatistic is not supported."
         )
 
