@@ -59,6 +59,18 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
 
+# Its tests are in its source alone.
+.venv-clients/moto/.ready: tools/clients/moto/requirements.txt
+	@echo "setup: moto and its tests, locked by hash"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@rm -rf $(@D)/source && mkdir -p $(@D)/source
+	@sed -n '/^moto==/,/[^\\]$$/p' $< > $(@D)/source/requirements.txt
+	@$(@D)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps \
+	  --no-binary moto --require-hashes --requirement $(@D)/source/requirements.txt --dest $(@D)/source
+	@tar -xzf $(@D)/source/moto-*.tar.gz -C $(@D)/source --strip-components 1
+	@touch $@
+
 # On their own, for the same reason as the clients.
 .venv-engines/%/.ready: tools/engines/%/requirements.txt
 	@echo "setup: $*, locked by hash"

@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -91,7 +92,9 @@ def test_a_stack_goes_on_while_time_passes(aws: EmbeddedAws, tmp_path: Path) -> 
     assert last["Timestamp"].timestamp() <= began + 600
 
 
-@pytest.mark.parametrize("body", ["{}", "[600]", '{"advance": -1}', "soon"])
+@pytest.mark.parametrize(
+    "body", ["{}", "[600]", '{"advance": -1}', '{"advance": 1e12}', "soon"]
+)
 def test_what_is_no_time_is_refused(aws: EmbeddedAws, body: str) -> None:
     """
     By whatever program asks, and no time passes.
@@ -112,8 +115,15 @@ def test_time_passes_by_hand_alone_where_it_was_asked_for() -> None:
     """
     with pytest.raises(ValueError, match="advance needs a clock by hand"):
         EmbeddedAws(speed=60).advance(1)
-    with pytest.raises(ValueError, match="seconds must be 0 or more, got -1"):
-        EmbeddedAws(clock="by hand").advance(-1)
+    by_hand, text = EmbeddedAws(clock="by hand"), cast("float", "5")
+    with pytest.raises(ValueError, match=r"seconds must be 0 to 2,678,400 .*, got -1"):
+        by_hand.advance(-1)
+    with pytest.raises(ValueError, match="got 2678401; let more of them pass in sever"):
+        by_hand.advance(2_678_401)
+    with pytest.raises(urllib.error.URLError, match="refused"):
+        by_hand.advance(2_678_400)  # It would be asked, if it ran.
+    with pytest.raises(ValueError, match="seconds must be a finite number, got '5'"):
+        by_hand.advance(text)
     with pytest.raises(ValueError, match="clock must be 'by hand' or left out, got"):
         EmbeddedAws(clock="wall")
     with pytest.raises(ValueError, match="speed and latency are for a clock that runs"):

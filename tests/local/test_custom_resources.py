@@ -390,8 +390,9 @@ def test_a_callable_that_is_not_there_is_refused() -> None:
     Before anything is deployed.
     """
     handlers = {"Custom::Gone": "tests.local.custom_handler:gone"}
-    with pytest.raises(EmbeddedAwsError, match="has no attribute 'gone'"):
+    with pytest.raises(EmbeddedAwsError, match="has no attribute 'gone'") as refused:
         EmbeddedAws(custom_resources=handlers).start()
+    assert "Traceback" not in str(refused.value)
 
 
 def test_the_command_takes_callables() -> None:
@@ -400,12 +401,13 @@ def test_the_command_takes_callables() -> None:
     """
     app = typer.Typer()
     add_command(app, "local")
-    arguments = ["--port", "0", "--custom-resource", "Custom::Wrong"]
 
-    shown = CliRunner().invoke(app, [*arguments, "--", "true"])
-
-    assert shown.exit_code == 1
-    assert "must be Custom::Name=module:function" in shown.output
+    for wrong in ("a", "Custom::Wrong=", "Custom::Wrong=module", "=module:function"):
+        arguments = ["--port", "0", "--custom-resource", wrong]
+        shown = CliRunner().invoke(app, [*arguments, "--", "true"])
+        assert shown.exit_code == 2
+        assert "NAME=MODULE:FUNCTION" in shown.output
+        assert "Traceback" not in shown.output
 
 
 def test_custom_resources_of_an_app_are_deployed_and_empty_buckets(

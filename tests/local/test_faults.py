@@ -396,10 +396,26 @@ def test_settings_reach_the_server_as_they_are() -> None:
         ({"speed": 0.0}, "speed must be more than 0 and at most 86400, got 0.0"),
         ({"speed": -1.0}, "speed must be more than 0"),
         ({"speed": 86_401.0}, "at most 86400, got 86401.0"),
-        ({"speed": float("inf")}, "at most 86400, got inf"),
-        ({"speed": float("nan")}, "at most 86400, got nan"),
-        ({"speed": "60"}, "speed must be a number, got '60'"),
-        ({"faults": ["slow"]}, r"list of Fault\(...\), got 'slow' in it"),
+        ({"speed": float("inf")}, "speed must be a finite number, got inf"),
+        ({"speed": float("nan")}, "speed must be a finite number, got nan"),
+        ({"speed": "60"}, "speed must be a finite number, got '60' .str.; write 60"),
+        ({"speed": True}, "speed must be a finite number, got True"),
+        ({"faults": ["slow"]}, r"faults\[0\] must be a Fault, got 'slow'"),
+        ({"faults": "slow"}, "faults must be a list, got 'slow'"),
+        ({"faults": None}, "faults must be a list, got None"),
+        ({"speed": 1, "times": {}}, "times must be a FleetTimes, got a value of type"),
+        ({"speed": 1, "latency": 3}, "latency must be a Latency, got 3"),
+        ({"clock": 5}, "clock must be text, got 5"),
+        ({"port": "80"}, "port must be a whole number, got '80'"),
+        ({"account": 123456789012}, "account must be text, got 123456789012"),
+        ({"region": ""}, "region must be such as us-east-1, got ''"),
+        ({"region": "moon"}, "region must be such as us-east-1, got 'moon'"),
+        ({"region": None}, "region must be text, got None"),
+        ({"forward": ["a"]}, "forward must be a mapping from text"),
+        ({"custom_resources": {"Custom::A": ""}}, "got 'Custom::A' and ''"),
+        ({"custom_resources": {"Custom::A": "f"}}, "must be a name and a function"),
+        ({"custom_resources": {"": "m:f"}}, "got '' and 'm:f'"),
+        ({"custom_resources": "A"}, "custom_resources must be a mapping from text"),
         ({"times": FleetTimes()}, "times and latency need a speed"),
         ({"latency": Latency()}, "times and latency need a speed"),
     ],
@@ -461,6 +477,9 @@ def test_a_latency_is_no_less_than_nothing() -> None:
     assert Latency(first_token=1.0, per_token=0.5).seconds(0) == 1.0
     with pytest.raises(ValueError, match="per_token must be at least 0, got -1"):
         Latency(per_token=-1.0)
+    no_number: Untyped = "soon"
+    with pytest.raises(ValueError, match="first_token must be a finite number, got 's"):
+        Latency(first_token=no_number)
 
 
 def test_speed_and_faults_are_the_commands() -> None:

@@ -227,7 +227,8 @@ class TestRoutes:
         self, aws: EmbeddedAws, client: Client, server: ModelServer
     ) -> None:
         """
-        Is answered by its base's server, which is asked for it by name.
+        Is answered by its base's server, which is asked for it by name, and whose base
+        model does not answer in its place.
         """
         put_weights(aws, "adapters", "german")
         aws.client("sagemaker").create_inference_component(
@@ -241,6 +242,10 @@ class TestRoutes:
 
         assert client("host", "german").chat("Hi").text == "by german"
         assert len(server.seen) == 1
+        server.behaviour = "pinned"
+        with pytest.raises(ModelError, match="I am not 'german'"):
+            client("host", "german").chat("Hi")
+        assert len(server.seen) == 2
 
     def test_where_time_passes(self, server: ModelServer) -> None:
         """

@@ -216,6 +216,10 @@ def test_guardrails_that_contradict_the_reference_are_refused() -> None:
             (_shift("LINEAR", LinearStepSize=_percent(51)), "got 51"),
             (_batch(4), "MaximumBatchSize must be 5 to 50 percent .* got 4"),
             (_batch(51), "got 51"),
+            (
+                {"AutoRollbackConfiguration": {"Alarms": [{}]}},
+                "AlarmName is required for every alarm to roll back by",
+            ),
             ({**_shift("ALL_AT_ONCE"), **_batch(50)}, "not both"),
             (
                 _shift("CANARY", CanarySize=_instances(2)),

@@ -443,6 +443,35 @@ def test_names_are_taken_for_good_and_jobs_are_found_by_them(bench: Bench) -> No
     assert tags == [tag("a", "b")]
 
 
+def test_jobs_are_listed_from_the_first_on(bench: Bench) -> None:
+    """
+    Other than what else SageMaker lists, unless the caller wants the last ones first.
+    """
+    stem = unique("row")
+    names = [f"{stem}-{number}" for number in range(3)]
+    for name in names:
+        bench.process(["ls"], name=name)
+
+    def listed(**settings: Untyped) -> list[str]:
+        found = bench.sagemaker.list_processing_jobs(NameContains=stem, **settings)
+        return [one["ProcessingJobName"] for one in found["ProcessingJobSummaries"]]
+
+    assert listed() == listed(SortOrder="Ascending") == names
+    assert listed(MaxResults=2) == names[:2]
+    assert listed(SortOrder="Descending") == names[::-1]
+
+
+def test_a_training_job_that_fails_names_its_model_too(bench: Bench) -> None:
+    """
+    The API's model requires the member, whatever the status.
+    """
+    job = bench.train(["ls"])
+
+    place = f"s3://{bench.bucket}/trained/{job['TrainingJobName']}/output/model/"
+    assert job["TrainingJobStatus"] == "Failed"
+    assert job["ModelArtifacts"] == {"S3ModelArtifacts": place}
+
+
 def tag(key: str, value: str) -> dict[str, str]:
     """
     Write a tag.

@@ -185,16 +185,17 @@ def test_an_update_is_rolled_back_to_what_was_stable(
     stacks.create(name, json.loads(body(A=valued("first"), B=GOOD)))
     parameter = stacks.physical_ids(name)["A"]
     new = valued("new", DeletionPolicy="Retain")
+    brief = valued("brief", DeletionPolicy="RetainExceptOnCreate")
     for text in ("second", "third"):
         client.update_stack(
             StackName=name,
-            TemplateBody=body(A=valued(text), N=new, M=GOOD, W=BAD),
+            TemplateBody=body(A=valued(text), N=new, M=brief, W=BAD),
             DisableRollback=True,
         )
         assert stacks.status(name) == "UPDATE_FAILED"
     ssm = fresh_aws.client("ssm")
     assert ssm.get_parameter(Name=parameter)["Parameter"]["Value"] == "third"
-    kept = stacks.physical_ids(name)["N"]
+    kept, gone = (stacks.physical_ids(name)[key] for key in "NM")
 
     answer = client.rollback_stack(StackName=name, RetainExceptOnCreate=deletes_new)
 
@@ -204,6 +205,7 @@ def test_an_update_is_rolled_back_to_what_was_stable(
     assert stacks.physical_ids(name).keys() == {"A", "B"}
     left = ssm.get_parameters(Names=[kept])["Parameters"]
     assert len(left) == (0 if deletes_new else 1)
+    assert ssm.get_parameters(Names=[gone])["Parameters"] == []
     assert stacks.update(name, json.loads(body(A=valued("next")))) == "UPDATE_COMPLETE"
 
 

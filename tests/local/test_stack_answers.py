@@ -224,6 +224,74 @@ def role(**properties: str) -> Template:
     }
 
 
+@pytest.mark.parametrize(
+    ("policy", "options", "stays"),
+    [
+        ("Retain", {}, True),
+        ("Retain", {"RetainExceptOnCreate": True}, False),
+        ("RetainExceptOnCreate", {}, False),
+        ("Delete", {}, False),
+    ],
+)
+@pytest.mark.parametrize("operation", ["create_stack", "update_stack"])
+def test_what_a_rollback_finds_new_may_be_retained(
+    embedded_aws: EmbeddedAws,
+    client: Untyped,
+    stacks: Stacks,
+    *,
+    operation: str,
+    policy: str,
+    options: dict[str, bool],
+    stays: bool,
+) -> None:
+    """
+    By ``Retain`` it is, as from any deletion, unless the caller or the policy makes an
+    exception of what was just created.
+    """
+    name, role_name = unique("stack"), unique("role")
+    if operation == "update_stack":
+        stacks.create(name, {"Resources": {"Topic": TOPIC}})
+    new = {**role(RoleName=role_name), "DeletionPolicy": policy}
+    wrong = {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String"}}
+    resources = {"Topic": TOPIC, "Role": new, "Wrong": {**wrong, "DependsOn": "Role"}}
+
+    getattr(client, operation)(
+        StackName=name,
+        TemplateBody=json.dumps({"Resources": resources}),
+        Capabilities=["CAPABILITY_NAMED_IAM"],
+        **options,
+    )
+
+    assert stacks.status(name).endswith("ROLLBACK_COMPLETE")
+    events = client.describe_stack_events(StackName=name)["StackEvents"]
+    of_role = [e["ResourceStatus"] for e in events if e["LogicalResourceId"] == "Role"]
+    roles = embedded_aws.client("iam").list_roles()["Roles"]
+    assert (role_name in {one["RoleName"] for one in roles}) is stays
+    assert of_role[0] == ("DELETE_SKIPPED" if stays else "DELETE_COMPLETE")
+
+
+@pytest.mark.parametrize("empties", [False, True])
+def test_a_repository_with_images_goes_if_it_is_to_be_emptied(
+    embedded_aws: EmbeddedAws, client: Untyped, stacks: Stacks, *, empties: bool
+) -> None:
+    """
+    By ``EmptyOnDelete``; any other stays with its stack.
+    """
+    name = unique("stack")
+    properties = {"RepositoryName": name, "EmptyOnDelete": empties}
+    repository = {"Type": "AWS::ECR::Repository", "Properties": properties}
+    stacks.create(name, {"Resources": {"Images": repository}})
+    ecr = embedded_aws.client("ecr")
+    kind = "application/vnd.docker.distribution.manifest.v2+json"
+    manifest = json.dumps({"schemaVersion": 2, "mediaType": kind, "layers": []})
+    ecr.put_image(repositoryName=name, imageManifest=manifest, imageTag="a")
+
+    client.delete_stack(StackName=name)
+
+    left = ecr.describe_repositories()["repositories"]
+    assert (name in [one["repositoryName"] for one in left]) is not empties
+
+
 def test_what_is_retained_outlives_its_stack(
     embedded_aws: EmbeddedAws, client: Untyped, stacks: Stacks
 ) -> None:

@@ -9,7 +9,6 @@ import functools
 import importlib.util
 import io
 import json
-import math
 import os
 import re
 import socket
@@ -24,8 +23,9 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
+from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.local.aws.faults import Fault
-from cdk_sagemaker_llm.local.aws.settings import Latency, Settings
+from cdk_sagemaker_llm.local.aws.settings import LONGEST_ADVANCE, Latency, Settings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 
@@ -39,6 +39,8 @@ _TAIL = 20
 _NEEDED = ("moto", "flask", "boto3")
 _SERVER = "cdk_sagemaker_llm.local.server"
 _ACCOUNT = re.compile(r"[0-9]{12}")
+_REGION = re.compile(r"[a-z]{2,}(?:-[a-z]+)+-[0-9]+")
+_HANDLER = re.compile(r"[\w.]+:\w+")
 
 DEFAULT_ACCOUNT = "123456789012"
 """The account that everything is in if none is named."""
@@ -102,10 +104,12 @@ class EmbeddedAws:
             If omitted, only their log groups have it.
 
     Raises:
-        ValueError: If the account is no account's number, clock or speed is none, or
-            a model server has no address that is allowed.
+        ValueError: If an argument is of another kind than it says, the account is no
+            account's number, region, clock or speed is none, a custom resource has
+            no function, or a model server has no address that is allowed.
     """
 
+    @held
     def __init__(
         self,
         *,
@@ -124,6 +128,9 @@ class EmbeddedAws:
     ) -> None:
         if not _ACCOUNT.fullmatch(account):
             raise ValueError(f"account must be 12 digits, got {account!r}")
+        if not _REGION.fullmatch(region):
+            raise ValueError(f"region must be such as us-east-1, got {region!r}")
+        _refuse_no_handlers(custom_resources or {})
         self.region = region
         self.account = account
         self.port = port
@@ -235,6 +242,7 @@ class EmbeddedAws:
         """
         return self._settings.is_by_hand
 
+    @held
     def advance(self, seconds: float) -> float:
         """
         Let time pass in there, and return what time it is then.
@@ -245,17 +253,21 @@ class EmbeddedAws:
         ``aws.advance(600)``
 
         Args:
-            seconds: How many seconds pass.
+            seconds: How many seconds pass, at most 31 days of them.
 
         Raises:
-            ValueError: If the clock is not run by hand, or the seconds are none.
+            ValueError: If the clock is not run by hand, or the seconds are none or too
+                many for one call.
         """
         if not self.is_by_hand:
             raise ValueError(
                 "advance needs a clock by hand: start EmbeddedAws(clock='by hand')"
             )
-        if not 0 <= seconds < math.inf:
-            raise ValueError(f"seconds must be 0 or more, got {seconds}")
+        if not 0 <= seconds <= LONGEST_ADVANCE:
+            raise ValueError(
+                f"seconds must be 0 to {LONGEST_ADVANCE:,} (31 days), got {seconds}; "
+                "let more of them pass in several calls"
+            )
         answer = self._ask("PUT", "clock", {"advance": seconds}, limit=None)
         return float(answer["now"])
 
@@ -427,6 +439,15 @@ def _listen(port: int) -> socket.socket:
         raise EmbeddedAwsError(f"port {port} cannot be used: {error}") from error
     listener.listen(128)
     return listener
+
+
+def _refuse_no_handlers(handlers: Mapping[str, str]) -> None:
+    for name, place in handlers.items():
+        if not name or not _HANDLER.fullmatch(place):
+            raise ValueError(
+                "custom_resources must be a name and a function, as Custom::Name and "
+                f"module:function, got {name!r} and {place!r}"
+            )
 
 
 def _refuse_missing_packages() -> None:

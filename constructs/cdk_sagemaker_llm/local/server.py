@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import math
 import os
 import re
 import sys
@@ -44,7 +43,7 @@ from cdk_sagemaker_llm.local.aws.protocols import (
     json_error,
     read_json,
 )
-from cdk_sagemaker_llm.local.aws.settings import Settings
+from cdk_sagemaker_llm.local.aws.settings import LONGEST_ADVANCE, Settings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.builds import codebuild, functions
 from cdk_sagemaker_llm.local.cloudformation import (
@@ -58,7 +57,11 @@ from cdk_sagemaker_llm.local.hosting.service import SageMaker
 from cdk_sagemaker_llm.local.hosting.states import look
 from cdk_sagemaker_llm.local.runtime import asynchronous
 from cdk_sagemaker_llm.local.runtime.answering import answer
-from cdk_sagemaker_llm.local.scaling import application_auto_scaling, cloudwatch
+from cdk_sagemaker_llm.local.scaling import (
+    application_auto_scaling,
+    cloudwatch,
+    cloudwatch_rules,
+)
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -247,14 +250,29 @@ class _Held:
 
 def _refuse(request: Request, prefix: str, operation: str) -> Response | None:
     # Some of moto's services take a body they cannot read for one without members.
-    if (request.content_type or "").startswith("application/x-amz-json"):
-        try:
-            document = read_json(request.get_data(cache=True))
+    body = request.get_data(cache=True)
+    try:
+        if (request.content_type or "").startswith("application/x-amz-json"):
+            document = read_json(body)
+            if b"null" in body:
+                _replace_body(request.environ, json.dumps(document).encode())
             if prefix == _SCALING:
                 application_auto_scaling.refuse_request(operation, document)
-        except AwsError as error:
-            return _refusal(error)
+            if prefix == cloudwatch_rules.TARGET:
+                cloudwatch_rules.refuse_wrong_types(operation, document)
+        elif protocols.cbor_service(request) == cloudwatch_rules.TARGET:
+            operation = protocols.cbor_operation(request)
+            cloudwatch_rules.refuse_wrong_types(operation, protocols.read_cbor(body))
+    except AwsError as error:
+        if protocols.cbor_service(request):
+            return error_response(error, request.environ, "monitoring")
+        return _refusal(error)
     return None
+
+
+def _replace_body(environ: WSGIEnvironment, body: bytes) -> None:
+    environ["wsgi.input"] = io.BytesIO(body)
+    environ["CONTENT_LENGTH"] = str(len(body))
 
 
 def _invocation(hosting: SageMaker, request: Request) -> Response | None:
@@ -343,9 +361,10 @@ def _clock(request: Request) -> Response:
 def _seconds(body: bytes) -> float:
     document = json.loads(body)
     seconds = document.get("advance") if isinstance(document, dict) else None
-    if not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+    if not isinstance(seconds, int | float) or not 0 <= seconds <= LONGEST_ADVANCE:
         raise ValueError(
-            f'seconds come as {{"advance": 600}}, 0 or more of them, got {document!r}'
+            f'seconds come as {{"advance": 600}}, 0 to {LONGEST_ADVANCE:,} of them, '
+            f"got {document!r}"
         )
     return float(seconds)
 
@@ -413,7 +432,10 @@ def main(arguments: list[str]) -> None:
     if options.reports is not None:
         container_starts.report_to(options.reports)
     for assignment in options.custom_resource:
-        custom_resources.register_handler(assignment)
+        try:
+            custom_resources.register_handler(assignment)
+        except ValueError as error:
+            sys.exit(str(error))
     application_auto_scaling.install()
     cloudwatch.install()
     responses.install()

@@ -98,6 +98,30 @@ def test_a_build_has_its_variables_and_those_of_codebuild(projects: Projects) ->
     assert build["buildNumber"] == 1
 
 
+@pytest.mark.parametrize("is_reversed", [False, True], ids=["short", "long"])
+def test_of_secrets_that_contain_each_other_nothing_is_left(
+    embedded_aws: EmbeddedAws, projects: Projects, *, is_reversed: bool
+) -> None:
+    """
+    Whichever comes first, and also where a line of one is in another.
+    """
+    texts = ["tree", "a-tree-house", "first\nhouse-first-tree"]
+    client = embedded_aws.client("secretsmanager")
+    arns = [
+        client.create_secret(Name=unique("secret"), SecretString=text)["ARN"]
+        for text in texts
+    ]
+    variables = [
+        {"name": f"SECRET_{number}", "value": arn, "type": "SECRETS_MANAGER"}
+        for number, arn in enumerate(arns)
+    ]
+    spec = buildspec(build=["echo $SECRET_0 . $SECRET_1 . house-first-tree; exit 1"])
+
+    build = projects.run(spec, variables=variables[:: -1 if is_reversed else 1])
+
+    assert projects.said(build) == ["*** . *** . ***"]
+
+
 def test_secrets_are_there_and_not_in_the_log(
     embedded_aws: EmbeddedAws, projects: Projects
 ) -> None:

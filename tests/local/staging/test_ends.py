@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import boto3
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
@@ -145,6 +146,23 @@ def test_what_a_job_made_is_put_in_place(bench: Bench, kind: str) -> None:
     assert bench.told.at("/handle") == [
         {"Status": "SUCCESS", "Reason": "staged", "UniqueId": name, "Data": ""}
     ]
+
+
+@pytest.mark.parametrize("kind", ["processing", "training"])
+def test_what_a_job_is_for_is_written_before_it_starts(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """
+    A job may end before the function that started it goes on.
+    """
+    called: list[str] = []
+    session = boto3.Session()
+    session.events.register("before-call", lambda model, **_: called.append(model.name))
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", session)
+
+    jobs.start(bench.wanted(bench.order(kind)), TOKEN)
+
+    assert called == ["PutObject", "PutObject", f"Create{kind.title()}Job"]
 
 
 @pytest.mark.parametrize(

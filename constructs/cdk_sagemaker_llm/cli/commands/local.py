@@ -104,8 +104,6 @@ def local(
     """
     Run an embedded AWS: until Ctrl-C, or around a command given after --.
     """
-    named = (one.partition("=") for one in custom_resource or ())
-    handlers = {name: place for name, _, place in named}
     try:
         aws = EmbeddedAws(
             region=region,
@@ -115,12 +113,12 @@ def local(
             faults=_faults(fault or []),
             forward=parse_forwards(forward or []),
             forward_anywhere=forward_anywhere,
-            custom_resources=handlers,
+            custom_resources=_handlers(custom_resource or []),
             reports_to=_STANDARD_ERROR,
         )
     except ValueError as error:
         # The message begins with what is wrong.
-        hint = f"--{str(error).partition(' ')[0]}"
+        hint = f"--{str(error).partition(' ')[0].replace('_', '-')}"
         raise typer.BadParameter(str(error), param_hint=hint) from error
     try:
         status = _around(aws, context.args) if context.args else _serve(aws)
@@ -128,6 +126,18 @@ def local(
         typer.echo(f"sagemaker-llm local: {error}", err=True)
         status = _MISUSE if isinstance(error, MissingPackageError) else 1
     raise typer.Exit(status)
+
+
+def _handlers(texts: list[str]) -> dict[str, str]:
+    found = {}
+    for one in texts:
+        name, _, place = one.partition("=")
+        if not name or not all(place.partition(":")):
+            raise ValueError(
+                f"custom_resource must be NAME=MODULE:FUNCTION, got {one!r}"
+            )
+        found[name] = place
+    return found
 
 
 def _serve(aws: EmbeddedAws) -> int:

@@ -62,7 +62,8 @@ def _cbor_names(request: Request) -> tuple[str, str]:
 
 def read_cbor(body: bytes) -> dict[str, Any]:
     """
-    Read a request's body, a map in CBOR; nothing at all stands for no members.
+    Read a request's body, a map in CBOR; nothing at all stands for no members, and a
+    member that is null is left out.
     """
     if not body:
         return {}
@@ -72,7 +73,8 @@ def read_cbor(body: bytes) -> dict[str, Any]:
         raise AwsError("SerializationException", f"not valid CBOR: {error}") from error
     if not isinstance(value, dict):
         raise AwsError("SerializationException", "Unexpected field type")
-    return value
+    document: dict[str, Any] = _without_nulls(value)
+    return document
 
 
 def cbor_answer(body: dict[str, Any], status: int = 200) -> Response:
@@ -103,7 +105,8 @@ _CODES: tuple[tuple[type[Exception], str, int, str], ...] = (
 
 def read_json(body: bytes) -> dict[str, Any]:
     """
-    Read the body of a JSON request, an object; nothing at all stands for no members.
+    Read the body of a JSON request, an object; nothing at all stands for no members,
+    and a member that is null is left out.
     """
     try:
         document = _DECODER.decode(body.decode())
@@ -113,6 +116,15 @@ def read_json(body: bytes) -> dict[str, Any]:
         raise AwsError("SerializationException", f"not valid JSON: {error}") from error
     if not isinstance(document, dict):
         raise AwsError("SerializationException", "Unexpected field type")
+    return _without_nulls(document) if b"null" in body else document
+
+
+def _without_nulls(document: Untyped) -> Untyped:
+    # A member that is null is one that is not there; an item of a list is refused.
+    if isinstance(document, dict):
+        return {k: _without_nulls(v) for k, v in document.items() if v is not None}
+    if isinstance(document, list):
+        return [_without_nulls(item) for item in document]
     return document
 
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.local.aws.faults import Fault
 from cdk_sagemaker_llm.local.aws.forwards import check_forwards
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
@@ -16,6 +17,9 @@ from cdk_sagemaker_llm.simulation.fleet import ByType, FleetTimes
 # A day a second. The engine of time, which looks at metrics every ten seconds, would
 # fall behind a faster clock, and nobody would be answered any more.
 _FASTEST = 86_400
+
+LONGEST_ADVANCE = 31 * 86_400
+"""How many seconds one call of ``advance`` may let pass: a day takes about one."""
 
 BY_HAND = "by hand"
 """The clock that stands still until ``advance``."""
@@ -34,13 +38,14 @@ class Latency:
         per_token: For each token after it. If omitted, it is 20 milliseconds.
 
     Raises:
-        ValueError: If one is negative.
+        ValueError: If one is negative, or no number.
     """
 
     first_token: float = 0.25
     per_token: float = 0.02
 
     def __post_init__(self) -> None:
+        hold_kinds(self)
         for name, value in (
             ("first_token", self.first_token),
             ("per_token", self.per_token),
@@ -80,15 +85,7 @@ class Settings:
     forward_anywhere: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.speed, int | float | None):
-            raise ValueError(  # noqa: TRY004 - as any argument of another kind
-                f"speed must be a number, got {self.speed!r}"
-            )
-        for fault in self.faults:
-            if not isinstance(fault, Fault):
-                raise ValueError(  # noqa: TRY004 - as above
-                    f"faults must be a list of Fault(...), got {fault!r} in it"
-                )
+        hold_kinds(self)
         if self.speed is not None and not 0 < self.speed <= _FASTEST:
             raise ValueError(
                 f"speed must be more than 0 and at most {_FASTEST}, got {self.speed}"

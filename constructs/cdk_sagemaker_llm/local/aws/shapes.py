@@ -7,6 +7,7 @@ of the kind is written down here.
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import re
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ TAG_OPERATIONS = frozenset({"AddTags", "ListTags", "DeleteTags"})
 """Those of SageMaker on tags, whatever has them."""
 
 _NUMBERS = {"integer", "long", "float", "double"}
+# In the order of the services' messages, where it is known and not that of the model.
+_LISTED = {"PolicyType": ("PredictiveScaling", "StepScaling", "TargetTrackingScaling")}
 
 
 @functools.cache
@@ -131,17 +134,20 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "blob": (str,),
     "boolean": (bool,),
-    "timestamp": (int, float, str),
+    # In CBOR it is a moment.
+    "timestamp": (int, float, str, dt.datetime),
     "integer": (int,),
     "long": (int,),
     "float": (int, float),
     "double": (int, float),
 }
-_FOUND = {str: "STRING_VALUE", int: "NUMBER_VALUE", float: "NUMBER_VALUE"}
+# As JSON has none of them; Smithy's awsJson1_1, "shape serialization".
+_NO_FINITE = frozenset({"NaN", "Infinity", "-Infinity"})
+_FOUND = {int: "NUMBER_VALUE", float: "NUMBER_VALUE"}
 
 
 def _wrong_types(shape: Untyped, value: Untyped) -> Iterator[str]:
-    if shape is None or value is None:
+    if shape is None or value is None or _is_no_finite(shape, value):
         return
     expected: Untyped = _KINDS[shape.type_name]
     # A boolean is an integer to Python, and to no service.
@@ -161,6 +167,11 @@ def _wrong_types(shape: Untyped, value: Untyped) -> Iterator[str]:
             yield from _wrong_types(shape.member, item)
 
 
+def _is_no_finite(shape: Untyped, value: Untyped) -> bool:
+    is_text = isinstance(value, str) and value in _NO_FINITE
+    return is_text and shape.type_name in {"float", "double"}
+
+
 def _not_convertible(type_name: str, value: Untyped) -> str:
     # The words of the services' JSON reader.
     if isinstance(value, dict):
@@ -169,7 +180,8 @@ def _not_convertible(type_name: str, value: Untyped) -> str:
         return "Start of list found where not expected"
     if type_name in {"structure", "map", "list"}:
         return "Unexpected field type"
-    found = str(value).upper() if isinstance(value, bool) else _FOUND[type(value)]
+    found = _FOUND.get(type(value), "STRING_VALUE")
+    found = str(value).upper() if isinstance(value, bool) else found
     kind = {"integer": "an Integer", "long": "a Long"}.get(type_name)
     return f"{found} can not be converted to {kind or 'a ' + type_name.title()}"
 
@@ -177,7 +189,9 @@ def _not_convertible(type_name: str, value: Untyped) -> str:
 def _faults(shape: Untyped, value: Untyped, path: str) -> Iterator[str]:
     if shape is None:
         return
-    if shape.type_name == "structure" and isinstance(value, dict):
+    if value is None:
+        yield _fault(None, path, "Member must not be null")
+    elif shape.type_name == "structure" and isinstance(value, dict):
         yield from _structure_faults(shape, value, path)
     elif shape.type_name == "list" and isinstance(value, list):
         yield from _bounds(shape, len(value), value, path, "length")
@@ -188,7 +202,12 @@ def _faults(shape: Untyped, value: Untyped, path: str) -> Iterator[str]:
         for key, item in value.items():
             yield from _faults(shape.key, key, f"{path}.{key}.key")
             yield from _faults(shape.value, item, f"{path}.{key}.value")
-    elif shape.type_name == "string" and isinstance(value, str):
+    else:
+        yield from _scalar_faults(shape, value, path)
+
+
+def _scalar_faults(shape: Untyped, value: Untyped, path: str) -> Iterator[str]:
+    if shape.type_name == "string" and isinstance(value, str):
         yield from _string_faults(shape, value, path)
     elif shape.type_name in _NUMBERS and isinstance(value, int | float):
         yield from _bounds(shape, value, value, path, "value")
@@ -210,7 +229,7 @@ def _structure_faults(
 def _string_faults(shape: Untyped, value: str, path: str) -> Iterator[str]:
     yield from _bounds(shape, len(value), value, path, "length")
     if shape.enum and value not in shape.enum:
-        allowed = f"[{', '.join(shape.enum)}]"
+        allowed = f"[{', '.join(_LISTED.get(shape.name, shape.enum))}]"
         yield _fault(value, path, f"Member must satisfy enum value set: {allowed}")
     pattern = shape.metadata.get("pattern", "")
     compiled = _compiled(pattern)

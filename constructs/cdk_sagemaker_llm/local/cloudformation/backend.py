@@ -87,6 +87,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         parameters: dict[str, Any],
         *,
         disable_rollback: bool = False,
+        deletes_new: bool = False,
         **settings: Untyped,
     ) -> Stack:
         """
@@ -95,7 +96,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         if any(stack.name == name for stack in self.stacks.values()):
             raise AlreadyExistsException(f"Stack [{name}] already exists")
         stack = self._new_stack(name, template, parameters, **settings)
-        stack.disable_rollback = disable_rollback
+        stack.disable_rollback, stack.deletes_new = disable_rollback, deletes_new
         self.stacks[stack.stack_id] = stack
         begin(lambda: self._create(stack))
         return stack
@@ -109,6 +110,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         tags: dict[str, str] | None,
         *,
         disable_rollback: bool = False,
+        deletes_new: bool = False,
     ) -> Stack:
         stack = self._idle(name, _BEYOND_UPDATES)
         _refuse_paused(stack, disable_rollback=disable_rollback)
@@ -116,7 +118,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             stack, stack.draft(template, parameters)
         ):
             raise ValidationError(name, message="No updates are to be performed.")
-        stack.disable_rollback = disable_rollback
+        stack.disable_rollback, stack.deletes_new = disable_rollback, deletes_new
         stack.role_arn = role_arn
         stack.tags = stack.tags if tags is None else tags
         begin(lambda: self.update_nested(stack, template, parameters))
@@ -229,6 +231,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         stack_name: str | None = None,
         *,
         disable_rollback: bool = False,
+        deletes_new: bool = False,
     ) -> None:
         """
         Carry a change set out; moto ends as complete whatever happens.
@@ -241,7 +244,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             )
         stack = self._idle(change_set.stack_id)
         _refuse_paused(stack, disable_rollback=disable_rollback)
-        stack.disable_rollback = disable_rollback
+        stack.disable_rollback, stack.deletes_new = disable_rollback, deletes_new
         change_set.execution_status = "EXECUTE_COMPLETE"
         stack.tags = change_set.tags or stack.tags
         template, parameters = change_set.template, change_set.parameters

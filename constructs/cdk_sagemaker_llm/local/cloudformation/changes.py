@@ -77,7 +77,8 @@ class _Preview:
         after = draft.resolver.resolved_parameters
         self._parameters = changed_names(before, after)
         secret = (after.get(k) for k in draft.resolver.no_echo_parameter_keys)
-        self._secrets = [str(value) for value in secret if value]
+        # The longest first: one may be a part of another.
+        self._secrets = sorted((str(v) for v in secret if v), key=len, reverse=True)
 
     def changes(self) -> list[Change]:
         self._draft.resolver.made = self._made

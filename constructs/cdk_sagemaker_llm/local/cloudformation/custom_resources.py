@@ -264,12 +264,8 @@ def register_handler(assignment: str) -> None:
     """
     Register ``Custom::Name=module:function``.
     """
-    name, separator, place = assignment.partition("=")
-    module, colon, attribute = place.partition(":")
-    if not (name and separator and module and colon and attribute):
-        raise ValueError(
-            f"custom_resource must be Custom::Name=module:function, got {assignment!r}"
-        )
+    name, _, place = assignment.partition("=")
+    module, _, attribute = place.partition(":")
     try:
         HANDLERS[name] = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:

@@ -50,6 +50,8 @@ class Ground(Protocol):
 
     # Whether what was made stays when something fails.
     disable_rollback: bool
+    # Whether a rollback deletes what was made, though it is to be retained.
+    deletes_new: bool
     # What was made then, failed, and goes with the next operation.
     failed: list[Resource]
 
@@ -277,7 +279,11 @@ class Lifecycle:
             self._ground.enter(f"{prefix}_COMPLETE")
 
     def _unmake(self, resource: Resource) -> None:
-        if not self._remove(resource):
+        # "RetainExceptOnCreate behaves like Retain ..., except for the stack operation
+        # that initially creates the resource": the guide, DeletionPolicy.
+        if resource.declaration.retain_on_create and not self._ground.deletes_new:
+            self._note(resource, "DELETE_SKIPPED")
+        elif not self._remove(resource):
             raise ResourceError(resource.logical_resource_id)
         self._ground.resources.pop(resource.logical_resource_id, None)
 

@@ -15,6 +15,7 @@ from moto.awslambda.models import LambdaFunction
 from moto.cloudformation.parsing import generate_resource_name, get_model_map
 from moto.core.common_models import CloudFormationModel
 from moto.ec2.models import EC2Backend, ec2_backends
+from moto.ecr.models import ecr_backends
 from moto.iam.models import Group, ManagedPolicy, Role, User, iam_backends
 from moto.s3.models import s3_backends
 from moto.utilities.utils import get_partition
@@ -92,6 +93,13 @@ def resource_type(name: str) -> ResourceType:
     if model is None:
         return NotEmulated(silent=name in _SILENT)
     return MotoType(name, model)
+
+
+def _delete_repository(resource: Resource, scope: Scope) -> None:
+    # moto refuses one with images, whatever the property says.
+    empties = str(resource.properties.get("EmptyOnDelete")).lower() == "true"
+    ecr = ecr_backends[scope.account][scope.region]
+    ecr.delete_repository(resource.physical_resource_id, force=empties)
 
 
 def must_replace(name: str, before: Properties, after: Properties) -> bool:
@@ -186,6 +194,8 @@ class MotoType:
         own = getattr(resource.native, "delete", None)
         if by_api is not None:
             by_api(ec2_backends[scope.account][scope.region], resource)
+        elif self._name == _REPOSITORY:
+            _delete_repository(resource, scope)
         elif isinstance(resource.native, ManagedPolicy):
             _delete_policy(resource.native, scope)
         elif own is None:

@@ -53,6 +53,8 @@ class Declaration:
     depends_on: frozenset[str]
     retain_on_delete: bool = False
     retain_on_replace: bool = False
+    # Also where the operation is rolled back that made it.
+    retain_on_create: bool = False
 
 
 @dataclass
@@ -199,6 +201,7 @@ def declarations(
             depends_on=frozenset({*implicit, *explicit} & active.keys()),
             retain_on_delete=body.get("DeletionPolicy") in _RETAINED,
             retain_on_replace=body.get("UpdateReplacePolicy") == "Retain",
+            retain_on_create=body.get("DeletionPolicy") == "Retain",
         )
         declared.append(declaration)
     return _in_order(declared)

@@ -62,6 +62,7 @@ class EmbeddedResponse(CloudFormationResponse):
         stack = self._backend.create_stack(
             self._get_param("StackName"),
             disable_rollback=self._keeps_failures or on_failure == "DO_NOTHING",
+            deletes_new=self._deletes_new,
             notification_arns=self._get_param("NotificationARNs", []),
             enable_termination_protection=self._get_param(
                 "EnableTerminationProtection"
@@ -76,6 +77,7 @@ class EmbeddedResponse(CloudFormationResponse):
         stack = self._backend.update_stack(
             self._stack_named().stack_id,
             disable_rollback=self._keeps_failures,
+            deletes_new=self._deletes_new,
             **self._contents(),
         )
         return ActionResult({"StackId": stack.stack_id})
@@ -146,6 +148,7 @@ class EmbeddedResponse(CloudFormationResponse):
             self._get_param("ChangeSetName"),
             self._get_param("StackName"),
             disable_rollback=self._keeps_failures,
+            deletes_new=self._deletes_new,
         )
         return EmptyResult()
 
@@ -191,8 +194,7 @@ class EmbeddedResponse(CloudFormationResponse):
         Roll a stack back that stayed as it failed; moto has no such call.
         """
         stack = self._stack_named()
-        deletes_new = bool(self._get_bool_param("RetainExceptOnCreate"))
-        self._backend.rollback_stack(stack, keeps_new=not deletes_new)
+        self._backend.rollback_stack(stack, keeps_new=not self._deletes_new)
         return ActionResult({"StackId": stack.stack_id})
 
     def cancel_update_stack(self) -> EmptyResult:
@@ -352,6 +354,10 @@ class EmbeddedResponse(CloudFormationResponse):
     @property
     def _keeps_failures(self) -> bool:
         return bool(self._get_bool_param("DisableRollback"))
+
+    @property
+    def _deletes_new(self) -> bool:
+        return bool(self._get_bool_param("RetainExceptOnCreate"))
 
     def _paged(self, name: str, rows: list[Untyped]) -> ActionResult:
         shown, following = page(

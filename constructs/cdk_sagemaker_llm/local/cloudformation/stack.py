@@ -67,6 +67,7 @@ class EmbeddedStack(Stack):
         self.root_id: str | None = None
         self._is_coming = False
         self.failed: list[Resource] = []
+        self.deletes_new = False
         # The template and parameters to which RollbackStack goes back.
         self._stable: tuple[str, dict[str, Any]] | None = None
         self.drifts: dict[str, Drift] = {}
@@ -369,16 +370,14 @@ class EmbeddedStack(Stack):
         rollback fails where the stack is gone, and so this package, has it empty.
         """
         self.disable_rollback = False
+        self.deletes_new = not keeps_new
         if self._stable is None:
-            if not keeps_new:
-                self.retain(self.resources, is_kept=False)
+            self._release(self.resources)
             self.enter("ROLLBACK_IN_PROGRESS", "User Initiated")
             Lifecycle(self).uncreate()
             return
         plan = self.load(*self._stable)
-        if not keeps_new:
-            new = self.resources.keys() - {each.logical_id for each in plan}
-            self.retain(new, is_kept=False)
+        self._release(self.resources.keys() - {each.logical_id for each in plan})
         self.enter("UPDATE_ROLLBACK_IN_PROGRESS", "User Initiated")
         Lifecycle(self).restore(plan, ())
 
@@ -390,15 +389,23 @@ class EmbeddedStack(Stack):
         self.enter("UPDATE_ROLLBACK_IN_PROGRESS", "User Initiated")
         Lifecycle(self).restore(plan, skipped)
 
-    def retain(self, logical_ids: Collection[str], *, is_kept: bool = True) -> None:
+    def retain(self, logical_ids: Collection[str]) -> None:
         """
-        Set whether resources stay when they are deleted from the stack.
+        Have resources stay when they are deleted from the stack.
         """
         for resource in self.resources.values():
             if resource.logical_resource_id in logical_ids:
                 resource.declaration = replace(
-                    resource.declaration, retain_on_delete=is_kept
+                    resource.declaration, retain_on_delete=True
                 )
+
+    def _release(self, logical_ids: Collection[str]) -> None:
+        # What a rollback finds new stays as far as it does where one was not paused.
+        for logical_id in logical_ids:
+            declared = self.resources[logical_id].declaration
+            stays = declared.retain_on_create and not self.deletes_new
+            released = replace(declared, retain_on_delete=stays)
+            self.resources[logical_id].declaration = released
 
     def remove(self) -> bool:
         """

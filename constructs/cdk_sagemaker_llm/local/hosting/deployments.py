@@ -205,14 +205,17 @@ def refuse_wrong_guardrails(
     guardrails: dict[str, Any], counts: list[int], counted: str = "instances"
 ) -> None:
     """
-    Refuse two policies, a size that is missing or out of its bounds, and batches of
-    several variants.
+    Refuse two policies, a size that is missing or out of its bounds, batches of
+    several variants, and alarms without a name.
 
     Args:
         counts: How many instances each variant has, or how many copies a component.
 
         counted: What they are.
     """
+    alarms = guardrails.get("AutoRollbackConfiguration", {}).get("Alarms", [])
+    if not all(alarm.get("AlarmName") for alarm in alarms):
+        raise validation("AlarmName is required for every alarm to roll back by.")
     batches = guardrails.get("RollingUpdatePolicy")
     policy = guardrails.get("BlueGreenUpdatePolicy")
     if batches and policy:

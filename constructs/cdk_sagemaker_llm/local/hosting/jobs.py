@@ -49,7 +49,6 @@ class Job(Record):
     started: float | None = None
     ended: float | None = None
     failure: str | None = None
-    described: dict[str, Any] = field(default_factory=dict)
 
 
 class _Processing:
@@ -81,12 +80,11 @@ class _Processing:
             if where := one.get("S3Input"):
                 yield where["S3Uri"], where.get("LocalPath", "")
 
-    def upload(self, name: str, request: Request, files: Files) -> Request:  # noqa: ARG002 - the form of both
+    def upload(self, name: str, request: Request, files: Files) -> None:  # noqa: ARG002 - the form of both
         for one in request.get("ProcessingOutputConfig", {}).get("Outputs", []):
             where = one.get("S3Output", {})
             if "LocalPath" in where:
                 files.upload(where["LocalPath"], where["S3Uri"])
-        return {}
 
 
 class _Training:
@@ -118,11 +116,8 @@ class _Training:
             if where := channel["DataSource"].get("S3DataSource"):
                 yield where["S3Uri"], f"/opt/ml/input/data/{channel['ChannelName']}"
 
-    def upload(self, name: str, request: Request, files: Files) -> Request:
-        output = request["OutputDataConfig"]
-        place = f"{output['S3OutputPath'].rstrip('/')}/{name}/output/model/"
-        files.upload("/opt/ml/model", place)
-        return {"ModelArtifacts": {"S3ModelArtifacts": place}}
+    def upload(self, name: str, request: Request, files: Files) -> None:
+        files.upload("/opt/ml/model", _model_place(name, request))
 
 
 class Jobs:
@@ -177,7 +172,8 @@ class Jobs:
         keys = {self._name, arn, status, "CreationTime", "LastModifiedTime"}
         found, token = page(
             self._jobs,
-            request,
+            # Other than of everything in hosting: API reference, ListTrainingJobs.
+            {"SortOrder": "Ascending", **request},
             lambda job: {k: v for k, v in self._description(job).items() if k in keys},
         )
         return {f"{word}JobSummaries": found, **token}
@@ -246,7 +242,7 @@ class Jobs:
             self._fail(job, f"AlgorithmError: , exit code: {code}")
             return
         try:
-            job.described |= self._kind.upload(job.name, job.request, files)
+            self._kind.upload(job.name, job.request, files)
         except MissingBucketError as error:
             # In this package's words; the service's are not known.
             self._fail(
@@ -288,7 +284,6 @@ class Jobs:
         word = self._kind.word
         answer = {
             **{k: v for k, v in job.request.items() if k != "Tags"},
-            **job.described,
             f"{word}JobArn": job.arn,
             f"{word}JobStatus": job.status,
             "CreationTime": job.created,
@@ -303,6 +298,9 @@ class Jobs:
         if word == "Training":
             answer["SecondaryStatus"] = job.secondary
             answer["SecondaryStatusTransitions"] = copy.deepcopy(job.steps)
+            # The model requires it, of a job that has not ended as well.
+            place = _model_place(job.name, job.request)
+            answer["ModelArtifacts"] = {"S3ModelArtifacts": place}
         return answer
 
     def _missing(self, url: str, role: str) -> str:
@@ -314,6 +312,11 @@ class Jobs:
             f'that the role "{role}" has "s3:ListBucket" permissions on bucket '
             f'"{bucket}".'
         )
+
+
+def _model_place(name: str, request: Request) -> str:
+    output = request["OutputDataConfig"]["S3OutputPath"]
+    return f"{output.rstrip('/')}/{name}/output/model/"
 
 
 def operations(world: World) -> dict[str, Operation]:

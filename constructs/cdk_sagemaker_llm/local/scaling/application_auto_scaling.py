@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Callable
 from typing import Any
 
 from moto.applicationautoscaling import models, responses, urls
@@ -22,6 +23,7 @@ from moto.applicationautoscaling.models import (
 )
 from moto.cloudwatch.models import CloudWatchBackend, cloudwatch_backends
 from moto.core.exceptions import JsonRESTError
+from moto.utilities.utils import get_partition
 
 from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import AwsError, validation
@@ -46,7 +48,13 @@ from cdk_sagemaker_llm.local.scaling.scaling_rules import (
 )
 from cdk_sagemaker_llm.local.scaling.watching import WATCHING
 
-_MOST_ACTIVITIES = 50
+# Of results that one answer has, but for policies; API reference.
+_MOST, _MOST_POLICIES = 50, 10
+_LINKED_ROLE = (
+    "arn:{}:iam::{}:role/aws-service-role/sagemaker.application-autoscaling.amazonaws."
+    "com/AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
+)
+_UNSUPPORTED = "Unsupported service namespace, resource type or scalable dimension"
 # What tells a target from others, as moto's keywords.
 _PLACE = ("service_namespace", "resource_id", "scalable_dimension")
 _NO_TARGET = (
@@ -67,11 +75,14 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
         self, namespace: str, r_id: str, dimension: str, **settings: Untyped
     ) -> FakeScalableTarget:
         """
-        Register a target whose endpoint variant or component is there.
+        Register a target whose endpoint variant or component is there. Whatever role is
+        named, the service uses the one that is linked with it.
         """
         if namespace == NAMESPACE:
             refuse_resource(r_id, dimension)
             self._refuse_target(r_id, dimension, settings)
+            partition = get_partition(self.region_name)
+            settings["role_arn"] = _LINKED_ROLE.format(partition, self.account_id)
         is_new = not self._scalable_target_exists(r_id, dimension)
         try:
             target = super().register_scalable_target(
@@ -79,9 +90,7 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             )
         except (IndexError, ValueError) as error:
             # moto takes resource ids apart and counts on their form.
-            raise AWSValidationException(
-                "Unsupported service namespace, resource type or scalable dimension"
-            ) from error
+            raise AWSValidationException(_UNSUPPORTED) from error
         if namespace == NAMESPACE:
             if is_new:
                 target.creation_time = self._now
@@ -143,7 +152,11 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
                     and each.policy_name != name
                 ]
                 refuse_followed(body or {}, others)
-        policy = super().put_scaling_policy(**settings)
+        try:
+            policy = super().put_scaling_policy(**settings)
+        except ValueError as error:
+            # As above.
+            raise AWSValidationException(_UNSUPPORTED) from error
         if before is not None:
             # moto would make another ARN.
             policy.policy_arn = before.policy_arn
@@ -151,28 +164,30 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             self._set_up(policy, before)
         return policy
 
-    def describe_scaling_policies(
-        self,
-        service_namespace: str,
-        resource_id: str,
-        scalable_dimension: str,
-        max_results: int | None,
-        next_token: str,
-    ) -> tuple[str | None, list[FakeApplicationAutoscalingPolicy]]:
+    def policies_of(
+        self, request: dict[str, Any]
+    ) -> list[FakeApplicationAutoscalingPolicy]:
         """
         Return policies, those of steps with the alarms whose action they are.
         """
-        token, page = super().describe_scaling_policies(
-            service_namespace, resource_id, scalable_dimension, max_results, next_token
-        )
-        for policy in page:
-            if policy.policy_type == "StepScaling":
-                policy.alarms = [
-                    alarm
-                    for alarm in self._cloudwatch.alarms.values()
-                    if policy.policy_arn in (alarm.alarm_actions or ())
-                ]
-        return token, page
+        names = request.get("PolicyNames") or []
+        place = [request.get(name) for name in ("ResourceId", "ScalableDimension")]
+        found = []
+        for policy in self.policies.values():
+            its = policy.resource_id, policy.scalable_dimension
+            if (
+                policy.service_namespace == request["ServiceNamespace"]
+                and (not names or policy.policy_name in names)
+                and all(a in {None, b} for a, b in zip(place, its, strict=True))
+            ):
+                found.append(policy)
+                if policy.policy_type == "StepScaling":
+                    policy.alarms = [
+                        alarm
+                        for alarm in self._cloudwatch.alarms.values()
+                        if policy.policy_arn in (alarm.alarm_actions or ())
+                    ]
+        return found
 
     def delete_scaling_policy(
         self,
@@ -335,6 +350,9 @@ def install() -> None:
     models.applicationautoscaling_backends.backend = EmbeddedScaling
     answers: Untyped = responses.ApplicationAutoScalingResponse
     answers.describe_scaling_activities = _describe_scaling_activities
+    answers.describe_scalable_targets = _describe_scalable_targets
+    answers.describe_scaling_policies = _describe_scaling_policies
+    answers.describe_scheduled_actions = _describe_scheduled_actions
     # An enumeration cannot be extended, so moto's is replaced where it is looked up.
     names = {member.name: member.value for member in ScalableDimensionValueSet}
     names["SAGEMAKER_VARIANT_CONCURRENCY"] = CONCURRENCY_DIMENSION
@@ -344,17 +362,59 @@ def install() -> None:
         module.ScalableDimensionValueSet = extended  # type: ignore[attr-defined]  # see above
 
 
+def _describe_scalable_targets(response: Untyped) -> str:
+    response._validate_params()  # noqa: SLF001 - as moto's own answer does
+    request: dict[str, Any] = json.loads(response.body)
+    found = response.applicationautoscaling_backend.describe_scalable_targets(
+        request["ServiceNamespace"],
+        request.get("ResourceIds"),
+        request.get("ScalableDimension"),
+    )
+    return _page(request, "ScalableTargets", found, responses._build_target)  # noqa: SLF001 - as above
+
+
+def _describe_scaling_policies(response: Untyped) -> str:
+    request: dict[str, Any] = json.loads(response.body)
+    found = response.applicationautoscaling_backend.policies_of(request)
+    build = responses._build_policy  # noqa: SLF001 - as moto's own answer does
+    return _page(request, "ScalingPolicies", found, build, _MOST_POLICIES)
+
+
+def _describe_scheduled_actions(response: Untyped) -> str:
+    request: dict[str, Any] = json.loads(response.body)
+    found = response.applicationautoscaling_backend.describe_scheduled_actions(
+        request.get("ScheduledActionNames"),
+        request["ServiceNamespace"],
+        request.get("ResourceId"),
+        request.get("ScalableDimension"),
+    )
+    build = responses._build_scheduled_action  # noqa: SLF001 - as moto's own answer does
+    return _page(request, "ScheduledActions", found, build)
+
+
 def _describe_scaling_activities(response: Untyped) -> str:
     request: dict[str, Any] = json.loads(response.body)
-    most = request.get("MaxResults", _MOST_ACTIVITIES)
-    if not 1 <= most <= _MOST_ACTIVITIES:
-        raise AWSValidationException(
-            f"MaxResults must be between 1 and {_MOST_ACTIVITIES}"
-        )
+    found = response.applicationautoscaling_backend.describe_scaling_activities(request)
+    return _page(request, "ScalingActivities", found, ScalingEntry.as_answer)
+
+
+def _page(
+    request: dict[str, Any],
+    member: str,
+    found: list[Untyped],
+    build: Callable[[Untyped], dict[str, Any]],
+    limit: int = _MOST,
+) -> str:
+    most = request.get("MaxResults", limit)
+    if not 1 <= most <= limit:
+        raise AWSValidationException(f"MaxResults must be between 1 and {limit}")
     start = page_start(request.get("NextToken"))
     if start is None:
-        raise AWSValidationException("NextToken is not valid")
-    found = response.applicationautoscaling_backend.describe_scaling_activities(request)
-    page = [entry.as_answer() for entry in found[start : start + most]]
-    token = {"NextToken": str(start + most)} if start + most < len(found) else {}
-    return json.dumps({"ScalingActivities": page, **token})
+        raise JsonRESTError("InvalidNextTokenException", "NextToken is not valid")
+    built = [build(one) for one in found[start : start + most]]
+    answer: dict[str, Any] = {
+        member: [{k: v for k, v in one.items() if v is not None} for one in built]
+    }
+    if start + most < len(found):
+        answer["NextToken"] = str(start + most)
+    return json.dumps(answer)

@@ -5,17 +5,16 @@ the service refuses of alarms.
 
 from __future__ import annotations
 
+import functools
 import json
-import re
 from collections import deque
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
+from botocore import xform_name
 from moto.cloudwatch import models, urls
 from moto.cloudwatch.exceptions import (
     InvalidFormat,
-    InvalidParameterCombination,
     ResourceNotFound,
     ValidationError,
 )
@@ -36,10 +35,13 @@ from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.scaling.alarms import (
-    ALARM_MEMBERS,
     Change,
     moment,
     spell_metric,
+)
+from cdk_sagemaker_llm.local.scaling.cloudwatch_rules import (
+    check_alarm,
+    refuse_nameless,
 )
 from cdk_sagemaker_llm.local.scaling.meter import period_of, unit_of
 from cdk_sagemaker_llm.local.scaling.watching import WATCHING
@@ -47,15 +49,7 @@ from cdk_sagemaker_llm.simulation.alarms import INSUFFICIENT_DATA
 from cdk_sagemaker_llm.simulation.from_api import metric_of
 from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
 
-_HOUR, _DAY, _WEEK = 3600, 86_400, 604_800
-_MISSING_DATA = ("breaching", "ignore", "missing", "notBreaching")
-_SHORT_PERIODS = frozenset({10, 20, 30})
-# The user guide's page "CloudWatch statistics definitions".
-_EXTENDED = re.compile(
-    r"(?:p|tm|wm|tc|ts)(?:\d{1,2}(?:\.\d{1,10})?|100)|IQM"
-    r"|(?:PR|TM|WM|TC|TS)\((?:\d+(?:\.\d+)?%?)?:(?:\d+(?:\.\d+)?%?)?\)",
-    re.IGNORECASE,
-)
+_DAY = 86_400
 _MOST_CHANGES = 100
 # What an alarm keeps that is put again.
 _STATE = (
@@ -227,7 +221,9 @@ class EmbeddedCloudWatch(CloudWatchBackend):
         Answer by periods from the start on; moto's begin with the first value.
         """
         self._watching.publish_now()
-        in_order = start_time < end_time
+        # The service reads whole seconds.
+        end_time = end_time.replace(microsecond=0)
+        in_order = start_time.replace(microsecond=0) < end_time
         # The others moto refuses, in the service's words.
         start = _rounded(start_time, period) if in_order else end_time
         self._queries = {(namespace, metric_name)}
@@ -271,7 +267,7 @@ class EmbeddedCloudWatch(CloudWatchBackend):
         Keep an alarm that can go off, and watch it; one put again keeps its state.
         """
         if not settings.get("rule"):  # A composite alarm has none of the rest.
-            _check_alarm(settings)
+            check_alarm(settings)
         before = self.alarms.get(settings["name"])
         # moto knows percentiles alone.
         extended = settings.pop("extended_statistic", None)
@@ -351,81 +347,6 @@ def _seconds(timestamp: datetime) -> float:
     return aware.timestamp()
 
 
-def _check_alarm(settings: dict[str, Untyped]) -> None:
-    request = {
-        member: settings[name]
-        for name, member in ALARM_MEMBERS.items()
-        if settings.get(name) is not None
-    }
-    try:
-        shapes.check("cloudwatch", "PutMetricAlarm", request)
-    except AwsError as error:
-        raise ValidationError(error.message) from error
-    for fault in _alarm_faults(settings):
-        raise ValidationError(fault)
-    extended = settings.get("extended_statistic")
-    if settings.get("metric_name") is None:
-        return
-    if (settings.get("statistic") is None) == (extended is None):
-        raise InvalidParameterCombination(
-            "Exactly one of Statistic and ExtendedStatistic must be specified."
-        )
-    if extended is not None and not _EXTENDED.fullmatch(extended):
-        raise ValidationError(
-            f"The value {extended} for parameter ExtendedStatistic is not supported."
-        )
-
-
-def _alarm_faults(settings: dict[str, Untyped]) -> Iterator[str]:
-    for name in ("comparison_operator", "evaluation_periods"):
-        if settings.get(name) is None:
-            yield f"The parameter {ALARM_MEMBERS[name]} is required."
-            return
-    has_threshold = settings.get("threshold") is not None or settings.get(
-        "threshold_metric_id"
-    )
-    # An alarm of CloudFormation with metrics does not show here which they are.
-    has_metric = (
-        settings.get("metric_name") or settings.get("metric_data_queries") is None
-    )
-    if has_metric and not has_threshold:
-        yield "The parameter Threshold is required."
-    points = settings.get("datapoints_to_alarm")
-    if points is not None and points > settings["evaluation_periods"]:
-        yield "DatapointsToAlarm must be less than or equal to EvaluationPeriods."
-    missing = settings.get("treat_missing_data")
-    if missing is not None and missing not in _MISSING_DATA:
-        yield (
-            f"Option {missing} is not supported. Supported options for parameter "
-            f"TreatMissingData are {', '.join(_MISSING_DATA)}."
-        )
-    if settings.get("metric_name") is not None:
-        yield from _period_faults(settings)
-    elif settings.get("metric_data_queries") is None:
-        yield "Specify either MetricName or Metrics."
-
-
-def _period_faults(settings: dict[str, Untyped]) -> Iterator[str]:
-    period, count = settings.get("period"), settings["evaluation_periods"]
-    if not settings.get("namespace"):
-        yield "The parameter Namespace is required."
-    if period is None:
-        yield "The parameter Period is required."
-        return
-    if period not in _SHORT_PERIODS and period % 60:
-        yield f"Period must be 10, 20, 30 or a multiple of 60, got {period}."
-    if period < _HOUR and period * count > _DAY:
-        yield (
-            "Metrics cannot be checked across more than a day (EvaluationPeriods * "
-            f"Period must be <= {_DAY})"
-        )
-    if period * count > _WEEK:
-        yield (
-            "Metrics cannot be checked across more than seven days "
-            f"(EvaluationPeriods * Period must be <= {_WEEK})"
-        )
-
-
 def install() -> None:
     """
     Put all this into moto, before any backend is made.
@@ -435,6 +356,27 @@ def install() -> None:
     answers.describe_alarm_history = _describe_alarm_history
     # moto reads the rule of a composite alarm there, but lacks the name.
     answers.put_composite_alarm = CloudWatchResponse.put_metric_alarm
+    for operation in shapes.service_model("cloudwatch").operation_names:
+        name = xform_name(operation)
+        if hasattr(answers, name):
+            setattr(answers, name, _checked(operation, getattr(answers, name)))
+
+
+def _checked(operation: str, answer: Untyped) -> Untyped:
+    # By the time that moto answers it has read the request, of whichever protocol.
+    @functools.wraps(answer)
+    def check_and_answer(response: Untyped) -> ActionResult:
+        request = response._get_params()  # noqa: SLF001 - as moto's own answers do
+        try:
+            shapes.check("cloudwatch", operation, request)
+        except AwsError as error:
+            raise ValidationError(error.message) from error
+        if operation == "GetMetricData":
+            refuse_nameless(request["MetricDataQueries"])
+        result: ActionResult = answer(response)
+        return result
+
+    return check_and_answer
 
 
 def _describe_alarm_history(response: Untyped) -> ActionResult:

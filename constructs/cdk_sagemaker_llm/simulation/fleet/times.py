@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Self
 
+from cdk_sagemaker_llm.arguments import hold_kinds
+
 # AWS on container caching, December 2024, Llama 3.1 70B on ml.p4d.24xlarge: a copy took
 # 580 s on a new instance, 379 s on one that ran, and 166 s with the image in place.
 _PROVISION = 580.0 - 379.0
@@ -46,6 +48,9 @@ class ByType:
 
     otherwise: float
     types: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        hold_kinds(self)
 
     def of(self, instance_type: str) -> float:
         """
@@ -94,7 +99,7 @@ class FleetTimes:
             If omitted, it is 300, which is assumed.
 
     Raises:
-        ValueError: If one is negative.
+        ValueError: If one is negative, or no number.
     """
 
     provision: Seconds = _PROVISION
@@ -110,6 +115,7 @@ class FleetTimes:
     retry: float = _RETRY
 
     def __post_init__(self) -> None:
+        hold_kinds(self)
         for own in fields(self):
             value = getattr(self, own.name)
             times = (

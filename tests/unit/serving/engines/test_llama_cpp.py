@@ -84,6 +84,11 @@ def test_a_model_on_the_hub_is_named_with_its_type() -> None:
         f"{AWS}HF_REPO": named,
         f"{AWS}N_GPU_LAYERS": "999",
     }
+    # How many there are may be known at deployment alone; without any it has no effect.
+    assert container_of(LlamaCpp(), HUB, None).environment == {
+        f"{AWS}HF_REPO": named,
+        f"{AWS}N_GPU_LAYERS": "999",
+    }
     assert container_of(LlamaCpp(processor="arm64"), HUB, None).environment == {
         f"{AWS}HF_REPO": named
     }
@@ -192,6 +197,40 @@ def test_hugging_faces_image_takes_bare_arguments_as_empty_values() -> None:
         *("--no-jinja",),
         *("--pooling", "mean"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        (("b.gguf", "a.gguf"), "a.gguf"),
+        (("a/a.gguf", "z.gguf"), "z.gguf"),
+        (("b/a.gguf", "a/z.gguf"), "a/z.gguf"),
+        (("B.gguf", "a.gguf"), "B.gguf"),
+        (("mmproj.gguf", "model.gguf"), "mmproj.gguf"),
+        (("config.json", "m-2-of-2.gguf", "m-1-of-2.gguf"), "m-1-of-2.gguf"),
+    ],
+    ids=str,
+)
+def test_the_first_file_is_served_where_none_is_named(
+    files: tuple[str, ...], found: str
+) -> None:
+    """
+    As AWS's entry point looks for it: by name, and those at the root before those in
+    a folder, in whatever order they lie on S3.
+    """
+    written = command_line({}, ENTRY_POINTS["llama-cpp"], model_data=files)
+
+    assert written[written.index("--model") + 1] == f"/opt/ml/model/{found}"
+
+
+@pytest.mark.parametrize("files", [(), ("config.json",), ("a/b/c.gguf",)], ids=str)
+def test_a_file_that_is_not_found_is_not_named(files: tuple[str, ...]) -> None:
+    """
+    Two folders down it does not look.
+    """
+    written = command_line({}, ENTRY_POINTS["llama-cpp"], model_data=files)
+
+    assert "--model" not in written
 
 
 def test_a_long_template_travels_in_a_file() -> None:

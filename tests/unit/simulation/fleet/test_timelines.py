@@ -4,6 +4,9 @@ What a fleet does and when, worked out by hand.
 
 from __future__ import annotations
 
+from dataclasses import fields
+from typing import Any
+
 import pytest
 
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
@@ -19,6 +22,7 @@ from cdk_sagemaker_llm.simulation.fleet import (
     ScaleIn,
     Step,
     Trouble,
+    seconds,
     start_seconds,
 )
 
@@ -471,8 +475,41 @@ def test_times_differ_by_type_and_are_held_to_what_time_can_be() -> None:
 
     with pytest.raises(ValueError, match="provision must be at least 0, got -1"):
         FleetTimes(provision=ByType(0.0, {P4: -1.0}))
-    with pytest.raises(ValueError, match="drain must be at least 0, got nan"):
+    with pytest.raises(ValueError, match="drain must be a finite number or a B"):
         FleetTimes(drain=float("nan"))
+
+
+@pytest.mark.parametrize("value", ["30", None, True, [30.0], float("inf")], ids=repr)
+@pytest.mark.parametrize("name", [field.name for field in fields(FleetTimes)])
+def test_a_time_is_a_number(name: str, value: object) -> None:
+    """
+    What else is given is refused by the field's name.
+    """
+    times: dict[str, Any] = {name: value}
+
+    with pytest.raises(ValueError, match=rf"{name} must be a finite number"):
+        FleetTimes(**times)
+
+
+def test_a_figure_by_type_is_a_number() -> None:
+    """
+    Of every type, and of all others.
+    """
+    types: Any = {P4: "soon"}
+
+    with pytest.raises(ValueError, match=r"types\['ml.p4d.24xlarge'\] must be a fin"):
+        ByType(10.0, types)
+
+
+def test_a_measured_start_is_the_same_on_every_type() -> None:
+    """
+    Also where an image takes longer than the figure it was measured against.
+    """
+    times = FleetTimes.measured(600.0)
+
+    for kind in ("ml.g5.xlarge", "ml.g6.2xlarge"):
+        parts = (times.provision, times.image_pull, times.model_start)
+        assert sum(seconds(part, kind) for part in parts) == 600.0
 
 
 def test_a_measured_start_is_split_into_instance_image_and_model() -> None:
