@@ -25,6 +25,7 @@ from cdk_sagemaker_llm.simulation.service.measurement import (
     write_service_times,
 )
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
+from cdk_sagemaker_llm.text import counted
 
 _HAIR = 1e-9
 
@@ -87,7 +88,9 @@ def fit_service_times(
         "Little's law from the requests under way, less the time that prompts take"
     )
     notes.warnings += [
-        f"at {one.users} users {one.disturbance}" for one in points if one.disturbance
+        f"at {counted(one.users, 'user')} {one.disturbance}"
+        for one in points
+        if one.disturbance
     ]
     return Fitted(
         times=ServiceTimes(
@@ -138,14 +141,15 @@ def save_service_times(
     """
     Fit the service times of one copy and write them down; return how they were found.
     """
-    copies = f"{probe.copies} {'copy' if probe.copies == 1 else 'copies'}"
+    copies = counted(probe.copies, "copy", "copies")
     users = ", ".join(str(row.users) for row in benchmark.rows)
+    who = f"{users} {'user' if users == '1' else 'users'}"
     fitted = fit_service_times(
         benchmark.rows,
         probe.copies,
         alone=probe.alone,
         max_sequences=probe.max_sequences,
-        source=f"benchmark of {benchmark.endpoint}, {copies}, with {users} users",
+        source=f"benchmark of {benchmark.endpoint}, {copies}, with {who}",
     )
     write_service_times(
         path,
@@ -285,8 +289,8 @@ def _most_at_once(
         )
     most = max(1, round(min(max(written, least), *(counts[n] for n in grown))))
     notes.found.append(
-        f"max_sequences: {most}; with {points[first].users} users and more, requests "
-        "wait in line, and by Little's law so many are written at once"
+        f"max_sequences: {most}; from {counted(points[first].users, 'user')} on, "
+        "requests wait in line, and by Little's law so many are written at once"
     )
     return most
 

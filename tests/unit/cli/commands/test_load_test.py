@@ -436,7 +436,7 @@ def test_progress_of_the_first_second_and_at_the_windows_end() -> None:
     recent = deque([Record(0.0, 1.0, tokens=5), Record(10.0, 1.0, tokens=15)])
 
     assert line_of(begun, deque([Record(0.0, 0.25, tokens=8)])) == (
-        "ramp, 0 s · 1 requests · 1.0 requests/s · 8 tokens/s · median latency 0.25 s"
+        "ramp, 0 s · 1 request · 1.0 requests/s · 8 tokens/s · median latency 0.25 s"
     )
     assert "0.2 requests/s · 2 tokens/s" in line_of(
         Progress(phase="measuring", seconds=11.0, users=0, recent=(), requests=2),
