@@ -85,6 +85,17 @@ def test_one_type_is_explained_with_a_bar() -> None:
     assert "9 copies: 2 instances, 9 accelerators" in done.stdout
 
 
+def test_the_readme_shows_the_plan_that_is_printed() -> None:
+    """
+    But for the bar below it.
+    """
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    printed = run(LLAMA_13B, "--instance-type", "ml.g5.2xlarge").stdout
+
+    plan, _, _ = printed.partition("\n\n[")
+    assert f"```text\n{plan}\n```" in text
+
+
 def test_what_does_not_fit_ends_with_1() -> None:
     """
     With the term that decides.
