@@ -45,11 +45,11 @@ def seen(
     return replace(made, users=round(under_way), facts={**made.facts, **facts})
 
 
-def alone(prompt: float, first_token: float) -> Row:
+def alone(prompt: float, first_token: float, between: float = 0.02) -> Row:
     """
     Make the row of a user alone, whose tokens take 20 ms each.
     """
-    made = seen(1.0, first_token + 45 * 0.02, first_token, 0.02)
+    made = seen(1.0, first_token + 45 * between, first_token, between)
     figures = {**made.facts["figures"], "prompt_tokens": prompt}
     return replace(made, facts={**made.facts, "figures": figures})
 
@@ -94,6 +94,30 @@ def test_a_user_alone_tells_what_a_request_takes() -> None:
         assert times.prompt_seconds_per_token == pytest.approx(0.001)
         assert times.overhead_seconds == pytest.approx(0.03)
         assert times.pace(1) == pytest.approx(0.02)
+
+
+def test_a_token_of_a_user_alone_is_the_mean_of_both_lengths() -> None:
+    """
+    And what is left of the time to the first token is the network's.
+    """
+    rows = (alone(100, 0.15), alone(1000, 1.05, between=0.03))
+    times = fit_service_times([seen(4, 10.03)], alone=rows).times
+
+    assert times.pace(1) == pytest.approx(0.025)
+    assert times.overhead_seconds == pytest.approx(0.15 - 0.1 - 0.025)
+
+
+def test_it_is_told_from_how_many_users_on_requests_wait() -> None:
+    """
+    Where all that answers take longer goes by before their first token.
+    """
+    found = fit_service_times([seen(4, 10.0), seen(8, 20.0, 11.0)], alone=ALONE)
+    most = found.times.max_sequences
+
+    assert (
+        f"max_sequences: {most}; from 8 users on, requests wait in line, and by "
+        "Little's law so many are written at once"
+    ) in found.found
 
 
 def test_a_batch_moves_on_while_no_prompt_holds_it_up() -> None:
