@@ -11,8 +11,9 @@ a batch of ``n`` moves on by one token in each ``pace(n)``.
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -42,6 +43,11 @@ _HALF = 0.5
 # More of its time no copy spends on prompts, as long as it writes answers.
 _BUSIEST = 0.95
 _MILLI = 1000
+
+# Of a time in which each asks only once or twice it is chance what it comes to.
+_TIMES = 3
+# By more than this, of what it is, no measurement may be off.
+_NOISE = 0.3
 
 
 def fit_service_times(
@@ -87,6 +93,8 @@ def fit_service_times(
         f"decode: from {', '.join(str(count) for count, _ in decode)} at once, by "
         "Little's law from the requests under way, less the time that prompts take"
     )
+    doubts = [doubt for row in rows for doubt in _doubts(row)]
+    notes.warnings += doubts
     notes.warnings += [
         f"at {counted(one.users, 'user')} {one.disturbance}"
         for one in points
@@ -99,6 +107,7 @@ def fit_service_times(
             overhead_seconds=single.overhead,
             prompt_seconds_per_token=single.prompt,
             source=source,
+            is_estimate=bool(doubts) or any(one.disturbance for one in points),
         ),
         found=tuple(notes.found),
         warnings=tuple(notes.warnings),
@@ -209,6 +218,26 @@ def rises(points: Sequence[Observed]) -> list[int]:
     ]
 
 
+def _doubts(row: Row) -> Iterator[str]:
+    """
+    Say what of a row chance may have made, for want of time or of quiet.
+    """
+    who, steady = counted(row.users, "user"), row.facts["steady"]
+    if steady is None:
+        return
+    if row.seconds < _TIMES * steady["latency"]:
+        yield (
+            f"at {who} it was measured for {row.seconds:.3g} s, in which nobody asked "
+            f"{_TIMES} times: all figures are estimates; measure longer with --duration"
+        )
+    elif row.rate.high - row.rate.low > 2 * _NOISE * row.rate.value:
+        yield (
+            f"at {who} the requests a second may be {row.rate.low:.3g} or "
+            f"{row.rate.high:.3g}: all figures are estimates; measure longer with "
+            "--duration"
+        )
+
+
 def _points(rows: Sequence[Row], copies: int) -> list[Observed]:
     found = [one for row in rows if (one := observed(row, copies)) is not None]
     if rows and not found:
@@ -287,10 +316,13 @@ def _most_at_once(
             "max_sequences: with all numbers of users requests wait in line, which "
             "tells it roughly; sweep with fewer users too, or give --max-sequences"
         )
-    most = max(1, round(min(max(written, least), *(counts[n] for n in grown))))
+    bound = min(counts[number] for number in grown)
+    most = max(1, round(min(max(written, least), bound)))
+    between = f"{math.floor(min(least, bound))} and {math.ceil(bound)}"
     notes.found.append(
-        f"max_sequences: {most}; from {counted(points[first].users, 'user')} on, "
-        "requests wait in line, and by Little's law so many are written at once"
+        f"max_sequences: {most}, between {between}; from "
+        f"{counted(points[first].users, 'user')} on, requests wait in line, and by "
+        "Little's law so many are written at once"
     )
     return most
 
