@@ -162,8 +162,10 @@ def test_the_engine_counts_the_tokens_of_a_stream() -> None:
     text = b'{"choices": [{"index": 0, "delta": {"content": "It is I"}, '
     pieces = (
         b"data: " + text + b'"finish_reason": "stop"}]}\n\n',
-        b'data: {"choices": [], "usage": {"prompt_tokens": 3, '
-        b'"completion_tokens": 9}}\n\n',
+        (
+            b'data: {"choices": [], "usage": {"prompt_tokens": 3, '
+            b'"completion_tokens": 9}}\n\n'
+        ),
         b"data: [DONE]\n\n",
     )
     with Misbehaving(stream(*pieces)) as server:
