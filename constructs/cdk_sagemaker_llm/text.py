@@ -93,6 +93,14 @@ def any_of(names: Iterable[str]) -> str:
     return f"{', '.join(rest)} or {last}" if rest else last
 
 
+def counted(count: float, one: str, many: str | None = None) -> str:
+    """
+    Write how many there are: ``1 copy``, ``2 copies``.
+    """
+    number = f"{count:g}" if isinstance(count, float) else count
+    return f"{number} {one if count == 1 else many or f'{one}s'}"
+
+
 def kind_of(text: str) -> str | None:
     """
     Return what kind of credential is in a text; ``None`` if there is none.

@@ -164,7 +164,6 @@ def test_requests_arrive_at_the_rate_of_all_workers_together(
     assert figures.requests_per_second == pytest.approx(50, rel=0.4)
 
 
-@pytest.mark.whole
 def test_a_worker_that_dies_is_told(
     endpoint: str, address: str, machines: ExitStack
 ) -> None:
@@ -178,7 +177,7 @@ def test_a_worker_that_dies_is_told(
         if progress.phase == "measuring":
             odd.kill()
 
-    result = run_load(lead(endpoint, address, workers=2, run_time=6.0), kill)
+    result = run_load(lead(endpoint, address, workers=2, run_time=5.0), kill)
 
     (number,) = result.measured.lost
     assert result.remarks()[0].startswith(f"worker {number} was lost, last heard of ")
@@ -202,7 +201,6 @@ def test_a_test_that_lost_all_its_workers_ends(
         run_load(lead(endpoint, address, workers=1, run_time=600.0), kill)
 
 
-@pytest.mark.whole
 def test_another_version_does_not_join(
     endpoint: str, address: str, machines: ExitStack
 ) -> None:

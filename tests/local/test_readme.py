@@ -4,11 +4,15 @@ The README's way from a clone to a streamed answer.
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from cdk_sagemaker_llm.local import EmbeddedAws
+from tests.deployments import Deployer, example
+from tests.local.client import commands
 from tests.local.client.commands import run_line
 from tests.local.conftest import ROOT
 
@@ -40,6 +44,38 @@ def test_its_way_names_what_is_there() -> None:
     assert asked is not None
     code = (ROOT / app[1]).read_text(encoding="utf-8")
     assert f'endpoint_name="{asked[1]}"' in code
+
+
+def without_times(line: str) -> str:
+    """
+    Leave out what depends on the machine.
+    """
+    return re.sub(r"[\d.]+ tokens/s, the first after [\d.]+ s", "", line)
+
+
+def test_the_answer_that_it_shows_is_what_comes(
+    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
+) -> None:
+    """
+    Its beginning, its length and its confidence.
+    """
+    _, _, command = block()
+    shown = README.split(command, 1)[1].split("```text\n", 1)[1].split("```", 1)[0]
+    asked = re.search(r'stream (\w+) "(.+)" --max-new-tokens (\d+) --details', command)
+    assert asked is not None
+    endpoint, prompt, length = asked.groups()
+    environment = embedded_aws.process_environment
+    app = example("canary_with_rollback", tmp_path)
+    deployer.deploy(app).checked()
+    options = ("--max-new-tokens", length, "--details")
+    done = commands.run(environment, "stream", endpoint, prompt, *options)
+    told = commands.run(environment, "invoke", endpoint, prompt, "--details", "--json")
+    deployer.destroy(app).checked()
+    text, reason = shown.splitlines()
+
+    assert done.stdout.startswith(text.removesuffix("..."))
+    assert without_times(done.stderr.strip()) == without_times(reason)
+    assert json.loads(told.stdout)["confidence"] > 0
 
 
 @pytest.mark.whole

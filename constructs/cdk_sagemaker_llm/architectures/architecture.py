@@ -130,7 +130,7 @@ class ModelArchitecture:
         found = find_architecture(model_id)
         if found is not None:
             return found
-        near = nearest(model_id, model_names())
+        near = _alike(model_id)
         hint = f"did you mean {any_of(near)}? Else" if near else "pass"
         raise ValueError(
             f"no model {redacted(repr(model_id))} in the catalogue; {hint} the path of "
@@ -323,6 +323,18 @@ def find_architecture(model_id: str) -> ModelArchitecture | None:
     """
     config = known_config(model_id)
     return None if config is None else _read(Config(config))
+
+
+def _alike(model_id: str) -> list[str]:
+    """
+    Return the catalogued names most like one whose organisation may be missing.
+    """
+    is_whole = "/" in model_id
+    names = {
+        (name if is_whole else name.partition("/")[2]).lower(): name
+        for name in model_names()
+    }
+    return [names[one] for one in nearest(model_id.lower(), names)]
 
 
 def _read(config: Config) -> ModelArchitecture:

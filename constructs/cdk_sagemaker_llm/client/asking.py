@@ -101,15 +101,15 @@ class Asker:
             is_single = schema in {Schema.LMI, Schema.TGI}
             return self._tokens(body, call, 1 if is_single else _answers(options))
 
-        known = self._schema
-        try:
-            yield from ask(known or FIRST)
-        except ModelError as refusal:
-            # A refusal comes before any token.
-            self._learn(known, refusal)
-        else:
-            return
-        yield from self._learning(ask)
+        form = self._schema
+        while True:
+            try:
+                yield from ask(form or FIRST)
+            except ModelError as refusal:
+                # A refusal comes before any token.
+                form = self._learn(form, refusal)
+            else:
+                return
 
     def chat(
         self, messages: str | Sequence[Message], options: ChatOptions, call: Call
@@ -228,17 +228,21 @@ class Asker:
         """
         Ask, and ask again if the container wants a prompt in another form.
         """
-        known = self._schema
-        try:
-            return ask(known or FIRST)
-        except ModelError as refusal:
-            return ask(self._learn(known, refusal))
+        form = self._schema
+        while True:
+            try:
+                return ask(form or FIRST)
+            except ModelError as refusal:
+                form = self._learn(form, refusal)
 
     def _learn(self, known: Schema | None, refusal: ModelError) -> Schema:
         """
         Keep the form that a container asks for, if the refusal is of that.
         """
         form = schema_wanted(refusal.model_message)
+        if form is known is Schema.OPENAI and "non-empty" in refusal.model_message:
+            # vLLM misses what is empty as what is not there.
+            refusal.remedy = "write a prompt that is not empty"
         if known is not None or form is None or refusal.text:
             raise refusal
         self._schema = form

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from cdk_sagemaker_llm.client.arguments import as_list, refuse
+
 
 class FinishReason(StrEnum):
     """
@@ -210,15 +212,22 @@ def confidence(tokens: Iterable[Token]) -> float | None:
 
     NaN and infinity, which broken engines write, are none; minus infinity is one.
     """
+    known = as_list("answer", tokens, _check_token, "pass what generate() returned")
     found = [
         token.log_prob
-        for token in tokens
+        for token in known
+        if isinstance(token, Token)
         if token.log_prob is not None and token.log_prob < math.inf
     ]
     if not found:
         return None
     # Rounding may bring a certain token a little above 0.
     return math.exp(min(0.0, sum(found) / len(found)))
+
+
+def _check_token(name: str, value: object) -> None:
+    if not isinstance(value, Token):
+        refuse(name, "a token", value)
 
 
 def gather(

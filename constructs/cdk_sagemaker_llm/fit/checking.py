@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.fit.releases import Case
 from cdk_sagemaker_llm.fit.setting import GIB
+from cdk_sagemaker_llm.text import counted
 
 _ARITHMETIC = "the plan's arithmetic"
 DOES_NOT_LOAD = Rule(
@@ -188,7 +189,7 @@ def _cannot_be_split(found: Plan, demand: Demand) -> Finding:
         possible = [str(min(hardware.accelerators, 1) or 1)]
     remedy = f"set {word} to {' or '.join(possible) or '1'}"
     if demand.tensor_parallel_degree is None:
-        message = f"a copy has {degree} accelerators"
+        message = f"a copy has {counted(degree, 'accelerator')}"
     else:
         message = f"{word} is {degree}"
     return CANNOT_BE_SPLIT.finding(
@@ -231,7 +232,7 @@ def _on(found: Plan, words: Words) -> str:
     if found.is_on_host:
         return f"{found.instance_type}"
     if found.setting.release.splits_layers or not found.setting.release.keeps_cache:
-        count = "1 accelerator" if degree == 1 else f"{degree} accelerators"
+        count = counted(degree, "accelerator")
         return f"{count} of {found.instance_type}"
     return f"{found.instance_type} with {words.degree} {degree}"
 

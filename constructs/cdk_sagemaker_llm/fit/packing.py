@@ -39,6 +39,7 @@ from cdk_sagemaker_llm.fit.search import (
     minus,
     search,
 )
+from cdk_sagemaker_llm.text import counted
 
 _RESOURCES = ("accelerators", "CPU cores", "memory")
 
@@ -397,8 +398,8 @@ def _place(
 
 def _nowhere(best: Packing) -> str:
     needs = shortened(best.needs)
-    count = len(best.instances)
-    return f"{needs} cannot be placed on {count} instances in any way"
+    count = counted(len(best.instances), "instance")
+    return f"{needs} cannot be placed on {count} in any way"
 
 
 def _short(packing: Packing) -> str:

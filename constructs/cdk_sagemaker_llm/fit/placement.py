@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.text import counted
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 # Host memory that the service keeps. AWS publishes no figure. The one measurement at
@@ -231,7 +232,9 @@ def _overflow_alone(
     limits = capacity.limits_for(needs)
     if limits:
         return [f"a copy of {name} is larger than an instance ({'; '.join(limits)})"]
-    return [f"{needs.copies} copies of {name} do not fit, {_fleet(instances)} {most}"]
+    copies = counted(needs.copies, "copy", "copies")
+    verb = "does" if needs.copies == 1 else "do"
+    return [f"{copies} of {name} {verb} not fit, {_fleet(instances)} {most}"]
 
 
 def _overflow_together(

@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.fit.memory import outcome_of
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.fit.releases import Case, Release, release_of
 from cdk_sagemaker_llm.fit.setting import Setting
-from cdk_sagemaker_llm.text import any_of
+from cdk_sagemaker_llm.text import any_of, counted
 
 # A plan without a context length is for this many tokens, or for as many as the model
 # has if those are fewer: the length that published sizings of 2023 and 2024 are for.
@@ -177,7 +177,8 @@ def _obstacle(setting: Setting, engine: EngineName) -> str:
     model, hardware = setting.architecture, setting.hardware
     degree, count = setting.degree, hardware.accelerators
     if degree > max(count, 1):
-        return f"{hardware} has {count or 'no'} accelerators, fewer than {degree}"
+        has = counted(count, "accelerator") if count else "no accelerators"
+        return f"{hardware} has {has}, fewer than {degree}"
     if setting.release.splits_layers:
         return ""
     if not setting.release.keeps_cache:

@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.load.figures import Estimate, median_of, rate_of, share_o
 from cdk_sagemaker_llm.load.result import LoadResult, asked_of, percent, table_of
 from cdk_sagemaker_llm.load.running import Progress, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.text import counted
 
 BENCHMARK_HEADS = (
     "concurrent users",
@@ -84,7 +85,7 @@ class Benchmark:
         Say what else there is to know of each row.
         """
         return [
-            f"{row.users} users: {remark}"
+            f"{counted(row.users, 'user')}: {remark}"
             for row in self.rows
             for remark in (*row.cut(), *row.facts["remarks"])
         ]
@@ -404,10 +405,14 @@ def compare(before: Benchmark, after: Benchmark) -> str:
         if name not in _ELSEWHERE | _OTHERWISE and was.get(name) != value
     ]
     old, new = ({row.users for row in one.rows} for one in (before, after))
-    sentences += [
-        f"- Only {name}: {', '.join(map(str, sorted(users)))} users."
+    alone = [
+        (name, ", ".join(map(str, sorted(users))))
         for name, users in (("before", old - new), ("after", new - old))
         if users
+    ]
+    sentences += [
+        f"- Only {name}: {users} {'user' if users == '1' else 'users'}."
+        for name, users in alone
     ]
     return "\n".join(sentences) + f"\n\n{table}"
 

@@ -11,8 +11,9 @@ a batch of ``n`` moves on by one token in each ``pace(n)``.
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ from cdk_sagemaker_llm.simulation.service.measurement import (
     write_service_times,
 )
 from cdk_sagemaker_llm.simulation.service.times import ServiceTimes
+from cdk_sagemaker_llm.text import counted
 
 _HAIR = 1e-9
 
@@ -41,6 +43,11 @@ _HALF = 0.5
 # More of its time no copy spends on prompts, as long as it writes answers.
 _BUSIEST = 0.95
 _MILLI = 1000
+
+# Of a time in which each asks only once or twice it is chance what it comes to.
+_TIMES = 3
+# By more than this, of what it is, no measurement may be off.
+_NOISE = 0.3
 
 
 def fit_service_times(
@@ -86,8 +93,12 @@ def fit_service_times(
         f"decode: from {', '.join(str(count) for count, _ in decode)} at once, by "
         "Little's law from the requests under way, less the time that prompts take"
     )
+    doubts = [doubt for row in rows for doubt in _doubts(row)]
+    notes.warnings += doubts
     notes.warnings += [
-        f"at {one.users} users {one.disturbance}" for one in points if one.disturbance
+        f"at {counted(one.users, 'user')} {one.disturbance}"
+        for one in points
+        if one.disturbance
     ]
     return Fitted(
         times=ServiceTimes(
@@ -96,6 +107,7 @@ def fit_service_times(
             overhead_seconds=single.overhead,
             prompt_seconds_per_token=single.prompt,
             source=source,
+            is_estimate=bool(doubts) or any(one.disturbance for one in points),
         ),
         found=tuple(notes.found),
         warnings=tuple(notes.warnings),
@@ -138,14 +150,15 @@ def save_service_times(
     """
     Fit the service times of one copy and write them down; return how they were found.
     """
-    copies = f"{probe.copies} {'copy' if probe.copies == 1 else 'copies'}"
+    copies = counted(probe.copies, "copy", "copies")
     users = ", ".join(str(row.users) for row in benchmark.rows)
+    who = f"{users} {'user' if users == '1' else 'users'}"
     fitted = fit_service_times(
         benchmark.rows,
         probe.copies,
         alone=probe.alone,
         max_sequences=probe.max_sequences,
-        source=f"benchmark of {benchmark.endpoint}, {copies}, with {users} users",
+        source=f"benchmark of {benchmark.endpoint}, {copies}, with {who}",
     )
     write_service_times(
         path,
@@ -203,6 +216,26 @@ def rises(points: Sequence[Observed]) -> list[int]:
         > _WAITS * (more.latency - less.latency)
         > 0
     ]
+
+
+def _doubts(row: Row) -> Iterator[str]:
+    """
+    Say what of a row chance may have made, for want of time or of quiet.
+    """
+    who, steady = counted(row.users, "user"), row.facts["steady"]
+    if steady is None:
+        return
+    if row.seconds < _TIMES * steady["latency"]:
+        yield (
+            f"at {who} it was measured for {row.seconds:.3g} s, in which nobody asked "
+            f"{_TIMES} times: all figures are estimates; measure longer with --duration"
+        )
+    elif row.rate.high - row.rate.low > 2 * _NOISE * row.rate.value:
+        yield (
+            f"at {who} the requests a second may be {row.rate.low:.3g} or "
+            f"{row.rate.high:.3g}: all figures are estimates; measure longer with "
+            "--duration"
+        )
 
 
 def _points(rows: Sequence[Row], copies: int) -> list[Observed]:
@@ -283,10 +316,13 @@ def _most_at_once(
             "max_sequences: with all numbers of users requests wait in line, which "
             "tells it roughly; sweep with fewer users too, or give --max-sequences"
         )
-    most = max(1, round(min(max(written, least), *(counts[n] for n in grown))))
+    bound = min(counts[number] for number in grown)
+    most = max(1, round(min(max(written, least), bound)))
+    between = f"{math.floor(min(least, bound))} and {math.ceil(bound)}"
     notes.found.append(
-        f"max_sequences: {most}; with {points[first].users} users and more, requests "
-        "wait in line, and by Little's law so many are written at once"
+        f"max_sequences: {most}, between {between}; from "
+        f"{counted(points[first].users, 'user')} on, requests wait in line, and by "
+        "Little's law so many are written at once"
     )
     return most
 

@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.load.scaling_target import (
     saturation_of,
 )
 from cdk_sagemaker_llm.load.settings import Fault, SettingsError
+from cdk_sagemaker_llm.text import counted
 
 # Of how many in a hundred requests each percentile asks it.
 PERCENTS = {"p50": 50, "p90": 90, "p95": 95, "p99": 99, "longest": 100}
@@ -306,7 +307,8 @@ def _held(row: Row, name: str, most: float, percentile: str) -> tuple[bool, str]
         )
     begun = figures["requests"] + figures["unfinished"]
     good = 0 if figures[name] is None else figures[name]["count"]
-    failed = f"{begun - good} of {begun} requests were not answered"
+    verb = "was" if begun == 1 else "were"
+    failed = f"{begun - good} of {counted(begun, 'request')} {verb} not answered"
     percent = PERCENTS[percentile]
     # Where some failed, more of the others have to be in time.
     enough = [

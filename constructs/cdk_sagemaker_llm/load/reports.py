@@ -26,6 +26,7 @@ from cdk_sagemaker_llm.pages import (
     page,
     table,
 )
+from cdk_sagemaker_llm.text import counted
 
 _TIMES = (
     ("latency p50", "latency", "p50"),
@@ -173,7 +174,7 @@ def panels_of_benchmark(rows: Sequence[Row]) -> list[Panel]:
 def _introduction(result: LoadResult) -> str:
     settings = result.settings
     load = (
-        f"{settings.user_count} users"
+        counted(settings.user_count, "user")
         if settings.user_count
         else f"{settings.arrival_rate:g} requests a second arriving at random"
     )

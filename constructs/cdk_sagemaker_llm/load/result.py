@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.load.figures import (
 )
 from cdk_sagemaker_llm.load.measured import Measured, Record
 from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.text import counted
 
 RUN_FORMAT = "cdk-sagemaker-llm/load-test"
 RUN_VERSION = 1
@@ -97,9 +98,10 @@ class LoadResult:
         ]
         if figures.unfinished:
             sentences.append(
-                f"{figures.unfinished} requests were never answered, not even in "
-                f"the {self.settings.drain:g} s for the last answers, and count "
-                "against success"
+                f"{counted(figures.unfinished, 'request')} "
+                f"{'was' if figures.unfinished == 1 else 'were'} never answered, not "
+                f"even in the {self.settings.drain:g} s for the last answers, which "
+                "counts against success"
             )
         sentences += [
             f"{count} x {kind}: {self.measured.messages.get(kind, '')}"

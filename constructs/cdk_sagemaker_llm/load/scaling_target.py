@@ -12,6 +12,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.load.benchmark import Row
 from cdk_sagemaker_llm.load.settings import Fault, SettingsError
+from cdk_sagemaker_llm.text import counted
 
 _MINUTE = 60.0
 # Below, a count of whole requests on a copy is too coarse to follow.
@@ -103,13 +104,12 @@ class ScalingTarget:
         each = f"{self.users / self.copies:.4g}"
         a_minute = f"{self.rate * _MINUTE / self.copies:.4g}"
         factor = f"{self.head_room.factor:.4g}"
-        one, many = (
-            ("copy", "copies") if self.has_components else ("instance", "instances")
-        )
-        shared_by = f"{self.copies} {one if self.copies == 1 else many}"
+        names = ("copy", "copies") if self.has_components else ("instance",)
+        shared_by = counted(self.copies, *names)
         load = (
-            f"Scaling target: {self.users} users on {shared_by} are {each} "
-            f"requests under way and {a_minute} requests a minute on each."
+            f"Scaling target: {counted(self.users, 'user')} on {shared_by} "
+            f"{'is' if self.users == 1 else 'are'} {each} requests under way and "
+            f"{a_minute} requests a minute on each."
         )
         room = (
             f"Until another serves, {self.head_room.scale_out_time / _MINUTE:.3g} min "
@@ -221,14 +221,14 @@ class Saturation:
                 "is saturated."
             )
         whose = (
-            f"already with {self.users} users, the fewest tried"
+            f"already with {counted(self.users, 'user')}, the fewest tried"
             if self.users == self.fewest
-            else f"from {self.users} users on"
+            else f"from {counted(self.users, 'user')} on"
         )
         return (
             f"Throughput is saturated {whose}: {self.first.rate.value:.2f} requests/s, "
             f"within 5 % of the most, {self.most.rate.value:.2f} at "
-            f"{self.most.users} users. More users only wait longer."
+            f"{counted(self.most.users, 'user')}. More users only wait longer."
         )
 
     def to_facts(self) -> dict[str, Any]:

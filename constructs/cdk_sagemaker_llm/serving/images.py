@@ -219,7 +219,7 @@ def image_findings(family: str, version: str) -> list[Finding]:
         return [
             ENDED_FAMILY.finding(
                 f"{family} {version} gets no fixes any more: {reason}",
-                "use vLLM on a current LMI image for new work",
+                "use vLLM in AWS's own image for new work",
             )
         ]
     return []

@@ -4,6 +4,7 @@ What docs/client.md shows runs, in the order in which it shows it.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
 
 PAGE = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
+# They need packages of their own: `make clients` tries what they do.
+RECIPES = re.findall(r"```py\n(.*?)```", PAGE, re.DOTALL)
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -53,3 +56,18 @@ def test_it_lists_every_error() -> None:
     known = {name for name in client.__all__ if name.endswith("Error")}
 
     assert listed == known - {"LlmError"}
+
+
+def test_its_recipes_read_what_a_stack_stores() -> None:
+    """
+    They are Python, and take of the connection what is in it.
+    """
+    whole = Connection(endpoint_name="a", region="us-east-1", takes_chats=True)
+    stored = json.loads(whole.to_json())
+    code = "\n".join(RECIPES)
+    compile(code, "docs/client.md", "exec")
+    read = set(re.findall(r'connection\["(\w+)"\]', code))
+
+    assert len(RECIPES) == 4
+    assert read == {"openai_base_url", "region", "langchain", "litellm"} <= {*stored}
+    assert "content_handler=" in code

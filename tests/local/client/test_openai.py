@@ -144,4 +144,24 @@ def test_a_schema_that_is_not_the_engines(connect: Connect) -> None:
         Misbehaving(refuse) as server,
         pytest.raises(ModelError, match="schema='openai'"),
     ):
-        connect(server.url).generate("Who?")
+        connect(server.url, schema="lmi").generate("Who?")
+
+
+def test_an_empty_prompt_is_told_as_that(connect: Connect) -> None:
+    """
+    vLLM misses it as what is not there, in whatever form it was asked.
+    """
+    told = "Either prompt or prompt_embeds must be provided and non-empty."
+
+    def refuse(peer: Peer) -> None:
+        refuse_as_model(peer, 400, json.dumps({"error": {"message": told}}))
+
+    with Misbehaving(refuse, refuse, refuse) as server:
+        client = connect(server.url, schema=None)
+        for ask in (client.generate, lambda prompt: list(client.stream(prompt))):
+            with pytest.raises(ModelError) as raised:
+                ask("")
+
+            assert raised.value.remedy == "write a prompt that is not empty"
+    asked = [json.loads(body).get("prompt") for body in server.requests]
+    assert asked == [None, "", ""]

@@ -5,37 +5,59 @@ What one process of a load test asks, and from when on an answer's time counts.
 from __future__ import annotations
 
 import itertools
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from cdk_sagemaker_llm.client import LlmClient
 from cdk_sagemaker_llm.load.generating.asking import Asking, HopelessError, prepared
-from cdk_sagemaker_llm.load.measured import Record
+from cdk_sagemaker_llm.load.measured import UNFINISHED, Record
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.client.misbehaving import Misbehaving
-from tests.local.client.test_misbehaving import answer
+from tests.local.client.test_misbehaving import answer, refuse_as_model, stream
 
 LATE = 5.0
 Ask = Callable[[float | None], Record]
 
 
-@pytest.fixture(name="ask")
-def _ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
+CHAT = (
+    b'{"choices": [{"index": 0, "message": {"content": "It is I"}, "finish_reason": '
+    b'"stop"}], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}'
+)
+
+
+@pytest.fixture(name="machine")
+def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """
-    Ask a server once, and return what was kept of it.
+    A machine with credentials, which asks itself without a proxy.
     """
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
+
+def asking_of(server: Misbehaving, **more: Untyped) -> Asking:
+    """
+    Make what asks a server.
+    """
+    return Asking(LoadSettings(endpoint="chat", endpoint_url=server.url, **more), 1)
+
+
+@pytest.fixture(name="ask")
+def _ask(machine: None) -> Ask:
+    """
+    Ask a server once, and return what was kept of it.
+    """
+    assert machine is None
+
     def ask(due: float | None, **more: Untyped) -> Record:
         with Misbehaving(answer) as server:
-            url = server.url
-            asking = Asking(LoadSettings(endpoint="chat", endpoint_url=url, **more), 1)
+            asking = asking_of(server, **more)
             asking.ask(due)
         (record,) = asking.take().records
         return record
@@ -65,6 +87,155 @@ def test_without_a_due_time_it_counts_from_its_beginning(ask: Ask) -> None:
 
     assert record.start >= before
     assert record.latency < LATE
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize(
+    ("code", "message", "failure"),
+    [
+        ("ThrottlingException", "Rate exceeded", "ThrottledError"),
+        ("ValidationError", "has no capacity to process", "NoCapacityError"),
+    ],
+)
+def test_nothing_is_tried_again(code: str, message: str, failure: str) -> None:
+    """
+    Neither is a copy waited for: both would look like a slow answer.
+    """
+    with Misbehaving(lambda peer: peer.refuse(code, message, 400)) as server:
+        asking = asking_of(server, timeout=2.0)
+        asking.ask()
+    kept = asking.take()
+
+    assert [record.failure for record in kept.records] == [failure]
+    assert [*kept.messages] == [failure]
+    assert len(server.requests) == 1
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize("is_streamed", [True, False])
+@pytest.mark.parametrize("is_chat", [True, False])
+def test_it_is_asked_as_the_settings_say(*, is_streamed: bool, is_chat: bool) -> None:
+    """
+    Streamed or whole, a prompt or a chat, in the container's words.
+    """
+    whole = CHAT if is_chat else b'{"generated_text": "It is"}'
+    behaviour = answer if is_streamed else lambda peer: peer.whole(whole)
+    with Misbehaving(behaviour) as server:
+        asking = asking_of(
+            server,
+            is_streamed=is_streamed,
+            is_chat=is_chat,
+            max_new_tokens=7,
+            parameters={"top_k": 5},
+        )
+        asking.ask()
+    (record,) = asking.take().records
+    (body,) = map(json.loads, server.requests)
+
+    assert record.failure == ""
+    assert ("messages" in body) is is_chat
+    assert body.get("stream", False) is is_streamed
+    assert '"top_k": 5' in json.dumps(body)
+    assert ('"max_tokens": 7' if is_chat else '"max_new_tokens": 7') in json.dumps(body)
+    assert (record.first_token is None) is not is_streamed
+    if is_chat and not is_streamed:
+        assert (record.tokens, record.prompt_tokens) == (2, 3)
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_models_error_is_counted_by_its_status() -> None:
+    """
+    A full queue is another failure than a crash.
+    """
+    with Misbehaving(lambda peer: refuse_as_model(peer, 503, "no room")) as server:
+        asking = asking_of(server)
+        asking.ask()
+
+    assert [one.failure for one in asking.take().records] == ["ModelError 503"]
+
+
+@pytest.mark.usefixtures("machine")
+def test_the_engine_counts_the_tokens_of_a_stream() -> None:
+    """
+    Where it tells: a piece may be several.
+    """
+    text = b'{"choices": [{"index": 0, "delta": {"content": "It is I"}, '
+    pieces = (
+        b"data: " + text + b'"finish_reason": "stop"}]}\n\n',
+        (
+            b'data: {"choices": [], "usage": {"prompt_tokens": 3, '
+            b'"completion_tokens": 9}}\n\n'
+        ),
+        b"data: [DONE]\n\n",
+    )
+    with Misbehaving(stream(*pieces)) as server:
+        asking = asking_of(server, is_chat=True)
+        asking.ask()
+    (record,) = asking.take().records
+
+    assert (record.failure, record.tokens, record.prompt_tokens) == ("", 9, 3)
+
+
+@pytest.mark.usefixtures("machine")
+def test_each_process_asks_something_else() -> None:
+    """
+    And the same again with the same seed: else a cache of beginnings would help.
+    """
+    with Misbehaving(answer) as server:
+        settings = LoadSettings(endpoint="chat", endpoint_url=server.url, seed=7)
+        for number in (1, 2, 1):
+            Asking(settings, number).ask()
+    first, second, again = server.requests
+
+    assert first != second
+    assert first == again
+
+
+@pytest.mark.usefixtures("machine")
+def test_who_is_stopped_while_asking_was_never_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    As when the time for the last answers is over.
+    """
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LlmClient, "stream", stop)
+    asking = Asking(LoadSettings(endpoint="chat"), 1)
+    with pytest.raises(KeyboardInterrupt):
+        asking.ask()
+
+    assert [record.failure for record in asking.take().records] == [UNFINISHED]
+
+
+@pytest.mark.usefixtures("machine")
+def test_nothing_counts_before_all_users_are_there() -> None:
+    """
+    Requests are told by when they began; what comes between tokens is not.
+    """
+    with Misbehaving(answer, answer) as server:
+        asking = asking_of(server)
+        asking.late(0.5)
+        asking.ask()
+        before = asking.take()
+        asking.begin()
+        asking.ask()
+        asking.late(0.5)
+        # Said once more, where a worker that was silent is back.
+        asking.begin()
+        asking.late(-0.5)
+        asking.end()
+        asking.late(0.5)
+        kept = asking.take()
+
+    assert (before.gaps.count, before.cpus, len(before.records)) == (0, {}, 1)
+    assert kept.gaps.count > 0
+    assert kept.delays[1].count == 2
+    assert kept.delays[1].at(1.0) == pytest.approx(0.5)
+    assert kept.cpus[1] > 0
+    assert asking.take().records == []
 
 
 def arrivals(number: int, **more: Untyped) -> list[float]:

@@ -668,6 +668,15 @@ WAY_IN = (
                 f"{WAY_IN}"
             ),
         ),
+        # People leave the organisation out, and write all in lower case.
+        (
+            lambda: ModelArchitecture.of("qwen3-8b"),
+            (
+                "no model 'qwen3-8b' in the catalogue; did you mean Qwen/Qwen3-8B, "
+                "Qwen/Qwen3-4B or Qwen/Qwen3-32B? Else the path of its config.json, or "
+                f"{WAY_IN}"
+            ),
+        ),
         (
             lambda: ModelArchitecture.of("zzz"),
             (

@@ -251,3 +251,21 @@ def test_what_is_no_log_probability_is_not_counted(written: str) -> None:
     assert confidence(tokens[:1]) is None
     assert confidence([Token("a", 1, -math.inf)]) == 0
     assert json.dumps(confidence(tokens[:1])) == "null"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("x", "answer must be a list, got 'x'; pass what generate() returned"),
+        (None, "answer must be a list, got None; pass what generate() returned"),
+        ([Token("a"), "b"], "answer[1] must be a token, got 'b'"),
+    ],
+    ids=["a text", "nothing", "a list of texts"],
+)
+def test_fails_if_nothing_is_an_answer(wrong: Any, told: str) -> None:  # noqa: ANN401 - wrong on purpose
+    """
+    Only tokens have probabilities; in the caller's words.
+    """
+    for ask in (confidence, LlmClient.confidence):
+        with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
+            ask(wrong)

@@ -122,7 +122,7 @@ def test_a_plan_of_a_host_is_told_without_accelerators(
         "and shared by 4 slots; the host has room for "
     ) in shown
     assert "limit: host_memory" in shown
-    assert "1 copies: 1 instances\n" in shown
+    assert "1 copy: 1 instance\n" in shown
     assert "accelerator" not in shown
     assert "CUDA" not in shown
     show_ranking([Choice(found, copies=1, price=None)])

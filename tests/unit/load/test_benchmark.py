@@ -358,7 +358,8 @@ def test_a_row_that_was_interrupted_is_the_last(
     """
     asked: list[int | None] = []
 
-    def run(settings: LoadSettings, _: object) -> LoadResult:
+    def run(settings: LoadSettings, on_progress: object) -> LoadResult:
+        assert on_progress is None
         asked.append(settings.users)
         whole = run_of()
         seconds = 10 if len(asked) < 2 else 9.8

@@ -11,6 +11,7 @@ import pytest
 
 from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, row_of
 from cdk_sagemaker_llm.load.deployed import Deployed
+from cdk_sagemaker_llm.load.figures import Estimate
 from cdk_sagemaker_llm.load.fitting import (
     Probe,
     before_line,
@@ -45,11 +46,11 @@ def seen(
     return replace(made, users=round(under_way), facts={**made.facts, **facts})
 
 
-def alone(prompt: float, first_token: float) -> Row:
+def alone(prompt: float, first_token: float, between: float = 0.02) -> Row:
     """
     Make the row of a user alone, whose tokens take 20 ms each.
     """
-    made = seen(1.0, first_token + 45 * 0.02, first_token, 0.02)
+    made = seen(1.0, first_token + 45 * between, first_token, between)
     figures = {**made.facts["figures"], "prompt_tokens": prompt}
     return replace(made, facts={**made.facts, "figures": figures})
 
@@ -94,6 +95,69 @@ def test_a_user_alone_tells_what_a_request_takes() -> None:
         assert times.prompt_seconds_per_token == pytest.approx(0.001)
         assert times.overhead_seconds == pytest.approx(0.03)
         assert times.pace(1) == pytest.approx(0.02)
+
+
+def test_a_token_of_a_user_alone_is_the_mean_of_both_lengths() -> None:
+    """
+    And what is left of the time to the first token is the network's.
+    """
+    rows = (alone(100, 0.15), alone(1000, 1.05, between=0.03))
+    times = fit_service_times([seen(4, 10.03)], alone=rows).times
+
+    assert times.pace(1) == pytest.approx(0.025)
+    assert times.overhead_seconds == pytest.approx(0.15 - 0.1 - 0.025)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "low", "is_estimate"),
+    [
+        # Three answers of ten seconds.
+        (30.0, 1.0, False),
+        (29.9, 1.0, True),
+        # Three tenths more or less.
+        (30.0, 0.71, False),
+        (30.0, 0.69, True),
+    ],
+)
+def test_a_sweep_that_is_short_or_noisy_is_an_estimate(
+    *, seconds: float, low: float, is_estimate: bool
+) -> None:
+    """
+    The file says so, and the notes which row.
+    """
+    rate = Estimate(1.0, low, 2.0 - low)
+    row = replace(seen(4, 10.0), seconds=seconds, rate=rate)
+    found = fit_service_times([row], alone=ALONE)
+    told = [one for one in found.warnings if "all figures are estimates" in one]
+
+    assert found.times.is_estimate is is_estimate
+    assert [one[:10] for one in told] == ["at 4 users"] * is_estimate
+
+
+def test_a_disturbed_sweep_is_an_estimate() -> None:
+    """
+    The generator measured itself.
+    """
+    calm = seen(4, 10.0)
+    calm = replace(calm, seconds=90.0, rate=Estimate(1.0, 1.0, 1.0))
+    busy = replace(calm, facts={**calm.facts, "is_generator_bottleneck": True})
+
+    assert not fit_service_times([calm], alone=ALONE).times.is_estimate
+    assert fit_service_times([busy], alone=ALONE).times.is_estimate
+
+
+def test_it_is_told_from_how_many_users_on_requests_wait() -> None:
+    """
+    Where all that answers take longer goes by before their first token.
+    """
+    found = fit_service_times([seen(4, 10.0), seen(8, 20.0, 11.0)], alone=ALONE)
+    most = found.times.max_sequences
+
+    # The row before a line may have had one already, and there is none before it.
+    assert (
+        f"max_sequences: {most}, between 1 and 8; from 8 users on, requests wait in "
+        "line, and by Little's law so many are written at once"
+    ) in found.found
 
 
 def test_a_batch_moves_on_while_no_prompt_holds_it_up() -> None:

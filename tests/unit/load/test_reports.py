@@ -47,8 +47,8 @@ MARKDOWN = """\
 - the generator's own delay: half of its wake-ups were late by up to 1.0 ms, all but \
 one in a hundred by up to 2.0 ms, the latest by 8.0 ms; its busiest process took 25% \
 of a core
-- 1 requests were never answered, not even in the 60 s for the last answers, and \
-count against success
+- 1 request was never answered, not even in the 60 s for the last answers, \
+which counts against success
 - 1 x ModelError 503: no room <here>
 """
 CSV = """\

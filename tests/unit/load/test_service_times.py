@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cdk_sagemaker_llm.load import observed as observing
 from cdk_sagemaker_llm.load.benchmark import Benchmark, Row, row_of, steady_of
 from cdk_sagemaker_llm.load.deployed import Deployed
 from cdk_sagemaker_llm.load.fitting import Probe, fit_service_times, save_service_times
-from cdk_sagemaker_llm.load.observed import observed
+from cdk_sagemaker_llm.load.observed import observed, run_alone
+from cdk_sagemaker_llm.load.result import LoadResult
+from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.simulation import read_service_times
 from tests.unit.cli.test_command import shown
 from tests.unit.load.examples import run_of
@@ -56,6 +59,34 @@ def test_a_row_is_one_copys() -> None:
     assert found.under_way == pytest.approx(0.85)
     assert found.prompt == pytest.approx(20, rel=0.05)
     assert found.disturbance == ""
+
+
+def test_a_user_alone_asks_with_a_quarter_and_with_the_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    Of the words that are put together, or of each prompt, and a word at least.
+    """
+    asked: list[LoadSettings] = []
+
+    def run(settings: LoadSettings, on_progress: object) -> LoadResult:
+        assert on_progress is None
+        asked.append(settings)
+        return run_of()
+
+    monkeypatch.setattr(observing, "run_load", run)
+    given = LoadSettings(endpoint="chat", users=50, processes=2, prompt_words="10")
+    rows = run_alone(given, 7.0)
+    run_alone(replace(given, prompts=("a b c d e f g h", "a")), 7.0)
+
+    assert len(rows) == 2
+    assert [one.prompt_words for one in asked[:2]] == ["2", "10"]
+    assert [one.prompts for one in asked[2:]] == [
+        ("a b", "a"),
+        ("a b c d e f g h", "a"),
+    ]
+    for one in asked:
+        assert (one.users, one.processes, one.run_time) == (1, 1, 7.0)
 
 
 def test_a_benchmark_keeps_what_it_takes() -> None:

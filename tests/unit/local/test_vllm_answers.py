@@ -581,3 +581,19 @@ def test_neuron_holds_to_the_models_name() -> None:
     assert message["reasoning_content"] is None
     assert "reasoning" not in message
     assert refused(engine, {**QUESTION, "model": "x"})[0] == 404
+
+
+def test_a_streamed_token_has_its_probability_where_it_is_asked_for() -> None:
+    """
+    Each in a chunk of its own, with where it begins.
+    """
+    asked = {"prompt": "Once", "max_tokens": 2}
+    whole = said(vllm(), {**asked, "logprobs": 1})["choices"][0]["logprobs"]
+    *words, end = events(vllm(), {**asked, "logprobs": 1, "echo": True})[1:]
+    told = [word["choices"][0]["logprobs"] for word in words]
+
+    assert len(told) == 2
+    assert {name: [*map(list.pop, (one[name] for one in told))] for name in whole} == (
+        whole
+    )
+    assert end["choices"][0]["logprobs"] is None

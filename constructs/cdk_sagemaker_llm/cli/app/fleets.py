@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.cli.app.hosting import App, Resource, Target, Variant
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
-from cdk_sagemaker_llm.fit.packing import Fleet
+from cdk_sagemaker_llm.fit.packing import Fleet, Packing, fewest_instances
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.simulation.api_values import map_of, whole
 
@@ -56,7 +56,8 @@ class VariantPlan:
     @property
     def fleet(self) -> Fleet | None:
         """
-        The instances with their models; ``None`` if the catalogue lacks the type.
+        The instances that the copies at the start come to, as far as scaling may add
+        any, with their models; ``None`` if the catalogue lacks the type.
         """
         try:
             hardware = find_instance_type(self.instance_type)
@@ -71,7 +72,27 @@ class VariantPlan:
                 memory_mib=int(hardware.memory_gib * 1024),
             )
             models = {self.filled_by: whole_instance}
-        return Fleet(instance_type=hardware, instances=self.instances, models=models)
+        fleet = Fleet(instance_type=hardware, instances=self.instances, models=models)
+        fewest = self._fewest(fleet.pack())
+        if fewest is None:
+            return fleet
+        count = max(self.instances, len(fewest.instances))
+        return replace(fleet, instances=min(count, self.most_instances))
+
+    @property
+    def fewest(self) -> Packing | None:
+        """
+        All copies on as few instances as possible; ``None`` where no more may come, or
+        no number of them helps.
+        """
+        return None if self.fleet is None else self._fewest(self.fleet.pack())
+
+    @property
+    def running(self) -> int:
+        """
+        How many instances run once all copies have started that find a place.
+        """
+        return self.instances if self.fleet is None else self.fleet.instances
 
     @property
     def copies(self) -> dict[str, int]:
@@ -99,6 +120,16 @@ class VariantPlan:
         The name of the service quota that counts the instances.
         """
         return f"{self.instance_type} for endpoint usage"
+
+    def _fewest(self, packing: Packing) -> Packing | None:
+        may_grow = self.most_instances > self.instances
+        if self.filled_by is not None or not may_grow:
+            return None
+        try:
+            return fewest_instances(packing.needs, packing.capacity)
+        except ValueError:
+            # A copy that is larger than an instance is among the packing's reasons.
+            return None
 
 
 def variant_plans(app: App) -> list[VariantPlan]:

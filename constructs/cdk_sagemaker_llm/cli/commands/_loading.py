@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.load.measured import Record
 from cdk_sagemaker_llm.load.prompts import Prompts, read_prompts
 from cdk_sagemaker_llm.load.running import LoadError, MissingPackageError, Progress
 from cdk_sagemaker_llm.load.settings import LoadSettings, SettingsError
+from cdk_sagemaker_llm.text import counted
 
 RunTime: TypeAlias = Annotated[
     str,
@@ -269,9 +270,9 @@ def line_of(progress: Progress, recent: deque[Record]) -> str:
     good = [one for one in recent if one.is_success]
     parts = [f"{progress.phase}, {progress.seconds:.0f} s"]
     if progress.users:
-        parts.append(f"{progress.users} users")
+        parts.append(counted(progress.users, "user"))
     parts += [
-        f"{progress.requests} requests",
+        counted(progress.requests, "request"),
         f"{len(good) / seconds:.1f} requests/s",
         f"{sum(one.tokens for one in good) / seconds:.0f} tokens/s",
     ]

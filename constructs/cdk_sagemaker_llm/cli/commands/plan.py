@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.catalog.architectures import model_names
 from cdk_sagemaker_llm.catalog.instances import accelerated_type_names
 from cdk_sagemaker_llm.cli.app.template_shapes import is_assembly
 from cdk_sagemaker_llm.cli.commands._options import (
@@ -46,6 +47,7 @@ _OTHERS: Mapping[str, EngineName] = {
 _VERSIONED = ("vllm", "sglang")
 # What is said of an app, too.
 _OF_APPS = ("prices", "region", "profile")
+_TEMPLATE = ".template.json"
 _NO_GPUS = ("ml.inf", "ml.trn", "ml.dl")
 
 
@@ -54,9 +56,12 @@ def plan(
     *,
     command: typer.Context,
     model: Annotated[
-        str,
-        typer.Argument(help="A model of the catalogue, a config.json, or cdk.out."),
-    ],
+        str | None,
+        typer.Argument(
+            help="A model of the catalogue, a config.json, or cdk.out; if omitted, "
+            "the models of the catalogue are listed."
+        ),
+    ] = None,
     instance: Annotated[
         str | None,
         typer.Option(
@@ -100,14 +105,24 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """
-    Compute where a model fits before anything is deployed.
+    Compute where a model fits before anything is deployed. Without a model, list those
+    of the catalogue.
 
     Exits with 0 if it fits, or may fit the type that is named; 1 if it does not fit,
     2 on misuse.
     """
     try:
+        if model is None:
+            _check_options(command, "without a model", "name one")
+            _list_models(as_json=as_json)
+            return
         if is_assembly(Path(model)):
-            _check_options(command)
+            _check_options(
+                command,
+                "for a synthesised app, whose own templates say it",
+                "leave it out, or name a model instead",
+                but=_OF_APPS,
+            )
             _plan_app(Path(model), prices.read(), as_json=as_json)
             return
         demand = _demand(serving, engine_version)
@@ -171,24 +186,39 @@ def _plan_app(path: Path, prices: Mapping[str, float], *, as_json: bool) -> None
         show_app(variants, prices)
 
 
-def _check_options(command: typer.Context) -> None:
+def _list_models(*, as_json: bool) -> None:
+    names = sorted(model_names(), key=str.lower)
+    typer.echo(json.dumps(names, indent=2) if as_json else "\n".join(names))
+
+
+def _check_options(
+    command: typer.Context, where: str, remedy: str, *, but: Collection[str] = ()
+) -> None:
     flags = [
         one.opts[0]
         for one in command.command.params
-        if one.name not in {"model", "as_json", *_OF_APPS}
+        if one.name not in {"model", "as_json", *but}
         and is_given(command, str(one.name))
     ]
     if flags:
-        raise ValueError(
-            f"{', '.join(flags)} cannot be given for a synthesised app, whose own "
-            "templates say it; leave it out, or name a model instead"
-        )
+        raise ValueError(f"{', '.join(flags)} cannot be given {where}; {remedy}")
 
 
 def _architecture(model: str) -> ModelArchitecture:
     path = Path(model)
+    if path.name.endswith(_TEMPLATE):
+        raise ValueError(
+            f"{model} is a template, and no config.json; name the cloud assembly that "
+            f"it is in, {path.parent}"
+        )
     if path.is_file():
-        return ModelArchitecture.from_config(path)
+        try:
+            return ModelArchitecture.from_config(path)
+        except ValueError as fault:
+            # The file may have any name.
+            message = str(fault).removeprefix("config.json")
+            named = message if message == str(fault) else f"{model}{message}"
+            raise ValueError(named) from fault
     if path.suffix == ".json" or path.is_dir():
         raise ValueError(f"{model} is neither a config.json nor a cloud assembly")
     return ModelArchitecture.of(model)

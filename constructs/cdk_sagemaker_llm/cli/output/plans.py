@@ -16,10 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from cdk_sagemaker_llm.fit.memory import Outcome
-from cdk_sagemaker_llm.fit.packing import Fleet, Packing, fewest_instances
+from cdk_sagemaker_llm.fit.packing import Fleet, Packing
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.fit.setting import GIB
+from cdk_sagemaker_llm.text import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,9 +98,11 @@ def show_plan(choice: Choice) -> None:
     if not choice.plan.fits:
         return
     cost = "" if choice.cost is None else f", {choice.cost:.2f} $/h"
-    devices = "" if choice.plan.is_on_host else f", {choice.accelerators} accelerators"
+    count = counted(choice.accelerators, "accelerator")
+    devices = "" if choice.plan.is_on_host else f", {count}"
+    copies = counted(choice.copies, "copy", "copies")
     console.print(
-        f"{choice.copies} copies: {choice.instances} instances{devices}{cost}",
+        f"{copies}: {counted(choice.instances, 'instance')}{devices}{cost}",
         highlight=False,
     )
 
@@ -316,13 +319,14 @@ def _variant_facts(
     variant: VariantPlan, prices: Mapping[str, float] | None
 ) -> dict[str, Any]:
     packing = variant.fleet and variant.fleet.pack()
-    fewest = packing and _fewest(variant, packing)
+    fewest = variant.fewest
     others = [_variant_facts(other, prices) for other in variant.fallbacks]
     return {
         "endpoint": variant.endpoint,
         "variant": variant.variant,
         "instance_type": variant.instance_type,
         "instances": variant.instances,
+        "instances_running": variant.running,
         "most_instances": variant.most_instances,
         "accelerators_used": variant.accelerators_used,
         "accelerators_free": _free(variant.fleet),
@@ -344,7 +348,7 @@ def _dollars(
         return {}
     price = prices.get(variant.instance_type)
     return {
-        "usd_per_hour": None if price is None else price * variant.instances,
+        "usd_per_hour": None if price is None else price * variant.running,
         "most_usd_per_hour": None if price is None else price * variant.most_instances,
     }
 
@@ -359,12 +363,24 @@ def _costs(variant: VariantPlan, prices: Mapping[str, float]) -> str:
 def _lines(variant: VariantPlan) -> Iterator[str]:
     fleet = variant.fleet
     models = variant.components if fleet is None else fleet.models
-    used, free = _known(variant.accelerators_used), _known(_free(fleet))
-    yield f"accelerators: {used} used, {free} free"
+    yield _accelerators(variant)
     for name, copies in variant.copies.items():
         yield f"{copies} x {name}: {_each(models.get(name))} each"
     if fleet is not None:
         yield from _places(variant, fleet.pack())
+
+
+def _accelerators(variant: VariantPlan) -> str:
+    fleet, used = variant.fleet, variant.accelerators_used
+    if fleet is None or used is None:
+        return f"accelerators: {'unknown' if used is None else used} used, unknown free"
+    if used > fleet.accelerators:
+        return f"accelerators: {used} needed, {fleet.accelerators} there"
+    grown = variant.running > variant.instances
+    where = (
+        f", on the {variant.running} instances that the copies need" if grown else ""
+    )
+    return f"accelerators: {used} used, {fleet.accelerators - used} free{where}"
 
 
 def _places(variant: VariantPlan, packing: Packing) -> Iterator[str]:
@@ -372,36 +388,23 @@ def _places(variant: VariantPlan, packing: Packing) -> Iterator[str]:
     yield from packing.reasons
     if not packing.is_complete and not packing.is_impossible:
         yield "not decided: all copies may have a place in a packing that was not found"
-    fewest = _fewest(variant, packing)
+    fewest = variant.fewest
     if fewest is not None:
         count = len(fewest.instances)
         proven = "" if fewest.is_fewest else f"{fewest.at_least} to "
         yield f"fewest instances for all copies: {proven}{count}"
 
 
-def _fewest(variant: VariantPlan, packing: Packing) -> Packing | None:
-    may_grow = variant.most_instances > variant.instances
-    if variant.filled_by is not None or not may_grow:
-        return None
-    try:
-        return fewest_instances(packing.needs, packing.capacity)
-    except ValueError:
-        # A copy that is larger than an instance is among the packing's reasons.
-        return None
-
-
 def _free(fleet: Fleet | None) -> int | None:
-    return None if fleet is None else fleet.accelerators - fleet.accelerators_used
-
-
-def _known(value: int | None) -> str:
-    return "unknown" if value is None else str(value)
+    if fleet is None:
+        return None
+    return max(0, fleet.accelerators - fleet.accelerators_used)
 
 
 def _each(needs: ResourceRequirements | None) -> str:
     if needs is None:
         return "a whole instance"
     return (
-        f"{needs.accelerators or 0} accelerators, {needs.cpus or 0:g} CPU cores, "
-        f"{needs.memory_mib:,} MiB"
+        f"{counted(needs.accelerators or 0, 'accelerator')}, "
+        f"{counted(needs.cpus or 0, 'CPU core')}, {needs.memory_mib:,} MiB"
     )

@@ -136,9 +136,9 @@ class Connection:
     @property
     def langchain_kwargs(self) -> dict[str, str]:
         """
-        What ``ChatSagemakerEndpoint(**langchain_kwargs)`` of langchain-aws takes, for
-        containers that take chats; ``SagemakerEndpoint`` takes them, too, beside a
-        content handler of your own.
+        What ``ChatSagemakerEndpoint(**langchain_kwargs, content_handler=...)`` of
+        langchain-aws takes for containers that take chats, and ``SagemakerEndpoint``
+        likewise for others: ``docs/client.md`` has such a handler.
         """
         arguments = {"endpoint_name": self.endpoint_name, "region_name": self.region}
         if self.inference_component_name is not None:

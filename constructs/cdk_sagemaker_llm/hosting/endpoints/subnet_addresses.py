@@ -12,6 +12,7 @@ from jsii.errors import JSIIError
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.roles.network import Network
+from cdk_sagemaker_llm.text import counted
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def fleet_findings(
         return []
     most, is_rolled = round(sum(each_count)), rollout is not None and rollout.batched
     needed = _ADDRESSES_EACH * most * (1 if is_rolled else _FLEETS)
+    fleet = f"for up to {counted(most, 'instance')}"
     beside = "" if is_rolled else ", and an update runs a second fleet beside the first"
     found = []
     for network in {tuple(each.subnet_ids()): each for each in networks}.values():
@@ -66,14 +68,14 @@ def fleet_findings(
         if free < most:
             found.append(
                 NO_ADDRESSES.finding(
-                    f"{has}, for up to {most} instances: each needs at least one",
+                    f"{has}, {fleet}: each needs at least one",
                     "choose larger subnets, or more of them, or fewer instances",
                 )
             )
         elif free < needed:
             found.append(
                 FEW_ADDRESSES.finding(
-                    f"{has}, for up to {most} instances: SageMaker asks for two each"
+                    f"{has}, {fleet}: SageMaker asks for two each"
                     f"{beside}, which is {needed}",
                     "choose larger subnets, or more of them",
                 )

@@ -331,7 +331,7 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
 
             serving:
                 Which backend serves the model, and how.
-                If omitted, it is vLLM on the newest LMI.
+                If omitted, it is vLLM in AWS's own image.
 
             resources:
                 What each copy reserves, and how many copies start; of instance pools,

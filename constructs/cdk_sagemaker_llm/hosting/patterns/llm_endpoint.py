@@ -79,7 +79,7 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
 
         serving:
             Which backend serves the model, and how.
-            If omitted, it is vLLM on the newest LMI.
+            If omitted, it is vLLM in AWS's own image.
 
         model:
             Where the weights come from.

@@ -48,6 +48,7 @@ from cdk_sagemaker_llm.hosting.weights.starter import (
 from cdk_sagemaker_llm.models import HuggingFaceModel, S3Model, kind_of, weight_bytes_of
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
+from cdk_sagemaker_llm.text import counted
 
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
@@ -344,5 +345,5 @@ class StagedModel(RunsBuild, Construct):
             return
         Annotations.of(self).add_info(
             f"{model.model_id} is staged once: {size / _GB:.1f} GB of weights take "
-            f"some {minutes} minutes of a build at 50 MB/s"
+            f"some {counted(minutes, 'minute')} of a build at 50 MB/s"
         )

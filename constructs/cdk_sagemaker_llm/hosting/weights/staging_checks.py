@@ -27,7 +27,7 @@ from cdk_sagemaker_llm.hosting.weights.starter import (
     minutes_of,
 )
 from cdk_sagemaker_llm.models import HuggingFaceModel, weight_bytes_of
-from cdk_sagemaker_llm.text import any_of
+from cdk_sagemaker_llm.text import any_of, counted
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
@@ -288,8 +288,8 @@ def _timeout_findings(
     minutes = minutes_of(weight_bytes_of(model))
     if minutes is not None and minutes * 60 > limit:
         yield SHORT_TIMEOUT.finding(
-            f"{model.model_id} may take {minutes} minutes to download, and its build "
-            f"is given {limit / 60:g}",
+            f"{model.model_id} may take {counted(minutes, 'minute')} to download, and "
+            f"its build is given {limit / 60:g}",
             "raise timeout, or choose fewer files with include; what was brought "
             "stays, and a second deployment goes on from there",
         )

@@ -320,7 +320,7 @@ def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
         for _ in range(number)
     ]
     if body.get("stream"):
-        chunks = [{**head, "choices": [choice]} for choice in _streamed(every)]
+        chunks = [{**head, "choices": [choice]} for choice in _streamed(every, body)]
         if (body.get("stream_options") or {}).get("include_usage"):
             chunks.append({**head, "choices": [], "usage": usage})
         return Answer(SSE, [*map(event, chunks), DONE], answer_tokens)
@@ -348,20 +348,26 @@ def completion(engine: StartedEngine, body: dict[str, Any], model: str) -> Answe
     return Answer(JSON, [dump(whole)], answer_tokens)
 
 
-def _streamed(every: list[tuple[str, Speech]]) -> Iterator[dict[str, Any]]:
+def _streamed(
+    every: list[tuple[str, Speech]], body: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
     for index, (prompt, speech) in enumerate(every):
-        texts = [prompt] if prompt else []
-        for text in (*texts, *(token.text for token in speech.tokens)):
-            choice = {"index": index, "text": text, "logprobs": None}
-            yield {**choice, "finish_reason": None}
+        open_choice = {"index": index, "finish_reason": None}
+        if prompt:
+            yield {**open_choice, "text": prompt, "logprobs": None}
+        length = 0
+        for token in speech.tokens:
+            found = _log_probs((token,), body.get("logprobs"), length)
+            yield {**open_choice, "text": token.text, "logprobs": found}
+            length += len(token.text)
         end = {"finish_reason": speech.reason, "stop_reason": speech.stop}
         yield {"index": index, "text": "", "logprobs": None, **end}
 
 
-def _log_probs(tokens: tuple[Token, ...], top: Untyped) -> Untyped:
+def _log_probs(tokens: tuple[Token, ...], top: Untyped, length: int = 0) -> Untyped:
     if top is None:
         return None
-    offsets, length = [], 0
+    offsets = []
     for token in tokens:
         offsets.append(length)
         length += len(token.text)

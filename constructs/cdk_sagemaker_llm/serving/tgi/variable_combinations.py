@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
     TgiSubject,
     as_number,
 )
-from cdk_sagemaker_llm.text import any_of
+from cdk_sagemaker_llm.text import any_of, counted
 
 LENGTHS_SINCE = "0.9.3"
 # From 2.0.0 lengths left out come from the model, and this is their upper limit.
@@ -207,8 +207,8 @@ def accelerator_findings(subject: TgiSubject) -> Iterator[Finding]:
     shards, present = subject.count("NUM_SHARD"), subject.accelerators
     if shards is not None and present is not None and shards > present:
         yield MORE_SHARDS_THAN_GPUS.finding(
-            f"{subject.word('NUM_SHARD')} must be at most the {present} accelerators "
-            f"of each copy, got {shards}",
+            f"{subject.word('NUM_SHARD')} must be at most the "
+            f"{counted(present, 'accelerator')} of each copy, got {shards}",
         )
 
 

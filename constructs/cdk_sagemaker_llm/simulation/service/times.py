@@ -46,7 +46,7 @@ class ServiceTimes:
 
         source: Where the figures are from, in words.
 
-        is_estimate: Whether nobody has measured them.
+        is_estimate: Whether nobody has measured them, or not well enough.
     """
 
     decode: Rows

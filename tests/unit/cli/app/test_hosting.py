@@ -167,8 +167,8 @@ def test_what_runs_without_capacity_is_shown(
         "  2 x Llama: 2 accelerators, 0 CPU cores, 1,024 MiB each",
         "  instance 1: 2 x Llama; free 0 accelerators, 48 CPU cores, 382 GiB",
         "  without capacity: 1 x ml.g5.2xlarge",
-        "    accelerators: 2 used, -1 free",
-        "    2 x Llama: 1 accelerators, 0 CPU cores, 1,024 MiB each",
+        "    accelerators: 2 needed, 1 there",
+        "    2 x Llama: 1 accelerator, 0 CPU cores, 1,024 MiB each",
         "    instance 1: 1 x Llama; free 0 accelerators, 8 CPU cores, 31 GiB",
         "    no place: 1 x Llama",
     ]

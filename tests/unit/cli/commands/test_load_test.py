@@ -31,6 +31,7 @@ from cdk_sagemaker_llm.cli.commands.load_test import load_test
 from cdk_sagemaker_llm.load import benchmark as measuring
 from cdk_sagemaker_llm.load.measured import UNFINISHED, Record
 from cdk_sagemaker_llm.load.reading import Objective
+from cdk_sagemaker_llm.load.reports import page_of
 from cdk_sagemaker_llm.load.running import Progress
 from cdk_sagemaker_llm.load.scaling_target import HeadRoom
 from cdk_sagemaker_llm.load.settings import LoadSettings
@@ -436,7 +437,7 @@ def test_progress_of_the_first_second_and_at_the_windows_end() -> None:
     recent = deque([Record(0.0, 1.0, tokens=5), Record(10.0, 1.0, tokens=15)])
 
     assert line_of(begun, deque([Record(0.0, 0.25, tokens=8)])) == (
-        "ramp, 0 s · 1 requests · 1.0 requests/s · 8 tokens/s · median latency 0.25 s"
+        "ramp, 0 s · 1 request · 1.0 requests/s · 8 tokens/s · median latency 0.25 s"
     )
     assert "0.2 requests/s · 2 tokens/s" in line_of(
         Progress(phase="measuring", seconds=11.0, users=0, recent=(), requests=2),
@@ -552,6 +553,23 @@ def test_the_exit_status_is_the_runs(
 
     assert found == status
     assert "| requests |" in text
+
+
+def test_each_file_has_what_it_is_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """
+    A row for each request, the figures, and a page.
+    """
+    monkeypatch.setattr(load_testing, "run_load", lambda *_: run_of())
+    rows, figures, page = (tmp_path / f"run.{kind}" for kind in ("csv", "json", "html"))
+    arguments = ["--csv", rows, "--json-file", figures, "--html", page]
+    status, _ = shown(["load-test", "chat", *map(str, arguments)], monkeypatch, capsys)
+
+    assert status == 0
+    assert rows.read_text(encoding="utf-8") == run_of().to_csv()
+    assert figures.read_text(encoding="utf-8") == run_of().to_json()
+    assert page.read_text(encoding="utf-8") == page_of(run_of())
 
 
 def test_a_file_that_cannot_be_written_costs_nothing_of_the_run(

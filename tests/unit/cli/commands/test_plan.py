@@ -22,6 +22,7 @@ from cdk_sagemaker_llm import (
     InstanceType,
     ResourceRequirements,
 )
+from cdk_sagemaker_llm.catalog.architectures import model_names
 from tests import running
 from tests.deployments import ROOT, synthesised
 
@@ -82,6 +83,17 @@ def test_one_type_is_explained_with_a_bar() -> None:
     assert "weights                      24.24     24.29     24.39" in done.stdout
     assert "[WWWWWWWWWWWWWWWWWWWWWWWWWWWWW" in done.stdout
     assert "9 copies: 2 instances, 9 accelerators" in done.stdout
+
+
+def test_the_readme_shows_the_plan_that_is_printed() -> None:
+    """
+    But for the bar below it.
+    """
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    printed = run(LLAMA_13B, "--instance-type", "ml.g5.2xlarge").stdout
+
+    plan, _, _ = printed.partition("\n\n[")
+    assert f"```text\n{plan}\n```" in text
 
 
 def test_what_does_not_fit_ends_with_1() -> None:
@@ -235,7 +247,7 @@ def named(copies: dict[str, int]) -> dict[str, int]:
 
 def test_copies_of_an_app_have_their_places(app: App, stack: Stack) -> None:
     """
-    On the instances at the start, what has no place there, and how many do.
+    On the instances that they need, which scaling may add.
     """
     define_host(stack, "ml.p4d.24xlarge")
     folder = app.synth().directory
@@ -243,24 +255,85 @@ def test_copies_of_an_app_have_their_places(app: App, stack: Stack) -> None:
     lines = [line.strip() for line in run(folder).stdout.splitlines()]
 
     assert named(answer["copies"]) == {"Large": 2, "Small": 4, "Reranker": 0}
-    assert (answer["accelerators_used"], answer["accelerators_free"]) == (14, -6)
-    assert [named(one) for one in answer["placement"]] == [{"Large": 1, "Small": 3}]
-    assert named(answer["left_over"]) == {"Large": 1, "Small": 1}
+    assert (answer["accelerators_used"], answer["accelerators_free"]) == (14, 2)
+    assert (answer["instances"], answer["instances_running"]) == (1, 2)
+    assert [named(one) for one in answer["placement"]] == [
+        {"Large": 1, "Small": 3},
+        {"Large": 1, "Small": 1},
+    ]
+    assert (answer["left_over"], answer["reasons"]) == ({}, [])
     assert answer["fewest_instances"] == 2
-    (reason,) = answer["reasons"]
-    assert reason.endswith("do not fit, one instance holds 1")
     assert lines[0].endswith("(AllTraffic): 1 x ml.p4d.24xlarge, at most 3")
-    assert lines[1] == "accelerators: 14 used, -6 free"
+    assert lines[1] == (
+        "accelerators: 14 used, 2 free, on the 2 instances that the copies need"
+    )
     assert lines[2].startswith("2 x HostLarge")
     assert lines[2].endswith(": 5 accelerators, 40 CPU cores, 2,048 MiB each")
-    assert lines[3].endswith(": 1 accelerators, 2.5 CPU cores, 2,048 MiB each")
+    assert lines[3].endswith(": 1 accelerator, 2.5 CPU cores, 2,048 MiB each")
     assert lines[4].startswith("0 x HostReranker")
     assert lines[4].endswith(": 0 accelerators, 0 CPU cores, 1,536 MiB each")
     assert lines[5].startswith("instance 1: 1 x HostLarge")
     assert lines[5].endswith("; free 0 accelerators, 48.5 CPU cores, 1144 GiB")
-    assert lines[6].startswith("no place: 1 x HostLarge")
-    assert lines[7] == reason
-    assert lines[8:10] == ["fewest instances for all copies: 2", ""]
+    assert lines[6].startswith("instance 2: 1 x HostLarge")
+    assert lines[7:9] == ["fewest instances for all copies: 2", ""]
+
+
+def test_costs_are_of_the_instances_that_the_copies_need(
+    app: App, stack: Stack, tmp_path: Path
+) -> None:
+    """
+    Two of three, though the endpoint begins with one.
+    """
+    define_host(stack, "ml.p4d.24xlarge")
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"ml.p4d.24xlarge": 30}')
+    arguments = (app.synth().directory, "--prices", prices)
+    (answer,) = run_json(*arguments)["endpoints"]
+
+    assert (answer["usd_per_hour"], answer["most_usd_per_hour"]) == (60.0, 90.0)
+    assert "costs: 60.00 $/h, at most 90.00 $/h" in run(*arguments).stdout
+
+
+def test_without_a_model_those_of_the_catalogue_are_listed() -> None:
+    """
+    A name a line, or as JSON; what belongs to one model is refused.
+    """
+    names = run().stdout.splitlines()
+    refused = run("--copies", "2")
+
+    assert "Qwen/Qwen3-8B" in names
+    assert names == sorted(model_names(), key=str.lower) == run_json()
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        "sagemaker-llm plan: --copies cannot be given without a model; name one\n"
+    )
+
+
+def test_a_template_is_no_model(tmp_path: Path) -> None:
+    """
+    It is said what to name instead.
+    """
+    template = tmp_path / "Chat.template.json"
+    template.write_text("{}")
+    done = run(template)
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"sagemaker-llm plan: {template} is a template, and no config.json; name the "
+        f"cloud assembly that it is in, {tmp_path}\n"
+    )
+
+
+def test_a_file_is_called_by_its_own_name(tmp_path: Path) -> None:
+    """
+    It need not be a config.json.
+    """
+    file = tmp_path / "prices.json"
+    file.write_text("{}")
+
+    assert run(file).stderr.startswith(
+        f"sagemaker-llm plan: {file} has neither architectures nor model_type; "
+    )
 
 
 def test_an_instance_type_that_is_not_known_has_copies_and_no_places(

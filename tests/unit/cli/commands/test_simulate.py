@@ -76,6 +76,17 @@ def test_an_app_alone_is_enough(app: Path) -> None:
         assert part in done.stdout
 
 
+def test_a_row_of_the_table_has_its_minutes(app: Path) -> None:
+    """
+    Of two minutes each in an hour, the first from its beginning on.
+    """
+    done = simulate(app, *BUSY[:-1], "1h")
+    written = re.findall(r"^ *(\d:\d\d:00) +([\d.]+) ", done.stdout, re.MULTILINE)
+
+    assert len(written) == 30
+    assert written[:3] == [(f"0:0{minute}:00", "20.0") for minute in (0, 2, 4)]
+
+
 def test_the_same_seed_gives_the_same_words(app: Path) -> None:
     """
     And another one other requests.

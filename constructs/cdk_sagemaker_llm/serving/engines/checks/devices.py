@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     EngineSubject,
 )
 from cdk_sagemaker_llm.serving.images import gpu_findings
+from cdk_sagemaker_llm.text import counted
 
 _WHOLE = re.compile(r"\d{1,18}")
 _OMNI_GPUS = "num-gpus"
@@ -84,8 +85,8 @@ def split_findings(subject: EngineSubject) -> Iterator[Finding]:
     tensor = subject.variable(_TENSOR[table])
     if needed > present:
         yield TOO_FEW_DEVICES.finding(
-            f"{split or 'the engine'} needs {needed} accelerators, "
-            f"and there are {present}",
+            f"{split or 'the engine'} needs {counted(needed, 'accelerator')}, and "
+            f"there {'is' if present == 1 else 'are'} {present}",
             f"write {subject.variable(next(iter(sizes)))}={present}"
             if len(sizes) == 1
             else f"lower one of them, to {present} together",
@@ -111,8 +112,9 @@ def omni_device_findings(subject: EngineSubject) -> Iterator[Finding]:
     number = subject.own.get(variable, "")
     if _WHOLE.fullmatch(number) and int(number) > present:
         yield TOO_FEW_DEVICES.finding(
-            f"{subject.word(variable)}={number} needs {number} accelerators, and there "
-            f"are {present}",
+            f"{subject.word(variable)}={number} needs "
+            f"{counted(int(number), 'accelerator')}, and there "
+            f"{'is' if present == 1 else 'are'} {present}",
             f"write {subject.word(variable)}={present}",
         )
 
