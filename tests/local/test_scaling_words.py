@@ -496,12 +496,13 @@ def test_a_scheduled_action_keeps_what_is_left_out(variant: Scaled) -> None:
         EndTime=1_900_000_001,
         ScalableTargetAction={"MinCapacity": 2, "MaxCapacity": 2},
     )
-    put(**action, Schedule="rate(2 hours)")
+    for schedule in ("rate(1 minute)", "at(2030-01-01T00:00:00)", "cron(0 9 * * ? *)"):
+        put(**action, Schedule=schedule)
 
     found = variant.scaling.describe_scheduled_actions(
         ServiceNamespace="sagemaker", ScheduledActionNames=["Kept"]
     )
     (kept,) = found["ScheduledActions"]
-    assert kept["Schedule"] == "rate(2 hours)"
+    assert kept["Schedule"] == "cron(0 9 * * ? *)"
     assert kept["ScalableTargetAction"] == {"MinCapacity": 2, "MaxCapacity": 2}
     variant.scaling.delete_scheduled_action(**action)
