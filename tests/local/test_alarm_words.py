@@ -261,7 +261,7 @@ def test_the_history_is_told_as_asked() -> None:
 @pytest.mark.parametrize(
     ("data", "newest"),
     [
-        ('{"recentDatapoints": [4.0, 20.0]}', 20.0),
+        ('{"recentDatapoints": [4.0, 8.0, 20.0]}', 20.0),
         ('{"recentDatapoints": []}', None),
         ('{"recentDatapoints": [4.0, null]}', None),
         ('{"recentDatapoints": "no"}', None),
