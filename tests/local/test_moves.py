@@ -385,6 +385,21 @@ class TestComponents:
             ("InService", None, 4, 4),
         ]
 
+    def test_in_place_one_by_one(self, aws: HandRunAws, sagemaker: Untyped) -> None:
+        """
+        Each takes 40 s to end, 100 s to come and 300 s to be watched.
+        """
+        name = make_component(aws, self.host(aws), copies=4)
+        aws.run(_COMES)
+        deployment = {"RollingUpdatePolicy": batches(1, "COPY_COUNT")}
+        self.replace(aws, sagemaker, name, DeploymentConfig=deployment)
+
+        assert self.told(sagemaker, name) == ("Updating", None, 4, 3)
+        aws.run(4 * 440 - 1)
+        assert self.told(sagemaker, name) == ("Updating", None, 4, 4)
+        aws.run(1)
+        assert self.told(sagemaker, name) == ("InService", None, 4, 4)
+
     def test_one_without_copies(self, aws: HandRunAws, sagemaker: Untyped) -> None:
         """
         Is another one at once, and gets the copies that the update names.
