@@ -130,6 +130,24 @@ def test_more_copies_are_held_against_the_room_there_is(
     assert found["RuntimeConfig"] == {"DesiredCopyCount": 4, "CurrentCopyCount": 4}
 
 
+def test_copies_of_one_that_failed_hold_no_room(
+    aws: HandRunAws, sagemaker: Untyped
+) -> None:
+    """
+    Another component takes it, and the failed one finds none.
+    """
+    endpoint = host(aws)
+    aws.hosting.world.faults.put(Fault(kind="cannot-start", target=endpoint))
+    name = make_component(aws, endpoint, copies=4)
+    aws.run(_COMES)
+    aws.hosting.world.faults.clear()
+    make_component(aws, endpoint, copies=4)
+
+    scale = sagemaker.update_inference_component_runtime_config
+    its = {"InferenceComponentName": name, "DesiredRuntimeConfig": {"CopyCount": 4}}
+    assert refusal(scale, **its) == _NO_ROOM.format(1, "ml.g5.12xlarge", 1, 1, 0)
+
+
 def test_an_update_keeps_what_it_does_not_say(
     aws: HandRunAws, sagemaker: Untyped
 ) -> None:
