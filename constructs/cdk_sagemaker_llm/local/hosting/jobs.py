@@ -247,7 +247,7 @@ class Jobs:
             self._fail(job, f"AlgorithmError: , exit code: {code}")
             return
         try:
-            job.described |= self._kind.upload(job.name, job.request, files)
+            job.described = self._kind.upload(job.name, job.request, files)
         except MissingBucketError as error:
             # In this package's words; the service's are not known.
             self._fail(
