@@ -8,10 +8,12 @@ import io
 import json
 import tarfile
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
@@ -178,3 +180,15 @@ def prompt(text: str, *, stream: bool = False, **parameters: Untyped) -> bytes:
     """
     body: dict[str, Any] = {"inputs": text, "parameters": parameters}
     return json.dumps(body | ({"stream": True} if stream else {})).encode()
+
+
+def refusal(call: Callable[..., object], /, **request: Untyped) -> str:
+    """
+    Return the message of the ValidationException that a call is answered with.
+    """
+    with pytest.raises(ClientError) as caught:
+        call(**request)
+    answer = caught.value.response
+    assert answer["Error"]["Code"] == "ValidationException"
+    assert answer["ResponseMetadata"]["HTTPStatusCode"] == 400
+    return str(answer["Error"]["Message"])

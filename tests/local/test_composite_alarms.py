@@ -16,6 +16,7 @@ _STATES = {"a": "ALARM", "b": "OK", "c d": "INSUFFICIENT_DATA"}
     ("rule", "state"),
     [
         ("ALARM(a)", "ALARM"),
+        ("  ALARM(a)  ", "ALARM"),
         ('ALARM("b")', "OK"),
         ('OK(b) AND INSUFFICIENT_DATA("c d")', "ALARM"),
         ("ALARM( arn:aws:cloudwatch:us-east-1:1:alarm:a )", "ALARM"),

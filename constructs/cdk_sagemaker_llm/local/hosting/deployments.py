@@ -134,7 +134,7 @@ class _Fleets:
         self._new = deployment.fleets
         # The variant that moves batch by batch, and how many instances it had.
         self._batched = batched
-        self._size = self._old[batched].wanted_instances if batched else 0
+        self._size = self._old[batched].wanted_instances if batched in self._old else 0
         self._why: str | None = None
 
     def grow(self, size: int) -> None:
@@ -161,6 +161,10 @@ class _Fleets:
             self._old[self._batched].set_instances(self._size, "rolled back")
 
     def is_restored(self) -> bool:
+        # What cannot be had is not wanted any more; a managed fleet goes on trying.
+        batched = self._old.get(self._batched or "")
+        if batched and not batched.managed and batched.wanted_instances < self._size:
+            return False
         return all(map(serves_fully, self._old.values()))
 
     def is_stuck(self) -> bool:

@@ -169,7 +169,8 @@ class Jobs:
     def _list(self, request: Request) -> Request:
         word = self._kind.word
         status, arn = f"{word}JobStatus", f"{word}JobArn"
-        keys = {self._name, arn, status, "CreationTime", "LastModifiedTime"}
+        times = {"CreationTime", "LastModifiedTime", f"{word}EndTime"}
+        keys = {self._name, arn, status, *times}
         found, token = page(
             self._jobs,
             # Other than of everything in hosting: API reference, ListTrainingJobs.

@@ -59,9 +59,9 @@ def refuse_failed_endpoint(endpoint: Endpoint) -> None:
 def refuse_unready_endpoint(endpoint: Endpoint) -> None:
     """
     Refuse components on an endpoint that is not in service, nor on its way from one
-    state of service to another.
+    state of service to another. One without copies is gone as soon as it is deleted.
     """
-    if endpoint.status in {"Creating", "Failed", "Deleting"}:
+    if endpoint.status in {"Creating", "Failed"}:
         raise validation(
             f'Cannot create inference component on endpoint "{endpoint.arn}" with '
             f"status {endpoint.status}."

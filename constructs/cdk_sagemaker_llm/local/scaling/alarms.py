@@ -274,9 +274,8 @@ def moment(time: float) -> datetime:
 
 def _newest(data: str | None) -> float | None:
     try:
-        points = json.loads(data or "{}").get("recentDatapoints") or [None]
-        return None if points[-1] is None else float(points[-1])
-    except (ValueError, TypeError, AttributeError, LookupError):
+        return float(json.loads(data or "{}")["recentDatapoints"][-1])
+    except (ValueError, TypeError, LookupError):
         return None
 
 
