@@ -119,8 +119,10 @@ def test_tgi_streams_with_more_fields_by_and_by(
     assert (answer.content_type, answer.tokens) == ("text/event-stream", 2)
     assert [piece.decode() for piece in answer.pieces] == [
         f'data:{{{first}"token":{FIRST},"generated_text":null,"details":null}}\n\n',
-        f'data:{{{second}"token":{SECOND},"generated_text":" Once there","details":'
-        f'{{"finish_reason":"length","generated_tokens":2,"seed":null{rest}}}}}\n\n',
+        (
+            f'data:{{{second}"token":{SECOND},"generated_text":" Once there","details":'
+            f'{{"finish_reason":"length","generated_tokens":2,"seed":null{rest}}}}}\n\n'
+        ),
     ]
 
 
@@ -187,8 +189,10 @@ def test_tgi_takes_chats_by_a_variable_and_later_by_their_shape(
     else:
         assert refused(container, CHAT) == (
             422,
-            "Failed to deserialize the JSON body into the target type: "
-            "missing field `inputs`",
+            (
+                "Failed to deserialize the JSON body into the target type: "
+                "missing field `inputs`"
+            ),
         )
 
 
@@ -201,8 +205,10 @@ def test_tgi_knows_a_chat_by_what_it_lacks() -> None:
     assert said(tgi("2.4.0"), both) == [{"generated_text": " Once there"}]
     assert refused(tgi("2.4.0"), {}) == (
         422,
-        "Failed to deserialize the JSON body into the target type: "
-        "missing field `messages`",
+        (
+            "Failed to deserialize the JSON body into the target type: "
+            "missing field `messages`"
+        ),
     )
 
 
@@ -329,8 +335,10 @@ def test_an_adapter_needs_a_place(container: ServingContainer) -> None:
             "application/jsonlines",
             [
                 '{"token": {"id": [20090], "text": " Once", "log_prob": -1.365}}\n',
-                '{"token": {"id": [13463], "text": " there", "log_prob": -0.714}, '
-                '"generated_text": " Once there"}\n',
+                (
+                    '{"token": {"id": [13463], "text": " there", "log_prob": -0.714}, '
+                    '"generated_text": " Once there"}\n'
+                ),
             ],
         ),
         (
@@ -338,8 +346,10 @@ def test_an_adapter_needs_a_place(container: ServingContainer) -> None:
             "application/jsonlines",
             [
                 '{"token": {"id": 20090, "text": " Once", "log_prob": -1.365}}\n',
-                '{"token": {"id": 13463, "text": " there", "log_prob": -0.714}, '
-                '"generated_text": " Once there"}\n',
+                (
+                    '{"token": {"id": 13463, "text": " there", "log_prob": -0.714}, '
+                    '"generated_text": " Once there"}\n'
+                ),
             ],
         ),
     ],
