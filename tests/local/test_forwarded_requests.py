@@ -170,8 +170,8 @@ def test_a_path_that_a_server_lacks_is_named(server: ModelServer) -> None:
     assert refused(server, b'{"inputs": "Hi"}') == (
         404,
         (
-            f"{lacks}/invocations, where a body goes that has none of messages, prompt, "
-            'input; ask with schema="openai" (--schema openai), or for a chat (--chat)'
+            f"{lacks}/invocations, where a body goes that has none of messages, "
+            'prompt, input; ask with schema="openai" (--schema openai), or for a chat (--chat)'
         ),
     )
 
