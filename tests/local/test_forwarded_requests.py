@@ -171,7 +171,8 @@ def test_a_path_that_a_server_lacks_is_named(server: ModelServer) -> None:
         404,
         (
             f"{lacks}/invocations, where a body goes that has none of messages, "
-            'prompt, input; ask with schema="openai" (--schema openai), or for a chat (--chat)'
+            'prompt, input; ask with schema="openai" (--schema openai), or for a '
+            "chat (--chat)"
         ),
     )
 

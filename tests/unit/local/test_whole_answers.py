@@ -358,8 +358,8 @@ def test_a_vector_of_tei_is_one_number_at_least(size: Untyped) -> None:
     assert refused(tei(), {"inputs": "a", "dimensions": size}) == (
         422,
         (
-            "Failed to deserialize the JSON body into the target type: invalid value for "
-            "`dimensions`"
+            "Failed to deserialize the JSON body into the target type: invalid value "
+            "for `dimensions`"
         ),
     )
     assert len(said(tei(), {"inputs": "a", "dimensions": 1})[0]) == 1
