@@ -385,3 +385,41 @@ def test_a_story_stops_at_the_first_of_its_stops() -> None:
     assert stopped.text == told[: first + 2]
     assert (stopped.stop, stopped.reason, stopped.end) == ("nsor", "stop", None)
     assert say("Hi there", 99, stops=("nowhere",)).text == told
+    assert told.count("the") > 1
+    assert say("Hi there", 99, stops=("the",)).text == told[: told.index("the")]
+
+
+def test_a_thought_is_one_sentence() -> None:
+    """
+    With its end, and what follows is the answer.
+    """
+    speech = say("Hi there", 99, thinks=True)
+    short = say("Hi there", 2, thinks=True)
+
+    assert speech.thought == " Once there was a tensor that did not fit."
+    assert speech.text.startswith(" It tried one accelerator")
+    assert (short.thought, short.content, short.reason) == (
+        " Once there",
+        None,
+        "length",
+    )
+
+
+def test_a_completion_says_where_its_words_begin() -> None:
+    """
+    Each with its own probability alone.
+    """
+    body = {"prompt": "Hi there", "max_tokens": 3, "logprobs": 1}
+    (choice,) = said(vllm("Qwen/Qwen3-0.6B"), body)["choices"]
+
+    found = choice["logprobs"]
+    assert found["tokens"] == [" Once", " there", " was"]
+    assert found["text_offset"] == [0, 5, 11]
+    assert [list(one) for one in found["top_logprobs"]] == [
+        [" Once"],
+        [" there"],
+        [" was"],
+    ]
+    assert [*(it for one in found["top_logprobs"] for it in one.values())] == (
+        found["token_logprobs"]
+    )
