@@ -237,7 +237,7 @@ def test_an_asynchronous_request_needs_an_input(aws: EmbeddedAws) -> None:
     """
     Which boto3 knows; other clients are told.
     """
-    output = {"OutputConfig": {}}
+    output: dict[str, Any] = {"OutputConfig": {}}
     variant = {"ModelName": make_model(aws)}
     config = make_config(aws, variant=variant, AsyncInferenceConfig=output)
     endpoint = make_endpoint(aws, config)
