@@ -403,3 +403,36 @@ def test_a_wait_that_is_not_said_is_none(
     )["LastDeploymentConfig"]
     routing = shown["BlueGreenUpdatePolicy"]["TrafficRoutingConfiguration"]
     assert routing == {"Type": "ALL_AT_ONCE", "WaitIntervalInSeconds": 0}
+
+
+def test_a_truth_that_is_written_as_a_text_has_not_drifted(
+    client: Untyped, stacks: Stacks
+) -> None:
+    """
+    However it is written; another one has.
+    """
+    name = unique("stack")
+    template = hosted()
+    model = template["Resources"]["Model"]["Properties"]
+    model["EnableNetworkIsolation"] = "true"
+    stacks.create(name, template)
+
+    def drift() -> Untyped:
+        return client.detect_stack_resource_drift(
+            StackName=name, LogicalResourceId="Model"
+        )["StackResourceDrift"]
+
+    found = drift()
+
+    assert found["StackResourceDriftStatus"] == "IN_SYNC"
+    assert found["PropertyDifferences"] == []
+    assert (found["LogicalResourceId"], found["ResourceType"]) == (
+        "Model",
+        "AWS::SageMaker::Model",
+    )
+    assert found["PhysicalResourceId"] == stacks.physical_ids(name)["Model"]
+    stacks.sagemaker.delete_endpoint(EndpointName=stacks.outputs(name)["Name"])
+    stacks.sagemaker.delete_model(
+        ModelName=stacks.outputs(name)["Model"].rpartition("/")[2]
+    )
+    assert drift()["StackResourceDriftStatus"] == "DELETED"
