@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.local.engines.bodies import RefusedError
 from cdk_sagemaker_llm.local.engines.containers import (
     Answer,
     ContainerRequest,
+    EngineError,
     ServingContainer,
     serving_container,
 )
@@ -541,3 +542,23 @@ def test_what_is_no_request_is_refused_with_its_reason(body: Untyped, why: str) 
         424,
         json.dumps({"code": 424, "error": why}),
     )
+
+
+def test_letters_are_written_as_they_are() -> None:
+    """
+    Not by their numbers.
+    """
+    body = {"inputs": "Grüße", "parameters": {"return_full_text": True}}
+
+    for container in (lmi("0.28.0"), tgi("1.4.5")):
+        whole = b"".join(asked(container, body).pieces).decode()
+        assert "Grüße" in whole
+
+
+def test_an_engine_that_does_not_start_says_so_line_by_line() -> None:
+    """
+    As its log has it.
+    """
+    error = EngineError("one", "two")
+
+    assert (str(error), error.lines) == ("one\ntwo", ("one", "two"))

@@ -188,6 +188,7 @@ def test_a_chat_of_llama_cpp_has_all_that_it_writes() -> None:
         *("index", "message", "logprobs", "finish_reason"),
     }
     assert (found["model"], found["system_fingerprint"]) == ("a/b", "b9522")
+    assert found["created"] > 1_700_000_000
     assert {one["system_fingerprint"] for one in parts} == {"b9522"}
     assert parts[0]["choices"][0]["delta"] == {"role": "assistant", "content": None}
     assert parts[0]["choices"][0]["finish_reason"] is None
