@@ -48,6 +48,69 @@ def test_the_environment_points_here_and_drops_what_is_of_the_caller(
     assert "AWS_SESSION_TOKEN" not in environment
 
 
+def test_the_environment_is_all_that_the_tools_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    Credentials that are none, a region, and no proxy before it.
+    """
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+
+    assert EmbeddedAws(region="eu-west-1", port=4566).environment == {
+        "AWS_ENDPOINT_URL": "http://localhost:4566",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "eu-west-1",
+        "AWS_DEFAULT_REGION": "eu-west-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+        "NO_PROXY": "localhost",
+        "no_proxy": "localhost",
+    }
+
+
+def test_one_that_was_not_started_says_what_it_would_be() -> None:
+    """
+    It runs nowhere, and has printed nothing.
+    """
+    plain = EmbeddedAws()
+    aws = EmbeddedAws(speed=60, forward={"chat": "http://127.0.0.1:8000"})
+
+    assert (plain.region, plain.account, plain.port) == (
+        *("us-east-1", "123456789012"),
+        0,
+    )
+    assert (plain.speed, plain.is_by_hand, plain.forward) == (None, False, {})
+    assert (aws.speed, aws.forward) == (60, {"chat": "http://127.0.0.1:8000"})
+    assert EmbeddedAws(clock="by hand").is_by_hand
+    assert not aws.is_running
+    assert str(aws.failure("did not start")) == (
+        "the embedded AWS did not start (exit status None); it printed last:\n"
+        "  (nothing)"
+    )
+    aws.wait()
+    aws.stop()
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), -0.1])
+def test_time_goes_on_by_seconds_that_there_are(seconds: float) -> None:
+    """
+    No fewer than none, and not for ever.
+    """
+    with pytest.raises(ValueError, match="seconds must be 0 or more, got") as refused:
+        EmbeddedAws(clock="by hand").advance(seconds)
+    assert str(refused.value) == f"seconds must be 0 or more, got {seconds}"
+
+
+def test_a_port_that_there_is_not_is_named() -> None:
+    """
+    By its number.
+    """
+    with pytest.raises(EmbeddedAwsError, match="port 65536 cannot be used: "):
+        EmbeddedAws(port=65_536).start()
+
+
 @pytest.mark.parametrize(
     ("said", "told"),
     [

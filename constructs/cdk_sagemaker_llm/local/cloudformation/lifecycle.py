@@ -129,7 +129,9 @@ class Lifecycle:
                 self._bring(declaration)
             self._verify_outputs()
         except ResourceError as failed:
-            reason = f"The following resource(s) failed to update: [{failed}]. "
+            new = {each.logical_id for each in plan} - self._ground.resources.keys()
+            verb = "create" if str(failed) in new else "update"
+            reason = f"The following resource(s) failed to {verb}: [{failed}]. "
             if self._ground.disable_rollback:
                 self._ground.failed += self._unstable
                 self._ground.enter("UPDATE_FAILED", reason)

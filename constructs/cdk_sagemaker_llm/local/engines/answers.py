@@ -124,7 +124,7 @@ class Chat:
         *,
         prompt: str,
         count: int,
-        thinks: bool = False,
+        thinks: bool,
     ) -> None:
         template_options = body.get("chat_template_kwargs")
         if isinstance(template_options, dict):
@@ -297,7 +297,7 @@ def _check_lengths(
     engine: StartedEngine, body: dict[str, Any], texts: list[str]
 ) -> None:
     if body.get("truncate_prompt_tokens") is None:
-        check_room(engine, max(map(token_count, texts), default=0))
+        check_room(engine, max(map(token_count, texts)))
 
 
 def _inputs(body: Mapping[str, Any]) -> list[str]:

@@ -20,10 +20,10 @@ from cdk_sagemaker_llm.local.aws import protocols
 from cdk_sagemaker_llm.local.aws.clock import passed_on
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.forwards import Forward
-from cdk_sagemaker_llm.local.aws.protocols import JSON, json_error
+from cdk_sagemaker_llm.local.aws.protocols import json_error
 from cdk_sagemaker_llm.local.aws.surroundings import Location
 from cdk_sagemaker_llm.local.engines.bodies import RefusedError
-from cdk_sagemaker_llm.local.engines.containers import ContainerRequest
+from cdk_sagemaker_llm.local.engines.containers import JSON, ContainerRequest
 from cdk_sagemaker_llm.local.hosting.traffic import Visit
 from cdk_sagemaker_llm.local.hosting.world import World
 from cdk_sagemaker_llm.local.runtime import forwarding

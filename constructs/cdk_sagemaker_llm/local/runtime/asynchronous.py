@@ -18,8 +18,9 @@ from typing import Any
 from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local.aws.errors import AwsError
-from cdk_sagemaker_llm.local.aws.protocols import JSON, json_error
+from cdk_sagemaker_llm.local.aws.protocols import json_error
 from cdk_sagemaker_llm.local.aws.surroundings import Location
+from cdk_sagemaker_llm.local.engines.containers import JSON
 from cdk_sagemaker_llm.local.hosting import queueing
 from cdk_sagemaker_llm.local.hosting.traffic import Processed
 from cdk_sagemaker_llm.local.hosting.world import Endpoint, World

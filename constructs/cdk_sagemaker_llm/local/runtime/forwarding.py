@@ -14,8 +14,8 @@ from typing import Any
 from werkzeug.datastructures import Headers
 
 from cdk_sagemaker_llm.local.aws.forwards import Forward
-from cdk_sagemaker_llm.local.aws.protocols import JSON
 from cdk_sagemaker_llm.local.engines.bodies import RefusedError
+from cdk_sagemaker_llm.local.engines.containers import JSON
 
 # As long as a container has to answer, and as long as a stream may be silent.
 PATIENCE = 60.0

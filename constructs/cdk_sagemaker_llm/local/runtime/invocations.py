@@ -12,9 +12,9 @@ from typing import Any
 from cdk_sagemaker_llm.local.aws import faults
 from cdk_sagemaker_llm.local.aws.artifacts import ModelData
 from cdk_sagemaker_llm.local.aws.errors import AwsError
-from cdk_sagemaker_llm.local.aws.protocols import JSON
 from cdk_sagemaker_llm.local.engines.bodies import RefusedError
 from cdk_sagemaker_llm.local.engines.containers import (
+    JSON,
     Answer,
     ContainerRequest,
     EngineError,

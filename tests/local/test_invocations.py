@@ -1,0 +1,336 @@
+"""
+What the runtime says of requests, to the letter, and the pages of the server's own.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError, EventStreamError
+
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from tests.local.hosting_requests import (
+    LMI_26,
+    REGISTRY,
+    make_component,
+    make_config,
+    make_endpoint,
+    make_model,
+    prompt,
+    unchecked,
+    unique,
+)
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.local import EmbeddedAws
+
+LMI_27 = f"{REGISTRY}/djl-inference:0.27.0-deepspeed0.12.6-cu121"
+SIX = prompt("Who is it?", stream=True, max_new_tokens=6)
+
+
+@pytest.fixture(name="aws")
+def _aws(embedded_aws: EmbeddedAws) -> Iterator[EmbeddedAws]:
+    yield embedded_aws
+    embedded_aws.clear_faults()
+
+
+@pytest.fixture(name="names", scope="module")
+def _names(embedded_aws: EmbeddedAws) -> dict[str, str]:
+    """
+    What a component and all around it are called.
+    """
+    model, variant = make_model(embedded_aws), unique("variant")
+    config = make_config(embedded_aws, variant={"VariantName": variant})
+    endpoint, component = make_endpoint(embedded_aws, config), unique("component")
+    embedded_aws.client("sagemaker").create_inference_component(
+        InferenceComponentName=component,
+        EndpointName=endpoint,
+        VariantName=variant,
+        Specification={
+            "ModelName": model,
+            "ComputeResourceRequirements": {
+                "NumberOfAcceleratorDevicesRequired": 1,
+                "MinMemoryRequiredInMb": 1024,
+            },
+        },
+        RuntimeConfig={"CopyCount": 1},
+    )
+    return {
+        "endpoint": endpoint,
+        "variant": variant,
+        "component": component,
+        "model": model,
+    }
+
+
+def served(aws: EmbeddedAws, image: str) -> str:
+    """
+    Make an endpoint of one model and return its name.
+    """
+    variant = {"ModelName": make_model(aws, image=image)}
+    return make_endpoint(aws, make_config(aws, variant=variant))
+
+
+def refused(aws: EmbeddedAws, endpoint: str, **settings: Untyped) -> dict[str, Any]:
+    """
+    Invoke an endpoint that refuses; return what boto3 has of it.
+    """
+    runtime = aws.client("sagemaker-runtime")
+    with pytest.raises(ClientError) as caught:
+        runtime.invoke_endpoint(EndpointName=endpoint, Body=prompt("Hi"), **settings)
+    response: dict[str, Any] = {**caught.value.response}
+    return response
+
+
+@pytest.mark.parametrize("which", ["endpoint", "variant", "component", "model"])
+def test_a_fault_befalls_whom_it_names(
+    aws: EmbeddedAws, names: dict[str, str], which: str
+) -> None:
+    """
+    Each of the names that a request goes by.
+    """
+    aws.fault("errors", names[which], answer="400")
+
+    found = refused(aws, names["endpoint"], InferenceComponentName=names["component"])
+
+    assert found["Error"]["Code"] == "ModelError"
+    assert found["OriginalStatusCode"] == 400
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "kind"),
+    [("", 500, "server"), ("499", 499, "client"), ("500", 500, "server")],
+)
+def test_an_error_of_the_model_has_all_that_the_runtime_says(
+    aws: EmbeddedAws, names: dict[str, str], answer: str, status: int, kind: str
+) -> None:
+    """
+    The container's status and words, and where its log is.
+    """
+    endpoint = names["endpoint"]
+    aws.fault("errors", endpoint, **({"answer": answer} if answer else {}))
+
+    found = refused(aws, endpoint, InferenceComponentName=names["component"])
+
+    group = f"/aws/sagemaker/Endpoints/{endpoint}"
+    assert found["Error"] == {
+        "Code": "ModelError",
+        "Message": f"Received {kind} error ({status}) from primary with message "
+        f'"this request was chosen to fail". See log group {group} in account '
+        "123456789012 for more information.",
+    }
+    assert found["OriginalStatusCode"] == status
+    assert found["OriginalMessage"] == "this request was chosen to fail"
+    assert found["LogStreamArn"] == (
+        f"arn:aws:logs:us-east-1:123456789012:log-group:{group}"
+    )
+    assert found["ResponseMetadata"]["HTTPStatusCode"] == 424
+
+
+def test_too_many_requests_are_refused_in_aws_words(
+    aws: EmbeddedAws, names: dict[str, str]
+) -> None:
+    """
+    Also of a stream.
+    """
+    aws.fault("errors", names["endpoint"], answer="throttled")
+    runtime = aws.client("sagemaker-runtime")
+
+    with pytest.raises(ClientError) as caught:
+        runtime.invoke_endpoint_with_response_stream(
+            EndpointName=names["endpoint"],
+            InferenceComponentName=names["component"],
+            Body=SIX,
+        )
+
+    assert caught.value.response["Error"] == {
+        "Code": "ThrottlingException",
+        "Message": "Rate exceeded",
+    }
+
+
+def streamed(aws: EmbeddedAws, endpoint: str) -> Iterator[bytes]:
+    """
+    Walk through the parts of a stream of six tokens.
+    """
+    answer = aws.client("sagemaker-runtime").invoke_endpoint_with_response_stream(
+        EndpointName=endpoint, Body=SIX
+    )
+    assert answer["InvokedProductionVariant"] == "AllTraffic"
+    yield from (event["PayloadPart"]["Bytes"] for event in answer["Body"])
+
+
+@pytest.mark.parametrize(
+    ("image", "parts", "cut"),
+    # Every third part from the second on comes in two.
+    [(LMI_26, 3, 1), (LMI_27, 8, 4)],
+    ids=["0.26", "0.27"],
+)
+def test_lmi_0_26_writes_four_tokens_at_once(
+    aws: EmbeddedAws, image: str, parts: int, cut: int
+) -> None:
+    """
+    Later releases write each as it comes; a stream that is cut has half of them.
+    """
+    endpoint = served(aws, image)
+    whole = list(streamed(aws, endpoint))
+    aws.fault("errors", endpoint, answer="cut")
+
+    found: list[bytes] = []
+    with pytest.raises(EventStreamError, match="ModelStreamError"):
+        found.extend(streamed(aws, endpoint))
+
+    assert (len(whole), len(found)) == (parts, cut)
+    assert found == whole[:cut]
+
+
+@pytest.mark.parametrize("kind", [{}, {"ContentType": "application/json"}])
+def test_a_request_that_says_no_type_is_json(
+    aws: EmbeddedAws, kind: dict[str, str]
+) -> None:
+    """
+    Which vLLM asks for.
+    """
+    variant = {
+        "ModelName": make_model(
+            aws,
+            image=f"{REGISTRY}/vllm:server-sagemaker-cuda-v2.6",
+            container={"Environment": {"SM_VLLM_MODEL": "Qwen/Qwen3-0.6B"}},
+        )
+    }
+    endpoint = make_endpoint(aws, make_config(aws, variant=variant))
+
+    answer = aws.client("sagemaker-runtime").invoke_endpoint(
+        EndpointName=endpoint, Body=b'{"prompt": "Hi", "max_tokens": 1}', **kind
+    )
+
+    assert answer["ContentType"] == "application/json"
+    assert json.loads(answer["Body"].read())["usage"]["completion_tokens"] == 1
+
+
+def test_what_is_not_there_is_named(aws: EmbeddedAws, names: dict[str, str]) -> None:
+    """
+    A variant, or a component of this endpoint: another's does not count.
+    """
+    plain, endpoint = served(aws, LMI_26), names["endpoint"]
+    other = make_endpoint(aws, make_config(aws))
+    elsewhere = make_component(aws, other)
+
+    assert refused(aws, plain, TargetVariant="none")["Error"] == {
+        "Code": "ValidationError",
+        "Message": f"Variant none of endpoint {plain} not found.",
+    }
+    for name in ("none", elsewhere):
+        found = refused(aws, endpoint, InferenceComponentName=name)
+        assert found["Error"] == {
+            "Code": "ValidationError",
+            "Message": f"Inference Component {name} of endpoint {endpoint} not found.",
+        }
+
+
+def test_an_asynchronous_request_needs_an_input(aws: EmbeddedAws) -> None:
+    """
+    Which boto3 knows; other clients are told.
+    """
+    output: dict[str, Any] = {"OutputConfig": {}}
+    variant = {"ModelName": make_model(aws)}
+    config = make_config(aws, variant=variant, AsyncInferenceConfig=output)
+    endpoint = make_endpoint(aws, config)
+    runtime = unchecked(aws, "sagemaker-runtime")
+
+    with pytest.raises(ClientError) as caught:
+        runtime.invoke_endpoint_async(EndpointName=endpoint)
+    told = runtime.invoke_endpoint_async(
+        EndpointName=endpoint,
+        InputLocation="s3://none/in.json",
+        S3OutputPathExtension="/a/b/",
+        InferenceId="one",
+    )
+
+    assert caught.value.response["Error"] == {
+        "Code": "ValidationError",
+        "Message": "InputLocation is required.",
+    }
+    # Without a place of its own: the bucket that SageMaker has for each account.
+    assert told["OutputLocation"] == (
+        "s3://sagemaker-us-east-1-123456789012/a/b/one.out"
+    )
+    assert "FailureLocation" not in told
+
+
+def page(
+    aws: EmbeddedAws, method: str, name: str, body: bytes | None = None
+) -> tuple[int, str]:
+    """
+    Ask for a page; return its status and text.
+    """
+    url = f"{aws.url}/_embedded/{name}"
+    request = urllib.request.Request(url, method=method, data=body)  # noqa: S310 - ours
+    try:
+        with urllib.request.urlopen(request) as answer:  # noqa: S310 - the same
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "body", "status", "words"),
+    [
+        ("GET", "nothing", None, 404, "there is no such page"),
+        (
+            "PUT",
+            "clock",
+            b'{"advance": 1}',
+            400,
+            "time passes by itself: there is no clock by hand\n",
+        ),
+        ("PUT", "faults", b"{}", 400, "faults come as a JSON list, got {}\n"),
+        (
+            "PUT",
+            "faults",
+            b"{",
+            400,
+            (
+                "faults come as a JSON list: Expecting property name enclosed in "
+                "double quotes: line 1 column 2 (char 1)\n"
+            ),
+        ),
+        ("GET", "health", None, 200, "ok"),
+    ],
+)
+def test_pages_say_what_they_do_not_take(
+    aws: EmbeddedAws,
+    method: str,
+    name: str,
+    body: bytes | None,
+    status: int,
+    words: str,
+) -> None:
+    """
+    In words, for whoever asks.
+    """
+    assert page(aws, method, name, body) == (status, words)
+
+
+def test_pages_show_their_state_as_json(
+    aws: EmbeddedAws, names: dict[str, str]
+) -> None:
+    """
+    The clock, what is hosted, and what was put into it.
+    """
+    _, clock = page(aws, "GET", "clock")
+    _, hosted = page(aws, "GET", "hosting")
+    _, log = page(aws, "GET", "log")
+
+    shown = json.loads(clock)
+    assert shown.pop("now") > 1_700_000_000
+    assert shown == {"speed": None, "by_hand": False}
+    assert names["endpoint"] in hosted
+    steps = json.loads(log)[names["endpoint"]][names["variant"]]
+    assert steps[0]["what"] == "instances"
