@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from cdk_sagemaker_llm.arguments.kinds import WHOLE_NUMBER, Kind
+from cdk_sagemaker_llm.arguments.kinds import NUMBER, WHOLE_NUMBER, Kind
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 # What stands for several kinds under one name.
@@ -83,7 +83,7 @@ def _interface(words: str, *attributes: str, way_out: str = "") -> Kind:
 
 def _unit(name: str, factory: str) -> Kind:
     def way_out(value: object) -> str:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        is_number = NUMBER.holds(value) and not any(NUMBER.parts(name, value))
         number = "..." if not is_number or is_unresolved(value) else value
         return f"write {name}.{factory}({number})"
 

@@ -54,6 +54,7 @@ class InferenceComponentBase(
     """Its resource's id below it, which changes where it must be replaced."""
 
     @staticmethod
+    @checked
     def from_inference_component_name(
         scope: Construct,
         id: str,
@@ -80,6 +81,7 @@ class InferenceComponentBase(
         return _ImportedComponent(scope, id, inference_component_name, arn, endpoint)
 
     @staticmethod
+    @checked
     def from_inference_component_arn(
         scope: Construct,
         id: str,

@@ -329,6 +329,7 @@ class Endpoint(EndpointBase):
         return replace(networks[0], security_groups=own).connections
 
     @staticmethod
+    @checked
     def from_endpoint_name(
         scope: Construct,
         id: str,
@@ -351,6 +352,7 @@ class Endpoint(EndpointBase):
         return _ImportedEndpoint(scope, id, endpoint_name, arn, variant_name)
 
     @staticmethod
+    @checked
     def from_endpoint_arn(
         scope: Construct, id: str, endpoint_arn: str, *, variant_name: str | None = None
     ) -> EndpointBase:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from aws_cdk import CfnParameter, Duration, Stack
+from aws_cdk import CfnParameter, Duration, Stack, Token
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
@@ -359,9 +359,17 @@ def test_what_answers_at_once_has_no_queue(llm: LlmEndpoint) -> None:
             {"copies": 4, "no_capacity_failures": 5},
             "takes copies and no_capacity_failures for components",
         ),
+        ("llm", {"no_capacity_failures": 1}, "takes no_capacity_failures for"),
+        ("llm", {"rate": 1}, r"^add_alarms\(\) got an unexpected keyword.* 'rate'$"),
         ("component", {"variant_name": "Blue"}, "variant_name is for metrics of"),
     ],
-    ids=["instances of a component", "copies of an endpoint", "a component's variant"],
+    ids=[
+        "instances of a component",
+        "copies of an endpoint",
+        "the usual number of an endpoint",
+        "an unknown threshold",
+        "a component's variant",
+    ],
 )
 def test_a_threshold_of_something_else_is_refused(
     request: pytest.FixtureRequest,
@@ -504,6 +512,21 @@ def test_gpu_memory_of_types_with_other_numbers_of_gpus_has_a_way_out(
             {"period": Duration.seconds(120)},
             {"period": Duration.seconds(90)},
             "period must be 10, 30 or a multiple of 60 seconds, got 90",
+        ),
+        (
+            {"period": Duration.seconds(10)},
+            {"period": Duration.seconds(0)},
+            "period must be 10, 30 or a multiple of 60 seconds, got 0",
+        ),
+        (
+            {"period": Duration.minutes(1)},
+            {"period": Duration.seconds(Token.as_number({"Ref": "Seconds"}))},
+            "period must be known at synth, got one that is known only at deployment",
+        ),
+        (
+            {"period": Duration.hours(1)},
+            {"period": Duration.minutes(Token.as_number({"Ref": "Minutes"}))},
+            "period must be known at synth, got one that is known only at deployment",
         ),
         (
             {"evaluation_periods": 1440},
