@@ -157,9 +157,8 @@ CONTENTS = Kind(
 
 
 def _json_parts(name: str, value: object, depth: int = 0) -> Iterator[Fault]:
-    if isinstance(value, int | float):
-        if not isinstance(value, bool):
-            yield from NUMBER.faults(name, value)
+    if isinstance(value, float):
+        yield from NUMBER.faults(name, value)
     elif isinstance(value, Mapping | list | tuple):
         if depth > _DEEPEST:
             yield Fault(

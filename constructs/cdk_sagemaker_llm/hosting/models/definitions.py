@@ -250,7 +250,11 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
             found += zone_findings(network)
             found += way_out_findings(network, model, {**own, **environment})
         kind = kind_of(model) if model else looked_up(prepared.architecture)
-        found += _further_findings(prepared, environment, kind, accelerators)
+        # What an isolated container cannot download is told of by then.
+        is_cut_off = network.isolated and (model is None or bool(container.weights_uri))
+        found += _further_findings(
+            prepared, environment, kind, accelerators, is_isolated=is_cut_off
+        )
     return ModelDefinition(
         prepared=prepared,
         model=model,
@@ -324,10 +328,12 @@ def _further_findings(
     environment: Mapping[str, str],
     kind: ModelArchitecture | str | None,
     accelerators: Accelerators,
+    *,
+    is_isolated: bool,
 ) -> list[Finding]:
-    if not environment or prepared.container is None:
+    if prepared.container is None or not (environment or is_isolated):
         return []
-    # The checks of all engines, which only further variables make worth loading.
+    # The checks of all engines, which most models need no more.
     from cdk_sagemaker_llm.serving.families import added_findings  # noqa: PLC0415
 
     return added_findings(
@@ -335,6 +341,7 @@ def _further_findings(
         prepared.container,
         accelerators=settled(accelerators, prepared.demand),
         architecture=config_of(kind),
+        network_isolation=is_isolated,
     )
 
 

@@ -299,6 +299,33 @@ def test_the_container_is_checked_where_it_is_to_run(
     assert [code for code, _, _ in refused(**changes)] == codes
 
 
+@pytest.mark.parametrize(
+    ("changes", "codes"),
+    [
+        ({}, ["LLM617"]),
+        ({"environment": {"HF_HUB_OFFLINE": "1"}}, []),
+        ({"network": Network(isolated=False)}, []),
+        ({"serving": Tgi("3.3.6")}, []),
+    ],
+    ids=str,
+)
+def test_warns_that_an_isolated_engine_may_wait_for_the_hub(
+    changes: dict[str, Any], codes: list[str]
+) -> None:
+    """
+    As the command does, which sees the same container.
+    """
+    given = {
+        "serving": Vllm("0.20.2"),
+        "model": S3Model("s3://b/w/"),
+        "network": Network(isolated=True),
+        **changes,
+    }
+    found = defined(**given).findings
+
+    assert [one.code for one in found if one.code == "LLM617"] == codes
+
+
 def test_fails_if_a_variable_is_the_backends_own(stack: Stack) -> None:
     """
     Two values for one variable would hide one of them.
