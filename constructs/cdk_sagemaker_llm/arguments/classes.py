@@ -93,6 +93,8 @@ def _unit(name: str, factory: str) -> Kind:
 def _model_written(value: object) -> str:
     if isinstance(value, type):
         return _called(value)
+    if _is_a("StagedModel")(value):
+        return "write its attribute model, such as staged.model"
     if not isinstance(value, str) or is_unresolved(value):
         return ""
     # A credential has no slash: what may be one is not repeated.
@@ -137,7 +139,10 @@ _PLAIN = (
     "ByType",
     "CapacityReservation",
     "Compilation",
+    "Container",
+    "Demand",
     "EndpointConfig",
+    "Finding",
     "FleetTimes",
     "InferenceComponentEndpoint",
     "Lengths",
@@ -234,7 +239,8 @@ CLASSES: Mapping[str, Kind] = {
     ),
     "RemovalPolicy": _member_of("RemovalPolicy", "RETAIN"),
     "ResourceRequirements": _instance_of(
-        "ResourceRequirements", way_out="write ResourceRequirements(accelerators=...)"
+        "ResourceRequirements",
+        way_out="write ResourceRequirements(copies=..., accelerators=...)",
     ),
     "RoutingStrategy": _member_of("RoutingStrategy", "LEAST_OUTSTANDING_REQUESTS"),
     "ScaleInStrategy": _member_of("ScaleInStrategy", "IDLE_RELEASE"),
@@ -250,7 +256,11 @@ CLASSES: Mapping[str, Kind] = {
     "ServingConfiguration": Kind(
         "a serving configuration such as Vllm()",
         lambda value: hasattr(type(value), "prepare"),
-        _called,
+        lambda value: (
+            "write its attribute serving, such as staged.serving"
+            if _is_a("StagedModel")(value)
+            else _called(value)
+        ),
     ),
     "Size": _unit("Size", "gibibytes"),
     "TimeZone": _instance_of("TimeZone", way_out="write such as 'Europe/Berlin'"),

@@ -87,6 +87,24 @@ def bound_findings(
     ]
 
 
+def scaled_findings(scaled: Construct) -> list[Finding]:
+    """
+    Check that what is imported and scaled is of the stack's own account and region.
+    """
+    account, region = _environment_of(scaled)
+    pairs = {"region": (region_of(scaled), region)}
+    pairs["account"] = (account_of(scaled), account)
+    return [
+        FAR_SOURCE.finding(
+            f"scaling must be defined in the {what} of what it scales, {theirs}, got "
+            f"{ours}",
+            "define it in a stack of that environment",
+        )
+        for what, (ours, theirs) in pairs.items()
+        if _differ(ours, theirs)
+    ]
+
+
 def far_finding(name: str, own: str, got: str | None, remedy: str = "") -> Finding:
     """
     Say that something is not where the endpoint is.

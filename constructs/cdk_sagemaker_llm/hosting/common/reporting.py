@@ -90,7 +90,7 @@ def _report(faults: list[Fault], arguments: Mapping[str, object]) -> None:
     if isinstance(scope, Construct):
         found = [WRONG_KIND.finding(each.message, each.remedy) for each in faults]
         name = arguments.get("id")
-        is_text = isinstance(name, str) and not is_unresolved(name)
-        report(scope, str(name) if is_text else "", found)
+        is_told = isinstance(name, str | int | float) and not is_unresolved(name)
+        report(scope, str(name) if is_told else "", found)
     # What is no construct has no path that could be told.
     raise_faults(faults)

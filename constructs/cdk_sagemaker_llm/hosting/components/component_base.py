@@ -13,11 +13,13 @@ from aws_cdk import Resource
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.common.elsewhere import scaled_findings
 from cdk_sagemaker_llm.hosting.common.names import name_in, named
 from cdk_sagemaker_llm.hosting.common.reporting import checked, report
-from cdk_sagemaker_llm.hosting.common.scope import stack_of, stage_of
+from cdk_sagemaker_llm.hosting.common.scope import is_defined, stack_of, stage_of
 from cdk_sagemaker_llm.hosting.endpoints.connection import Connected, Connection
-from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import EndpointBase
 from cdk_sagemaker_llm.hosting.models.model import ModelBase, dialect_of
 from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
 from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import ComponentMetrics
@@ -147,7 +149,7 @@ class InferenceComponentBase(
         Raises:
             ValueError: If the bounds are wrong, or the copies are scaled already.
         """
-        report(self, "", self._twice_findings())
+        report(self, "", [*self._twice_findings(), *scaled_findings(self)])
         self.scaling = ScalableCopyCount(
             self,
             "Scaling",
@@ -158,7 +160,7 @@ class InferenceComponentBase(
         return self.scaling
 
     def _twice_findings(self) -> list[Finding]:
-        if self.scaling is None:
+        if self.scaling is None or not is_defined(self.scaling):
             return []
         return [twice_finding("the copies", "auto_scale_copy_count")]
 

@@ -49,6 +49,7 @@ from cdk_sagemaker_llm.serving.base import (
     Prepared,
     ServingConfiguration,
     download_seconds,
+    prepared_by,
     settled,
 )
 from cdk_sagemaker_llm.serving.checks import config_of
@@ -210,11 +211,9 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
     serving, model, region = request.serving, request.model, request.region
     network, environment = request.network or Network(), request.environment or {}
     start_up = seconds(request.start_up)
-    if start_up is None or is_unresolved(start_up):
-        prepared = serving.prepare(model, accelerators)
-    else:
-        # One that gives up loading by itself waits as long as SageMaker does.
-        prepared = serving.prepare(model, accelerators, start_up_seconds=int(start_up))
+    # One that gives up loading by itself waits as long as SageMaker does.
+    waits = None if start_up is None or is_unresolved(start_up) else int(start_up)
+    prepared = prepared_by(serving, model, accelerators, waits)
     container = prepared.container
     if container is None and not errors_of(prepared.findings):
         raise ValueError(

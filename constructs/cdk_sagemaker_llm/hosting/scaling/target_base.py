@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     bounds_findings,
     count_findings,
 )
+from cdk_sagemaker_llm.hosting.common.scope import is_defined_at
 from cdk_sagemaker_llm.serving.parameters import IMPOSSIBLE_NAME
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -77,10 +78,7 @@ class Contents:
     def __init__(self, least: int, most: int) -> None:
         self.least = least
         self.most = most
-        self.policies: dict[str, bool] = {}
-        """Whether each policy can take capacity away, by its name."""
-        self.tracked: dict[str, str] = {}
-        """The policy that follows each of the service's predefined metrics."""
+        self.policies: dict[str, Policy] = {}
         self.actions: dict[str, Action] = {}
 
     @property
@@ -98,31 +96,26 @@ class Contents:
         """
         Whether something takes capacity away.
         """
-        return any(self.policies.values()) or any(
+        return any(each.takes_away for each in self.policies.values()) or any(
             each.most is not None for each in self.actions.values()
         )
 
-    def policy_findings(self, name: str) -> list[Finding]:
+    def policy_findings(self, name: str, metric: str | None) -> list[Finding]:
         """
-        Check that one more policy can be put on the target.
+        Check that one more policy can be put on the target, and that no other follows
+        its predefined metric.
         """
-        return _one_more_findings(
+        found = _one_more_findings(
             "policy", "policies", name, self.policies, _MOST_POLICIES
         )
-
-    def tracked_findings(self, metric: str | None) -> list[Finding]:
-        """
-        Check that no policy follows a predefined metric yet.
-        """
-        other = None if metric is None else self.tracked.get(metric)
-        if other is None:
-            return []
-        return [
+        return found + [
             SCALED_TWICE.finding(
                 f"policy {other!r} of this target follows {metric} already, and the "
                 "service takes one policy for a metric",
                 "define one of them, or follow another metric",
             )
+            for other, policy in self.policies.items()
+            if metric is not None and policy.metric == metric
         ]
 
     def action_findings(self, name: str) -> list[Finding]:
@@ -166,6 +159,36 @@ class Contents:
                     )
                 )
         return found
+
+
+def policy_findings(
+    target: ScalableTargetBase, name: str, metric: str | None = None
+) -> list[Finding]:
+    """
+    Check that a target takes one more policy, beside those that were not taken out.
+    """
+    contents = contents_of(target)
+    found = contents.policy_findings(name, metric)
+    if not found:
+        return []
+    contents.policies = {
+        name: policy
+        for name, policy in contents.policies.items()
+        if is_defined_at(target, policy.path)
+    }
+    return contents.policy_findings(name, metric)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """
+    A policy: where it is defined, whether it can take capacity away, and which of the
+    service's predefined metrics it follows, if any.
+    """
+
+    path: str
+    takes_away: bool
+    metric: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -389,6 +389,66 @@ def test_fails_if_a_configuration_returns_nothing() -> None:
 
 
 @dataclass(frozen=True)
+class Odd:
+    """
+    A configuration of somebody's own that answers with whatever it holds.
+    """
+
+    answer: Any
+
+    def prepare(self, *_: object, **__: object) -> Any:  # noqa: ANN401 - what is tried
+        """
+        Answer with it.
+        """
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "got"),
+    [
+        (None, "None"),
+        ({}, "a value of type dict"),
+        (Prepared, "the class Prepared"),
+    ],
+    ids=["nothing", "mapping", "class"],
+)
+def test_fails_if_a_configuration_returns_something_else(
+    answer: object, got: str
+) -> None:
+    """
+    The message names the class, and what it must return.
+    """
+    with pytest.raises(ValueError, match="must return") as caught:
+        defined(serving=Odd(answer))
+
+    assert str(caught.value) == (
+        f"Odd.prepare() must return a Prepared, got {got}; write Prepared(container, "
+        "findings)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("field_name", "value", "words"),
+    [
+        ("container", {}, "container must be a Container, got a value of type dict"),
+        ("findings", ["no"], "findings[0] must be a Finding, got 'no' (str)"),
+        ("demand", 7, "demand must be a Demand, got 7 (int)"),
+    ],
+)
+def test_what_is_prepared_is_of_its_kinds(
+    field_name: str, value: object, words: str
+) -> None:
+    """
+    A configuration of somebody's own hears where it goes wrong.
+    """
+    parts: dict[str, Any] = {"container": None, "findings": (), field_name: value}
+    with pytest.raises(ValueError, match="must be") as caught:
+        Prepared(**parts)
+
+    assert str(caught.value) == words
+
+
+@dataclass(frozen=True)
 class Own:
     """
     A configuration of somebody's own: TGI, with what is said beside its container.

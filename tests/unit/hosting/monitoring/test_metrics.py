@@ -40,7 +40,7 @@ from cdk_sagemaker_llm.catalog.metrics import (
     VARIANT,
     published_metrics,
 )
-from cdk_sagemaker_llm.hosting.endpoints.endpoint import EndpointBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import EndpointBase
 from tests.unit.hosting.written import properties_of
 
 GPT2 = HuggingFaceModel("gpt2")
