@@ -19,8 +19,10 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     bounds_findings,
     count_findings,
 )
+from cdk_sagemaker_llm.hosting.common.reporting import report
 from cdk_sagemaker_llm.hosting.common.scope import is_defined_at
 from cdk_sagemaker_llm.serving.parameters import IMPOSSIBLE_NAME
+from cdk_sagemaker_llm.text import any_of, nearest
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
@@ -43,6 +45,28 @@ SCALED_TWICE = Rule(
 # botocore 1.44.5, ScheduledActionName: no controls, colons, slashes or bars, and no
 # blank at either end.
 _ACTION_NAME = re.compile(r"(?! )[^\x00-\x1f\x7f-\x9f:/|]{1,256}(?<! )\Z")
+
+# botocore 1.44.5: PolicyName, and the metrics and dimensions of SageMaker.
+_POLICY_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f]{1,256}\Z")
+_METRICS = (
+    "SageMakerVariantInvocationsPerInstance",
+    "SageMakerVariantProvisionedConcurrencyUtilization",
+    "SageMakerInferenceComponentInvocationsPerCopy",
+    "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution",
+    "SageMakerVariantConcurrentRequestsPerModelHighResolution",
+)
+_OWN_NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
+_VARIANT = re.compile(rf"endpoint/{_OWN_NAME}/variant/{_OWN_NAME}\Z")
+_COMPONENT = re.compile(rf"inference-component/{_OWN_NAME}\Z")
+# What is scaled by each dimension, and how it is written.
+_RESOURCES = {
+    VARIANT_DIMENSION: (_VARIANT, "endpoint/<name>/variant/<name>"),
+    "sagemaker:variant:DesiredProvisionedConcurrency": (
+        _VARIANT,
+        "endpoint/<name>/variant/<name>",
+    ),
+    COMPONENT_DIMENSION: (_COMPONENT, "inference-component/<name>"),
+}
 
 _kept: WeakKeyDictionary[ScalableTargetBase, Contents] = WeakKeyDictionary()
 
@@ -167,6 +191,11 @@ def policy_findings(
     """
     Check that a target takes one more policy, beside those that were not taken out.
     """
+    if is_unresolved(name) or not _POLICY_NAME.match(name):
+        must = "known at synth, and 1 to 256 printable characters"
+        # An id of other characters is in the path that is told.
+        fault = IMPOSSIBLE_NAME.finding(f"the id of a policy must be {must}")
+        report(target, "", [fault])
     contents = contents_of(target)
     found = contents.policy_findings(name, metric)
     if not found:
@@ -202,6 +231,44 @@ class Action:
     most: int | None
 
 
+def target_findings(resource_id: str, scalable_dimension: str) -> list[Finding]:
+    """
+    Check what is scaled, and which number of it.
+    """
+    if is_unresolved(scalable_dimension):
+        return []
+    if scalable_dimension not in _RESOURCES:
+        return [
+            IMPOSSIBLE_NAME.finding(
+                f"scalable_dimension must be {any_of(_RESOURCES)}, got "
+                f"{scalable_dimension!r}"
+            )
+        ]
+    form, example = _RESOURCES[scalable_dimension]
+    if is_unresolved(resource_id) or form.match(resource_id):
+        return []
+    return [
+        IMPOSSIBLE_NAME.finding(
+            f"resource_id must be such as {example} for {scalable_dimension}, got "
+            f"{resource_id!r}"
+        )
+    ]
+
+
+def metric_findings(metric: str | None) -> list[Finding]:
+    """
+    Check that the service has a predefined metric.
+    """
+    if metric is None or is_unresolved(metric) or metric in _METRICS:
+        return []
+    return [
+        IMPOSSIBLE_NAME.finding(
+            f"predefined_metric must be one that the service has, got {metric!r}",
+            f"use {any_of(nearest(metric, _METRICS) or _METRICS)}",
+        )
+    ]
+
+
 def capacity_findings(
     min_capacity: int, max_capacity: int, *, may_be_zero: bool = False
 ) -> list[Finding]:
@@ -211,6 +278,7 @@ def capacity_findings(
     found = least_capacity_findings(
         "min_capacity", min_capacity, may_be_zero=may_be_zero
     )
+    found = found or count_findings("max_capacity", max_capacity, 0)
     if found and min_capacity == 0:
         return found
     return found + bounds_findings(

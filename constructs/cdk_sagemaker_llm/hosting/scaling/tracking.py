@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.hosting.scaling.target_base import (
     Policy,
     ScalableTargetBase,
     contents_of,
+    metric_findings,
     policy_findings,
 )
 from cdk_sagemaker_llm.serving.parameters import OUTSIDE_RANGE
@@ -118,6 +119,7 @@ class TargetTrackingScaling(Construct):
             *_value_findings("the target value", target_value),
             *time_findings("scale_in_cooldown", scale_in_cooldown),
             *time_findings("scale_out_cooldown", scale_out_cooldown),
+            *metric_findings(predefined_metric),
             *policy_findings(target, id, predefined_metric),
         ]
         report(scope, id, found)
