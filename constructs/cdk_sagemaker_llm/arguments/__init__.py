@@ -139,7 +139,7 @@ def keep_copies(instance: DataclassInstance) -> None:
     """
     for field in dataclasses.fields(instance):
         value = getattr(instance, field.name)
-        if value and isinstance(value, Mapping | list | tuple):
+        if isinstance(value, Mapping | list | tuple):
             object.__setattr__(instance, field.name, _copied(value))
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aws_cdk import Resource
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.hosting.common.elsewhere import scaled_findings
+from cdk_sagemaker_llm.hosting.common.elsewhere import far_place, scaled_findings
 from cdk_sagemaker_llm.hosting.common.names import name_in, named
 from cdk_sagemaker_llm.hosting.common.reporting import checked, report
 from cdk_sagemaker_llm.hosting.common.scope import is_defined, stack_of, stage_of
@@ -182,6 +182,11 @@ class _ImportedComponent(InferenceComponentBase):
         self.inference_component_name = name
         self.inference_component_arn = arn
         self.endpoint = endpoint
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        account, region = far_place(self)
+        subject = super()._metric_subject(variant_name)
+        return replace(subject, account=account, region=region)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,13 +5,14 @@ scaling, and how applications reach them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from cdk_sagemaker_llm.hosting.common.elsewhere import scaled_findings
+from cdk_sagemaker_llm.hosting.common.elsewhere import far_place, scaled_findings
 from cdk_sagemaker_llm.hosting.common.limits import name_findings
 from cdk_sagemaker_llm.hosting.common.reporting import checked, report
 from cdk_sagemaker_llm.hosting.common.scope import is_defined
@@ -133,7 +134,9 @@ class EndpointBase(
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         name = variant_name or self.variant_name
-        return variant_subject(self, self.endpoint_name, None, name)
+        subject = variant_subject(self, self.endpoint_name, None, name)
+        account, region = far_place(self)
+        return replace(subject, account=account, region=region)
 
     @checked
     def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:

@@ -14,6 +14,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.metrics import COMPONENT
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.common.elsewhere import FAR_SOURCE
 from cdk_sagemaker_llm.hosting.common.limits import (
     UNCOUNTABLE,
     bounds_findings,
@@ -395,14 +396,8 @@ def _watches_of(
     return {name: (watches[name], value) for name, value in chosen.items()}
 
 
-def _make_alarms(
-    subject: Subject,
-    id: str,
-    watches: Mapping[str, tuple[_Watch, float]],
-    options: AlarmOptions,
-) -> dict[str, cloudwatch.Alarm]:
-    parent = subject.construct
-    found = []
+def _place_findings(subject: Subject, id: str) -> list[Finding]:
+    parent, found = subject.construct, []
     # Where the id was left out, the CDK's error would name what the caller never wrote.
     if not id:
         found.append(IMPOSSIBLE_NAME.finding("id must not be empty", "leave it out"))
@@ -415,6 +410,24 @@ def _make_alarms(
                 "pass another as the first argument",
             )
         )
+    if subject.region is not None:
+        found.append(
+            FAR_SOURCE.finding(
+                f"alarms must be in the region of what they watch, {subject.region}",
+                "define them in a stack of that region",
+            )
+        )
+    return found
+
+
+def _make_alarms(
+    subject: Subject,
+    id: str,
+    watches: Mapping[str, tuple[_Watch, float]],
+    options: AlarmOptions,
+) -> dict[str, cloudwatch.Alarm]:
+    parent = subject.construct
+    found = _place_findings(subject, id)
     found += options.findings()
     for name, (watch, threshold) in watches.items():
         found += watch.findings(name, threshold)

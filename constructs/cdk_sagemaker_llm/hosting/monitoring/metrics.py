@@ -131,6 +131,8 @@ def metric_of(subject: Subject, name: str, options: MetricOptions) -> cloudwatch
         period=options.get("period") or Duration.minutes(1),
         label=options.get("label"),
         color=options.get("color"),
+        account=subject.account,
+        region=subject.region,
         # No unit: CloudWatch would leave out what it holds under another.
     ).attach_to(subject.construct)
 
@@ -141,7 +143,8 @@ class Subject:
     What a metric is of: the construct that defines it, and dimensions.
 
     The instances' types are ``None`` where one is not known, and the others are where
-    nothing is known of an endpoint.
+    nothing is known of an endpoint. Account and region are those of what is imported
+    from others than the stack's.
     """
 
     construct: Construct
@@ -149,6 +152,8 @@ class Subject:
     hardware: tuple[InstanceType | None, ...] = ()
     has_model: bool | None = None
     is_async: bool | None = None
+    account: str | None = None
+    region: str | None = None
 
     @property
     def endpoint(self) -> Subject:

@@ -399,6 +399,32 @@ def test_an_imported_endpoint_has_alarms(stack: Stack) -> None:
     }
 
 
+FAR = "arn:aws:sagemaker:{}:222222222222:endpoint/chat"
+
+
+def test_what_is_in_another_account_is_watched_there(stack: Stack) -> None:
+    """
+    And what is in another region, by an alarm of that region alone.
+    """
+    beside = Endpoint.from_endpoint_arn(stack, "Beside", FAR.format("us-east-1"))
+    beside.add_alarms(variant_name="Blue")
+    far = Endpoint.from_endpoint_arn(stack, "Far", FAR.format("eu-west-1"))
+    component = InferenceComponent.from_inference_component_arn(
+        stack,
+        "Copies",
+        FAR.format("eu-west-1").replace("endpoint/", "inference-component/"),
+        endpoint=far,
+    )
+    (query,) = alarms_in(stack)["BesideAlarmsServerErrorRate"]["Metrics"]
+
+    assert query["AccountId"] == "222222222222"
+    assert far.metric_invocations(variant_name="Blue").region == "eu-west-1"
+    for add in (lambda: far.add_alarms(variant_name="Blue"), component.add_alarms):
+        assert "LLM797 alarms must be in the region of what they watch, eu-we" in (
+            message(add)
+        )
+
+
 def message(call: Callable[[], object]) -> str:
     """
     Return what a call fails with.
