@@ -59,7 +59,8 @@ if TYPE_CHECKING:
         CaptureMode,
         DataCapture,
     )
-    from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
+    from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
+    from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import EndpointBase
     from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import (
         EndpointConfig,
         EndpointConfigBase,
@@ -295,7 +296,7 @@ _HOMES = {
     "DeepSpeed": "serving.lmi.deepspeed",
     "Demand": "demand",
     "Endpoint": "hosting.endpoints.endpoint",
-    "EndpointBase": "hosting.endpoints.endpoint",
+    "EndpointBase": "hosting.endpoints.endpoint_base",
     "EndpointConfig": "hosting.endpoints.endpoint_config",
     "EndpointConfigBase": "hosting.endpoints.endpoint_config",
     "EngineName": "demand",

@@ -210,6 +210,11 @@ class S3Model(WeightSource):
         if fault is not None:
             is_cut = self.uri.count("/") > len("//") and not _uri_fault(f"{self.uri}/")
             remedy = f"; write {redacted(repr(f'{self.uri}/'))}" if is_cut else ""
+            if "{{resolve:" in self.uri:
+                remedy = (
+                    "; write StringParameter.value_for_string_parameter(...) in place "
+                    "of the reference"
+                )
             got = redacted(repr(self.uri))
             raise ValueError(f"uri must be {fault}, got {got}{remedy}")
 

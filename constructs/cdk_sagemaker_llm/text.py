@@ -13,7 +13,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 
-from cdk_sagemaker_llm.tokens import is_unresolved
+from cdk_sagemaker_llm.tokens import is_unresolved, told_apart
 
 _LIKELY = 12
 _LIKENESS = 0.6
@@ -110,8 +110,10 @@ def kind_of(text: str) -> str | None:
 
 def redacted(text: str) -> str:
     """
-    Return a text with three stars in the place of each credential.
+    Return a text with three stars in the place of each credential, and words in that of
+    the CDK's placeholders.
     """
+    text = told_apart(text)
     kept, read = "", 0
     for _, start, end in sorted(credentials_in(text), key=lambda one: one[1:]):
         if start >= read:

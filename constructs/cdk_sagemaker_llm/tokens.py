@@ -14,6 +14,9 @@ from collections.abc import Iterable, Mapping
 
 _MARKER = re.compile(r"[$#]\{Token\[[A-Za-z0-9:._-]+\]\}")
 _NUMBER_BOUND = -1e288
+# As messages quote one: alone, in a text, or as the digits of a number.
+_QUOTED = re.compile(rf"(['\"]){_MARKER.pattern}\1|-1\.8\d*e\+289")
+AT_DEPLOYMENT = "a value that is known only at deployment"
 # What ``StringParameter.value_from_lookup`` returns until the value is known
 # (aws-cdk-lib, aws-ssm/lib/parameter.ts).
 _STAND_IN = "dummy-value-for-"
@@ -31,6 +34,16 @@ def is_unresolved(value: object) -> bool:
     if isinstance(value, list | tuple):
         return any(is_unresolved(item) for item in value)
     return False
+
+
+def told_apart(text: str) -> str:
+    """
+    Return a message with words in the place of the placeholders that it quotes, which
+    tell nobody anything.
+    """
+    if not is_unresolved(text) and "e+289" not in text:
+        return text
+    return _MARKER.sub("<known at deployment>", _QUOTED.sub(AT_DEPLOYMENT, text))
 
 
 def is_list_placeholder(value: object) -> bool:

@@ -79,6 +79,8 @@ class ModelStack(Stack):
             serving=Vllm(max_model_len=8192),
             instance_type="ml.g6.xlarge",
             network=Network(isolated=True),
+            # Or the engine looks for the Hub, which nothing reaches from here.
+            environment={"HF_HUB_OFFLINE": "1"},
         )
         CfnOutput(self, "EndpointName", value=endpoint.endpoint_name)
 

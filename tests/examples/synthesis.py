@@ -74,4 +74,5 @@ if __name__ == "__main__":
     for place, of_init in zip(sys.argv[1:], (False, True), strict=False):
         for app in sorted(EXAMPLES.glob("*/app.py")):
             synthesise(app, Path(place) / app.parent.name, of_init=of_init)
-    synthesise(EXAMPLES.parent / "app.py", Path(sys.argv[1]) / REFERENCE)
+        reference = Path(place) / REFERENCE
+        synthesise(EXAMPLES.parent / "app.py", reference, of_init=of_init)

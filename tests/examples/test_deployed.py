@@ -19,8 +19,8 @@ from tests.deployments import EXAMPLES, Deployer
 from tests.examples.synthesis import ERROR, REFERENCE
 from tests.secrecy import TOKEN
 
-# These ask the Hub for weights, or AWS for an image: tests/local deploys them, with
-# servers of its own.
+# These ask the Hub for weights, or AWS for an image: tests/local deploys them with
+# servers of its own, and with the context of ``cdk init``.
 STAGED = {"compiled_engine", "mirrored_image", "staged_weights"}
 NAMES = sorted({app.parent.name for app in EXAMPLES.glob("*/app.py")} - STAGED)
 # What the context of ``cdk init`` makes another app of: references between stacks that
@@ -97,7 +97,7 @@ def test_an_example_is_deployed_and_deleted(
     "name",
     [
         pytest.param(name, marks=() if name in CHANGED else pytest.mark.whole)
-        for name in NAMES
+        for name in [*NAMES, REFERENCE]
     ],
 )
 def test_an_example_is_deployed_with_the_context_of_cdk_init(

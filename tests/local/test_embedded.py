@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
 
-_LIMIT = 20.0
+_LIMIT = 120.0
 
 
 def test_import_loads_neither_moto_nor_the_cdk() -> None:

@@ -15,7 +15,7 @@ _STEP, _MOST = 10.0, 8640
 
 
 def until(
-    found: Callable[[], object], limit: float = 30.0, *, by: EmbeddedAws | None = None
+    found: Callable[[], object], limit: float = 300.0, *, by: EmbeddedAws | None = None
 ) -> None:
     """
     Poll until something is so, for some seconds at most.
@@ -23,7 +23,8 @@ def until(
     Args:
         found: Whether it is so.
 
-        limit: How many seconds on the wall, where time passes by itself.
+        limit: How many seconds on the wall, where time passes by itself: more than a
+            busy machine needs, since only a test that fails waits for it.
 
         by: What is run by hand: ten seconds pass there between two looks.
             If omitted, time passes by itself.

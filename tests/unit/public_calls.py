@@ -175,6 +175,19 @@ def staged(stack: Stack) -> Callable[..., object]:
     return partial(StagedModel, stack, "It", model=PINNED, bucket=bucket)
 
 
+def imported(name: str) -> Build:
+    """
+    Refer to a component that exists.
+    """
+    return lambda stack: partial(
+        getattr(InferenceComponent, name),
+        stack,
+        "It",
+        **{name.removeprefix("from_"): "a"},
+        endpoint=Endpoint.from_endpoint_name(stack, "Known", "a"),
+    )
+
+
 CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "StagedModel": (StagedModel, staged),
     "MirroredImage": (
@@ -197,6 +210,25 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         ),
     ),
     "LlmEndpoint": (LlmEndpoint, of_stack(LlmEndpoint, model=GPT2, instance_type=TYPE)),
+    **{
+        f"{known.__name__}.from_{what}_{by}": (
+            getattr(known, f"from_{what}_{by}"),
+            of_stack(getattr(known, f"from_{what}_{by}"), **{f"{what}_{by}": "a"}),
+        )
+        for known, what in (
+            (Endpoint, "endpoint"),
+            (EndpointConfig, "endpoint_config"),
+            (Model, "model"),
+        )
+        for by in ("name", "arn")
+    },
+    **{
+        f"InferenceComponent.{name}": (
+            getattr(InferenceComponent, name),
+            imported(name),
+        )
+        for name in ("from_inference_component_name", "from_inference_component_arn")
+    },
     "LlmEndpoint.auto_scale_instance_count": (
         LlmEndpoint.auto_scale_instance_count,
         of_method(an_endpoint, "auto_scale_instance_count", max_capacity=2),
@@ -304,8 +336,8 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         ScalableTarget,
         of_stack(
             ScalableTarget,
-            resource_id="a",
-            scalable_dimension="b",
+            resource_id="endpoint/a/variant/b",
+            scalable_dimension="sagemaker:variant:DesiredInstanceCount",
             min_capacity=1,
             max_capacity=2,
         ),
@@ -316,7 +348,7 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
             a_target,
             "scale_to_track_metric",
             "It",
-            predefined_metric="a",
+            predefined_metric="SageMakerVariantInvocationsPerInstance",
             target_value=1,
         ),
     ),
@@ -375,7 +407,7 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
             stack,
             "It",
             target=a_target(stack),
-            predefined_metric="a",
+            predefined_metric="SageMakerVariantInvocationsPerInstance",
             target_value=1,
         ),
     ),

@@ -147,7 +147,7 @@ def test_a_large_text_takes_no_long_time(part: str) -> None:
     """
     A vocabulary has tens of megabytes: the time grows with them, not with their square.
     """
-    begun = time.perf_counter()
+    begun = time.process_time()
     kind_of(part * (4_000_000 // len(part)))
 
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5

@@ -7,7 +7,12 @@ from __future__ import annotations
 import pytest
 from aws_cdk import Aws, Fn, Token
 
-from cdk_sagemaker_llm.tokens import is_list_placeholder, is_unresolved
+from cdk_sagemaker_llm.tokens import (
+    AT_DEPLOYMENT,
+    is_list_placeholder,
+    is_unresolved,
+    told_apart,
+)
 
 
 @pytest.mark.parametrize(
@@ -59,3 +64,21 @@ def test_a_list_that_is_a_placeholder_is_told_apart(
     From a list that has placeholders in it.
     """
     assert is_list_placeholder(value) is is_list
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"got {Aws.REGION!r}", f"got {AT_DEPLOYMENT}"),
+        (f"got 'a-{Aws.REGION}'", "got 'a-<known at deployment>'"),
+        (f"got {Token.as_number(Fn.ref('Count'))}; go", f"got {AT_DEPLOYMENT}; go"),
+        (f"got {Token.as_number(Fn.ref('Count')):g}", f"got {AT_DEPLOYMENT}"),
+        ("got -1.5e+28, 1.8e+289 and ${HOME}", "got -1.5e+28, 1.8e+289 and ${HOME}"),
+    ],
+    ids=["text", "part of a text", "number", "rounded number", "others"],
+)
+def test_a_message_says_a_placeholder_in_words(text: str, told: str) -> None:
+    """
+    Nobody wrote it as the CDK encodes it.
+    """
+    assert told_apart(text) == told

@@ -37,6 +37,7 @@ WRONG: Mapping[str, object] = {
     "bool": True,
     "NaN": math.nan,
     "infinity": math.inf,
+    "huge": 2**64,
     "minus infinity": -math.inf,
     "list": [math.nan],
     "mapping": {"name": math.nan},

@@ -139,7 +139,7 @@ def keep_copies(instance: DataclassInstance) -> None:
     """
     for field in dataclasses.fields(instance):
         value = getattr(instance, field.name)
-        if value and isinstance(value, Mapping | list | tuple):
+        if isinstance(value, Mapping | list | tuple):
             object.__setattr__(instance, field.name, _copied(value))
 
 
@@ -233,8 +233,15 @@ def held(function: Callable[P, R], *, refuse: Refuse = raise_faults) -> Callable
         try:
             values = signature().bind(*args, **kwargs).arguments
         except TypeError:
-            # Python's own error names the argument that is missing or unknown.
-            return function(*args, **kwargs)
+            # Python's own error names the arguments that are missing or unknown, and
+            # the class that has the method, of which the caller need not know.
+            owner, _, name = function.__qualname__.rpartition(".")
+            called = owner if name == "__init__" else name
+            try:
+                return function(*args, **kwargs)
+            except TypeError as fault:
+                text = str(fault).replace(function.__qualname__, called)
+                raise TypeError(text) from None
         faults = _faults(function.__annotations__, values)
         if faults:
             refuse(faults, values)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from cdk_sagemaker_llm.arguments.kinds import WHOLE_NUMBER, Kind
+from cdk_sagemaker_llm.arguments.kinds import NUMBER, WHOLE_NUMBER, Kind
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 # What stands for several kinds under one name.
@@ -83,7 +83,7 @@ def _interface(words: str, *attributes: str, way_out: str = "") -> Kind:
 
 def _unit(name: str, factory: str) -> Kind:
     def way_out(value: object) -> str:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        is_number = NUMBER.holds(value) and not any(NUMBER.parts(name, value))
         number = "..." if not is_number or is_unresolved(value) else value
         return f"write {name}.{factory}({number})"
 
@@ -93,6 +93,8 @@ def _unit(name: str, factory: str) -> Kind:
 def _model_written(value: object) -> str:
     if isinstance(value, type):
         return _called(value)
+    if _is_a("StagedModel")(value):
+        return "write its attribute model, such as staged.model"
     if not isinstance(value, str) or is_unresolved(value):
         return ""
     # A credential has no slash: what may be one is not repeated.
@@ -137,8 +139,11 @@ _PLAIN = (
     "ByType",
     "CapacityReservation",
     "Compilation",
+    "Container",
+    "Demand",
     "EndpointConfig",
     "Fault",
+    "Finding",
     "FleetTimes",
     "InferenceComponentEndpoint",
     "Latency",
@@ -236,7 +241,8 @@ CLASSES: Mapping[str, Kind] = {
     ),
     "RemovalPolicy": _member_of("RemovalPolicy", "RETAIN"),
     "ResourceRequirements": _instance_of(
-        "ResourceRequirements", way_out="write ResourceRequirements(accelerators=...)"
+        "ResourceRequirements",
+        way_out="write ResourceRequirements(copies=..., accelerators=...)",
     ),
     "RoutingStrategy": _member_of("RoutingStrategy", "LEAST_OUTSTANDING_REQUESTS"),
     "ScaleInStrategy": _member_of("ScaleInStrategy", "IDLE_RELEASE"),
@@ -252,7 +258,11 @@ CLASSES: Mapping[str, Kind] = {
     "ServingConfiguration": Kind(
         "a serving configuration such as Vllm()",
         lambda value: hasattr(type(value), "prepare"),
-        _called,
+        lambda value: (
+            "write its attribute serving, such as staged.serving"
+            if _is_a("StagedModel")(value)
+            else _called(value)
+        ),
     ),
     "Size": _unit("Size", "gibibytes"),
     "TimeZone": _instance_of("TimeZone", way_out="write such as 'Europe/Berlin'"),

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm.text import any_of, redacted
-from cdk_sagemaker_llm.tokens import is_list_placeholder, is_unresolved
+from cdk_sagemaker_llm.tokens import AT_DEPLOYMENT, is_list_placeholder, is_unresolved
 
 _LONGEST_SHOWN = 60
+# No service, engine or template counts further.
+_MOST = 2**64
 # No engine's setting is as deep as this, and JSON's reader goes no deeper than 1000.
 _DEEPEST = 100
 
@@ -85,9 +87,10 @@ def value_text(value: object, *, hidden: bool = False) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if is_unresolved(value):
-        return "a value that is known only at deployment"
+        return AT_DEPLOYMENT
     name = type(value).__name__
-    text = repr(value) if isinstance(value, str | int | float) else ""
+    is_plain = isinstance(value, str | int | float) and not _is_huge(value)
+    text = repr(value) if is_plain else ""
     if hidden or not text or len(text) > _LONGEST_SHOWN:
         return f"a value of type {name}"
     return f"{text} ({name})"
@@ -104,6 +107,17 @@ def _is_whole(value: object) -> bool:
 
 def _is_number(value: object) -> bool:
     return _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _is_huge(value: object) -> bool:
+    if not isinstance(value, int) or is_unresolved(value):
+        return False
+    return abs(value) >= _MOST
+
+
+def _huge_parts(name: str, value: object) -> Iterator[Fault]:
+    if _is_huge(value):
+        yield Fault(f"{name} must be a number of at most 64 bits, got a larger one")
 
 
 def _number_written(value: object) -> str:
@@ -125,13 +139,14 @@ def _text_written(value: object) -> str:
         return f"write {str(value).lower()!r}"
     if isinstance(value, Mapping | list | tuple):
         return "write it as text"
-    return f"write {str(value)!r}" if _is_number(value) else ""
+    is_plain = _is_number(value) and not _is_huge(value)
+    return f"write {str(value)!r}" if is_plain else ""
 
 
 NONE = Kind("None", lambda value: value is None)
 TEXT = Kind("text", _is_text, _text_written)
-WHOLE_NUMBER = Kind("a whole number", _is_whole, _number_written)
-NUMBER = Kind("a finite number", _is_number, _number_written)
+WHOLE_NUMBER = Kind("a whole number", _is_whole, _number_written, _huge_parts)
+NUMBER = Kind("a finite number", _is_number, _number_written, _huge_parts)
 SWITCH = Kind("True or False", lambda value: isinstance(value, bool))
 CONTENTS = Kind(
     "bytes",

@@ -308,10 +308,12 @@ def _room(setting: Setting, case: Case, terms: MemoryTerms) -> int:
     # that is weights and cache alone is of what is free before loading.
     capacity = visible_bytes(setting.hardware)
     left = capacity - terms.cuda_graphs - terms.fixed
+    # What asks for more than all is refused elsewhere.
+    share = min(setting.share(case), 1)
     if setting.release.reserve is not None:
-        pool = int((capacity - terms.runtime) * setting.share(case)) - terms.weights
+        pool = int((capacity - terms.runtime) * share) - terms.weights
         return min(pool, left)
-    share = int(capacity * setting.share(case))
+    taken = int(capacity * share)
     if setting.release.graphs_in_share.of(case):
-        return share - terms.cuda_graphs - terms.fixed
-    return min(share - terms.fixed, left)
+        return taken - terms.cuda_graphs - terms.fixed
+    return min(taken - terms.fixed, left)

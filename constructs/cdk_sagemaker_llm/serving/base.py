@@ -13,9 +13,9 @@ from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import (
     held,
     hold_kinds,
-    keep_copies,
     known_at_synth,
 )
+from cdk_sagemaker_llm.arguments.kinds import value_text
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.demand import Demand
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
@@ -86,9 +86,9 @@ class Container:
 
     def __post_init__(self) -> None:
         """
-        Keep files and variables as they are now.
+        Hold each field to its kind, and keep files and variables as they are now.
         """
-        keep_copies(self)
+        hold_kinds(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,12 @@ class Prepared:
     demand: Demand | None = None
     architecture: ModelArchitecture | str | None = None
     loads_engines: bool = False
+
+    def __post_init__(self) -> None:
+        """
+        Hold each field to its kind.
+        """
+        hold_kinds(self)
 
 
 @runtime_checkable
@@ -143,6 +149,29 @@ class ServingConfiguration(Protocol):
             start_up_seconds: How long SageMaker waits for an answer.
                 If omitted, the model's size decides.
         """
+
+
+def prepared_by(
+    serving: ServingConfiguration,
+    model: ModelSource | None,
+    accelerators: Accelerators,
+    start_up_seconds: int | None = None,
+) -> Prepared:
+    """
+    Ask a configuration, which may be the user's own.
+    """
+    if start_up_seconds is None:
+        prepared: object = serving.prepare(model, accelerators)
+    else:
+        prepared = serving.prepare(
+            model, accelerators, start_up_seconds=start_up_seconds
+        )
+    if isinstance(prepared, Prepared):
+        return prepared
+    raise ValueError(
+        f"{type(serving).__name__}.prepare() must return a Prepared, got "
+        f"{value_text(prepared)}; write Prepared(container, findings)"
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

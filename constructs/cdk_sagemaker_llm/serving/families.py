@@ -306,26 +306,31 @@ def added_findings(
     *,
     accelerators: int | None,
     architecture: Config = None,
+    network_isolation: bool = False,
 ) -> list[Finding]:
     """
-    Find what further variables break in a container that has been checked without.
+    Find what further variables, or isolation, break in a container that has been
+    checked without.
 
     TGI's launcher reads no file: what its class is not told of, it may be told here
     without a check.
     """
 
-    def of(variables: Mapping[str, str]) -> list[Finding]:
+    def of(variables: Mapping[str, str], *, is_isolated: bool) -> list[Finding]:
         return container_findings(
             replace(container, environment=variables),
             accelerators=accelerators,
             architecture=architecture,
+            has_model_data=bool(container.files or container.weights_uri),
+            network_isolation=is_isolated,
         )
 
     family = FAMILIES.get(_recognised(container.image).family)
-    if not further or family is None or not family().takes_variables:
+    if family is None or not family().takes_variables:
         return []
-    before = of(container.environment)
-    together = of({**container.environment, **further})
+    before = of(container.environment, is_isolated=False)
+    every = {**container.environment, **further}
+    together = of(every, is_isolated=network_isolation)
     return [finding for finding in together if finding not in before]
 
 

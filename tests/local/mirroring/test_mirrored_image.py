@@ -12,7 +12,7 @@ import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from tests.deployments import Deployer, example, synthesised
+from tests.deployments import OF_INIT, Deployer, example, synthesised
 from tests.local.mirroring.registry_server import (
     RegistryServer,
     Repository,
@@ -39,7 +39,7 @@ def _synthesise(tmp_path: Path) -> Synthesise:
 
     def synthesise(server: RegistryServer, digest: str) -> Path:
         outdir = tmp_path / digest.replace(":", "-")
-        return synthesised(APP, outdir, digest=digest, registry=server.url)
+        return synthesised(APP, outdir, digest=digest, registry=server.url, **OF_INIT)
 
     return synthesise
 

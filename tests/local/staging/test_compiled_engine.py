@@ -15,7 +15,7 @@ import pytest
 from cdk_sagemaker_llm.client import LlmClient
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from tests.deployments import Deployer, example, synthesised
+from tests.deployments import OF_INIT, Deployer, example, synthesised
 from tests.local.staging.hub_server import REVISION, Hub, Repository
 from tests.local.staging.test_worker import FILES, STAGED, contents
 from tests.secrecy import TOKEN
@@ -37,9 +37,10 @@ def test_the_example_serves_what_it_compiled(
 ) -> None:
     """
     Weights and engines lie beside each other, each with its manifest; nothing of the
-    job is left but its note and its log; and the endpoint answers.
+    job is left but its note and its log; and the endpoint answers; in an app that
+    ``cdk init`` has made.
     """
-    first = example("compiled_engine", tmp_path / "first")
+    first = example("compiled_engine", tmp_path / "first", **OF_INIT)
     shared = deployer.deploy(first, "Engines").checked().outputs["Engines"]
     secret, bucket = shared["TokenSecret"], shared["BucketName"]
     embedded_aws.client("secretsmanager").put_secret_value(
@@ -47,7 +48,9 @@ def test_the_example_serves_what_it_compiled(
     )
     gated = Repository({**FILES, **TOKENIZER}, token=TOKEN, revision=COMMIT)
     with Hub({MISTRAL: gated}) as hub:
-        app = example("compiled_engine", tmp_path / "second", hub_url=hub.url)
+        app = example(
+            "compiled_engine", tmp_path / "second", hub_url=hub.url, **OF_INIT
+        )
         told = deployer.deploy(app, "Mistral").checked().outputs["Mistral"]
     weights = f"models/mistralai--Mistral-7B-v0.1/{COMMIT}"
     found = contents(s3, bucket)

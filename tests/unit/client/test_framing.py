@@ -77,11 +77,11 @@ def test_an_indented_document_is_not_read_again_for_each_of_its_lines() -> None:
     Many of them look like its end: 20 000 tokens are read in well under a minute.
     """
     body = json.dumps(indented(20_000), indent=1).encode()
-    began = time.monotonic()
+    began = time.process_time()
     found = read_body(body)
 
     assert len(found.tokens) == 20_000
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_records_of_several_lines_come_one_after_the_other() -> None:

@@ -197,7 +197,7 @@ ANY_VALUE = st.text() | st.integers().map(str) | st.sampled_from(("max", "auto")
 @given(
     st.dictionaries(ANY_NAME, ANY_VALUE),
     st.sampled_from(CHECKED_FAMILIES),
-    st.none() | st.integers(),
+    st.none() | st.integers(1 - 2**64, 2**64 - 1),
 )
 def test_no_environment_breaks_the_checks(
     environment: dict[str, str], container: str, accelerators: int | None

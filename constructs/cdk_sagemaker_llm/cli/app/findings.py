@@ -315,7 +315,7 @@ def _accelerators(app: App, model: str) -> int | None:
             return known
         break
     for config in app.configs():
-        for variant in config.variants:
+        for variant in config.every_variant:
             found = [
                 next(
                     (one.accelerators for one in _hardware(choice.instance_type)), None
@@ -346,7 +346,7 @@ def _hosts(app: App, model: str) -> frozenset[Host]:
     return frozenset(
         (hardware, host_image)
         for config in app.configs()
-        for variant in config.variants
+        for variant in config.every_variant
         for choice in variant.choices
         if app.find(choice.model) == model
         for hardware in _hardware(choice.instance_type)
@@ -363,7 +363,7 @@ def _left_open(app: App, model: str) -> list[Shape]:
     return [
         variant.shape
         for config in app.configs()
-        for variant in config.variants
+        for variant in config.every_variant
         for choice in variant.choices
         if app.find(choice.model) == model and is_open(choice.instance_type)
     ]

@@ -142,7 +142,7 @@ def variant_plans(app: App) -> list[VariantPlan]:
         _variant(app, endpoint, variant)
         for endpoint in app.of_type("Endpoint")
         if (config := app.config_of(endpoint)) is not None
-        for variant in (*config.variants, *config.shadows)
+        for variant in config.every_variant
     ]
 
 

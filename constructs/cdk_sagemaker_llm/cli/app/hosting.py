@@ -132,6 +132,13 @@ class EndpointConfig:
         return list(map(Variant, shapes))
 
     @property
+    def every_variant(self) -> list[Variant]:
+        """
+        Its variants of both kinds.
+        """
+        return [*self.variants, *self.shadows]
+
+    @property
     def asynchronous(self) -> Shape | None:
         """
         How requests are queued; ``None`` if callers wait.

@@ -87,6 +87,38 @@ def bound_findings(
     ]
 
 
+def scaled_findings(scaled: Construct) -> list[Finding]:
+    """
+    Check that what is imported and scaled is of the stack's own account and region.
+    """
+    account, region = far_place(scaled)
+    places = {
+        "region": (region_of(scaled), region),
+        "account": (account_of(scaled), account),
+    }
+    return [
+        FAR_SOURCE.finding(
+            f"scaling must be defined in the {what} of what it scales, {theirs}, got "
+            f"{ours}",
+            "define it in a stack of that environment",
+        )
+        for what, (ours, theirs) in places.items()
+        if theirs is not None
+    ]
+
+
+def far_place(imported: Construct) -> tuple[str | None, str | None]:
+    """
+    Return the account and the region that something is imported from, each where it
+    is another than the stack's.
+    """
+    account, region = _environment_of(imported)
+    return (
+        account if _differ(account_of(imported), account) else None,
+        region if _differ(region_of(imported), region) else None,
+    )
+
+
 def far_finding(name: str, own: str, got: str | None, remedy: str = "") -> Finding:
     """
     Say that something is not where the endpoint is.

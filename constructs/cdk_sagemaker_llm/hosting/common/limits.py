@@ -36,6 +36,8 @@ UNCOUNTABLE = Rule(
 
 _counted: WeakKeyDictionary[Duration | Size, float | None] = WeakKeyDictionary()
 
+# Smithy's integer, which the services' models count by.
+_MOST = 2**31 - 1
 _HOUR = 3600
 _DAY = 24 * _HOUR
 _WEEK = 7 * _DAY
@@ -152,13 +154,12 @@ def size_findings(parameter: str, size: Size | None) -> list[Finding]:
 
 def count_findings(parameter: str, value: float, least: int) -> list[Finding]:
     """
-    Check a count against its lower bound.
+    Check a count against its lower bound, and what the services count to.
     """
-    if is_unresolved(value) or value >= least:
+    if is_unresolved(value) or least <= value <= _MOST:
         return []
-    return [
-        IMPOSSIBLE_COUNT.finding(f"{parameter} must be at least {least}, got {value}")
-    ]
+    bound = f"at least {least}" if value < least else f"at most {_MOST}"
+    return [IMPOSSIBLE_COUNT.finding(f"{parameter} must be {bound}, got {value}")]
 
 
 def bounds_findings(
@@ -249,8 +250,12 @@ def _unit_findings(
                 f"write {factory}(...)",
             )
         ]
-    if is_unresolved(count) or float(count).is_integer():
+    if is_unresolved(count) or (count <= _MOST and float(count).is_integer()):
         return []
+    if count > _MOST:
+        return [
+            UNCOUNTABLE.finding(f"{parameter} must be at most {_MOST} {unit}, got more")
+        ]
     return [
         UNCOUNTABLE.finding(
             f"{parameter} must be of whole {unit}, got {count:g}",

@@ -16,7 +16,12 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import name_findings
 from cdk_sagemaker_llm.hosting.common.reporting import report
-from cdk_sagemaker_llm.hosting.common.scope import account_of, region_of, stack_of
+from cdk_sagemaker_llm.hosting.common.scope import (
+    account_of,
+    is_defined_at,
+    region_of,
+    stack_of,
+)
 from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -29,7 +34,10 @@ NAME_TWICE = Rule(
     "LLM183", "an endpoint's or component's name is used twice in a stack", API
 )
 
-_taken: WeakKeyDictionary[Stack, dict[tuple[str, str], str]] = WeakKeyDictionary()
+# Beside each name, where it was given.
+_taken: WeakKeyDictionary[Stack, dict[tuple[str, str], tuple[str, str]]] = (
+    WeakKeyDictionary()
+)
 
 _ARN = (
     r"arn:aws[a-z-]*:sagemaker:[a-z0-9-]+:\d{{12}}:{kind}/[a-zA-Z0-9](-*[a-zA-Z0-9])*"
@@ -56,7 +64,7 @@ def twice_findings(scope: Construct, parameter: str, name: str | None) -> list[F
     """
     if name is None or is_unresolved(name):
         return []
-    other = _taken.get(stack_of(scope), {}).get((parameter, name.lower()))
+    other = _taken_in(stack_of(scope), (parameter, name.lower()))
     if other is None:
         return _elsewhere_findings(stack_of(scope), parameter, name)
     return [
@@ -68,9 +76,14 @@ def twice_findings(scope: Construct, parameter: str, name: str | None) -> list[F
     ]
 
 
+def _taken_in(stack: Stack, key: tuple[str, str]) -> str | None:
+    name, path = _taken.get(stack, {}).get(key, ("", ""))
+    return name if name and is_defined_at(stack, path) else None
+
+
 def _elsewhere_findings(stack: Stack, parameter: str, name: str) -> list[Finding]:
     key = (parameter, name.lower())
-    others = [each for each, names in _taken.items() if key in names]
+    others = [each for each in _taken if _taken_in(each, key)]
     if not others or region_of(stack) is None or is_unresolved(account_of(stack)):
         return []
     root, environment = stack.node.root, stack.environment
@@ -85,13 +98,13 @@ def _elsewhere_findings(stack: Stack, parameter: str, name: str) -> list[Finding
     ]
 
 
-def take_name(scope: Construct, parameter: str, name: str | None) -> None:
+def take_name(construct: Construct, parameter: str, name: str | None) -> None:
     """
-    Remember a name that was given.
+    Remember the name that a construct was given.
     """
     if name is not None and not is_unresolved(name):
-        names = _taken.setdefault(stack_of(scope), {})
-        names[parameter, name.lower()] = name
+        names = _taken.setdefault(stack_of(construct), {})
+        names[parameter, name.lower()] = (name, construct.node.path)
 
 
 def named(scope: Construct, id: str, kind: str, name: str) -> str:

@@ -15,6 +15,7 @@ from constructs import Construct, IValidation
 from cdk_sagemaker_llm.arguments import Fault, held, raise_faults
 from cdk_sagemaker_llm.findings import Finding, Severity, errors_of, raise_errors
 from cdk_sagemaker_llm.serving.parameters import WRONG_KIND
+from cdk_sagemaker_llm.tokens import is_unresolved
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -88,6 +89,8 @@ def _report(faults: list[Fault], arguments: Mapping[str, object]) -> None:
     scope = arguments.get("scope", arguments.get("self"))
     if isinstance(scope, Construct):
         found = [WRONG_KIND.finding(each.message, each.remedy) for each in faults]
-        report(scope, str(arguments.get("id", "")), found)
+        name = arguments.get("id")
+        is_told = isinstance(name, str | int | float) and not is_unresolved(name)
+        report(scope, str(name) if is_told else "", found)
     # What is no construct has no path that could be told.
     raise_faults(faults)

@@ -99,6 +99,31 @@ def stack_of(scope: Construct) -> Stack:
     return _stacks[scope]
 
 
+def is_defined(construct: Construct) -> bool:
+    """
+    Return whether a construct is still where it was defined, and was not taken out by
+    ``try_remove_child``. It asks Node several times.
+    """
+    scope = construct.node.scope
+    if not isinstance(scope, Construct):
+        return True
+    found = scope.node.try_find_child(construct.node.id)
+    return found is construct and is_defined(scope)
+
+
+def is_defined_at(within: Construct, path: str) -> bool:
+    """
+    Return whether there is something at a path of a construct's app, as above.
+    """
+    found = within.node.root
+    for name in path.split("/"):
+        child = found.node.try_find_child(name)
+        if child is None:
+            return False
+        found = child
+    return True
+
+
 class Connectable:
     """
     Something that ports can be opened to and from, as ``ec2.IConnectable`` is.

@@ -28,7 +28,8 @@ from cdk_sagemaker_llm.hosting.components.component_checks import (
     COMPONENT_NAME,
     component_name_findings,
 )
-from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import EndpointBase
 from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
 from cdk_sagemaker_llm.hosting.roles.access import RoleAccess, access_of
@@ -138,7 +139,7 @@ class AdapterInferenceComponent(InferenceComponentBase):
         report(scope, id, found)
         super().__init__(scope, id)
         belongs(self, scope)
-        take_name(scope, COMPONENT_NAME, name)
+        take_name(self, COMPONENT_NAME, name)
         self.base = base
         """The component whose copies answer."""
         self.endpoint: EndpointBase = base.endpoint

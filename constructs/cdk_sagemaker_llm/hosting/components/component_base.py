@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aws_cdk import Resource
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.common.elsewhere import far_place, scaled_findings
 from cdk_sagemaker_llm.hosting.common.names import name_in, named
 from cdk_sagemaker_llm.hosting.common.reporting import checked, report
-from cdk_sagemaker_llm.hosting.common.scope import stack_of, stage_of
+from cdk_sagemaker_llm.hosting.common.scope import is_defined, stack_of, stage_of
 from cdk_sagemaker_llm.hosting.endpoints.connection import Connected, Connection
-from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import EndpointBase
 from cdk_sagemaker_llm.hosting.models.model import ModelBase, dialect_of
 from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
 from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import ComponentMetrics
@@ -54,6 +56,7 @@ class InferenceComponentBase(
     """Its resource's id below it, which changes where it must be replaced."""
 
     @staticmethod
+    @checked
     def from_inference_component_name(
         scope: Construct,
         id: str,
@@ -80,6 +83,7 @@ class InferenceComponentBase(
         return _ImportedComponent(scope, id, inference_component_name, arn, endpoint)
 
     @staticmethod
+    @checked
     def from_inference_component_arn(
         scope: Construct,
         id: str,
@@ -145,7 +149,7 @@ class InferenceComponentBase(
         Raises:
             ValueError: If the bounds are wrong, or the copies are scaled already.
         """
-        report(self, "", self._twice_findings())
+        report(self, "", [*self._twice_findings(), *scaled_findings(self)])
         self.scaling = ScalableCopyCount(
             self,
             "Scaling",
@@ -156,7 +160,7 @@ class InferenceComponentBase(
         return self.scaling
 
     def _twice_findings(self) -> list[Finding]:
-        if self.scaling is None:
+        if self.scaling is None or not is_defined(self.scaling):
             return []
         return [twice_finding("the copies", "auto_scale_copy_count")]
 
@@ -178,6 +182,11 @@ class _ImportedComponent(InferenceComponentBase):
         self.inference_component_name = name
         self.inference_component_arn = arn
         self.endpoint = endpoint
+
+    def _metric_subject(self, variant_name: str | None) -> Subject:
+        account, region = far_place(self)
+        subject = super()._metric_subject(variant_name)
+        return replace(subject, account=account, region=region)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -26,7 +26,8 @@ from cdk_sagemaker_llm.hosting.components.sizing import (
     ResourcesByType,
     by_type,
 )
-from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import EndpointBase
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     ROLE_OR_MODEL,
     VARIANT_NAMES,

@@ -47,7 +47,8 @@ from cdk_sagemaker_llm.hosting.components.component_checks import (
     resource_findings,
 )
 from cdk_sagemaker_llm.hosting.components.sizing import by_type, by_type_findings
-from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import EndpointBase
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placement
 from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
 from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount, ScalableCopyCount
@@ -211,7 +212,7 @@ class InferenceComponent(InferenceComponentBase):
         ]
         report(scope, id, found)
         super().__init__(scope, id)
-        take_name(scope, COMPONENT_NAME, inference_component_name)
+        take_name(self, COMPONENT_NAME, inference_component_name)
         self._write(definition, endpoint, models, is_part=False)
         self._take_place(placement)
         own = [("model", one) for one in models.values() if isinstance(one, Model)]
@@ -279,7 +280,7 @@ class InferenceComponent(InferenceComponentBase):
     def _take_place(self, placement: Placement | None) -> None:
         if isinstance(self.endpoint, Endpoint):
             placements = self.endpoint.placements
-            annotate(self, placements.keep(self.variant_name, placement))
+            annotate(self, placements.keep(self.variant_name, placement, self))
 
     @property
     def grant_principal(self) -> iam.IPrincipal:
@@ -430,7 +431,7 @@ class DefinedInferenceComponent(InferenceComponent):
         placement: Placement | None,
     ) -> None:
         Resource.__init__(self, scope, id)
-        take_name(scope, COMPONENT_NAME, definition.inference_component_name)
+        take_name(self, COMPONENT_NAME, definition.inference_component_name)
         self._write(definition, endpoint, models, is_part=True)
         self._take_place(placement)
 

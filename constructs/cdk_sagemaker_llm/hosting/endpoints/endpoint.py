@@ -9,13 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import jsii
-from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.hosting.common.limits import name_findings
 from cdk_sagemaker_llm.hosting.common.names import (
     in_arn,
     name_in,
@@ -31,7 +29,10 @@ from cdk_sagemaker_llm.hosting.common.reporting import (
 )
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, stack_of
 from cdk_sagemaker_llm.hosting.endpoints.asynchronous import caller_statements
-from cdk_sagemaker_llm.hosting.endpoints.connection import Connected, Connection
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import (
+    EndpointBase,
+    ImportedEndpoint,
+)
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     VARIANT_NAMES,
     endpoint_place_findings,
@@ -40,17 +41,12 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
 from cdk_sagemaker_llm.hosting.endpoints.subnet_addresses import fleet_findings
 from cdk_sagemaker_llm.hosting.models.model import Dialect, Model, common_dialect
-from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
-from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import (
-    AsyncMetrics,
-    VariantMetrics,
-)
 from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
-from cdk_sagemaker_llm.hosting.roles.grants import EndpointGrants, let_describe
+from cdk_sagemaker_llm.hosting.roles.grants import let_describe
 from cdk_sagemaker_llm.hosting.roles.nag import acknowledge_granted
 from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
-from cdk_sagemaker_llm.hosting.scaling.target_base import twice_finding
+from cdk_sagemaker_llm.hosting.scaling.target_base import contents_of
 from cdk_sagemaker_llm.hosting.scaling.tracking import backlog_findings
 from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (
     alarms_of,
@@ -72,60 +68,6 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.endpoints.endpoint_config import EndpointConfigBase
     from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
     from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
-
-
-class EndpointBase(
-    Resource, VariantMetrics, AsyncMetrics, MetricAlarms, Connected, EndpointGrants
-):
-    """
-    What endpoints defined here and imported ones have in common.
-    """
-
-    endpoint_name: str
-    """The name that applications call."""
-    endpoint_arn: str
-    """The ARN."""
-    variant_name: str | None = None
-    """The variant that was named where it was imported; ``None`` for others."""
-
-    @property
-    def connection(self) -> Connection:
-        """
-        How an application reaches the endpoint.
-
-        Where it hosts inference components, the connection has no schema: each
-        component has a connection of its own.
-
-        Raises:
-            ValueError: If its requests lie on S3, so that no client gets an answer.
-        """
-        dialect = self._dialect()
-        return Connection(
-            endpoint_name=self.endpoint_name,
-            region=self.env.region,
-            schema=dialect.schema,
-            takes_chats=dialect.takes_chats,
-        )
-
-    def _dialect(self) -> Dialect:
-        return common_dialect(())
-
-    def _metric_subject(self, variant_name: str | None) -> Subject:
-        name = variant_name or self.variant_name
-        return variant_subject(self, self.endpoint_name, None, name)
-
-    @checked
-    def grant_invoke_async(self, grantee: iam.IGrantable) -> iam.Grant:
-        """
-        Let a principal have requests answered that lie on S3.
-
-        What an endpoint that is defined here reads and writes there is granted too.
-        """
-        return iam.Grant.add_to_principal(
-            grantee=grantee,
-            actions=["sagemaker:InvokeEndpointAsync"],
-            resource_arns=[self.endpoint_arn],
-        )
 
 
 @jsii.implements(iam.IGrantable, Connectable)
@@ -173,13 +115,13 @@ class Endpoint(EndpointBase):
         own = own_name_findings(scope, "endpoint_name", endpoint_name)
         report(scope, id, [*own, *rollout_findings, *far])
         super().__init__(scope, id, physical_name=endpoint_name)
-        take_name(scope, "endpoint_name", endpoint_name)
+        take_name(self, "endpoint_name", endpoint_name)
         self.endpoint_config = endpoint_config
         self.placements = Placements(endpoint_config.definition)
         """What the inference components reserve, for an endpoint that hosts them."""
         self.chosen_name = endpoint_name
         """The name that the user chose; ``None`` when CloudFormation makes one."""
-        self._scaled: dict[str, int] = {}
+        self._scaled = {}
         self.cfn_endpoint = sagemaker.CfnEndpoint(
             self,
             "Resource",
@@ -221,8 +163,9 @@ class Endpoint(EndpointBase):
         """
         Check the subnets' addresses, now that it is known how far it scales.
         """
+        most = {name: contents_of(one).most for name, one in self._scaled.items()}
         counts = [
-            self._scaled.get(each.variant_name, each.most_instances)
+            most.get(each.variant_name, each.most_instances)
             for each in self.endpoint_config.variants
         ]
         return fleet_findings(self.networks, counts, self.rollout)
@@ -334,6 +277,7 @@ class Endpoint(EndpointBase):
         return replace(networks[0], security_groups=own).connections
 
     @staticmethod
+    @checked
     def from_endpoint_name(
         scope: Construct,
         id: str,
@@ -353,9 +297,10 @@ class Endpoint(EndpointBase):
             ValueError: If the service would refuse a name.
         """
         arn = named(scope, id, "endpoint", endpoint_name)
-        return _ImportedEndpoint(scope, id, endpoint_name, arn, variant_name)
+        return ImportedEndpoint(scope, id, endpoint_name, arn, variant_name)
 
     @staticmethod
+    @checked
     def from_endpoint_arn(
         scope: Construct, id: str, endpoint_arn: str, *, variant_name: str | None = None
     ) -> EndpointBase:
@@ -367,7 +312,7 @@ class Endpoint(EndpointBase):
             ValueError: If it is an ARN of something else.
         """
         name = name_in(scope, id, "endpoint", endpoint_arn)
-        return _ImportedEndpoint(scope, id, name, endpoint_arn, variant_name)
+        return ImportedEndpoint(scope, id, name, endpoint_arn, variant_name)
 
     @checked
     def auto_scale_instance_count(
@@ -413,28 +358,24 @@ class Endpoint(EndpointBase):
         return scalable
 
     def _scale(
-        self, variant_name: str, least: int, most: int, *, is_only: bool = False
+        self,
+        variant_name: str,
+        least: int,
+        most: int,
+        *,
+        is_only: bool = False,
+        asynchronous: bool | None = None,
     ) -> ScalableInstanceCount:
-        if variant_name in self._scaled:
-            what = f"the instances of {variant_name!r}"
-            report(self, "", [twice_finding(what, "auto_scale_instance_count")])
         found = []
         if self.rollout is not None:
             found = scaled_findings(self.rollout, least, most, "instances")
         report(self, "", found)
         config = self.endpoint_config
-        scalable = ScalableInstanceCount(
-            self,
-            "Scaling" if is_only else f"{variant_name}Scaling",
-            endpoint_name=self.endpoint_name,
-            variant_name=variant_name,
-            min_capacity=least,
-            max_capacity=most,
-            asynchronous=None
-            if config.is_imported
-            else config.async_inference is not None,
+        if not config.is_imported:
+            asynchronous = config.async_inference is not None
+        scalable = super()._scale(
+            variant_name, least, most, is_only=is_only, asynchronous=asynchronous
         )
-        self._scaled[variant_name] = most
         # Updates keep what scaling has reached, and nothing else: a weight that is
         # edited takes effect, and so does data capture.
         self.cfn_endpoint.retain_all_variant_properties = True
@@ -484,14 +425,3 @@ def _models_of(config: EndpointConfigBase) -> list[Model]:
     variants = config.definition.every_variant
     models = (model for each in variants for model in each.variant.models)
     return [model for model in models if isinstance(model, Model)]
-
-
-class _ImportedEndpoint(EndpointBase):
-    def __init__(
-        self, scope: Construct, id: str, name: str, arn: str, variant_name: str | None
-    ) -> None:
-        report(scope, id, name_findings("variant_name", variant_name))
-        super().__init__(scope, id, environment_from_arn=arn)
-        self.variant_name = variant_name
-        self.endpoint_name = name
-        self.endpoint_arn = arn

@@ -76,6 +76,7 @@ class EndpointConfigBase(Resource):
     """Whether it was made elsewhere, so that nothing is known of it."""
 
     @staticmethod
+    @checked
     def from_endpoint_config_name(
         scope: Construct, id: str, endpoint_config_name: str
     ) -> EndpointConfigBase:
@@ -89,6 +90,7 @@ class EndpointConfigBase(Resource):
         return _ImportedEndpointConfig(scope, id, endpoint_config_name, arn)
 
     @staticmethod
+    @checked
     def from_endpoint_config_arn(
         scope: Construct, id: str, endpoint_config_arn: str
     ) -> EndpointConfigBase:

@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.arguments import hold_kinds, kind_of
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.elsewhere import (
     Used,
     bound_findings,
     elsewhere_findings,
 )
-from cdk_sagemaker_llm.hosting.common.limits import seconds, time_findings
+from cdk_sagemaker_llm.hosting.common.limits import (
+    name_findings,
+    seconds,
+    time_findings,
+)
 from cdk_sagemaker_llm.hosting.common.reporting import report
 from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
     AsyncInference,
@@ -39,7 +43,7 @@ from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     LOCAL_STORAGE,
     VariantDefinition,
 )
-from cdk_sagemaker_llm.serving.parameters import API
+from cdk_sagemaker_llm.serving.parameters import API, WRONG_KIND
 from cdk_sagemaker_llm.text import any_of
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -314,6 +318,9 @@ def variant_subject(
     ``definition`` is ``None`` where the endpoint was made elsewhere; without a name it
     is the only variant that answers.
     """
+    faults = kind_of("str | None").faults("variant_name", variant_name)
+    found = [WRONG_KIND.finding(each.message, each.remedy) for each in faults]
+    report(endpoint, "", found or name_findings("variant_name", variant_name))
     every = () if definition is None else definition.every_variant
     answering = () if definition is None else definition.variants
     by_name = {each.variant.variant_name: each for each in every}

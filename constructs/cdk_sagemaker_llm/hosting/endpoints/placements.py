@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from constructs import Construct
+
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.packing import Fleet, Packing, pack
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
+from cdk_sagemaker_llm.hosting.common.scope import is_defined
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     EndpointConfigDefinition,
 )
@@ -118,6 +121,7 @@ class Placements:
             each.variant.variant_name: each.fleets for each in config.variants
         }
         self._stuck: set[tuple[str, str]] = set()
+        self._made: dict[tuple[str, str], Construct] = {}
 
     def fleets(self, variant_name: str) -> tuple[Fleet, ...]:
         """
@@ -140,8 +144,20 @@ class Placements:
         ``further`` is what each copy reserves on further types; none if it is the same
         on all.
         """
+        placement = self._beside(variant_name, name, needs, *further)
+        is_tight = placement is not None and (
+            placement.findings()
+            or any(any(_stuck_on(one)) for one in placement.by_type)
+        )
+        if is_tight and self.forget_removed(variant_name):
+            return self._beside(variant_name, name, needs, *further)
+        return placement
+
+    def _beside(
+        self, variant_name: str, name: str, *needs: ResourceRequirements
+    ) -> Placement | None:
         fleets = self.fleets(variant_name)
-        each = (needs, *further) if further else (needs,) * len(fleets)
+        each = needs if len(needs) > 1 else needs * len(fleets)
         if not fleets or len(each) != len(fleets):
             return None
         own_name = _free_name(name, fleets[0])
@@ -151,7 +167,37 @@ class Placements:
         )
         return replace(first, others=tuple(others))
 
-    def keep(self, variant_name: str, placement: Placement | None) -> list[Finding]:
+    def forget_removed(self, variant_name: str) -> bool:
+        """
+        Free the places of components that ``try_remove_child`` took out, of which it
+        tells nobody.
+        """
+        gone = {
+            name
+            for (variant, name), component in self._made.items()
+            if variant == variant_name and not is_defined(component)
+        }
+        self._fleets[variant_name] = tuple(
+            replace(
+                fleet,
+                models={
+                    name: needs
+                    for name, needs in fleet.models.items()
+                    if name not in gone
+                },
+            )
+            for fleet in self._fleets[variant_name]
+        )
+        for name in gone:
+            del self._made[variant_name, name]
+        return bool(gone)
+
+    def keep(
+        self,
+        variant_name: str,
+        placement: Placement | None,
+        component: Construct | None = None,
+    ) -> list[Finding]:
         """
         Count a component that was made, and warn of models that from now on cannot be
         updated for want of room.
@@ -159,11 +205,13 @@ class Placements:
         if placement is None:
             return []
         self._fleets[variant_name] = tuple(each.fleet for each in placement.by_type)
+        if component is not None:
+            self._made[variant_name, placement.name] = component
         found = []
         for each in placement.by_type:
             stuck = [
                 name
-                for name in _without_room(each)
+                for name in _stuck_on(each)
                 if (variant_name, name) not in self._stuck
             ]
             self._stuck.update((variant_name, name) for name in stuck)
@@ -184,7 +232,7 @@ def _free_name(name: str, fleet: Fleet) -> str:
     return free_name
 
 
-def _without_room(placement: Placement) -> Iterator[str]:
+def _stuck_on(placement: Placement) -> Iterator[str]:
     packing, fleet = placement.packing, placement.fleet
     if not packing.is_complete:
         return

@@ -49,6 +49,7 @@ from cdk_sagemaker_llm.serving.base import (
     Prepared,
     ServingConfiguration,
     download_seconds,
+    prepared_by,
     settled,
 )
 from cdk_sagemaker_llm.serving.checks import config_of
@@ -210,11 +211,9 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
     serving, model, region = request.serving, request.model, request.region
     network, environment = request.network or Network(), request.environment or {}
     start_up = seconds(request.start_up)
-    if start_up is None or is_unresolved(start_up):
-        prepared = serving.prepare(model, accelerators)
-    else:
-        # One that gives up loading by itself waits as long as SageMaker does.
-        prepared = serving.prepare(model, accelerators, start_up_seconds=int(start_up))
+    # One that gives up loading by itself waits as long as SageMaker does.
+    waits = None if start_up is None or is_unresolved(start_up) else int(start_up)
+    prepared = prepared_by(serving, model, accelerators, waits)
     container = prepared.container
     if container is None and not errors_of(prepared.findings):
         raise ValueError(
@@ -250,7 +249,11 @@ def define_model(request: ModelRequest, accelerators: Accelerators) -> ModelDefi
             found += zone_findings(network)
             found += way_out_findings(network, model, {**own, **environment})
         kind = kind_of(model) if model else looked_up(prepared.architecture)
-        found += _further_findings(prepared, environment, kind, accelerators)
+        # What an isolated container cannot download is told of by then.
+        is_cut_off = network.isolated and (model is None or bool(container.weights_uri))
+        found += _further_findings(
+            prepared, environment, kind, accelerators, is_isolated=is_cut_off
+        )
     return ModelDefinition(
         prepared=prepared,
         model=model,
@@ -324,10 +327,12 @@ def _further_findings(
     environment: Mapping[str, str],
     kind: ModelArchitecture | str | None,
     accelerators: Accelerators,
+    *,
+    is_isolated: bool,
 ) -> list[Finding]:
-    if not environment or prepared.container is None:
+    if prepared.container is None or not (environment or is_isolated):
         return []
-    # The checks of all engines, which only further variables make worth loading.
+    # The checks of all engines, which most models need no more.
     from cdk_sagemaker_llm.serving.families import added_findings  # noqa: PLC0415
 
     return added_findings(
@@ -335,6 +340,7 @@ def _further_findings(
         prepared.container,
         accelerators=settled(accelerators, prepared.demand),
         architecture=config_of(kind),
+        network_isolation=is_isolated,
     )
 
 

@@ -62,6 +62,7 @@ class ModelBase(Resource):
     """The execution role; ``None`` for an imported one."""
 
     @staticmethod
+    @checked
     def from_model_name(scope: Construct, id: str, model_name: str) -> ModelBase:
         """
         Refer to an existing model in the stack's account and region.
@@ -74,6 +75,7 @@ class ModelBase(Resource):
         )
 
     @staticmethod
+    @checked
     def from_model_arn(scope: Construct, id: str, model_arn: str) -> ModelBase:
         """
         Refer to an existing model by its ARN.

@@ -14,6 +14,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.metrics import COMPONENT
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.common.elsewhere import FAR_SOURCE
 from cdk_sagemaker_llm.hosting.common.limits import (
     UNCOUNTABLE,
     bounds_findings,
@@ -21,7 +22,6 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     least_findings,
     range_findings,
     seconds,
-    time_findings,
     together_findings,
 )
 from cdk_sagemaker_llm.hosting.common.reporting import at_synth, checked, report
@@ -30,9 +30,10 @@ from cdk_sagemaker_llm.hosting.monitoring.metrics import (
     Subject,
     metric_of,
     normalised,
+    period_findings,
 )
 from cdk_sagemaker_llm.hosting.monitoring.topics import topic_findings
-from cdk_sagemaker_llm.serving.parameters import IMPOSSIBLE_NAME, OUTSIDE_RANGE
+from cdk_sagemaker_llm.serving.parameters import IMPOSSIBLE_NAME
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ _OF_ONE_TYPE = (
 )
 
 _MICROSECONDS = 1e6
-# What endpoints have no alarm on, and so no default either.
 _NO_CAPACITY_FAILURES = 1
 Unit = Literal["share", "seconds", "percent", "count", "ratio"]
 _MOST: Mapping[Unit, float] = {"share": 1, "percent": 100}
@@ -103,13 +103,9 @@ class AlarmOptions:
 
     def _period_findings(self) -> list[Finding]:
         length = _MINUTE if self.period is None else seconds(self.period)
-        faults = time_findings("period", self.period)
-        if faults or length is None or is_unresolved(length):
-            return faults
-        if length not in _SHORT_PERIODS and (length < _MINUTE or length % _MINUTE):
-            must = "10, 30 or a multiple of 60 seconds"
-            return [OUTSIDE_RANGE.finding(f"period must be {must}, got {length:g}")]
-        return together_findings(length, self.evaluation_periods)
+        return period_findings(self.period, _SHORT_PERIODS) or together_findings(
+            length, self.evaluation_periods
+        )
 
 
 class MetricAlarms:
@@ -137,7 +133,7 @@ class MetricAlarms:
         copies: int | None = None,
         instances: int | None = None,
         backlog_per_instance: float | None = None,
-        no_capacity_failures: float | None = _NO_CAPACITY_FAILURES,
+        no_capacity_failures: float | Literal["usual"] | None = "usual",
         variant_name: str | None = None,
         options: AlarmOptions | None = None,
     ) -> dict[str, cloudwatch.Alarm]:
@@ -197,7 +193,8 @@ class MetricAlarms:
             no_capacity_failures:
                 The requests of a period that come while no copy of a component is
                 there; while what has scaled to zero wakes, there are some.
-                If omitted, a component has the alarm at one request.
+                If omitted, a component has the alarm at one request, and an endpoint,
+                which publishes no such number, has none.
 
             variant_name:
                 Which variant of an endpoint; give the alarms of another an ``id`` of
@@ -219,6 +216,10 @@ class MetricAlarms:
                 way round.
         """
         subject = self._metric_subject(variant_name)
+        if no_capacity_failures == "usual":
+            no_capacity_failures = (
+                _NO_CAPACITY_FAILURES if _is_copies(subject) else None
+            )
         watches = _watches_of(
             subject,
             {
@@ -371,17 +372,19 @@ _OF_VARIANTS: Mapping[str, _Watch] = {
 }
 
 
+def _is_copies(subject: Subject) -> bool:
+    return tuple(subject.dimensions) == COMPONENT
+
+
 def _watches_of(
     subject: Subject, thresholds: Mapping[str, float | None]
 ) -> dict[str, tuple[_Watch, float]]:
     """
     Return what each threshold is held against, with it; refuse those of other subjects.
     """
-    is_component = tuple(subject.dimensions) == COMPONENT
+    is_component = _is_copies(subject)
     watches = _OF_COMPONENTS if is_component else _OF_VARIANTS
     chosen = {name: value for name, value in thresholds.items() if value is not None}
-    if not is_component and chosen.get("no_capacity_failures") == _NO_CAPACITY_FAILURES:
-        del chosen["no_capacity_failures"]
     if foreign := [name for name in chosen if name not in watches]:
         own, other = "an endpoint", "components"
         if is_component:
@@ -393,17 +396,13 @@ def _watches_of(
     return {name: (watches[name], value) for name, value in chosen.items()}
 
 
-def _make_alarms(
-    subject: Subject,
-    id: str,
-    watches: Mapping[str, tuple[_Watch, float]],
-    options: AlarmOptions,
-) -> dict[str, cloudwatch.Alarm]:
-    parent = subject.construct
-    found = []
+def _place_findings(subject: Subject, id: str) -> list[Finding]:
+    parent, found = subject.construct, []
     # Where the id was left out, the CDK's error would name what the caller never wrote.
     if not id:
         found.append(IMPOSSIBLE_NAME.finding("id must not be empty", "leave it out"))
+    elif is_unresolved(id):
+        report(parent, "", [IMPOSSIBLE_NAME.finding("id must be known at synth")])
     elif parent.node.try_find_child(id) is not None:
         found.append(
             IMPOSSIBLE_NAME.finding(
@@ -411,6 +410,24 @@ def _make_alarms(
                 "pass another as the first argument",
             )
         )
+    if subject.region is not None:
+        found.append(
+            FAR_SOURCE.finding(
+                f"alarms must be in the region of what they watch, {subject.region}",
+                "define them in a stack of that region",
+            )
+        )
+    return found
+
+
+def _make_alarms(
+    subject: Subject,
+    id: str,
+    watches: Mapping[str, tuple[_Watch, float]],
+    options: AlarmOptions,
+) -> dict[str, cloudwatch.Alarm]:
+    parent = subject.construct
+    found = _place_findings(subject, id)
     found += options.findings()
     for name, (watch, threshold) in watches.items():
         found += watch.findings(name, threshold)

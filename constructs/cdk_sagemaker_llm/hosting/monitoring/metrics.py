@@ -5,6 +5,7 @@ CDK's own options and by those of SageMaker's dimensions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypedDict
@@ -15,8 +16,13 @@ from cdk_sagemaker_llm.arguments import kind_of
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 from cdk_sagemaker_llm.catalog.metrics import PublishedMetric, published_metric
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.hosting.common.limits import UNCOUNTABLE, seconds, time_findings
 from cdk_sagemaker_llm.hosting.common.reporting import report
-from cdk_sagemaker_llm.serving.parameters import WRONG_KIND
+from cdk_sagemaker_llm.serving.parameters import (
+    IMPOSSIBLE_NAME,
+    OUTSIDE_RANGE,
+    WRONG_KIND,
+)
 from cdk_sagemaker_llm.text import any_of
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -43,6 +49,13 @@ _KINDS: Mapping[str, str] = {
     "dimensions_map": "Mapping[str, str]",
     "instance_type": "str",
 }
+_MINUTE = 60
+# What the CDK takes of a metric (aws-cdk-lib, aws-cloudwatch/lib/metric.ts).
+_SHORT_PERIODS = (1, 5, 10, 30)
+# CloudWatch API reference, Dimension; the CDK takes no more than 255 characters.
+_DIMENSION = re.compile(r"(?=.*[!-~])[ -~]{1,255}\Z")
+# CloudWatch user guide, dashboard body structure.
+_COLOR = re.compile(r"#[0-9a-fA-F]{6}\Z")
 
 
 def normalised(
@@ -100,6 +113,8 @@ def metric_of(subject: Subject, name: str, options: MetricOptions) -> cloudwatch
     row = published_metric(name, tuple(subject.dimensions))
     found = list(_kind_findings(options)) or [
         *_statistic_findings(row, options),
+        *period_findings(options.get("period"), _SHORT_PERIODS),
+        *_text_findings(options),
         *_published_findings(subject, row),
     ]
     report(subject.construct, "", found)
@@ -116,6 +131,8 @@ def metric_of(subject: Subject, name: str, options: MetricOptions) -> cloudwatch
         period=options.get("period") or Duration.minutes(1),
         label=options.get("label"),
         color=options.get("color"),
+        account=subject.account,
+        region=subject.region,
         # No unit: CloudWatch would leave out what it holds under another.
     ).attach_to(subject.construct)
 
@@ -126,7 +143,8 @@ class Subject:
     What a metric is of: the construct that defines it, and dimensions.
 
     The instances' types are ``None`` where one is not known, and the others are where
-    nothing is known of an endpoint.
+    nothing is known of an endpoint. Account and region are those of what is imported
+    from others than the stack's.
     """
 
     construct: Construct
@@ -134,6 +152,8 @@ class Subject:
     hardware: tuple[InstanceType | None, ...] = ()
     has_model: bool | None = None
     is_async: bool | None = None
+    account: str | None = None
+    region: str | None = None
 
     @property
     def endpoint(self) -> Subject:
@@ -211,6 +231,47 @@ def _kind_findings(options: MetricOptions) -> Iterator[Finding]:
             raise TypeError(f"a metric has no option {name!r}")
         for fault in kind_of(_KINDS[name]).faults(name, value):
             yield WRONG_KIND.finding(fault.message, fault.remedy)
+
+
+def period_findings(period: Duration | None, short: tuple[int, ...]) -> list[Finding]:
+    """
+    Check the time that one value stands for: a short one, or whole minutes.
+    """
+    length = seconds(period)
+    if period is not None and (length is None or is_unresolved(length)):
+        return [
+            UNCOUNTABLE.finding(
+                "period must be known at synth, got one that is known only at "
+                "deployment",
+                "write such as Duration.minutes(5)",
+            )
+        ]
+    faults = time_findings("period", period)
+    if faults or length is None or length in short:
+        return faults
+    if length >= _MINUTE and length % _MINUTE == 0:
+        return []
+    must = f"{', '.join(map(str, short))} or a multiple of {_MINUTE} seconds"
+    return [OUTSIDE_RANGE.finding(f"period must be {must}, got {length:g}")]
+
+
+def _text_findings(options: MetricOptions) -> Iterator[Finding]:
+    named = dict(options.get("dimensions_map", {}))
+    values = {f"dimensions_map[{name!r}]": value for name, value in named.items()}
+    values |= {f"the name {name!r} in dimensions_map": name for name in named}
+    if "instance_type" in options:
+        values["instance_type"] = options["instance_type"]
+    for what, value in values.items():
+        if not (is_unresolved(value) or _DIMENSION.match(value)):
+            yield IMPOSSIBLE_NAME.finding(
+                f"{what} must be 1 to 255 characters of ASCII that are not all blank"
+            )
+    color = options.get("color")
+    if not (color is None or is_unresolved(color) or _COLOR.match(color)):
+        yield OUTSIDE_RANGE.finding(
+            f"color must be # and six hexadecimal digits, got {color!r}",
+            "write such as '#1f77b4'",
+        )
 
 
 def _statistic_findings(

@@ -17,7 +17,8 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import stack_of
 from cdk_sagemaker_llm.hosting.components.component_base import InferenceComponentBase
-from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint, EndpointBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import EndpointBase
 from cdk_sagemaker_llm.hosting.monitoring.charts import (
     OF_COMPONENTS,
     OF_HOSTS,

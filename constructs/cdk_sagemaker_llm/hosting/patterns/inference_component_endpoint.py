@@ -21,7 +21,12 @@ from cdk_sagemaker_llm.hosting.common.reporting import (
     checked,
     report,
 )
-from cdk_sagemaker_llm.hosting.common.scope import Connectable, belongs, region_of
+from cdk_sagemaker_llm.hosting.common.scope import (
+    Connectable,
+    belongs,
+    is_defined,
+    region_of,
+)
 from cdk_sagemaker_llm.hosting.components.component_checks import (
     COMPONENT_NAME,
     AvailabilityZoneBalance,
@@ -280,7 +285,10 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
             rollout=rollout,
         )
         if min_instance_count == 0:
-            at_synth(self, lambda: host_zero_findings(self, self._components))
+            at_synth(self, lambda: host_zero_findings(self, self._remaining()))
+
+    def _remaining(self) -> list[InferenceComponent]:
+        return [one for one in self._components if is_defined(one)]
 
     @property
     def components(self) -> tuple[InferenceComponent, ...]:
@@ -414,6 +422,8 @@ class InferenceComponentEndpoint(HostGrants[InferenceComponent], EndpointPattern
         sizes = define_sized_models(types, request, resources, assumptions)
         models = [one.definition for one in sizes]
         placements = self.endpoint.placements
+        if copies == "fill":
+            placements.forget_removed(variant)
         needs, faults = with_same_copies(
             [one.resources for one in sizes], copies, placements.fleets(variant)
         )

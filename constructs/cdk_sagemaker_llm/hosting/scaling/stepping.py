@@ -31,8 +31,10 @@ from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import account_of
 from cdk_sagemaker_llm.hosting.scaling.measures import Measure, Stat, measure_of
 from cdk_sagemaker_llm.hosting.scaling.target_base import (
+    Policy,
     ScalableTargetBase,
     contents_of,
+    policy_findings,
 )
 from cdk_sagemaker_llm.serving.parameters import UNREADABLE
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -140,13 +142,15 @@ class StepScaling(Construct):
             *time_findings("cooldown", cooldown),
             *_change_findings(steps, adjustment_type, min_adjustment_magnitude),
             *_period_findings(measure, evaluation_periods, datapoints_to_alarm),
-            *contents_of(target).policy_findings(id),
+            *policy_findings(target, id),
         ]
         report(scope, id, found)
         super().__init__(scope, id)
         is_exact = adjustment_type is appscaling.AdjustmentType.EXACT_CAPACITY
         takes_away = any(step.change < (1 if is_exact else 0) for step in steps)
-        contents_of(target).policies[id] = takes_away
+        contents_of(target).policies[id] = Policy(
+            path=self.node.path, takes_away=takes_away
+        )
         chosen = seconds(cooldown)
         self.cfn_scaling_policy = _Policy(
             self,

@@ -19,7 +19,10 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     bounds_findings,
     count_findings,
 )
+from cdk_sagemaker_llm.hosting.common.reporting import report
+from cdk_sagemaker_llm.hosting.common.scope import is_defined_at
 from cdk_sagemaker_llm.serving.parameters import IMPOSSIBLE_NAME
+from cdk_sagemaker_llm.text import any_of, nearest
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
@@ -42,6 +45,28 @@ SCALED_TWICE = Rule(
 # botocore 1.44.5, ScheduledActionName: no controls, colons, slashes or bars, and no
 # blank at either end.
 _ACTION_NAME = re.compile(r"(?! )[^\x00-\x1f\x7f-\x9f:/|]{1,256}(?<! )\Z")
+
+# botocore 1.44.5: PolicyName, and the metrics and dimensions of SageMaker.
+_POLICY_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f]{1,256}\Z")
+_METRICS = (
+    "SageMakerVariantInvocationsPerInstance",
+    "SageMakerVariantProvisionedConcurrencyUtilization",
+    "SageMakerInferenceComponentInvocationsPerCopy",
+    "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution",
+    "SageMakerVariantConcurrentRequestsPerModelHighResolution",
+)
+_OWN_NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
+_VARIANT = re.compile(rf"endpoint/{_OWN_NAME}/variant/{_OWN_NAME}\Z")
+_COMPONENT = re.compile(rf"inference-component/{_OWN_NAME}\Z")
+# What is scaled by each dimension, and how it is written.
+_RESOURCES = {
+    VARIANT_DIMENSION: (_VARIANT, "endpoint/<name>/variant/<name>"),
+    "sagemaker:variant:DesiredProvisionedConcurrency": (
+        _VARIANT,
+        "endpoint/<name>/variant/<name>",
+    ),
+    COMPONENT_DIMENSION: (_COMPONENT, "inference-component/<name>"),
+}
 
 _kept: WeakKeyDictionary[ScalableTargetBase, Contents] = WeakKeyDictionary()
 
@@ -77,10 +102,7 @@ class Contents:
     def __init__(self, least: int, most: int) -> None:
         self.least = least
         self.most = most
-        self.policies: dict[str, bool] = {}
-        """Whether each policy can take capacity away, by its name."""
-        self.tracked: dict[str, str] = {}
-        """The policy that follows each of the service's predefined metrics."""
+        self.policies: dict[str, Policy] = {}
         self.actions: dict[str, Action] = {}
 
     @property
@@ -98,31 +120,26 @@ class Contents:
         """
         Whether something takes capacity away.
         """
-        return any(self.policies.values()) or any(
+        return any(each.takes_away for each in self.policies.values()) or any(
             each.most is not None for each in self.actions.values()
         )
 
-    def policy_findings(self, name: str) -> list[Finding]:
+    def policy_findings(self, name: str, metric: str | None) -> list[Finding]:
         """
-        Check that one more policy can be put on the target.
+        Check that one more policy can be put on the target, and that no other follows
+        its predefined metric.
         """
-        return _one_more_findings(
+        found = _one_more_findings(
             "policy", "policies", name, self.policies, _MOST_POLICIES
         )
-
-    def tracked_findings(self, metric: str | None) -> list[Finding]:
-        """
-        Check that no policy follows a predefined metric yet.
-        """
-        other = None if metric is None else self.tracked.get(metric)
-        if other is None:
-            return []
-        return [
+        return found + [
             SCALED_TWICE.finding(
                 f"policy {other!r} of this target follows {metric} already, and the "
                 "service takes one policy for a metric",
                 "define one of them, or follow another metric",
             )
+            for other, policy in self.policies.items()
+            if metric is not None and policy.metric == metric
         ]
 
     def action_findings(self, name: str) -> list[Finding]:
@@ -168,6 +185,41 @@ class Contents:
         return found
 
 
+def policy_findings(
+    target: ScalableTargetBase, name: str, metric: str | None = None
+) -> list[Finding]:
+    """
+    Check that a target takes one more policy, beside those that were not taken out.
+    """
+    if is_unresolved(name) or not _POLICY_NAME.match(name):
+        must = "known at synth, and 1 to 256 printable characters"
+        # An id of other characters is in the path that is told.
+        fault = IMPOSSIBLE_NAME.finding(f"the id of a policy must be {must}")
+        report(target, "", [fault])
+    contents = contents_of(target)
+    found = contents.policy_findings(name, metric)
+    if not found:
+        return []
+    contents.policies = {
+        name: policy
+        for name, policy in contents.policies.items()
+        if is_defined_at(target, policy.path)
+    }
+    return contents.policy_findings(name, metric)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """
+    A policy: where it is defined, whether it can take capacity away, and which of the
+    service's predefined metrics it follows, if any.
+    """
+
+    path: str
+    takes_away: bool
+    metric: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """
@@ -179,6 +231,44 @@ class Action:
     most: int | None
 
 
+def target_findings(resource_id: str, scalable_dimension: str) -> list[Finding]:
+    """
+    Check what is scaled, and which number of it.
+    """
+    if is_unresolved(scalable_dimension):
+        return []
+    if scalable_dimension not in _RESOURCES:
+        return [
+            IMPOSSIBLE_NAME.finding(
+                f"scalable_dimension must be {any_of(_RESOURCES)}, got "
+                f"{scalable_dimension!r}"
+            )
+        ]
+    form, example = _RESOURCES[scalable_dimension]
+    if is_unresolved(resource_id) or form.match(resource_id):
+        return []
+    return [
+        IMPOSSIBLE_NAME.finding(
+            f"resource_id must be such as {example} for {scalable_dimension}, got "
+            f"{resource_id!r}"
+        )
+    ]
+
+
+def metric_findings(metric: str | None) -> list[Finding]:
+    """
+    Check that the service has a predefined metric.
+    """
+    if metric is None or is_unresolved(metric) or metric in _METRICS:
+        return []
+    return [
+        IMPOSSIBLE_NAME.finding(
+            f"predefined_metric must be one that the service has, got {metric!r}",
+            f"use {any_of(nearest(metric, _METRICS) or _METRICS)}",
+        )
+    ]
+
+
 def capacity_findings(
     min_capacity: int, max_capacity: int, *, may_be_zero: bool = False
 ) -> list[Finding]:
@@ -188,6 +278,7 @@ def capacity_findings(
     found = least_capacity_findings(
         "min_capacity", min_capacity, may_be_zero=may_be_zero
     )
+    found = found or count_findings("max_capacity", max_capacity, 0)
     if found and min_capacity == 0:
         return found
     return found + bounds_findings(

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.hosting.scaling.target_base import (
     COMPONENT_DIMENSION,
     capacity_findings,
     keep_contents,
+    target_findings,
 )
 from cdk_sagemaker_llm.hosting.scaling.tracking import TargetTrackingScaling
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -77,7 +78,10 @@ class ScalableTarget(ScheduledTarget):
         report(
             scope,
             id,
-            capacity_findings(min_capacity, max_capacity, may_be_zero=may_be_zero),
+            [
+                *target_findings(resource_id, scalable_dimension),
+                *capacity_findings(min_capacity, max_capacity, may_be_zero=may_be_zero),
+            ],
         )
         super().__init__(scope, id)
         self._may_be_zero = may_be_zero

@@ -20,8 +20,11 @@ from cdk_sagemaker_llm.hosting.scaling.measures import (
     measure_of,
 )
 from cdk_sagemaker_llm.hosting.scaling.target_base import (
+    Policy,
     ScalableTargetBase,
     contents_of,
+    metric_findings,
+    policy_findings,
 )
 from cdk_sagemaker_llm.serving.parameters import OUTSIDE_RANGE
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -116,14 +119,16 @@ class TargetTrackingScaling(Construct):
             *_value_findings("the target value", target_value),
             *time_findings("scale_in_cooldown", scale_in_cooldown),
             *time_findings("scale_out_cooldown", scale_out_cooldown),
-            *contents_of(target).policy_findings(id),
-            *contents_of(target).tracked_findings(predefined_metric),
+            *metric_findings(predefined_metric),
+            *policy_findings(target, id, predefined_metric),
         ]
         report(scope, id, found)
         super().__init__(scope, id)
-        contents_of(target).policies[id] = not disable_scale_in
-        if predefined_metric is not None:
-            contents_of(target).tracked[predefined_metric] = id
+        contents_of(target).policies[id] = Policy(
+            path=self.node.path,
+            takes_away=not disable_scale_in,
+            metric=predefined_metric,
+        )
         self.cfn_scaling_policy = _Policy(
             self,
             "Resource",

@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.hosting.models.definitions import (
 )
 from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
 from cdk_sagemaker_llm.models import HuggingFaceModel
-from cdk_sagemaker_llm.serving.base import ServingConfiguration
+from cdk_sagemaker_llm.serving.base import ServingConfiguration, prepared_by
 from cdk_sagemaker_llm.text import any_of
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -194,7 +194,7 @@ def engine_image(serving: ServingConfiguration) -> ImageRelease | None:
     """
     # A folder of the user's own names its model itself.
     for model in (_ANY_MODEL, None):
-        container = serving.prepare(model, None).container
+        container = prepared_by(serving, model, None).container
         if container is not None:
             return container.image
     return None

@@ -17,6 +17,7 @@ from tests.unit.cli.app.test_foreign_apps import LMI, MODEL
 from tests.unit.cli.commands.test_check_subjects import assembly, template
 
 SERVER = find_image("vllm-server", "2.6").uri("eu-west-1")
+SGLANG = find_image("sglang-server", "1.4").uri("eu-west-1")
 ROLLING = find_image("vllm-server", "2").uri("eu-west-1")
 GRAVITON = find_image("llama-cpp-arm64", "1.0.1").uri("eu-west-1")
 CHOSEN = {"Fn::If": ["Condition", {"Image": LMI}, {"Image": "other"}]}
@@ -236,23 +237,31 @@ GPU_4 = "al2023-ami-sagemaker-inference-gpu-4-1"
             {"InstanceType": "ml.g5.xlarge", "InferenceAmiVersion": {"Ref": "Ami"}},
             [],
         ),
+        (
+            SGLANG,
+            {"InstanceType": "ml.g5.xlarge", "InferenceAmiVersion": GPU_4},
+            ["LLM620"],
+        ),
     ],
 )
+@pytest.mark.parametrize("kind", ["ProductionVariants", "ShadowProductionVariants"])
 def test_what_it_runs_on_is_checked(
-    tmp_path: Path, image: str, variant: dict[str, object], codes: list[str]
+    tmp_path: Path, kind: str, image: str, variant: dict[str, object], codes: list[str]
 ) -> None:
     """
-    As the constructs do: processors, devices and driver.
+    As the constructs do: processors, devices and driver, of a shadow too.
     """
-    variables = SERVED if image == SERVER else {"SM_LLAMA_CPP_HF_REPO": "a/b-GGUF"}
+    variables = {
+        SERVER: SERVED,
+        SGLANG: {**MODEL, "SM_SGLANG_MODEL_PATH": "a/b"},
+        GRAVITON: {"SM_LLAMA_CPP_HF_REPO": "a/b-GGUF"},
+    }[image]
     container = {"Image": image, "Environment": variables}
     resources = {
         "It": template("Model", PrimaryContainer=container),
         "Config": template(
             "EndpointConfig",
-            ProductionVariants=[
-                {"ModelName": {"Fn::GetAtt": "It.ModelName"}, **variant}
-            ],
+            **{kind: [{"ModelName": {"Fn::GetAtt": "It.ModelName"}, **variant}]},
         ),
     }
     (report,) = hosted_reports(assembly(tmp_path, resources))

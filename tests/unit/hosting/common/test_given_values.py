@@ -14,6 +14,7 @@ from aws_cdk import aws_ec2 as ec2
 
 import cdk_sagemaker_llm
 from cdk_sagemaker_llm import (
+    AlarmOptions,
     CustomContainer,
     HuggingFaceModel,
     InstanceCapacity,
@@ -63,6 +64,20 @@ def test_what_was_given_stays_when_the_caller_changes_it(name: str) -> None:
     given.clear()
 
     assert repr(kept) == before
+
+
+def test_what_was_given_empty_stays_empty() -> None:
+    """
+    Though the caller fills it later.
+    """
+    options: dict[str, Any] = {}
+    actions: list[Any] = []
+    serving, alarms = Vllm(options=options), AlarmOptions(alarm_actions=actions)
+    options["max_model_len"] = 2048
+    actions.append("page")
+
+    assert serving.options == {}
+    assert list(alarms.alarm_actions) == []
 
 
 def test_what_is_nested_stays_too() -> None:

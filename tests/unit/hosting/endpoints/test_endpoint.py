@@ -17,6 +17,7 @@ from cdk_sagemaker_llm import (
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
+    InferenceComponent,
     InferenceComponentEndpoint,
     LlmEndpoint,
     Model,
@@ -293,6 +294,55 @@ def test_an_endpoint_elsewhere_can_be_invoked(stack: Stack, caller: iam.Role) ->
     assert foreign.endpoint_arn == arn
     assert arn in str(policy)
     assert ":sagemaker:us-east-1:111111111111:endpoint/mine" in str(statement)
+
+
+def test_an_imported_endpoint_scales(stack: Stack) -> None:
+    """
+    By the variant that was named, or that each call names; nothing else is known.
+    """
+    chat = Endpoint.from_endpoint_name(stack, "Chat", "chat", variant_name="Blue")
+    chat.auto_scale_instance_count(max_capacity=2).scale_on_concurrency(
+        "Load", per_instance=4
+    )
+    chat.auto_scale_instance_count(
+        min_capacity=0, max_capacity=3, variant_name="Green"
+    ).scale_on_backlog("Queue", per_instance=5)
+    template = Template.from_stack(stack)
+    targets = template.find_resources("AWS::ApplicationAutoScaling::ScalableTarget")
+    properties = [each["Properties"] for each in targets.values()]
+
+    assert [
+        (each["ResourceId"], each["MinCapacity"], each["MaxCapacity"])
+        for each in properties
+    ] == [
+        ("endpoint/chat/variant/Blue", 1, 2),
+        ("endpoint/chat/variant/Green", 0, 3),
+    ]
+
+
+FAR = "arn:aws:sagemaker:eu-west-1:222222222222:endpoint/chat"
+
+
+def test_fails_if_an_imported_endpoint_cannot_be_scaled(stack: Stack) -> None:
+    """
+    Its variant is not known, it is scaled already, or it is elsewhere.
+    """
+    chat = Endpoint.from_endpoint_name(stack, "Chat", "chat")
+    far = Endpoint.from_endpoint_arn(stack, "Far", FAR, variant_name="Blue")
+    host = InferenceComponent.from_inference_component_arn(
+        stack, "Copy", FAR.replace("endpoint/", "inference-component/"), endpoint=far
+    )
+    with pytest.raises(ValueError, match="LLM123 variant_name must be given"):
+        chat.auto_scale_instance_count(max_capacity=2)
+    chat.auto_scale_instance_count(max_capacity=2, variant_name="Blue")
+    with pytest.raises(ValueError, match="LLM301 the instances of 'Blue' are scaled"):
+        chat.auto_scale_instance_count(max_capacity=2, variant_name="Blue")
+    for scale in (far.auto_scale_instance_count, host.auto_scale_copy_count):
+        with pytest.raises(ValueError, match="LLM797") as caught:
+            scale(max_capacity=2)
+        assert "in the region of what it scales, eu-west-1, got us-east-1" in str(
+            caught.value
+        )
 
 
 def test_fails_if_the_arn_names_no_endpoint(stack: Stack) -> None:

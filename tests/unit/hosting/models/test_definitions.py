@@ -299,6 +299,33 @@ def test_the_container_is_checked_where_it_is_to_run(
     assert [code for code, _, _ in refused(**changes)] == codes
 
 
+@pytest.mark.parametrize(
+    ("changes", "codes"),
+    [
+        ({}, ["LLM617"]),
+        ({"environment": {"HF_HUB_OFFLINE": "1"}}, []),
+        ({"network": Network(isolated=False)}, []),
+        ({"serving": Tgi("3.3.6")}, []),
+    ],
+    ids=str,
+)
+def test_warns_that_an_isolated_engine_may_wait_for_the_hub(
+    changes: dict[str, Any], codes: list[str]
+) -> None:
+    """
+    As the command does, which sees the same container.
+    """
+    given = {
+        "serving": Vllm("0.20.2"),
+        "model": S3Model("s3://b/w/"),
+        "network": Network(isolated=True),
+        **changes,
+    }
+    found = defined(**given).findings
+
+    assert [one.code for one in found if one.code == "LLM617"] == codes
+
+
 def test_fails_if_a_variable_is_the_backends_own(stack: Stack) -> None:
     """
     Two values for one variable would hide one of them.
@@ -359,6 +386,66 @@ def test_fails_if_a_configuration_returns_nothing() -> None:
         match=r"^Silent\.prepare\(\) must return a container, or an error that says",
     ):
         defined(serving=Silent())
+
+
+@dataclass(frozen=True)
+class Odd:
+    """
+    A configuration of somebody's own that answers with whatever it holds.
+    """
+
+    answer: Any
+
+    def prepare(self, *_: object, **__: object) -> Any:  # noqa: ANN401 - what is tried
+        """
+        Answer with it.
+        """
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "got"),
+    [
+        (None, "None"),
+        ({}, "a value of type dict"),
+        (Prepared, "the class Prepared"),
+    ],
+    ids=["nothing", "mapping", "class"],
+)
+def test_fails_if_a_configuration_returns_something_else(
+    answer: object, got: str
+) -> None:
+    """
+    The message names the class, and what it must return.
+    """
+    with pytest.raises(ValueError, match="must return") as caught:
+        defined(serving=Odd(answer))
+
+    assert str(caught.value) == (
+        f"Odd.prepare() must return a Prepared, got {got}; write Prepared(container, "
+        "findings)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("field_name", "value", "words"),
+    [
+        ("container", {}, "container must be a Container, got a value of type dict"),
+        ("findings", ["no"], "findings[0] must be a Finding, got 'no' (str)"),
+        ("demand", 7, "demand must be a Demand, got 7 (int)"),
+    ],
+)
+def test_what_is_prepared_is_of_its_kinds(
+    field_name: str, value: object, words: str
+) -> None:
+    """
+    A configuration of somebody's own hears where it goes wrong.
+    """
+    parts: dict[str, Any] = {"container": None, "findings": (), field_name: value}
+    with pytest.raises(ValueError, match="must be") as caught:
+        Prepared(**parts)
+
+    assert str(caught.value) == words
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from aws_cdk import CfnParameter, Duration, Stack
+from aws_cdk import CfnParameter, Duration, Stack, Token
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
@@ -359,9 +359,17 @@ def test_what_answers_at_once_has_no_queue(llm: LlmEndpoint) -> None:
             {"copies": 4, "no_capacity_failures": 5},
             "takes copies and no_capacity_failures for components",
         ),
+        ("llm", {"no_capacity_failures": 1}, "takes no_capacity_failures for"),
+        ("llm", {"rate": 1}, r"^add_alarms\(\) got an unexpected keyword.* 'rate'$"),
         ("component", {"variant_name": "Blue"}, "variant_name is for metrics of"),
     ],
-    ids=["instances of a component", "copies of an endpoint", "a component's variant"],
+    ids=[
+        "instances of a component",
+        "copies of an endpoint",
+        "the usual number of an endpoint",
+        "an unknown threshold",
+        "a component's variant",
+    ],
 )
 def test_a_threshold_of_something_else_is_refused(
     request: pytest.FixtureRequest,
@@ -389,6 +397,32 @@ def test_an_imported_endpoint_has_alarms(stack: Stack) -> None:
         "chat",
         "AllTraffic",
     }
+
+
+FAR = "arn:aws:sagemaker:{}:222222222222:endpoint/chat"
+
+
+def test_what_is_in_another_account_is_watched_there(stack: Stack) -> None:
+    """
+    And what is in another region, by an alarm of that region alone.
+    """
+    beside = Endpoint.from_endpoint_arn(stack, "Beside", FAR.format("us-east-1"))
+    beside.add_alarms(variant_name="Blue")
+    far = Endpoint.from_endpoint_arn(stack, "Far", FAR.format("eu-west-1"))
+    component = InferenceComponent.from_inference_component_arn(
+        stack,
+        "Copies",
+        FAR.format("eu-west-1").replace("endpoint/", "inference-component/"),
+        endpoint=far,
+    )
+    (query,) = alarms_in(stack)["BesideAlarmsServerErrorRate"]["Metrics"]
+
+    assert query["AccountId"] == "222222222222"
+    assert far.metric_invocations(variant_name="Blue").region == "eu-west-1"
+    for add in (lambda: far.add_alarms(variant_name="Blue"), component.add_alarms):
+        assert "LLM797 alarms must be in the region of what they watch, eu-we" in (
+            message(add)
+        )
 
 
 def message(call: Callable[[], object]) -> str:
@@ -504,6 +538,21 @@ def test_gpu_memory_of_types_with_other_numbers_of_gpus_has_a_way_out(
             {"period": Duration.seconds(120)},
             {"period": Duration.seconds(90)},
             "period must be 10, 30 or a multiple of 60 seconds, got 90",
+        ),
+        (
+            {"period": Duration.seconds(10)},
+            {"period": Duration.seconds(0)},
+            "period must be 10, 30 or a multiple of 60 seconds, got 0",
+        ),
+        (
+            {"period": Duration.minutes(1)},
+            {"period": Duration.seconds(Token.as_number({"Ref": "Seconds"}))},
+            "period must be known at synth, got one that is known only at deployment",
+        ),
+        (
+            {"period": Duration.hours(1)},
+            {"period": Duration.minutes(Token.as_number({"Ref": "Minutes"}))},
+            "period must be known at synth, got one that is known only at deployment",
         ),
         (
             {"evaluation_periods": 1440},

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from aws_cdk import CfnParameter, Duration, Stack
+from aws_cdk import CfnParameter, Duration, Stack, Token
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from cdk_sagemaker_llm import (
@@ -40,7 +40,7 @@ from cdk_sagemaker_llm.catalog.metrics import (
     VARIANT,
     published_metrics,
 )
-from cdk_sagemaker_llm.hosting.endpoints.endpoint import EndpointBase
+from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import EndpointBase
 from tests.unit.hosting.written import properties_of
 
 GPT2 = HuggingFaceModel("gpt2")
@@ -592,6 +592,26 @@ WRONG: Mapping[str, tuple[Mapping[str, object], str]] = {
     "colour": ({"color": 1.5}, "color must be text, got 1.5 (float)"),
     "dimensions": ({"dimensions_map": []}, "dimensions_map must be a mapping"),
     "type": ({"instance_type": None}, "instance_type must be text, got None"),
+    "no time": ({"period": Duration.seconds(0)}, "or a multiple of 60 seconds, got 0"),
+    "half": ({"period": Duration.millis(1500)}, "must be of whole seconds, got 1.5"),
+    "other": ({"period": Duration.seconds(20)}, "period must be 1, 5, 10, 30 or a"),
+    "deployed": (
+        {"period": Duration.seconds(Token.as_number({"Ref": "Seconds"}))},
+        "period must be known at synth",
+    ),
+    "hue": ({"color": "red"}, "color must be # and six hexadecimal digits, got 'red'"),
+    "no dimension": (
+        {"dimensions_map": {"InstanceId": ""}},
+        "dimensions_map['InstanceId'] must be 1 to 255 characters of ASCII",
+    ),
+    "long dimension": (
+        {"dimensions_map": {"InstanceId": "i" * 256}},
+        "dimensions_map['InstanceId'] must be 1 to 255 characters of ASCII",
+    ),
+    "blank name": (
+        {"dimensions_map": {" ": "i"}},
+        "the name ' ' in dimensions_map must be 1 to 255 characters of ASCII",
+    ),
 }
 
 
@@ -603,6 +623,48 @@ def test_wrong_kinds_are_named(
     In the caller's words, before Node is asked.
     """
     assert words in message(lambda: component.metric_invocations(**options))
+
+
+RIGHT: Mapping[str, Mapping[str, object]] = {
+    "short": {"period": Duration.seconds(1)},
+    "minutes": {"period": Duration.minutes(7)},
+    "hue": {"color": "#1f77B4"},
+    "long dimension": {"dimensions_map": {"InstanceId": "i" * 255}},
+    "deployed": {"dimensions_map": {"InstanceId": Token.as_string({"Ref": "It"})}},
+}
+
+
+@pytest.mark.parametrize("options", RIGHT.values(), ids=RIGHT)
+def test_what_the_service_takes_is_taken(
+    component: InferenceComponent, options: Mapping[str, Any]
+) -> None:
+    """
+    On the other side of each limit.
+    """
+    assert component.metric_invocations(**options)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (["a"], "variant_name must be text, got a value of type list"),
+        ("", "variant_name must be at most 63 letters, digits and inner hyphens"),
+        (
+            Token.as_string({"Ref": "Name"}),
+            "one of AllTraffic, got a value that is known only at deployment",
+        ),
+    ],
+    ids=["list", "empty", "deployed"],
+)
+def test_a_name_that_no_variant_has_is_named(
+    filled: LlmEndpoint, name: object, words: str
+) -> None:
+    """
+    Whatever it is.
+    """
+    options: dict[str, Any] = {"variant_name": name}
+
+    assert words in message(lambda: filled.metric_invocations(**options))
 
 
 def test_an_option_that_no_metric_has_is_an_error(

@@ -501,7 +501,7 @@ def test_the_dimension_says_whether_zero_is_taken(
     Where deployment decides it, nothing is said.
     """
     given: dict[str, Any] = {
-        "resource_id": "a",
+        "resource_id": "endpoint/a/variant/b" if fails else "inference-component/a",
         "scalable_dimension": dimension,
         "min_capacity": 0,
         "max_capacity": 2,

@@ -216,7 +216,7 @@ def test_a_gated_model_with_a_token_is_no_doubt(stack: Stack) -> None:
         ({"pooling": "max"}, ["LLM527"]),
         ({"pooling": "last_token"}, ["LLM527"]),
         ({"max_batch_requests": -1}, ["LLM527"]),
-        ({"max_batch_requests": 2**64}, ["LLM527"]),
+        ({"environment": {"MAX_BATCH_REQUESTS": str(2**64)}}, ["LLM527"]),
         ({"max_batch_requests": 2**64 - 1}, []),
         ({"options": {"PROMETHEUS_PORT": 65536}}, ["LLM527"]),
         ({"options": {"PROMETHEUS_PORT": 65535}}, []),

@@ -327,7 +327,7 @@ VALUES = st.text() | st.integers().map(str) | st.floats().map(str)
 @given(
     st.dictionaries(NAMES, VALUES),
     st.sampled_from(tgi_versions()) | st.text(),
-    st.none() | st.integers(),
+    st.none() | st.integers(1 - 2**64, 2**64 - 1),
 )
 def test_no_environment_breaks_the_checks(
     environment: dict[str, str], version: str, accelerators: int | None

@@ -35,7 +35,7 @@ printable = st.characters(min_codepoint=32, max_codepoint=126, exclude_character
 texts = st.text(printable, max_size=30).map(str.strip)
 # Beyond these the CDK keeps numbers that are known only at deployment.
 numbers = st.floats(min_value=-1e280, max_value=1e280, allow_nan=False)
-values = st.one_of(texts, st.integers(), numbers, st.booleans())
+values = st.one_of(texts, st.integers(1 - 2**64, 2**64 - 1), numbers, st.booleans())
 names = st.from_regex(r"[A-Za-z0-9_.\-]{1,20}", fullmatch=True)
 
 
