@@ -127,7 +127,9 @@ def hold_kinds(instance: DataclassInstance) -> None:
     What a subclass of the user's declares beside is held where its kind is known.
     """
     declared = _declared(type(instance))
-    raise_faults(_faults(declared, {name: getattr(instance, name) for name in declared}))
+    raise_faults(
+        _faults(declared, {name: getattr(instance, name) for name in declared})
+    )
     keep_copies(instance)
 
 
