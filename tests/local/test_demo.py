@@ -28,7 +28,7 @@ STEPS = (
 )
 _LIMIT = 280
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.whole]
 
 
 def test_it_streams_loads_and_leaves_a_report(tmp_path: Path) -> None:

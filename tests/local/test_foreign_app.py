@@ -181,6 +181,7 @@ def test_checkov_finds_nothing(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.whole
 def test_the_app_is_deployed_changed_and_destroyed(team: Team) -> None:
     """
     In each way that the service, or CloudFormation, makes difficult.

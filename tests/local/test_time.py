@@ -34,7 +34,7 @@ TIMES = FleetTimes(
     model_start=100.0,
     drain=40.0,
     release=720.0,
-    refusal=1860.0,
+    refusal=400.0,
     retry=0.0,
 )
 

@@ -126,11 +126,17 @@ def hold_kinds(instance: DataclassInstance) -> None:
 
     What a subclass of the user's declares beside is held where its kind is known.
     """
-    fields = dataclasses.fields(instance)
-    declared = {field.name: _written(field.type) for field in fields}
-    values = {name: getattr(instance, name) for name in declared}
-    raise_faults(_faults({k: v for k, v in declared.items() if _is_known(v)}, values))
+    declared = _declared(type(instance))
+    raise_faults(
+        _faults(declared, {name: getattr(instance, name) for name in declared})
+    )
     keep_copies(instance)
+
+
+@functools.cache
+def _declared(owner: type[DataclassInstance]) -> Mapping[str, str]:
+    declared = {field.name: _written(field.type) for field in dataclasses.fields(owner)}
+    return {name: kind for name, kind in declared.items() if _is_known(kind)}
 
 
 def keep_copies(instance: DataclassInstance) -> None:
@@ -171,7 +177,6 @@ def _written(annotation: object) -> str:
     return f"{name}[{', '.join(map(_written, parts))}]" if parts else name
 
 
-@functools.cache
 def _is_known(annotation: str) -> bool:
     try:
         kind_of(annotation)

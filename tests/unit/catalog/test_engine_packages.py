@@ -244,6 +244,7 @@ def test_newer_releases_are_added(
     ],
     ids=["a kind", "a default", "a parser", "another place"],
 )
+@pytest.mark.whole  # A program each.
 def test_what_cannot_be_asked_is_not_written(
     index: Served,
     table: Path,

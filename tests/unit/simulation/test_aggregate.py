@@ -16,10 +16,10 @@ FAST = ServiceTimes(decode=((1, 0.0001),), max_sequences=10_000)
 
 def memory(rate: float) -> int:
     """
-    Return the memory that a day at a rate takes at most, in bytes.
+    Return the memory that two hours at a rate take at most, in bytes.
     """
     workload = of_rate(rate, service=FAST)
-    scenario = Scenario(workloads=(workload,), duration=86_400)
+    scenario = Scenario(workloads=(workload,), duration=7200)
     tracemalloc.start()
     run(scenario, "aggregate")
     peak = tracemalloc.get_traced_memory()[1]

@@ -35,7 +35,6 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import (
 )
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     VARIANT_NAMES,
-    endpoint_place_findings,
     variant_subject,
 )
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
@@ -111,7 +110,7 @@ class Endpoint(EndpointBase):
             rollout_findings = endpoint_rollout_findings(
                 rollout, endpoint_config.definition.variants, endpoint_name
             )
-        far = endpoint_place_findings(scope, endpoint_config, used_alarms(rollout))
+        far = endpoint_config.place_findings(scope, used_alarms(rollout))
         own = own_name_findings(scope, "endpoint_name", endpoint_name)
         report(scope, id, [*own, *rollout_findings, *far])
         super().__init__(scope, id, physical_name=endpoint_name)

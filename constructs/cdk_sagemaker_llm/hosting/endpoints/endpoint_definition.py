@@ -13,13 +13,8 @@ from constructs import Construct
 
 from cdk_sagemaker_llm.arguments import hold_kinds, kind_of
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.common.elsewhere import (
-    Used,
-    bound_findings,
-    elsewhere_findings,
-)
+from cdk_sagemaker_llm.hosting.common.elsewhere import Used, elsewhere_findings
 from cdk_sagemaker_llm.hosting.common.limits import (
-    name_findings,
     seconds,
     time_findings,
 )
@@ -48,7 +43,7 @@ from cdk_sagemaker_llm.text import any_of
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
-    from aws_cdk import Duration, Resource
+    from aws_cdk import Duration
     from aws_cdk import aws_iam as iam
     from aws_cdk import aws_kms as kms
 
@@ -241,17 +236,6 @@ def config_place_findings(
         for model in each.variant.models
     ]
     return [*elsewhere_findings(scope, used), *other_vpc_findings(config.network)]
-
-
-def endpoint_place_findings(
-    scope: Construct, config: Resource, alarms: Sequence[Used]
-) -> list[Finding]:
-    """
-    Check where an endpoint's configuration is, and the alarms that turn it back.
-    """
-    used = [Used("endpoint_config", config, is_of_account=True), *alarms]
-    own = [("endpoint_config", config)] if config.node.default_child else []
-    return [*elsewhere_findings(scope, used), *bound_findings(scope, own)]
 
 
 def _role_findings(

@@ -94,7 +94,7 @@ def united(statements: Iterable[Statement]) -> list[Statement]:
     """
     found = _united_by(
         statements,
-        lambda one: replace(one, resources=()).to_json(),
+        lambda one: {**one.to_json(), "Resource": None},
         lambda one, other: replace(
             one, resources=_together(one.resources, other.resources)
         ),
@@ -324,15 +324,17 @@ def _numbered(statements: Sequence[Statement]) -> list[Statement]:
     found = []
     for statement in statements:
         number = counts[statement.sid] = counts.get(statement.sid, 0) + 1
-        sid = statement.sid if number == 1 else f"{statement.sid}{number}"
-        found.append(replace(statement, sid=sid))
+        # Most have one already, and a copy would be held to its kinds once more.
+        sid = f"{statement.sid}{number}"
+        found.append(statement if number == 1 else replace(statement, sid=sid))
     return found
 
 
 def _without_prefixes(statement: Statement) -> object:
-    if _prefixes_of(statement) is None:
-        return statement.to_json()
-    return replace(statement, conditions=None).to_json()
+    rendered = statement.to_json()
+    if _prefixes_of(statement) is not None:
+        del rendered["Condition"]
+    return rendered
 
 
 def _with_prefixes(one: Statement, other: Statement) -> Statement:

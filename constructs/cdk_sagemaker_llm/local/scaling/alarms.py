@@ -1,5 +1,5 @@
 """
-The alarms of a region: watched while time runs, each with its state and the reason.
+The alarms of a region, watched while time runs; ``simulation/alarms.py`` judges them.
 """
 
 from __future__ import annotations

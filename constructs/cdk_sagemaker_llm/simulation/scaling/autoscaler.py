@@ -1,6 +1,6 @@
 """
-One scalable target: its alarms, policies, schedules, cooldowns and bounds, and how much
-capacity a policy asks for.
+One scalable target: the capacity that target tracking and steps ask for, and its
+alarms, schedules, cooldowns and bounds.
 """
 
 from __future__ import annotations

@@ -23,13 +23,16 @@ from cdk_sagemaker_llm import (
     CustomContainer,
     DataCapture,
     Endpoint,
+    EndpointBase,
     EndpointConfig,
     HuggingFaceModel,
+    InferenceComponent,
     InferenceComponentEndpoint,
     LlmEndpoint,
     Model,
     Network,
     ProductionVariant,
+    ResourceRequirements,
     S3Model,
     Vllm,
 )
@@ -75,6 +78,26 @@ def key_in(there: Stack, region: str) -> kms.IKey:
     """
     return kms.Key.from_key_arn(
         there, f"Key{region}", f"arn:aws:kms:{region}:{OURS}:key/{'0' * 8}"
+    )
+
+
+def arn_in(there: Stack) -> str:
+    """
+    Return the ARN of an endpoint of a stack's account and region.
+    """
+    return f"arn:aws:sagemaker:{there.region}:{there.account}:endpoint/host"
+
+
+def component(here: Stack, host: EndpointBase, model: Model | None = None) -> None:
+    """
+    Put a component on an endpoint.
+    """
+    InferenceComponent(
+        here,
+        "Component",
+        endpoint=host,
+        model=model or Model(here, "Model", serving=Vllm(), model=MODEL),
+        resources=ResourceRequirements(accelerators=1),
     )
 
 
@@ -130,6 +153,18 @@ USES: dict[str, tuple[str, Use]] = {
             endpoint_config=LlmEndpoint(
                 b, "Other", model=MODEL, instance_type=TYPE
             ).endpoint_config,
+        ),
+    ),
+    "component's endpoint": (
+        "endpoint",
+        lambda a, b: component(a, Endpoint.from_endpoint_arn(a, "Host", arn_in(b))),
+    ),
+    "component's model": (
+        "model",
+        lambda a, b: component(
+            a,
+            InferenceComponentEndpoint(a, "Host", instance_type=TYPE).endpoint,
+            model=Model(b, "Model", serving=Vllm(), model=MODEL),
         ),
     ),
     "weights": (
@@ -209,7 +244,17 @@ def test_what_is_in_another_region_is_refused(name: str) -> None:
         use(here, there)
 
 
-@pytest.mark.parametrize("name", ["VPC", "model", "configuration", "alarm"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "VPC",
+        "model",
+        "configuration",
+        "alarm",
+        "component's endpoint",
+        "component's model",
+    ],
+)
 def test_what_is_in_another_account_is_refused(name: str) -> None:
     """
     Where SageMaker takes what it names from its own account alone.

@@ -673,3 +673,31 @@ def test_topics_that_alarms_can_publish_to_are_taken(
         topic.add_to_resource_policy(publishing(topic))
 
     assert said_of_topics(stack) == []
+
+
+@pytest.mark.parametrize(
+    ("service", "action", "is_silent"),
+    [
+        ("cloudwatch", "sns:Pub*", False),
+        ("cloudwatch", "SNS:*", False),
+        ("cloudwatch", "sns:Subscribe", True),
+        ("events", "sns:Publish", True),
+    ],
+)
+def test_who_may_do_what_on_a_topic_decides(
+    stack: Stack, llm: LlmEndpoint, service: str, action: str, *, is_silent: bool
+) -> None:
+    """
+    By IAM's wildcards, and without regard to case.
+    """
+    topic = sns.Topic(stack, "Pager", enforce_ssl=True)
+    topic.add_to_resource_policy(
+        iam.PolicyStatement(
+            principals=[iam.ServicePrincipal(f"{service}.amazonaws.com")],
+            actions=[action],
+            resources=[topic.topic_arn],
+        )
+    )
+    llm.add_alarms(options=AlarmOptions(alarm_actions=[actions.SnsAction(topic)]))
+
+    assert bool(said_of_topics(stack)) is is_silent
