@@ -14,7 +14,8 @@ from constructs import Construct
 from cdk_sagemaker_llm.arguments import hold_kinds, kind_of
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.elsewhere import Used, elsewhere_findings
-from cdk_sagemaker_llm.hosting.common.limits import name_findings, seconds, time_findings
+from cdk_sagemaker_llm.hosting.common.limits import (
+    name_findings,
     seconds,
     time_findings,
 )
