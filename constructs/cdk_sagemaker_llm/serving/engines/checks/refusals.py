@@ -1,6 +1,6 @@
 """
-Arguments that vLLM's configuration refuses together: conditions that were read in each
-release's own classes, and what they come to for an environment.
+Arguments that an engine's configuration refuses together: conditions that were read in
+each release's own code, and what they come to for an environment.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Names = Callable[[str], object]
 
 REFUSED_TOGETHER = Rule(
     "LLM543",
-    "arguments that vLLM's parser takes, and its configuration refuses together",
+    "arguments that the engine's parser takes, and its configuration refuses together",
     CONFIGURATION,
 )
 
@@ -49,7 +49,7 @@ def refusal_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The engine's own conditions for an end at its start do not hold.
     """
-    if subject.table != "vllm" or subject.image.engine != "vllm":
+    if subject.table is None or subject.image.engine != subject.table:
         return
     if any(map(subject.has_argument, _ELSEWHERE)) or any(
         name.startswith(_BY_ENVIRONMENT)
@@ -57,7 +57,7 @@ def refusal_findings(subject: EngineSubject) -> Iterator[Finding]:
     ):
         return
     reported: set[tuple[str, ...]] = set()
-    for condition, row in refusals_of(subject.release).items():
+    for condition, row in refusals_of(subject.table, subject.release).items():
         # What nobody wrote stands at defaults, with which the engine starts.
         written = tuple(
             dict.fromkeys(
@@ -106,7 +106,7 @@ def _value(subject: EngineSubject, defaults: Mapping[str, Any], name: str) -> ob
     setting = subject.find(argument)
     if setting is None:
         return UNKNOWN if subject.has_argument(argument) else defaults.get(name)
-    described = find_argument("vllm", argument, subject.release)
+    described = find_argument(subject.table or "vllm", argument, subject.release)
     if not setting.is_intact or described is None:
         return UNKNOWN
     if described.takes_several:
