@@ -164,7 +164,7 @@ def _cuda() -> dict[str, Callable[..., object]]:
         "device_count": lambda: GPUS,
         "is_available": lambda: True,
         "get_device_capability": lambda *_: _gpu["kind"][0],
-        "get_device_name": lambda *_: "NVIDIA",
+        "get_device_name": lambda *_, **__: "NVIDIA",
         "get_device_properties": properties,
         "mem_get_info": lambda *_: (_gpu["kind"][1] * GIB, _gpu["kind"][1] * GIB),
     }
@@ -183,19 +183,19 @@ def _prepare_vllm() -> None:
         return bool(capable() >= interface.DeviceCapability(*pair))
 
     said: dict[str, Callable[..., object]] = {
-        "get_device_capability": lambda *_: capable(),
+        "get_device_capability": lambda *_, **__: capable(),
         "has_device_capability": is_capable,
-        "get_device_name": lambda *_: "NVIDIA",
-        "get_device_uuid": lambda *_: "GPU-0",
-        "get_device_total_memory": lambda *_: _gpu["kind"][1] * GIB,
+        "get_device_name": lambda *_, **__: "NVIDIA",
+        "get_device_uuid": lambda *_, **__: "GPU-0",
+        "get_device_total_memory": lambda *_, **__: _gpu["kind"][1] * GIB,
         "get_cuda_runtime_major": lambda: 13,
-        "num_compute_units": lambda *_: 132,
+        "num_compute_units": lambda *_, **__: 132,
         "device_count": lambda: GPUS,
-        "is_fully_connected": lambda *_: True,
-        "is_integrated_gpu": lambda *_: False,
+        "is_fully_connected": lambda *_, **__: True,
+        "is_integrated_gpu": lambda *_, **__: False,
         "is_pin_memory_available": lambda: True,
-        "is_cumem_allocator_available": lambda *_: True,
-        "is_sleep_mode_available": lambda *_: True,
+        "is_cumem_allocator_available": lambda *_, **__: True,
+        "is_sleep_mode_available": lambda *_, **__: True,
         "import_kernels": _nothing,
         "log_warnings": _nothing,
     }

@@ -58,7 +58,7 @@ _ALONE = {"nnodes": "1", "node_rank": "0"}
 
 
 # What is longer than this with all that it stands for says little to anybody.
-_LONGEST = 1500
+_LONGEST = 2500
 
 
 # What else this says depends on the draft model.

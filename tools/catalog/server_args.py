@@ -21,6 +21,8 @@ from tools.catalog.sources import Source
 STARTS = ("run_resolution_pipeline", "__post_init__", "check_server_args")
 _ITSELF = ("server_args", "cfg", "view")
 _VIEWS = ("resolving_view", "resolved_view")
+# What releases call the model's class.
+ARCHITECTURE = "model_arch"
 # What newer releases fill arguments in with, and where it is called.
 _FILLS = "register_post_process"
 _RUNS = "run_post_process_pass"
@@ -47,13 +49,14 @@ class ServerArgs(Source):
     def __init__(self, folder: Path, release: str) -> None:
         self.where: dict[str, str] = {}
         self.literals: dict[str, tuple[Any, ...]] = {}
-        self._names: dict[str, str] = {}
-        self._defaults: dict[str, Any] = {}
+        self._names: dict[str, str] = {ARCHITECTURE: ARCHITECTURE}
+        self._defaults: dict[str, Any] = {ARCHITECTURE: None}
         for name in argument_names("sglang", release):
             argument = find_argument("sglang", name, release)
             if argument is not None:
                 dashless = name.replace("-", "_")
-                self._names[field_of("sglang", name)] = dashless
+                # Long spellings are kept under the short ones (from_cli_args).
+                self._names |= {field_of("sglang", name): dashless, dashless: dashless}
                 self._defaults[dashless] = argument.default
         inside = folder / "sglang" / "srt"
         paths = sorted((inside / "arg_groups").rglob("*.py"))
@@ -152,8 +155,13 @@ class _Layout(ast.NodeTransformer):
         called = node.value.func if isinstance(node.value, ast.Call) else None
         if isinstance(called, ast.Name) and called.id in _VIEWS:
             return ast.Pass()
+        if ast.unparse(node.targets[0]) == ARCHITECTURE:
+            return ast.Pass()
         self.generic_visit(node)
         return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return _own(ARCHITECTURE) if node.id == ARCHITECTURE else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if ast.unparse(node.value) == "get_platform()" and node.attr in _PLATFORM:

@@ -22,6 +22,8 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
 _BY_ENVIRONMENT = ("VLLM_DP_", "VLLM_USE_V1")
 # What brings further arguments, or starts several engines with their own.
 _ELSEWHERE = ("config", "data-parallel-multi-port-external-lb")
+# What SGLang calls the model's class.
+_ARCHITECTURE = "model_arch"
 _SHOWN = 6
 _LONGEST_WORDS = 240
 
@@ -101,6 +103,8 @@ def _value(subject: EngineSubject, defaults: Mapping[str, Any], name: str) -> ob
     """
     Return what an argument, or a key of its JSON, comes to.
     """
+    if name == _ARCHITECTURE:
+        return subject.architecture or UNKNOWN
     first, _, key = name.partition(".")
     argument = first.replace("_", "-")
     setting = subject.find(argument)
