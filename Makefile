@@ -166,11 +166,11 @@ catalog-check: setup .venv-catalog/.ready ## Fail if the catalogue differs from 
 	@$(BIN)/python -m tools.catalog --check
 	@$(BIN)/python -m tools.catalog.engines --check
 
-oracles: setup ## Hold parameter counts against transformers; installs PyTorch (2 GB) on its own.
+oracles: setup ## Hold parameter counts and engines' checks against the real ones; installs PyTorch (2 GB) on its own.
 	@test -x .venv-oracles/bin/pytest || $(PYTHON) -m venv .venv-oracles
 	@.venv-oracles/bin/python -m pip install --quiet --disable-pip-version-check \
 	  --requirement tests/oracles/requirements.txt
-	@PYTHONPATH=constructs .venv-oracles/bin/python -m pytest --noconftest -q \
+	@PYTHONPATH=constructs .venv-oracles/bin/python -m pytest --noconftest -q -s \
 	  -p no:cacheprovider -c /dev/null --rootdir . tests/oracles
 
 clients: setup $(CLIENTS:%=.venv-clients/%/.ready) ## Try real clients on the embedded AWS; installs 1.6 GB on their own.

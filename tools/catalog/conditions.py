@@ -26,8 +26,6 @@ from tools.catalog.sources import (
 
 # The images have GPUs of NVIDIA.
 _PLATFORM = {"is_cuda": True, "is_cuda_alike": True}
-
-
 _PLATFORMS_ELSE = ("is_cpu", "is_rocm", "is_tpu", "is_xpu", "is_out_of_tree")
 
 
@@ -35,17 +33,10 @@ _PLATFORMS_ELSE = ("is_cpu", "is_rocm", "is_tpu", "is_xpu", "is_out_of_tree")
 _MODEL = {
     "max_model_len": "(unknown() if max_model_len in (None, -1) else max_model_len)"
 }
-
-
 _CLASS = " class"
-
-
 # Longer values have a name of their own.
 _LONG = 100
-
-
 _PLAIN_CALLS = ("len", "max", "min")
-
 
 Known = str | Mapping[str, Any] | None
 
@@ -60,6 +51,8 @@ class State:
     names: dict[str, Known] = field(default_factory=dict)
     own: dict[str, str | None] = field(default_factory=dict)
     is_lost: bool = False
+    # What the fields are where the method returned early, and when it does.
+    left: list[tuple[str | None, dict[str, str | None]]] = field(default_factory=list)
 
     def branch(self, condition: str | None) -> State:
         """
@@ -106,6 +99,17 @@ class Reader:
             for one in self.methods[name].args.args:
                 state.names[one.arg] = self.fields.get(one.arg)
             self._block(self.methods[name].body, state)
+            self._settle(state)
+
+    def _settle(self, state: State) -> None:
+        """
+        Let the fields be what they are behind a method, wherever it returned.
+        """
+        for test, own in reversed(state.left):
+            for key in {*own, *state.own}:
+                before = self.fields.get(key)
+                one, two = own.get(key, before), state.own.get(key, before)
+                state.own[key] = self._short(_either(test, one, two))
 
     def _block(self, lines: Sequence[ast.stmt], state: State) -> str:
         for line in lines:
@@ -151,13 +155,20 @@ class Reader:
             return "raises" if ends == ("raises", "raises") else "returns"
         if any(ends):
             stays, end = (other, ends[0]) if ends[0] else (then, ends[1])
-            left = line.orelse if ends[0] else line.body
+            gone = then if ends[0] else other
+            taken = line.orelse if ends[0] else line.body
             if end == "raises":
                 # It is refused either way: the way that is left needs no condition.
-                inner = any(returns(one) for one in left)
+                inner = any(returns(one) for one in taken)
                 stays = replace(stays, path=state.path, is_lost=state.is_lost or inner)
-            vars(state).update(vars(stays))
+            left = [*state.left, *((None, own) for _, own in stays.left)]
+            if end == "returns":
+                when = self._text(line.test, state)
+                when = when if ends[0] or when is None else f"(not {when})"
+                left += [*gone.left, (when, gone.own)]
+            vars(state).update({**vars(stays), "left": left})
             return ""
+        state.left += [(None, own) for _, own in (*then.left, *other.left)]
         test = self._text(line.test, state)
         for key in {*then.names, *other.names}:
             known = _either(test, then.names.get(key), other.names.get(key))
@@ -238,6 +249,7 @@ class Reader:
                 inner = State(state.path, self._bound(one, state), dict(state.own))
                 inner.is_lost = state.is_lost
                 self._block(self.methods[name].body, inner)
+                self._settle(inner)
                 state.own.update(inner.own)
                 self._reading.pop()
             elif self.of == "EngineArgs" and name_of(one) in self.source.classes:
@@ -320,7 +332,7 @@ class Reader:
             )
             return repr(node.value) if is_plain else None
         if isinstance(node, ast.Name):
-            known = state.names.get(node.id)
+            known = state.names.get(node.id, self.source.constants.get(node.id))
             return known if isinstance(known, str) else None
         if isinstance(node, ast.Attribute):
             return self._attribute(node, state)
@@ -377,6 +389,8 @@ class Reader:
                     else None
                 )
             return None
+        if ast.unparse(node) == "unknown()":
+            return "unknown()"
         if ast.unparse(node.func) == "get_args" and isinstance(node.args[0], ast.Name):
             values = self.source.literals.get(node.args[0].id)
             return None if values is None else repr(values)

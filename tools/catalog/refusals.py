@@ -19,22 +19,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm.catalog.engine_arguments import engine_releases
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    ENGINES,
+    REFUSALS,
+    Engine,
+    engine_releases,
+)
 from cdk_sagemaker_llm.serving.engines.checks.refusals import UNKNOWN, holds
 from tools.catalog import wheels
-from tools.catalog.conditions import Reader, class_refusals
+from tools.catalog.conditions import Reader, Refusal, class_refusals
+from tools.catalog.server_args import STARTS, ServerArgs
 from tools.catalog.sources import Source
 
-TARGET = (
-    Path(__file__).parents[2]
-    / "constructs"
-    / "cdk_sagemaker_llm"
-    / "catalog"
-    / "vllm_refusals.json"
-)
+CATALOG = Path(__file__).parents[2] / "constructs" / "cdk_sagemaker_llm" / "catalog"
 
-
-_ABOUT = (
+_OF_VLLM = (
     "Conditions under which vLLM refuses what its parser takes, read in "
     "EngineArgs.create_engine_config and the configuration classes of each published "
     "wheel by python -m tools.catalog.refusals: if, Python's own expression over the "
@@ -46,11 +45,20 @@ _ABOUT = (
 )
 
 
+_OF_SGLANG = (
+    "Conditions under which SGLang refuses what its parser takes, read in the methods "
+    "of ServerArgs and the functions of arg_groups that its launch calls, of each "
+    "published wheel, by python -m tools.catalog.refusals; written as in "
+    "vllm_refusals.json. What the engine may fill in by itself counts as known where "
+    "it is written alone."
+)
+_ABOUT = {"vllm": _OF_VLLM, "sglang": _OF_SGLANG}
+
 _ALONE = {"nnodes": "1", "node_rank": "0"}
 
 
 # What is longer than this with all that it stands for says little to anybody.
-_LONGEST = 1500
+_LONGEST = 2500
 
 
 # What else this says depends on the draft model.
@@ -91,6 +99,38 @@ def refusals(folder: Path) -> dict[str, dict[str, Any]]:
             }
             ended = class_refusals(source, of, keys, (f"({argument} is not None)",))
             found += [one for one in ended if one.words.startswith(_SAYS.get(of, ""))]
+    return _told(source, found)
+
+
+def sglang_refusals(folder: Path, release: str) -> dict[str, dict[str, Any]]:
+    """
+    Return the conditions under which a release of SGLang refuses its arguments.
+    """
+    source = ServerArgs(folder, release)
+    fields = {**source.fields, **{k: v for k, v in _ALONE.items() if k == "node_rank"}}
+    reader = Reader(source, source.of, fields)
+    reader.read([name for name in STARTS if name in reader.methods])
+    kept = _told(source, reader.found)
+    # What it would refuse with nothing set was not read as it is meant.
+    return {
+        condition: row
+        for condition, row in kept.items()
+        if _of_defaults(condition, row) is not True
+    }
+
+
+def _of_defaults(condition: str, row: Mapping[str, Any]) -> object:
+    def value(name: str) -> object:
+        inner = row.get("where", {}).get(name)
+        return row["with"].get(name) if inner is None else holds(inner, value)
+
+    return holds(condition, value)
+
+
+def _told(source: Source, found: list[Refusal]) -> dict[str, dict[str, Any]]:
+    """
+    Return what can be told of refusals from the arguments alone.
+    """
     kept: dict[str, dict[str, Any]] = {}
     for refusal in found:
         parts = dict.fromkeys(refusal.path)
@@ -143,7 +183,7 @@ def _default(source: Source, name: str) -> tuple[bool, Any]:
     if key:
         of = next((one for one, arg in _OF_JSON.items() if arg == first), "")
         return source.default(of, key)
-    is_plain, value = source.default("EngineArgs", first)
+    is_plain, value = source.default(source.of, first)
     # What is made by a factory stands for nothing where it is left out.
     return (True, None) if first in _OF_JSON.values() else (is_plain, value)
 
@@ -169,21 +209,35 @@ def main(arguments: list[str] | None = None) -> int:
         type=Path,
         help="a folder of unpacked wheels, such as vllm-0.30.0; else they are fetched",
     )
+    parser.add_argument("--engine", choices=ENGINES, help="read this one alone")
     today = str(dt.datetime.now(tz=dt.UTC).date())
     parser.add_argument("--date", default=today, help="when they were read")
     options = parser.parse_args(arguments)
-    releases = {one: _read(one, options.packages) for one in engine_releases("vllm")}
-    table = {"about": _ABOUT, "date": options.date, "refusals": rows(releases)}
-    TARGET.write_text(render(table), encoding="utf-8")
+    for engine in [options.engine] if options.engine else ENGINES:
+        releases = {
+            one: _read(engine, one, options.packages) for one in engine_releases(engine)
+        }
+        table = {
+            "about": _ABOUT[engine],
+            "date": options.date,
+            "refusals": rows(releases),
+        }
+        (CATALOG / REFUSALS[engine]).write_text(render(table), encoding="utf-8")
     return 0
 
 
-def _read(release: str, packages: Path | None) -> dict[str, dict[str, Any]]:
+def _read(
+    engine: Engine, release: str, packages: Path | None
+) -> dict[str, dict[str, Any]]:
     if packages is not None:
-        return refusals(packages / f"vllm-{release}")
+        return _refusals(engine, packages / f"{engine}-{release}", release)
     with tempfile.TemporaryDirectory() as folder:
-        wheels.unpack("vllm", release, Path(folder))
-        return refusals(Path(folder))
+        wheels.unpack(engine, release, Path(folder))
+        return _refusals(engine, Path(folder), release)
+
+
+def _refusals(engine: Engine, folder: Path, release: str) -> dict[str, dict[str, Any]]:
+    return sglang_refusals(folder, release) if engine == "sglang" else refusals(folder)
 
 
 def rows(

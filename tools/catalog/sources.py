@@ -44,6 +44,9 @@ class Source:
     The classes of a release, as they are written.
     """
 
+    # The class whose fields are the arguments.
+    of = "EngineArgs"
+
     def __init__(self, folder: Path) -> None:
         files = [*(folder / "vllm" / "config").glob("*.py")]
         files.append(folder / "vllm" / "engine" / "arg_utils.py")
@@ -55,6 +58,8 @@ class Source:
         }
 
         self.where: dict[str, str] = {}
+        # What names of modules stand for, as Python writes it.
+        self.constants: dict[str, str] = {}
         self.literals: dict[str, tuple[Any, ...]] = {}
         for path in files:
             for node in ast.parse(path.read_text("utf-8")).body:

@@ -20,6 +20,10 @@ TABLES: Mapping[str, str] = {
     "vllm": "vllm_serve_args.json",
     "sglang": "sglang_args.json",
 }
+REFUSALS: Mapping[str, str] = {
+    "vllm": "vllm_refusals.json",
+    "sglang": "sglang_refusals.json",
+}
 _LISTS = ("choices", "known")
 # Engines whose parsers no table describes.
 _NAMES = load("engine_names.json")
@@ -225,6 +229,14 @@ def find_omni_argument(name: str, release: str | None) -> EngineArgument | None:
     )
 
 
+def field_of(engine: Engine, name: str) -> str:
+    """
+    Return what an argument is called in the engine's own code, by its long name.
+    """
+    rows = (row["field"] for row in _rows(engine)[name]["h"] if "field" in row)
+    return next(rows, name.replace("-", "_"))
+
+
 def argument_span(engine: Engine, name: str) -> tuple[str, str | None]:
     """
     Return the first and the last release that know an argument; the last is ``None``
@@ -300,15 +312,15 @@ def schema_kinds(name: str, release: str) -> Mapping[str, SchemaKind]:
 
 
 @functools.lru_cache(maxsize=16)
-def refusals_of(release: str) -> Mapping[str, Mapping[str, Any]]:
+def refusals_of(engine: Engine, release: str) -> Mapping[str, Mapping[str, Any]]:
     """
-    Return the conditions under which a release of vLLM refuses what its parser takes,
-    each with what its arguments are where they are left out.
+    Return the conditions under which a release refuses what its parser takes, each
+    with what its arguments are where they are left out.
     """
-    at = described_release("vllm", release)
+    at = described_release(engine, release)
     return {
         row["if"]: row
-        for row in load("vllm_refusals.json")["refusals"]
+        for row in load(REFUSALS[engine])["refusals"]
         if any(is_release_between(at, *span) for span in row["in"])
     }
 

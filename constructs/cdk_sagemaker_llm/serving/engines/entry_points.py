@@ -6,6 +6,7 @@ becomes of a variable on the command line, and what the supervisor does to it.
 from __future__ import annotations
 
 import configparser
+import functools
 import io
 import json
 import shlex
@@ -324,6 +325,8 @@ def supervised(
         ) from fault
 
 
+# A check asks of each argument, and of all of them, more than once.
+@functools.lru_cache(maxsize=1024)
 def _through_a_file(command: str) -> str:
     """
     Write the supervisor's configuration, and read it as supervisord does.

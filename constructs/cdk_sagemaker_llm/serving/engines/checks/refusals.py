@@ -1,6 +1,6 @@
 """
-Arguments that vLLM's configuration refuses together: conditions that were read in each
-release's own classes, and what they come to for an environment.
+Arguments that an engine's configuration refuses together: conditions that were read in
+each release's own code, and what they come to for an environment.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
 _BY_ENVIRONMENT = ("VLLM_DP_", "VLLM_USE_V1")
 # What brings further arguments, or starts several engines with their own.
 _ELSEWHERE = ("config", "data-parallel-multi-port-external-lb")
+# What SGLang calls the model's class.
+_ARCHITECTURE = "model_arch"
 _SHOWN = 6
 _LONGEST_WORDS = 240
 
@@ -40,7 +42,7 @@ Names = Callable[[str], object]
 
 REFUSED_TOGETHER = Rule(
     "LLM543",
-    "arguments that vLLM's parser takes, and its configuration refuses together",
+    "arguments that the engine's parser takes, and its configuration refuses together",
     CONFIGURATION,
 )
 
@@ -49,7 +51,7 @@ def refusal_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The engine's own conditions for an end at its start do not hold.
     """
-    if subject.table != "vllm" or subject.image.engine != "vllm":
+    if subject.table is None or subject.image.engine != subject.table:
         return
     if any(map(subject.has_argument, _ELSEWHERE)) or any(
         name.startswith(_BY_ENVIRONMENT)
@@ -57,7 +59,7 @@ def refusal_findings(subject: EngineSubject) -> Iterator[Finding]:
     ):
         return
     reported: set[tuple[str, ...]] = set()
-    for condition, row in refusals_of(subject.release).items():
+    for condition, row in refusals_of(subject.table, subject.release).items():
         # What nobody wrote stands at defaults, with which the engine starts.
         written = tuple(
             dict.fromkeys(
@@ -101,12 +103,14 @@ def _value(subject: EngineSubject, defaults: Mapping[str, Any], name: str) -> ob
     """
     Return what an argument, or a key of its JSON, comes to.
     """
+    if name == _ARCHITECTURE:
+        return subject.architecture or UNKNOWN
     first, _, key = name.partition(".")
     argument = first.replace("_", "-")
     setting = subject.find(argument)
     if setting is None:
         return UNKNOWN if subject.has_argument(argument) else defaults.get(name)
-    described = find_argument("vllm", argument, subject.release)
+    described = find_argument(subject.table or "vllm", argument, subject.release)
     if not setting.is_intact or described is None:
         return UNKNOWN
     if described.takes_several:

@@ -1,6 +1,6 @@
 """
-What vLLM's configuration refuses together, as its classes were read: what is listed, on
-both sides, and what real deployments write.
+What vLLM's configuration and SGLang's launch refuse together, as their code was read:
+what is listed, on both sides, and what real deployments write.
 """
 
 from __future__ import annotations
@@ -11,10 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.catalog.engine_arguments import engine_releases, refusals_of
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    ENGINES,
+    Engine,
+    engine_releases,
+    refusals_of,
+)
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.serving.engines.checks.refusals import UNKNOWN, holds
 from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
+from cdk_sagemaker_llm.serving.engines.entry_points import SGLANG_PREFIX, VLLM_PREFIX
 from tools.catalog.refusals import refusals, rows
 
 DRAFT = json.dumps({"num_speculative_tokens": 3})
@@ -78,12 +84,35 @@ DRAFTS: list[dict[str, object]] = [
 ]
 
 
+# Each starts, or does not, on a GPU that is not there (make oracles).
+BY_SGLANG: list[dict[str, str]] = [
+    {"ENABLE_TOKENIZER_BATCH_ENCODE": "true", "ENABLE_DYNAMIC_BATCH_TOKENIZER": "true"},
+    {"PP_MAX_MICRO_BATCH_SIZE": "0"},
+    {"RETRACTION_POLICY": "priority"},
+    {"ENABLE_PREFILL_CP": "true"},
+    {"MAX_EP_SIZE": "16"},
+    {"ELASTIC_EP_JOIN_MODE": "recover"},
+    {"DISAGGREGATION_DECODE_ENABLE_OFFLOAD_KVCACHE": "true"},
+    {"ENABLE_PRIORITY_SCHEDULING": "true", "SCHEDULE_POLICY": "dfs-weight"},
+]
+TAKEN_BY_SGLANG: list[dict[str, str]] = [
+    {"ENABLE_TOKENIZER_BATCH_ENCODE": "true"},
+    {"PP_MAX_MICRO_BATCH_SIZE": "1"},
+    {"RETRACTION_POLICY": "priority", "ENABLE_PRIORITY_SCHEDULING": "true"},
+    {"ENABLE_PRIORITY_SCHEDULING": "true", "SCHEDULE_POLICY": "fcfs"},
+    {"TP_SIZE": "4", "ENABLE_MIXED_CHUNK": "true"},
+    {"CHUNKED_PREFILL_SIZE": "-1"},
+    {"ATTENTION_BACKEND": "triton", "ENABLE_DETERMINISTIC_INFERENCE": "true"},
+]
+
+
 def told(environment: Mapping[str, str], version: str, family: str) -> list[str]:
     """
-    Return what vLLM's configuration is said to refuse.
+    Return what the engine's configuration is said to refuse.
     """
+    prefix = SGLANG_PREFIX if family == "sglang" else VLLM_PREFIX
     found = engine_findings(
-        {f"SM_VLLM_{name}": value for name, value in environment.items()},
+        {prefix + name: value for name, value in environment.items()},
         family=family,
         version=version,
         accelerators=None,
@@ -105,6 +134,22 @@ def test_what_goes_together_is_none(environment: dict[str, str]) -> None:
     The other side of each.
     """
     assert told(environment, "2.6", "vllm-server") == []
+
+
+@pytest.mark.parametrize("environment", BY_SGLANG, ids=str)
+def test_what_sglang_refuses_together_is_an_error(environment: dict[str, str]) -> None:
+    """
+    As its launch says.
+    """
+    assert told(environment, "0.5.20", "sglang") == ["LLM543"]
+
+
+@pytest.mark.parametrize("environment", TAKEN_BY_SGLANG, ids=str)
+def test_what_sglang_takes_together_is_none(environment: dict[str, str]) -> None:
+    """
+    The other side.
+    """
+    assert told(environment, "0.5.20", "sglang") == []
 
 
 @pytest.mark.parametrize("version", image_versions("vllm"))
@@ -139,12 +184,15 @@ def test_the_message_has_the_variables_and_the_engine_s_words() -> None:
     )
 
 
-@pytest.mark.parametrize("release", engine_releases("vllm"))
-def test_each_condition_can_be_read(release: str) -> None:
+@pytest.mark.parametrize(
+    ("engine", "release"),
+    [(engine, release) for engine in ENGINES for release in engine_releases(engine)],
+)
+def test_each_condition_can_be_read(engine: Engine, release: str) -> None:
     """
     None holds of a container that says nothing, and none is broken.
     """
-    for condition, row in refusals_of(release).items():
+    for condition, row in refusals_of(engine, release).items():
         names = {**row["with"], **dict.fromkeys(row.get("where", {}), UNKNOWN)}
 
         assert holds(condition, names.__getitem__) in (False, None, UNKNOWN), condition
