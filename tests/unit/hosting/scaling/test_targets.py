@@ -70,7 +70,11 @@ def test_fails_for_what_is_not_scaled(
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", "a\0b", "a" * 257, Aws.STACK_NAME])
+@pytest.mark.parametrize(
+    "name",
+    ["", "a\nb", "a\0b", "a" * 257, Aws.STACK_NAME],
+    ids=["empty", "line feed", "NUL", "too long", "token"],
+)
 def test_fails_if_a_policy_cannot_have_a_name(stack: Stack, name: str) -> None:
     """
     Which is its id.
