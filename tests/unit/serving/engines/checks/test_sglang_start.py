@@ -38,6 +38,7 @@ def codes(
         {f"{P}LOG_LEVEL": "notset"},
         {f"{P}LOG_LEVEL": "info", f"{P}LOG_LEVEL_HTTP": "warn"},
         {f"{P}ENABLE_DP_ATTENTION": "true", f"{P}TP_SIZE": "4", f"{P}DP_SIZE": "3"},
+        {f"{P}ENABLE_DP_ATTENTION": "true", f"{P}TP_SIZE": "1", f"{P}DP_SIZE": "2"},
         {f"{P}ENABLE_LORA": "true"},
         {f"{P}ENABLE_LORA": "true", f"{P}MAX_LORA_RANK": "16"},
         {f"{P}ENABLE_HIERARCHICAL_CACHE": "true", f"{P}DISABLE_RADIX_CACHE": "true"},
