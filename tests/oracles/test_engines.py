@@ -53,6 +53,7 @@ DECIDED_ELSEWHERE = re.compile(
     r"non multimodal model|n_predict|speculative method: 'mtp'|in the tokenizer"
     r"|'<\|end\|>'|Blackwell|SM100|compute capability|diffusion LLM|KV4 |_C::"
     r"|max_num_batched_tokens \((2048|8192)\)|Number of experts|quantization config"
+    r"|params\.json|MistralTokenizer|Config\.__init__|attention heads"
     r"|not compatible with chunked prefill|divisible by page_size|fp8e4nv"
 )
 DENSE: dict[str, Any] = {
