@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     EngineSubject,
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_values import (
+    MAY_BE_REFUSED,
     excerpt,
     intact,
     read,
@@ -32,6 +33,9 @@ _PLUGINS = {
     "tool-call-parser": "tool-parser-plugin",
     "reasoning-parser": "reasoning-parser-plugin",
 }
+
+# Of MultiModalConfig, which is made for models alone that take images or sound.
+_OF_MEDIA = ("mm-", "video-")
 
 OUT_OF_BOUNDS = Rule(
     "LLM507",
@@ -55,7 +59,9 @@ def bound_findings(subject: EngineSubject) -> Iterator[Finding]:
             value = read(subject, argument, text)
             bounds = bound_faults(argument, value)
             if bounds:
-                yield OUT_OF_BOUNDS.finding(
+                is_certain = not argument.name.startswith(_OF_MEDIA)
+                rule = OUT_OF_BOUNDS if is_certain else MAY_BE_REFUSED
+                yield rule.finding(
                     f"{subject.word(setting.variable)} must be {bounds}, got {text}"
                 )
 
