@@ -119,17 +119,19 @@ def _written_twice(source: Source, argument: str) -> Iterator[tuple[Refusal, str
         ends = any(isinstance(one, ast.Raise) for one in ast.walk(loop))
         for turn in turns if ends else []:
             flag, key, own = turn.elts if isinstance(turn, ast.Tuple) else [None] * 3
+            words = [
+                one.value if isinstance(one, ast.Constant) else None
+                for one in (flag, key)
+            ]
+            name, inner = words
             if (
-                isinstance(flag, ast.Constant)
-                and isinstance(key, ast.Constant)
+                isinstance(name, str)
+                and isinstance(inner, str)
                 and isinstance(own, ast.Attribute)
             ):
-                path = (
-                    f"{own.attr} is not None",
-                    f"{argument}.{key.value} is not None",
-                )
-                says = f"{flag.value} and {key.value} of {argument} exclude each other"
-                yield Refusal(path, says), str(key.value), own.attr
+                path = (f"{own.attr} is not None", f"{argument}.{inner} is not None")
+                says = f"{name} and {inner} of {argument} exclude each other"
+                yield Refusal(path, says), inner, own.attr
 
 
 def sglang_refusals(folder: Path, release: str) -> dict[str, dict[str, Any]]:
