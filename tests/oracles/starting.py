@@ -178,7 +178,7 @@ def _prepare_vllm() -> None:
     def capable() -> Any:  # noqa: ANN401 - the engine's own
         return interface.DeviceCapability(*_gpu["kind"][0])
 
-    def is_capable(asked: Any, *_: object) -> bool:  # noqa: ANN401 - two forms
+    def is_capable(asked: Any, *_: object, **__: object) -> bool:  # noqa: ANN401 - two forms
         pair = asked if isinstance(asked, tuple) else divmod(asked, 10)
         return bool(capable() >= interface.DeviceCapability(*pair))
 

@@ -97,9 +97,41 @@ def refusals(folder: Path) -> dict[str, dict[str, Any]]:
                 key: None if key.endswith(_OF_ENGINE) else f"{argument}.{key}"
                 for key in source.defaults(of)
             }
-            ended = class_refusals(source, of, keys, (f"({argument} is not None)",))
+            given = f"{argument} is not None"
+            for refusal, key, one in _written_twice(source, argument):
+                keys[key] = f"({argument}.{key} if {one} is None else {one})"
+                given = f"{given} or {one} is not None"
+                found.append(refusal)
+            ended = class_refusals(source, of, keys, (f"({given})",))
             found += [one for one in ended if one.words.startswith(_SAYS.get(of, ""))]
     return _told(source, found)
+
+
+def _written_twice(source: Source, argument: str) -> Iterator[tuple[Refusal, str, str]]:
+    """
+    Yield the keys of an argument's JSON that arguments of their own stand for, and what
+    is said of both.
+    """
+    method = source.methods(source.of).get(f"create_{argument}")
+    loops = [one for one in ast.walk(method or ast.Pass()) if isinstance(one, ast.For)]
+    for loop in loops:
+        turns = loop.iter.elts if isinstance(loop.iter, ast.Tuple) else []
+        ends = any(isinstance(one, ast.Raise) for one in ast.walk(loop))
+        for turn in turns if ends else []:
+            flag, key, own = turn.elts if isinstance(turn, ast.Tuple) else [None] * 3
+            words = [
+                one.value if isinstance(one, ast.Constant) else None
+                for one in (flag, key)
+            ]
+            name, inner = words
+            if (
+                isinstance(name, str)
+                and isinstance(inner, str)
+                and isinstance(own, ast.Attribute)
+            ):
+                path = (f"{own.attr} is not None", f"{argument}.{inner} is not None")
+                says = f"{name} and {inner} of {argument} exclude each other"
+                yield Refusal(path, says), inner, own.attr
 
 
 def sglang_refusals(folder: Path, release: str) -> dict[str, dict[str, Any]]:

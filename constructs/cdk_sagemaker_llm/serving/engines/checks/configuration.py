@@ -5,9 +5,9 @@ bounds of numbers, names that it looks up, and JSON that a class is made of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from cdk_sagemaker_llm.catalog.engine_arguments import EngineArgument
+from cdk_sagemaker_llm.catalog.engine_arguments import EngineArgument, find_argument
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.argument_values import (
     ValueFaultError,
@@ -22,6 +22,7 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
     EngineSubject,
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_values import (
+    MAY_BE_REFUSED,
     excerpt,
     intact,
     read,
@@ -32,6 +33,9 @@ _PLUGINS = {
     "tool-call-parser": "tool-parser-plugin",
     "reasoning-parser": "reasoning-parser-plugin",
 }
+
+# Of MultiModalConfig, which is made for models alone that take images or sound.
+_OF_MEDIA = ("mm-", "video-")
 
 OUT_OF_BOUNDS = Rule(
     "LLM507",
@@ -55,7 +59,9 @@ def bound_findings(subject: EngineSubject) -> Iterator[Finding]:
             value = read(subject, argument, text)
             bounds = bound_faults(argument, value)
             if bounds:
-                yield OUT_OF_BOUNDS.finding(
+                is_certain = not argument.name.startswith(_OF_MEDIA)
+                rule = OUT_OF_BOUNDS if is_certain else MAY_BE_REFUSED
+                yield rule.finding(
                     f"{subject.word(setting.variable)} must be {bounds}, got {text}"
                 )
 
@@ -108,6 +114,37 @@ def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
                     f"{subject.title} is known to have",
                     instead_of(value, argument.known),
                 )
+
+
+# JSON that names the same thing as an argument of its own.
+_NAMED_INSIDE = {
+    "reasoning-config": "reasoning-parser",
+    "structured-outputs-config": "reasoning-parser",
+}
+
+
+def unknown_inner_name_findings(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Names in JSON that are looked up at the start are known to the engine.
+    """
+    if subject.table is None:
+        return
+    for outer, name in _NAMED_INSIDE.items():
+        setting, value = subject.find(outer), subject.value(outer)
+        argument = find_argument(subject.table, name, subject.release)
+        if setting is None or argument is None or not isinstance(value, Mapping):
+            continue
+        key = name.replace("-", "_")
+        inner = value.get(key)
+        has_plugin = subject.has_argument(_PLUGINS[name]) or f"{key}_plugin" in value
+        if has_plugin or not isinstance(inner, str):
+            continue
+        if unknown_name(argument, inner) and _is_looked_up(subject, argument):
+            yield NOT_FOUND.finding(
+                f"{subject.word(setting.variable)} names the {key} {excerpt(inner)}, "
+                f"which is none that {subject.title} is known to have",
+                instead_of(inner, argument.known),
+            )
 
 
 def _is_looked_up(subject: EngineSubject, argument: EngineArgument) -> bool:

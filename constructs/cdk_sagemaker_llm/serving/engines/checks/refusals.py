@@ -96,6 +96,8 @@ def _named(subject: EngineSubject, row: Mapping[str, Any], name: str) -> object:
     inner = row.get("where", {}).get(name)
     if inner is not None:
         return holds(inner, functools.partial(_named, subject, row))
+    if name == _ARCHITECTURE:
+        return subject.architecture or UNKNOWN
     return _value(subject, row["with"], name)
 
 
@@ -103,8 +105,6 @@ def _value(subject: EngineSubject, defaults: Mapping[str, Any], name: str) -> ob
     """
     Return what an argument, or a key of its JSON, comes to.
     """
-    if name == _ARCHITECTURE:
-        return subject.architecture or UNKNOWN
     first, _, key = name.partition(".")
     argument = first.replace("_", "-")
     setting = subject.find(argument)

@@ -42,6 +42,8 @@ REFUSED: list[dict[str, str]] = [
     {"DATA_PARALLEL_EXTERNAL_LB": "true"},
     {"DATA_PARALLEL_SIZE": "2", "DATA_PARALLEL_SIZE_LOCAL": "3"},
     {"SPECULATIVE_CONFIG": DRAFT},
+    {"SPEC_TOKENS": "3"},
+    {"SPEC_METHOD": "ngram", "SPECULATIVE_CONFIG": json.dumps({"method": "eagle3"})},
 ]
 TAKEN: list[dict[str, str]] = [
     {"MAX_NUM_SEQS": "512", "MAX_NUM_BATCHED_TOKENS": "512"},
@@ -72,6 +74,8 @@ TAKEN: list[dict[str, str]] = [
     {"DISTRIBUTED_EXECUTOR_BACKEND": "mp", "ASYNC_SCHEDULING": "true"},
     {"ASYNC_SCHEDULING": "true"},
     {"PERFORMANCE_MODE": "throughput"},
+    {"SPEC_METHOD": "ngram", "SPEC_TOKENS": "3"},
+    {"SPEC_TOKENS": "3", "SPECULATIVE_CONFIG": json.dumps({"model": "a/b"})},
     {"KV_CACHE_DTYPE": "fp8", "BLOCK_SIZE": "16", "ENFORCE_EAGER": "true"},
 ]
 DRAFTS: list[dict[str, object]] = [
