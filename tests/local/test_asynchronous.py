@@ -109,23 +109,6 @@ def test_a_client_may_name_the_file(
     assert one["InferenceId"] != other["InferenceId"]
 
 
-def test_a_failure_is_no_answer_where_it_has_no_place(
-    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str
-) -> None:
-    """
-    Who polls the output must not take an error for an answer.
-    """
-    key = unique("in/key")
-    endpoint = endpoint_of(embedded_aws, S3OutputPath=f"s3://{bucket}/out")
-
-    told = runtime.invoke_endpoint_async(
-        EndpointName=endpoint, InputLocation=f"s3://{bucket}/{key}"
-    )
-
-    with pytest.raises(ClientError, match="NoSuchKey"):
-        read(embedded_aws, told["OutputLocation"])
-
-
 @pytest.mark.parametrize("body", [None, b"{"])
 def test_a_failure_is_written_too(
     embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str, body: bytes | None
