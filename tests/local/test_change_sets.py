@@ -208,6 +208,30 @@ def test_a_parameter_and_a_policy_are_named_as_causes(
     assert "after-word" not in json.dumps(change)
 
 
+def test_no_secret_is_shown_before_or_after_nor_the_rest_of_one(
+    stacks: Stacks, change_sets: ChangeSets
+) -> None:
+    """
+    One may be a part of another; the one that it was may be in use elsewhere.
+    """
+    name = unique("stack")
+    secret = {"Type": "String", "NoEcho": True}
+    tags = [{"Key": "owner", "Value": {"Ref": "Short"}}]
+    template: Template = {
+        "Parameters": {"Short": secret, "Long": secret},
+        "Resources": {"Topic": _topic(DisplayName={"Ref": "Long"}, Tags=tags)},
+    }
+    stacks.create(name, template, Short="first", Long="first-remainder")
+
+    change = change_sets.announced(
+        name, template, Short="second", Long="second-ending"
+    )["Topic"]
+
+    assert change["Scope"] == ["Properties", "Tags"]
+    for word in ("first", "remainder", "second", "ending"):
+        assert word not in json.dumps(change)
+
+
 def test_values_are_shown_only_where_they_are_asked_for(
     stacks: Stacks, change_sets: ChangeSets
 ) -> None:

@@ -334,3 +334,32 @@ def test_a_rollback_brings_the_old_copies_up_first(
     assert least == 8
     assert component(sagemaker, name)["Specification"]["ModelName"] == before
     assert answers(aws, name, 8) == ["TGI"] * 8
+
+
+def test_an_update_goes_by_no_alarm_of_the_one_before(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    Its batches and alarms are of one update: the next one says its own, or has none.
+    """
+    name = hosted(aws, sagemaker, 4)
+    tripped = alarm(aws, "OK")
+    sagemaker.update_inference_component(
+        InferenceComponentName=name,
+        Specification=specification(aws),
+        DeploymentConfig={
+            "RollingUpdatePolicy": BATCHES_OF_TWO,
+            "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": tripped}]},
+        },
+    )
+    until(lambda: settled(sagemaker, name), by=aws)
+    wanted = specification(aws)
+    alarm(aws, "ALARM", tripped)
+    sagemaker.update_inference_component(
+        InferenceComponentName=name, Specification=wanted
+    )
+    until(lambda: settled(sagemaker, name), by=aws)
+
+    shown = component(sagemaker, name)
+    assert shown["Specification"]["ModelName"] == wanted["ModelName"]
+    assert "FailureReason" not in shown

@@ -70,14 +70,16 @@ def load(endpoint: str, **more: Untyped) -> LoadResult:
 def test_users_stream(endpoint: str) -> None:
     """
     Five of them, each again when it is answered; progress is told meanwhile.
+    What the first ask before the last is there is not measured.
     """
     told: list[Progress] = []
     result = run_load(
-        LoadSettings(endpoint=endpoint, users=5, spawn_rate=50, **BRIEF), told.append
+        LoadSettings(endpoint=endpoint, users=5, spawn_rate=3, **BRIEF), told.append
     )
 
     figures = result.figures
     assert figures.requests > 5
+    assert min(one.start for one in result.measured.records) < result.begin - 0.5
     assert figures.success_rate == 1.0
     assert (figures.tokens, figures.failures) == (6.0, {})
     assert figures.latency is not None
@@ -143,6 +145,20 @@ def test_requests_arrive_though_nobody_is_answered(
     assert figures.requests == 0
     assert figures.success_rate == 0.0
     assert 5 <= figures.unfinished <= 60
+
+
+def test_the_last_answers_are_waited_for_though_nobody_asks_any_more(
+    embedded_aws: EmbeddedAws, endpoint: str
+) -> None:
+    """
+    In an open loop too: an answer that takes longer than is measured is a success.
+    """
+    embedded_aws.fault("slow", endpoint, seconds=1)
+    result = load(endpoint, arrival_rate=20.0, run_time=0.5)
+
+    figures = result.figures
+    assert (figures.success_rate, figures.unfinished) == (1.0, 0)
+    assert figures.requests > 0
 
 
 def test_an_interrupt_ends_it_with_what_was_measured(endpoint: str) -> None:

@@ -234,6 +234,27 @@ def test_what_does_not_come_is_unfulfilled() -> None:
     assert over["EndTime"].timestamp() == pytest.approx(NOON + 3600 + 31 * 60, abs=10)
 
 
+def test_copies_that_find_no_place_are_unfulfilled() -> None:
+    """
+    Four of six serve, and the component with them; six stay wanted.
+    """
+    with hand_run_aws(times=FleetTimes()) as aws:
+        component = scaled_component(aws, 4)
+        aws.run(1800)
+        world = aws.hosting.world
+        world.faults.put(Fault(kind="no-capacity", available=1))
+        try:
+            component.register(6, 6)
+            aws.run(3600)
+            over = component.activities()[0]
+            counts = component.capacity.desired, component.capacity.running
+        finally:
+            world.faults.clear()
+
+    assert counts == (6, 4)
+    assert over["StatusCode"] == "Unfulfilled"
+
+
 def test_activities_come_in_pages_and_by_target(aws: HandRunAws) -> None:
     """
     The newest first.
@@ -272,13 +293,20 @@ def test_activities_come_in_pages_and_by_target(aws: HandRunAws) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"MaxResults": 0}, {"MaxResults": 51}, {"NextToken": "x"}]
+    ("wrong", "code"),
+    [
+        ({"MaxResults": 0}, "ValidationException"),
+        ({"MaxResults": 51}, "ValidationException"),
+        ({"NextToken": "x"}, "InvalidNextTokenException"),
+    ],
 )
-def test_a_wrong_page_is_refused(aws: HandRunAws, wrong: dict[str, Any]) -> None:
+def test_a_wrong_page_is_refused(
+    aws: HandRunAws, wrong: dict[str, Any], code: str
+) -> None:
     """
     Between one and fifty activities, and no token of one's own.
     """
-    with pytest.raises(ClientError, match="ValidationException"):
+    with pytest.raises(ClientError, match=code):
         aws.client("application-autoscaling").describe_scaling_activities(
             ServiceNamespace="sagemaker", **wrong
         )

@@ -82,6 +82,42 @@ def test_what_fails_to_go_is_named_and_may_be_left(
     assert [one["Name"] for one in left] == [kept["Kept"]]
 
 
+def test_what_one_that_fails_to_go_holds_on_to_stays(
+    embedded_aws: EmbeddedAws, stacks: Stacks
+) -> None:
+    """
+    It would be of no use without, such as a bucket without its key.
+    """
+    name, bucket = unique("stack"), unique("bucket")
+    stacks.create(
+        name,
+        {
+            "Resources": {
+                "Bucket": {
+                    "Type": "AWS::S3::Bucket",
+                    "Properties": {"BucketName": bucket},
+                    "DependsOn": "Held",
+                },
+                "Held": value("x", DependsOn="Far"),
+                "Far": value("x"),
+                "Mere": value("x"),
+            }
+        },
+    )
+    made, s3 = stacks.physical_ids(name), embedded_aws.client("s3")
+    s3.put_object(Bucket=bucket, Key="key", Body=b"")
+
+    assert stacks.delete(name) == "DELETE_FAILED"
+    assert stacks.physical_ids(name).keys() == {"Bucket", "Held", "Far"}
+    values = [made[each] for each in ("Held", "Far", "Mere")]
+    left = embedded_aws.client("ssm").get_parameters(Names=values)["Parameters"]
+    assert {one["Name"] for one in left} == {made["Held"], made["Far"]}
+    s3.delete_object(Bucket=bucket, Key="key")
+    stack_id = stacks.describe(name)["StackId"]
+    assert stacks.delete(name) == "DELETE_COMPLETE"
+    assert stacks.status(stack_id) == "DELETE_COMPLETE"
+
+
 def test_what_is_replaced_goes_unless_it_is_retained(
     embedded_aws: EmbeddedAws, stacks: Stacks
 ) -> None:

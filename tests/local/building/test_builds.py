@@ -120,6 +120,8 @@ def test_of_secrets_that_contain_each_other_nothing_is_left(
     build = projects.run(spec, variables=variables[:: -1 if is_reversed else 1])
 
     assert projects.said(build) == ["*** . *** . ***"]
+    # Why a phase ended is for whoever may look at builds, and has the command in it.
+    assert "SECRET_1 . ***; exit 1. Reason: exit status 1" in why(build, "BUILD")[1]
 
 
 def test_secrets_are_there_and_not_in_the_log(

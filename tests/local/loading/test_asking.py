@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,8 @@ from cdk_sagemaker_llm.load.generating.asking import Asking, HopelessError, prep
 from cdk_sagemaker_llm.load.measured import UNFINISHED, Record
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from tests.local.client.misbehaving import Misbehaving
-from tests.local.client.test_misbehaving import answer, refuse_as_model, stream
+from tests.local.client.misbehaving import Misbehaving, Peer
+from tests.local.client.test_misbehaving import THE, answer, refuse_as_model, stream
 
 LATE = 5.0
 Ask = Callable[[float | None], Record]
@@ -109,6 +111,53 @@ def test_nothing_is_tried_again(code: str, message: str, failure: str) -> None:
     assert [record.failure for record in kept.records] == [failure]
     assert [*kept.messages] == [failure]
     assert len(server.requests) == 1
+
+
+def trickle(peer: Peer) -> None:
+    """
+    Send token after token, each in time, for as long as anybody reads, or two seconds.
+    """
+    peer.begin()
+    for _ in range(40):
+        peer.part(THE)
+        if peer.left(0.05):
+            return
+    peer.end()
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_request_has_failed_after_its_time_though_tokens_come() -> None:
+    """
+    A copy that hardly moves would look like a long answer.
+    """
+    with Misbehaving(trickle) as server:
+        asking = asking_of(server, timeout=0.2)
+        asking.ask()
+    (record,) = asking.take().records
+
+    assert record.failure == "AnswerTimeoutError"
+    assert record.latency < 1.5
+
+
+@pytest.mark.usefixtures("machine")
+def test_requests_that_arrive_do_not_wait_for_one_another() -> None:
+    """
+    However many are under way: else the endpoint would look slow, and the load be less.
+    """
+    count = 60
+    all_there = threading.Barrier(count)
+
+    def answer_all(peer: Peer) -> None:
+        all_there.wait(20)
+        answer(peer)
+
+    with Misbehaving(answer_all) as server, ThreadPoolExecutor(count) as pool:
+        asking = asking_of(server, arrival_rate=100.0, timeout=10.0)
+        for _ in range(count):
+            pool.submit(asking.ask, time.time())
+        pool.shutdown()
+
+    assert [record.failure for record in asking.take().records] == [""] * count
 
 
 @pytest.mark.usefixtures("machine")

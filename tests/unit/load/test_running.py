@@ -26,6 +26,9 @@ JOINING = """
 tell("joined", message=str(os.getsid(0)))
 tell("over", message="")
 """
+LEAVING = """
+tell("joined", message="joined the load test")
+"""
 LEADING = """
 tell("refused", message=str(os.getsid(0)))
 """
@@ -65,6 +68,16 @@ def test_a_machine_that_joins_uses_its_cores(
 
     # Ctrl-C is for this process alone, which ends the others.
     assert len({*sessions} - {str(os.getsid(0))}) == len(sessions) == count
+
+
+def test_a_process_that_ends_before_the_load_test_is_a_failure(generator: Path) -> None:
+    """
+    Of its users nothing was measured, though whoever leads goes on.
+    """
+    generator.write_text(STAND_IN + LEAVING, encoding="utf-8")
+
+    with pytest.raises(LoadError, match="ended before the load test was over"):
+        join_load("127.0.0.1", processes=2)
 
 
 def test_ctrl_c_does_not_reach_who_leads_by_itself(generator: Path) -> None:

@@ -329,8 +329,8 @@ def _accelerators(app: App, model: str) -> int | None:
 
 
 def _fewest(found: Sequence[int | None]) -> int | None:
-    known = [number for number in found if number is not None]
-    return min(known) if len(known) == len(found) else None
+    # A type that is not known may have more or fewer: the known ones stay as they are.
+    return min((number for number in found if number is not None), default=None)
 
 
 def _reserved(specification: Shape) -> int | None:

@@ -76,9 +76,15 @@ class _Preview:
         before = stack.resource_map.resolved_parameters
         after = draft.resolver.resolved_parameters
         self._parameters = changed_names(before, after)
-        secret = (after.get(k) for k in draft.resolver.no_echo_parameter_keys)
+        # Those that are in use too: a value is shown as it was and as it will be.
+        secret = {
+            str(value)
+            for resolver in (stack.resource_map, draft.resolver)
+            for key in resolver.no_echo_parameter_keys
+            if (value := resolver.resolved_parameters.get(key))
+        }
         # The longest first: one may be a part of another.
-        self._secrets = sorted((str(v) for v in secret if v), key=len, reverse=True)
+        self._secrets = sorted(secret, key=len, reverse=True)
 
     def changes(self) -> list[Change]:
         self._draft.resolver.made = self._made

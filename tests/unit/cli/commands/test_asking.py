@@ -125,6 +125,27 @@ class TestTargets:
         assert status == 2
         assert text == f"sagemaker-llm stream: {told}\n"
 
+    def test_an_address_of_elsewhere_gets_no_credentials_of_an_emulation(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        tmp_path: Path,
+    ) -> None:
+        """
+        Though the environment names one on this machine: the option counts first.
+        """
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+            monkeypatch.delenv(name, raising=False)
+        for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+            monkeypatch.setenv(name, str(tmp_path / "none"))
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+        away = ["--endpoint-url", "https://runtime.invalid", "--region", "us-east-1"]
+        status, text = shown(["stream", "chat", "Who?", *away], monkeypatch, capsys)
+
+        assert status == 1
+        assert "Unable to locate credentials" in text
+
 
 class TestPrompts:
     """

@@ -153,6 +153,21 @@ def test_accelerators_come_from_the_instance_type(artifact: Path) -> None:
     assert run(artifact, *image, "--instance-type", "ml.g5.12xlarge").returncode == 1
 
 
+def test_accelerators_that_are_given_count_before_those_of_the_instance(
+    artifact: Path,
+) -> None:
+    """
+    A copy may have two of the eight GPUs of its instance.
+    """
+    text = f"{GOOD}option.tensor_parallel_degree=8\n"
+    (artifact / "serving.properties").write_text(text)
+    image = ("--container", "djl-tensorrtllm", "--version", "0.26.0")
+    place = ("--instance-type", "ml.p4d.24xlarge")
+
+    assert run(artifact, *image, *place, "--accelerators", "8").returncode == 0
+    assert run(artifact, *image, *place, "--accelerators", "2").returncode == 1
+
+
 def test_a_cloud_assembly_is_checked_model_by_model(tmp_path: Path) -> None:
     """
     The reference app, as synthesised: image, artifact and instance type are its own.

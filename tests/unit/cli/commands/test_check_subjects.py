@@ -261,6 +261,32 @@ def tgi(version: str, **environment: str) -> dict[str, Any]:
                 ("ml.g99.xlarge", ["LLM201"]),
             )
         ),
+        # A pool may be of a type that nobody knows: one beside it has one all the same.
+        *(
+            (
+                {
+                    "Config": template(
+                        "EndpointConfig",
+                        ProductionVariants=[
+                            {
+                                "ModelName": {"Ref": "Model"},
+                                "InferenceAmiVersion": DRIVER,
+                                "InstancePools": [
+                                    {"InstanceType": name, "Priority": 1},
+                                    {"InstanceType": "ml.g99.xlarge", "Priority": 2},
+                                ],
+                            },
+                        ],
+                    )
+                },
+                codes,
+            )
+            for name, codes in (
+                ("ml.g5.12xlarge", ["LLM201"]),
+                ("ml.g5.xlarge", ["LLM201", "LLM174"]),
+                ("ml.g98.xlarge", ["LLM201"]),
+            )
+        ),
         # Another model's component says nothing of this one.
         (
             {

@@ -69,6 +69,16 @@ def test_bounds_and_instances_go_together(tmp_path: Path) -> None:
     assert after.models[0].scaling.bounds == Bounds(minimum=2, maximum=6)
 
 
+def test_fewer_instances_than_the_minimum_are_the_fewest(tmp_path: Path) -> None:
+    """
+    So many there are at first, until scaling brings the others.
+    """
+    before = one(tmp_path, variant(InitialInstanceCount=3), target(MinCapacity=3))
+    (after,) = with_changes(before, "--set", ["instances=2"])
+
+    assert (after.instances, after.minimum, after.maximum) == (2, 2, 4)
+
+
 def test_what_does_not_scale_keeps_as_many_as_are_set(tmp_path: Path) -> None:
     """
     All of them, all the time.

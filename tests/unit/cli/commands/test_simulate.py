@@ -215,6 +215,20 @@ def test_what_is_compared_gets_the_same_traffic(app: Path, tmp_path: Path) -> No
     assert str(app) in heads[0]
 
 
+def test_what_is_set_counts_for_what_is_set_beside_it_too(app: Path) -> None:
+    """
+    Two runs that differ in more than one setting would say nothing of it.
+    """
+    done = simulate(
+        app, *BUSY, "--set", "max=2", "--compare-with", "target=1", "--json"
+    )
+    runs = json.loads(done.stdout)["runs"]
+    models = [one["variants"][0]["models"]["AllTraffic"] for one in runs]
+
+    assert [one["name"] for one in runs] == [f"{app} max=2", "with max=2 target=1"]
+    assert [one["figures"]["most copies"] for one in models] == [2, 2]
+
+
 def test_settings_of_the_app_can_be_changed(app: Path) -> None:
     """
     A maximum of 2 is not passed.
