@@ -7,6 +7,7 @@ module as a plugin, both for that run and for the chosen tests of a mutant.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -49,7 +51,7 @@ _LOG = ".pytest.log"
 _ELSEWHERE = 2
 _MEMORY = 4 << 30  # Bytes; a mutant may fill a list for ever.
 _MEASURING = 7200.0  # Seconds for the run of all tests.
-_TESTING = 40.0  # Seconds of tests for one mutant.
+_TESTING = 60.0  # Seconds of tests for one mutant.
 _START = 60.0  # Seconds that a run of pytest may take on top of its tests.
 _SLACK = 5.0  # How many times slower than measured a test may be.
 
@@ -77,11 +79,18 @@ class Suite:
 
     def choose(self, path: str, line: int) -> list[str]:
         """
-        Return the tests for a change of a line: the nearest first, then the fastest.
+        Return the tests for a change of a line: the nearest first, then those that run
+        the fewest lines, and then the fastest.
         """
         near = sorted(
             self._reaching(path, line) & self.seconds.keys(),
-            key=lambda test: (_distance(path, test), self.seconds[test], test),
+            key=lambda test: (
+                _distance(path, test),
+                # Whoever needs a server of its own process is credited with all of it.
+                self._counts[test],
+                self.seconds[test],
+                test,
+            ),
         )
         chosen: list[str] = []
         left = _TESTING
@@ -91,6 +100,11 @@ class Suite:
                 break
             chosen.append(test)
         return chosen
+
+    @functools.cached_property
+    def _counts(self) -> Counter[str]:
+        lines = (tests for module in self.covered.values() for tests in module.values())
+        return Counter(test for tests in lines for test in tests)
 
     def is_left_to_test_all(self, path: str, line: int) -> bool:
         """
