@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.architectures.families import class_fault
 from cdk_sagemaker_llm.arguments import held, hold_kinds
-from cdk_sagemaker_llm.findings import Rule
+from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.text import bucket_fault, redacted
 from cdk_sagemaker_llm.tokens import is_unresolved, stand_in_remedy
 
@@ -355,36 +355,58 @@ def _id_fault(model_id: str) -> str | None:
             "model_id must be a Hugging Face repository such as "
             f"'mistralai/Mistral-7B-v0.1', got {got}; {remedy}"
         )
+    return next(map(str, id_findings("model_id", model_id)), None)
+
+
+def id_findings(word: str, model_id: str) -> list[Finding]:
+    """
+    Find an id that no repository of the Hub can have.
+    """
+    if is_unresolved(model_id):
+        return []
     if not _MODEL_ID.fullmatch(model_id):
         remedy = (
             "name a commit, branch or tag as revision"
             if set(model_id) & set("@:")
             else _PAGE
         )
-        found = NO_REPOSITORY.finding(
-            "model_id must be of letters, digits and _.-, as organisation/name, with "
-            "at most 96 characters each, and neither dot nor dash at an end, got "
-            f"{model_id[:200]!r}",
-            remedy,
-        )
-        return str(found)
+        return [
+            NO_REPOSITORY.finding(
+                f"{word} must be of letters, digits and _.-, as organisation/name, "
+                "with at most 96 characters each, and neither dot nor dash at an end, "
+                f"got {model_id[:200]!r}",
+                remedy,
+            )
+        ]
     if "--" in model_id or ".." in model_id or model_id.endswith(".git"):
-        rule = "model_id must have neither '--' nor '..' nor end in '.git'"
-        return str(NO_REPOSITORY.finding(f"{rule}, got {model_id!r}", _PAGE))
-    return None
+        rule = f"{word} must have neither '--' nor '..' nor end in '.git'"
+        return [NO_REPOSITORY.finding(f"{rule}, got {model_id!r}", _PAGE)]
+    return []
+
+
+def revision_findings(word: str, revision: str) -> list[Finding]:
+    """
+    Find a revision that no repository of the Hub can have.
+    """
+    if is_unresolved(revision):
+        return []
+    if _REVISION.fullmatch(revision) and not _NO_REVISION.search(revision):
+        return []
+    return [
+        NO_REPOSITORY.finding(
+            f"{word} must be a commit, branch or tag such as 'main', without blanks "
+            f"and any of ~^:?*[\\, got {revision[:200]!r}",
+            _PAGE
+            if revision
+            else "leave it out for the newest commit of the main branch",
+        )
+    ]
 
 
 def _revision_fault(revision: str | None) -> str | None:
-    if revision is None or is_unresolved(revision):
+    if revision is None:
         return None
-    if _REVISION.fullmatch(revision) and not _NO_REVISION.search(revision):
-        return None
-    found = NO_REPOSITORY.finding(
-        "revision must be a commit, branch or tag such as 'main', without blanks and "
-        f"any of ~^:?*[\\, got {revision[:200]!r}",
-        _PAGE if revision else "leave it out for the newest commit of the main branch",
-    )
-    return str(found)
+    return next(map(str, revision_findings("revision", revision)), None)
 
 
 def _uri_fault(uri: str) -> str | None:

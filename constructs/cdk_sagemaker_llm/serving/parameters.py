@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any
 from cdk_sagemaker_llm.architectures.families import class_doubt
 from cdk_sagemaker_llm.catalog.engine_arguments import USUAL_NAMES
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
+from cdk_sagemaker_llm.models import (
+    HuggingFaceModel,
+    ModelSource,
+    id_findings,
+    revision_findings,
+)
 from cdk_sagemaker_llm.text import (
     any_of,
     credentials_in,
@@ -142,6 +147,23 @@ def gated_findings(model_id: str, *, has_token: bool) -> list[Finding]:
             "pass HuggingFaceModel(..., token=secret), or stage the weights on S3",
         )
     ]
+
+
+def repository_findings(
+    models: Mapping[str, str | None], revisions: Mapping[str, str | None]
+) -> Iterator[Finding]:
+    """
+    What is neither a path in the image nor an address is what the Hub can have.
+    """
+    for word, model in models.items():
+        name = model or ""
+        # Of more than two parts it can be a path below where the engine starts.
+        is_path = name.startswith(("/", ".")) or name.count("/") > 1
+        if name and not is_path and "://" not in name:
+            yield from id_findings(word, name)
+    for word, revision in revisions.items():
+        if revision:
+            yield from revision_findings(word, revision)
 
 
 def offline_hub_findings(

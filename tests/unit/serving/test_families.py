@@ -116,6 +116,66 @@ def test_each_container_has_its_own_rules(
     assert codes(environment, container, version) == found
 
 
+@pytest.mark.parametrize(
+    ("container", "version", "environment"),
+    [
+        ("huggingface-llm", "3.3.6", {"HF_MODEL_ID": "a/b@main"}),
+        ("huggingface-llm", "3.3.6", {**MODEL, "HF_MODEL_REVISION": "a b"}),
+        ("huggingface-llm-neuronx", "0.3.0", {"HF_MODEL_ID": "a/b@main"}),
+        ("djl-lmi", "0.36.0", {"HF_MODEL_ID": "a/b@main"}),
+        ("djl-lmi", "0.36.0", {"OPTION_MODEL_ID": "org/my model"}),
+        ("djl-lmi", "0.36.0", {**MODEL, "OPTION_REVISION": "a..b"}),
+        ("djl-lmi", "0.36.0", {**MODEL, "OPTION_TOKENIZER": "a/b:latest"}),
+        ("vllm-server", "2.6", {"HF_MODEL_ID": "a\\b"}),
+        ("vllm-server", "2.6", {"SM_VLLM_MODEL": "a/b@main"}),
+        ("vllm-server", "2.6", {**MODEL, "SM_VLLM_REVISION": "a b"}),
+        ("vllm-server", "2.6", {**MODEL, "SM_VLLM_TOKENIZER": "a/b.git"}),
+        ("vllm-server", "2.6", {**MODEL, "SM_VLLM_TOKENIZER_REV": "@main"}),
+        ("sglang-server", "1.4", {"SM_SGLANG_MODEL_PATH": "org/"}),
+        ("sglang-server", "1.4", {"SM_SGLANG_MODEL_PATH": "a/b:latest"}),
+        ("llama-cpp", "1.0.1", {"SM_LLAMA_CPP_HF_REPO": "a/b GGUF"}),
+        ("tei", "1.8.2", {"HF_MODEL_ID": "a/b@main"}),
+        ("tei", "1.8.2", {**MODEL, "HF_MODEL_REVISION": "a b"}),
+    ],
+)
+def test_fails_if_the_hub_can_have_nothing_of_that_name(
+    container: str, version: str, environment: dict[str, str]
+) -> None:
+    """
+    As of a HuggingFaceModel, and by the variable that says it.
+    """
+    name = [*environment][-1]
+    found = check_environment(
+        environment, container=container, version=version, accelerators=4
+    )
+
+    assert [one.message.split()[0] for one in found if one.code == "LLM791"] == [name]
+
+
+@pytest.mark.parametrize(
+    ("container", "version", "environment"),
+    [
+        ("huggingface-llm", "3.3.6", {"HF_MODEL_ID": "/opt/ml/model/my model@1"}),
+        ("djl-lmi", "0.36.0", {"HF_MODEL_ID": "s3://bucket/a b@c/"}),
+        ("djl-lmi", "0.36.0", {"OPTION_MODEL_ID": "./a b"}),
+        ("djl-lmi", "0.36.0", {"OPTION_MODEL_ID": "parts/of the/folder"}),
+        ("djl-lmi", "0.36.0", {**MODEL, "OPTION_REVISION": "refs/pr/1"}),
+        ("djl-lmi", "0.36.0", {"HF_MODEL_ID": "${Token[TOKEN.12]}"}),
+        ("vllm-server", "2.6", {"SM_VLLM_MODEL": "org/name-GGUF:Q4_K_M"}),
+        ("vllm-server", "2.6", {**MODEL, "SM_VLLM_TOKENIZER": "/opt/ml/model/a@b"}),
+        ("vllm-server", "2.6", {**MODEL, "SM_VLLM_REVISION": ""}),
+        ("llama-cpp", "1.0.1", {"SM_LLAMA_CPP_HF_REPO": "a/b-GGUF:latest"}),
+    ],
+)
+def test_a_path_an_address_and_what_the_hub_can_have_are_no_wrong_names(
+    container: str, version: str, environment: dict[str, str]
+) -> None:
+    """
+    In the image or its folder, or on S3; llama.cpp takes any type behind a colon.
+    """
+    assert "LLM791" not in codes(environment, container, version)
+
+
 def test_the_models_class_decides_as_in_a_file() -> None:
     """
     By name or by config.json; heads are divided by the degree.

@@ -67,9 +67,8 @@ def test_warns_of_a_family_that_has_ended(
     """
     assert [str(f) for f in image_findings(family, version)] == [
         (
-            f"LLM201 {family} {version} gets no fixes any more: {reason}; use vLLM on "
-            f"a "
-            "current LMI image for new work"
+            f"LLM201 {family} {version} gets no fixes any more: {reason}; use vLLM in "
+            "AWS's own image for new work"
         )
     ]
 

@@ -5,6 +5,7 @@ The SageMaker Endpoint: what applications call.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,11 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.hosting.common.elsewhere import (
+    Used,
+    bound_findings,
+    elsewhere_findings,
+)
 from cdk_sagemaker_llm.hosting.common.names import (
     in_arn,
     name_in,
@@ -110,7 +116,7 @@ class Endpoint(EndpointBase):
             rollout_findings = endpoint_rollout_findings(
                 rollout, endpoint_config.definition.variants, endpoint_name
             )
-        far = endpoint_config.place_findings(scope, used_alarms(rollout))
+        far = _config_findings(scope, endpoint_config, used_alarms(rollout))
         own = own_name_findings(scope, "endpoint_name", endpoint_name)
         report(scope, id, [*own, *rollout_findings, *far])
         super().__init__(scope, id, physical_name=endpoint_name)
@@ -424,3 +430,18 @@ def _models_of(config: EndpointConfigBase) -> list[Model]:
     variants = config.definition.every_variant
     models = (model for each in variants for model in each.variant.models)
     return [model for model in models if isinstance(model, Model)]
+
+
+def _config_findings(
+    scope: Construct, config: EndpointConfigBase, alarms: Sequence[Used]
+) -> list[Finding]:
+    """
+    Check where a configuration is for an endpoint, and the alarms that turn the
+    endpoint back.
+    """
+    # Each question is a call into Node, and most are defined in one stack.
+    if not config.is_imported and stack_of(config) is stack_of(scope):
+        return elsewhere_findings(scope, alarms)
+    used = [Used("endpoint_config", config, is_of_account=True), *alarms]
+    own = [] if config.is_imported else [("endpoint_config", config)]
+    return [*elsewhere_findings(scope, used), *bound_findings(scope, own)]

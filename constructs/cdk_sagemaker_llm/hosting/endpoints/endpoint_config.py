@@ -12,15 +12,12 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.elsewhere import (
-    Used,
     bound_findings,
-    elsewhere_findings,
 )
 from cdk_sagemaker_llm.hosting.common.names import name_in, named
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
-from cdk_sagemaker_llm.hosting.common.scope import belongs, stack_of
+from cdk_sagemaker_llm.hosting.common.scope import belongs
 from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
     AsyncInference,
     async_property,
@@ -79,17 +76,6 @@ class EndpointConfigBase(Resource):
     """The bucket that was made for them; ``None`` if the user chose another."""
     is_imported: bool = False
     """Whether it was made elsewhere, so that nothing is known of it."""
-
-    def place_findings(self, scope: Construct, alarms: Sequence[Used]) -> list[Finding]:
-        """
-        Check where it is for an endpoint, and the alarms that turn the endpoint back.
-        """
-        # Each question is a call into Node, and most are defined in one stack.
-        if not self.is_imported and stack_of(self) is stack_of(scope):
-            return elsewhere_findings(scope, alarms)
-        used = [Used("endpoint_config", self, is_of_account=True), *alarms]
-        own = [] if self.is_imported else [("endpoint_config", self)]
-        return [*elsewhere_findings(scope, used), *bound_findings(scope, own)]
 
     @staticmethod
     @checked

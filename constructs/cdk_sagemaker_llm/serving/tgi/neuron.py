@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
     TgiSubject,
     as_count,
     gated_model_findings,
+    hub_findings,
     launcher_variables,
     model_id_findings,
     option_name_findings,
@@ -160,7 +161,11 @@ def neuron_findings(environment: Mapping[str, str], version: str) -> list[Findin
     Check an environment of the image: its model, the type, and the lengths.
     """
     subject = TgiSubject(environment, version)
-    found = [*model_id_findings(subject), *gated_model_findings(subject)]
+    found = [
+        *model_id_findings(subject),
+        *hub_findings(subject),
+        *gated_model_findings(subject),
+    ]
     cast = subject.raw("HF_AUTO_CAST_TYPE")
     if cast and cast not in CAST_TYPES:
         found.append(

@@ -27,6 +27,7 @@ from cdk_sagemaker_llm.serving.parameters import (
     ROUTER_TOKEN,
     TOKEN_VARIABLES,
     gated_findings,
+    repository_findings,
 )
 from cdk_sagemaker_llm.text import any_of, nearest
 from cdk_sagemaker_llm.tokens import is_unresolved
@@ -243,6 +244,15 @@ def model_address_findings(subject: TgiSubject) -> Iterator[Finding]:
             f"HF_MODEL_ID must be a Hugging Face repository or a path, got {model!r}",
             "let SageMaker bring the weights: S3Model puts them into /opt/ml/model",
         )
+
+
+def hub_findings(subject: TgiSubject) -> Iterator[Finding]:
+    """
+    The Hub can have what HF_MODEL_ID and HF_MODEL_REVISION name.
+    """
+    names = ("HF_MODEL_ID", "HF_MODEL_REVISION")
+    model, revision = ({subject.word(name): subject.raw(name)} for name in names)
+    yield from repository_findings(model, revision)
 
 
 def head_findings(subject: TgiSubject) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from aws_cdk import App, Environment, SecretValue, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecr as ecr
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -86,6 +87,15 @@ def arn_in(there: Stack) -> str:
     Return the ARN of an endpoint of a stack's account and region.
     """
     return f"arn:aws:sagemaker:{there.region}:{there.account}:endpoint/host"
+
+
+def role_in(stack: Stack) -> iam.IRole:
+    """
+    Name the role that a component's model shares with its endpoint.
+    """
+    return iam.Role.from_role_arn(
+        stack, "Role", f"arn:aws:iam::{stack.account}:role/Shared"
+    )
 
 
 def component(here: Stack, host: EndpointBase, model: Model | None = None) -> None:
@@ -163,8 +173,10 @@ USES: dict[str, tuple[str, Use]] = {
         "model",
         lambda a, b: component(
             a,
-            InferenceComponentEndpoint(a, "Host", instance_type=TYPE).endpoint,
-            model=Model(b, "Model", serving=Vllm(), model=MODEL),
+            InferenceComponentEndpoint(
+                a, "Host", instance_type=TYPE, role=role_in(a)
+            ).endpoint,
+            model=Model(b, "Model", serving=Vllm(), model=MODEL, role=role_in(b)),
         ),
     ),
     "weights": (

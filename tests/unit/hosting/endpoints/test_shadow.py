@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import CfnParameter, Stack
+from aws_cdk import CfnParameter, Duration, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 
@@ -103,6 +103,24 @@ def test_every_field_reaches_the_template(stack: Stack) -> None:
     assert container["Environment"]["HF_MODEL_ID"] == "gpt2"
     assert container["Environment"]["MAX_BEST_OF"] == "4"
     assert "tgi3.3.4" in container["Image"]
+
+
+def test_a_shadow_loads_for_as_long_as_it_is_waited_for(stack: Stack) -> None:
+    """
+    The endpoint's time-out is of its own model: the shadow's follows its size.
+    """
+    llm = endpoint_of(
+        stack,
+        ShadowVariant(serving=LmiVllm()),
+        container_startup_health_check_timeout=Duration.minutes(10),
+    )
+    shadow = None if llm.shadow_model is None else llm.shadow_model.definition
+
+    assert shadow is not None
+    assert shadow.container.files["serving.properties"].endswith(
+        b"option.model_loading_timeout=1800\n"
+    )
+    assert shadow_of(stack)["ContainerStartupHealthCheckTimeoutInSeconds"] == 1800
 
 
 def test_what_is_left_out_is_the_endpoints(stack: Stack) -> None:

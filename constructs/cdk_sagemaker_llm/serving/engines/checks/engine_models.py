@@ -24,9 +24,14 @@ from cdk_sagemaker_llm.serving.parameters import (
     NO_WEIGHTS,
     TOKEN_VARIABLES,
     gated_findings,
+    repository_findings,
 )
 
 HUB = "HF_MODEL_ID"
+REVISION = "HF_MODEL_REVISION"
+# The arguments of vLLM and SGLang that name a repository, or what it is to be at.
+_NAMES = ("model", "model-path", "tokenizer", "tokenizer-path")
+_REVISIONS = ("revision", "tokenizer-revision", "code-revision")
 REQUIREMENTS = "requirements.txt"
 # Where the Hub's client keeps what it once fetched.
 _CACHES = (
@@ -173,6 +178,28 @@ def gated_model_findings(subject: EngineSubject) -> Iterator[Finding]:
     has_token = has_token or subject.has_argument("hf-token")
     if model is not None:
         yield from gated_findings(model[1], has_token=has_token)
+
+
+def hub_findings(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    The Hub can have what names the model, its tokenizer, and their revisions.
+    """
+    named = named_model(subject)
+    models, revisions = dict([named] if named is not None else []), {}
+    if subject.image.engine == "llama.cpp":
+        # Behind the name it takes whatever type of file a repository has.
+        models = {name: model.partition(":")[0] for name, model in models.items()}
+    elif subject.image.engine == "tei":
+        revisions[REVISION] = subject.environment.get(REVISION)
+    for found, arguments in ((models, _NAMES), (revisions, _REVISIONS)):
+        for name in arguments:
+            setting, value = subject.find(name), subject.value(name)
+            if setting is not None and isinstance(value, str):
+                found[setting.variable] = value
+    yield from repository_findings(
+        {subject.word(name): model for name, model in models.items()},
+        {subject.word(name): revision for name, revision in revisions.items()},
+    )
 
 
 ISOLATED_DOWNLOAD = Rule(

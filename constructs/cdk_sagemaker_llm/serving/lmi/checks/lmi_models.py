@@ -16,8 +16,23 @@ from cdk_sagemaker_llm.serving.lmi.launch import (
     generates_text,
     loaded_by_neuronx,
 )
+from cdk_sagemaker_llm.serving.parameters import repository_findings
+
+_NAMES = ("model_id", "tokenizer")
+_REVISIONS = ("revision", "tokenizer_revision", "code_revision")
 
 MODEL_REFUSED = Rule("LLM175", "the backend refuses the model's architecture", HANDLERS)
+
+
+def hub_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The Hub can have what names the model, its tokenizer, and their revisions.
+    """
+    models, revisions = (
+        {f"option.{name}": subject.option(name) for name in names}
+        for names in (_NAMES, _REVISIONS)
+    )
+    yield from repository_findings(models, revisions)
 
 
 def deepspeed_model_findings(subject: Subject) -> Iterator[Finding]:
