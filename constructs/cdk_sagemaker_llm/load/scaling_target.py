@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.load.benchmark import Row
 from cdk_sagemaker_llm.load.settings import Fault, SettingsError
 from cdk_sagemaker_llm.text import counted
@@ -156,6 +157,7 @@ class HeadRoom:
     scale_out_time: float = 600.0
 
     def __post_init__(self) -> None:
+        hold_kinds(self)
         faults = [
             Fault("{} must be at least 0, got {}", (name,), (number,))
             for name, number in asdict(self).items()

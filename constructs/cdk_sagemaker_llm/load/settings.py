@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.client.requests import Schema
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class LoadSettings:
     profile: str | None = None
 
     def __post_init__(self) -> None:
+        hold_kinds(self)
         faults = list(self._faults())
         try:
             lengths_of(self.prompt_words)
@@ -240,7 +242,7 @@ def address_of(text: str) -> tuple[str, int]:
     host, sign, number = text.partition(":")
     is_number = number.isascii() and number.isdigit()
     port = int(number) if is_number else -1 if sign else JOIN_PORT
-    if not host or host != host.strip() or "/" in host or not 0 < port <= _MOST:
+    if not host or host.split() != [host] or "/" in host or not 0 < port <= _MOST:
         raise ValueError(f"must be HOST or HOST:PORT, such as 10.0.0.5, got {text!r}")
     return host, port
 
