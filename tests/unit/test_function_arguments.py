@@ -14,7 +14,13 @@ import pytest
 from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 
-from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, ModelArchitecture
+from cdk_sagemaker_llm import (
+    Assumptions,
+    HuggingFaceModel,
+    InferenceComponentEndpoint,
+    LlmEndpoint,
+    ModelArchitecture,
+)
 from cdk_sagemaker_llm.catalog.images import find_image, image_versions
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
 from cdk_sagemaker_llm.fit import plan, recommend
@@ -48,6 +54,14 @@ in_variables: Callable[..., Any] = partial(
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (
+            partial(planned, assumptions=Assumptions(gpu_memory_utilization=90)),
+            "gpu_memory_utilization must be above 0 and at most 1, got 90",
+        ),
+        (
+            partial(planned, assumptions=Assumptions(runtime_gib=-1)),
+            "runtime_gib must be a number of at least 0, got -1",
+        ),
         (partial(planned, engine="vlm"), ENGINES + "'vlm' (str)"),
         (partial(planned, engine=0), ENGINES + "0 (int)"),
         (partial(planned, engine=[]), ENGINES + "a value of type list"),
@@ -142,3 +156,27 @@ def test_fails_for_an_instance_type_of_ec2(stack: Stack) -> None:
         LlmEndpoint(stack, "E", model=HuggingFaceModel("gpt2"), instance_type=wrong)
     with pytest.raises(ValueError, match=r"^instance_type .*; write 'ml\.g5\.xlarge'$"):
         plan(MISTRAL, wrong)
+
+
+@pytest.mark.parametrize("model", [MISTRAL, "org/of-unknown-size"])
+def test_figures_that_no_engine_has_are_refused_where_they_are_given(
+    stack: Stack, model: str
+) -> None:
+    """
+    Also of a model whose size is not known, rather than that nothing is checked.
+    """
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type=G5, max_instance_count=1
+    )
+    given = HuggingFaceModel(model)
+
+    with pytest.raises(ValueError, match="gpu_memory_utilization must be above 0 and"):
+        LlmEndpoint(
+            stack,
+            "Chat",
+            model=given,
+            instance_type=G5,
+            assumptions=Assumptions(gpu_memory_utilization=90),
+        )
+    with pytest.raises(ValueError, match="runtime_gib must be a number of at least 0"):
+        host.add_model("Chat", model=given, assumptions=Assumptions(runtime_gib=-1))

@@ -37,7 +37,10 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
         ({"prompt_words": -5}, r"prompt_words must be text, got -5 \(int\)"),
         ({"parameters": "x"}, "parameters must be a mapping from text, got"),
         ({"seed": "x"}, r"seed must be a whole number, got 'x' \(str\)"),
-        ({"bind": "x y"}, "bind must be HOST or HOST:PORT, such as 10.0.0.5, got 'x y'"),
+        (
+            {"bind": "x y"},
+            "bind must be HOST or HOST:PORT, such as 10.0.0.5, got 'x y'",
+        ),
         ({"timeout": 0.0}, "timeout must be more than 0, got 0.0"),
         ({"think_time": -1.0}, "think_time must be at least 0, got -1.0"),
         ({"drain": -1.0}, "drain must be at least 0, got -1.0"),
