@@ -23,12 +23,24 @@ from cdk_sagemaker_llm import (
 )
 from cdk_sagemaker_llm.catalog.images import find_image, image_versions
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.client import gather
 from cdk_sagemaker_llm.fit import plan, recommend
+from cdk_sagemaker_llm.load import (
+    HeadRoom,
+    LoadSettings,
+    Objective,
+    join_load,
+    reading_of,
+    run_benchmark,
+    run_load,
+)
 from cdk_sagemaker_llm.serving import check_environment, check_properties
+from cdk_sagemaker_llm.simulation import estimate_service_times, run
 
 MISTRAL, G5 = "mistralai/Mistral-7B-v0.1", "ml.g5.2xlarge"
 NONE: Any = None
 ONE: Any = 1
+LOAD = LoadSettings(endpoint="chat")
 ENGINES = (
     "engine must be 'vllm', 'sglang', 'tgi', 'tensorrt-llm', 'llama.cpp' or 'tei', got "
 )
@@ -62,6 +74,22 @@ in_variables: Callable[..., Any] = partial(
             partial(planned, assumptions=Assumptions(runtime_gib=-1)),
             "runtime_gib must be a number of at least 0, got -1",
         ),
+        (partial(run_load, NONE), "settings must be a LoadSettings, got None"),
+        (
+            partial(run_benchmark, LOAD, ONE),
+            "users must be a list, got 1 (int); write [1]",
+        ),
+        (partial(run_benchmark, LOAD, []), "users must have a number for each row"),
+        (partial(join_load, ONE), "address must be text, got 1 (int); write '1'"),
+        (partial(reading_of, NONE), "benchmark must be a Benchmark, got None"),
+        (
+            partial(Objective, latency="5s"),
+            "latency must be a finite number, got '5s' (str)",
+        ),
+        (partial(HeadRoom, growth=NONE), "growth must be a finite number, got None"),
+        (partial(run, NONE), "scenario must be a Scenario, got None"),
+        (partial(estimate_service_times, NONE), "plan must be a Plan, got None"),
+        (partial(gather, [ONE]), "tokens[0] must be a token, got 1"),
         (partial(planned, engine="vlm"), ENGINES + "'vlm' (str)"),
         (partial(planned, engine=0), ENGINES + "0 (int)"),
         (partial(planned, engine=[]), ENGINES + "a value of type list"),

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cdk_sagemaker_llm.arguments import hold_kinds, kind_of, raise_faults
+from cdk_sagemaker_llm.arguments import kind_of, raise_faults
 from cdk_sagemaker_llm.load.benchmark import LEAST_PERCENT, Benchmark, Row
 from cdk_sagemaker_llm.load.scaling_target import (
     HeadRoom,
@@ -20,7 +20,7 @@ from cdk_sagemaker_llm.load.scaling_target import (
     ScalingTarget,
     saturation_of,
 )
-from cdk_sagemaker_llm.load.settings import Fault, SettingsError
+from cdk_sagemaker_llm.load.settings import Fault, SettingsError, hold_settings
 from cdk_sagemaker_llm.text import counted
 
 # Of how many in a hundred requests each percentile asks it.
@@ -161,7 +161,7 @@ class Objective:
     percentile: str = "p95"
 
     def __post_init__(self) -> None:
-        hold_kinds(self)
+        hold_settings(self)
         faults = [
             Fault("{} must be more than 0, got {}", (name,), (seconds,))
             for name, seconds in (

@@ -8,7 +8,7 @@ import math
 import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from cdk_sagemaker_llm.arguments import hold_kinds
@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.client.requests import Schema
 
 if TYPE_CHECKING:
     import boto3
+    from _typeshed import DataclassInstance
 
 _USERS = 10
 _RAMP = 5.0
@@ -129,7 +130,7 @@ class LoadSettings:
     profile: str | None = None
 
     def __post_init__(self) -> None:
-        hold_kinds(self)
+        hold_settings(self)
         faults = list(self._faults())
         try:
             lengths_of(self.prompt_words)
@@ -137,6 +138,7 @@ class LoadSettings:
             faults += error.faults
         if faults:
             raise SettingsError(faults)
+        hold_kinds(self)
 
     def session(self) -> boto3.Session:
         """
@@ -233,6 +235,16 @@ class LoadSettings:
             address_of(self.bind)
         except ValueError as error:
             yield Fault("{} {}", ("bind",), (error,))
+
+
+def hold_settings(settings: DataclassInstance) -> None:
+    """
+    Refuse settings that are not of their kinds. Of a number that is not finite, the
+    rule of its own setting tells more.
+    """
+    values = (getattr(settings, one.name) for one in fields(settings))
+    if all(not isinstance(one, float) or math.isfinite(one) for one in values):
+        hold_kinds(settings)
 
 
 def address_of(text: str) -> tuple[str, int]:

@@ -29,7 +29,7 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
         ({"run_time": 0.0}, "run_time must be more than 0, got 0.0"),
         (
             {"run_time": float("inf")},
-            r"run_time must be a finite number, got inf \(float\)",
+            "run_time must be more than 0, got inf",
         ),
         ({"users": 2.5}, r"users must be a whole number, got 2.5 \(float\)"),
         ({"run_time": "60s"}, r"run_time must be a finite number, got '60s' \(str\)"),
