@@ -47,6 +47,7 @@ ENGINES = (
 
 planned: Callable[..., Any] = partial(plan, MISTRAL, G5)
 recommended: Callable[..., Any] = partial(recommend, MISTRAL, G5)
+an_objective: Callable[..., Any] = Objective
 in_file: Callable[..., Any] = partial(
     check_properties,
     "engine=Python\n",
@@ -83,7 +84,7 @@ in_variables: Callable[..., Any] = partial(
         (partial(join_load, ONE), "address must be text, got 1 (int); write '1'"),
         (partial(reading_of, NONE), "benchmark must be a Benchmark, got None"),
         (
-            partial(Objective, latency="5s"),
+            partial(an_objective, latency="5s"),
             "latency must be a finite number, got '5s' (str)",
         ),
         (partial(HeadRoom, growth=NONE), "growth must be a finite number, got None"),
