@@ -8,7 +8,7 @@ and says it here, the other reads it from here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
@@ -77,6 +77,23 @@ class Assumptions:
     def __post_init__(self) -> None:
         hold_kinds(self)
         hold_known(self)
+
+    def hold_ranges(self) -> None:
+        """
+        Refuse figures that no engine can have. What a serving configuration is given
+        is refused there, by the engine's own words.
+        """
+        share = self.gpu_memory_utilization
+        if share is not None and not 0 < share <= 1:
+            raise ValueError(
+                f"gpu_memory_utilization must be above 0 and at most 1, got {share!r}"
+            )
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value is not None and value < 0:
+                raise ValueError(
+                    f"{one.name} must be a number of at least 0, got {value!r}"
+                )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -98,9 +98,9 @@ def test_time_goes_on_by_seconds_that_there_are(seconds: float) -> None:
     """
     No fewer than none, and not for ever.
     """
-    with pytest.raises(ValueError, match="seconds must be 0 or more, got") as refused:
+    with pytest.raises(ValueError, match="seconds must be 0 to 2,678,400") as refused:
         EmbeddedAws(clock="by hand").advance(seconds)
-    assert str(refused.value) == f"seconds must be 0 or more, got {seconds}"
+    assert f"(31 days), got {seconds}; let more of them" in str(refused.value)
 
 
 def test_a_port_that_there_is_not_is_named() -> None:
@@ -197,6 +197,26 @@ def test_a_server_that_cannot_start_says_what_it_printed(
     with pytest.raises(EmbeddedAwsError, match="did not start") as caught:
         EmbeddedAws().start()
     assert "No module named" in str(caught.value)
+
+
+def test_what_does_not_run_is_not_asked() -> None:
+    """
+    Rather than that a client asks port 0, or Python tells of a refused connection.
+    """
+    aws = EmbeddedAws()
+
+    with pytest.raises(EmbeddedAwsError, match=r"does not run; use it inside of"):
+        aws.client("sagemaker")
+    with pytest.raises(EmbeddedAwsError, match=r"does not run; use it inside of"):
+        aws.fault("errors", "chat")
+
+
+def test_what_runs_is_not_started_again(embedded_aws: EmbeddedAws) -> None:
+    """
+    Its own port is not another's.
+    """
+    with pytest.raises(EmbeddedAwsError, match=r"runs already, at http://localhost:"):
+        embedded_aws.start()
 
 
 def test_it_stops_with_the_block() -> None:

@@ -14,21 +14,40 @@ import pytest
 from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 
-from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, ModelArchitecture
+from cdk_sagemaker_llm import (
+    Assumptions,
+    HuggingFaceModel,
+    InferenceComponentEndpoint,
+    LlmEndpoint,
+    ModelArchitecture,
+)
 from cdk_sagemaker_llm.catalog.images import find_image, image_versions
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.client import gather
 from cdk_sagemaker_llm.fit import plan, recommend
+from cdk_sagemaker_llm.load import (
+    HeadRoom,
+    LoadSettings,
+    Objective,
+    join_load,
+    reading_of,
+    run_benchmark,
+    run_load,
+)
 from cdk_sagemaker_llm.serving import check_environment, check_properties
+from cdk_sagemaker_llm.simulation import estimate_service_times, run
 
 MISTRAL, G5 = "mistralai/Mistral-7B-v0.1", "ml.g5.2xlarge"
 NONE: Any = None
 ONE: Any = 1
+LOAD = LoadSettings(endpoint="chat")
 ENGINES = (
     "engine must be 'vllm', 'sglang', 'tgi', 'tensorrt-llm', 'llama.cpp' or 'tei', got "
 )
 
 planned: Callable[..., Any] = partial(plan, MISTRAL, G5)
 recommended: Callable[..., Any] = partial(recommend, MISTRAL, G5)
+an_objective: Callable[..., Any] = Objective
 in_file: Callable[..., Any] = partial(
     check_properties,
     "engine=Python\n",
@@ -48,6 +67,30 @@ in_variables: Callable[..., Any] = partial(
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (
+            partial(planned, assumptions=Assumptions(gpu_memory_utilization=90)),
+            "gpu_memory_utilization must be above 0 and at most 1, got 90",
+        ),
+        (
+            partial(planned, assumptions=Assumptions(runtime_gib=-1)),
+            "runtime_gib must be a number of at least 0, got -1",
+        ),
+        (partial(run_load, NONE), "settings must be a LoadSettings, got None"),
+        (
+            partial(run_benchmark, LOAD, ONE),
+            "users must be a list, got 1 (int); write [1]",
+        ),
+        (partial(run_benchmark, LOAD, []), "users must have a number for each row"),
+        (partial(join_load, ONE), "address must be text, got 1 (int); write '1'"),
+        (partial(reading_of, NONE), "benchmark must be a Benchmark, got None"),
+        (
+            partial(an_objective, latency="5s"),
+            "latency must be a finite number, got '5s' (str)",
+        ),
+        (partial(HeadRoom, growth=NONE), "growth must be a finite number, got None"),
+        (partial(run, NONE), "scenario must be a Scenario, got None"),
+        (partial(estimate_service_times, NONE), "plan must be a Plan, got None"),
+        (partial(gather, [ONE]), "tokens[0] must be a token, got 1"),
         (partial(planned, engine="vlm"), ENGINES + "'vlm' (str)"),
         (partial(planned, engine=0), ENGINES + "0 (int)"),
         (partial(planned, engine=[]), ENGINES + "a value of type list"),
@@ -142,3 +185,27 @@ def test_fails_for_an_instance_type_of_ec2(stack: Stack) -> None:
         LlmEndpoint(stack, "E", model=HuggingFaceModel("gpt2"), instance_type=wrong)
     with pytest.raises(ValueError, match=r"^instance_type .*; write 'ml\.g5\.xlarge'$"):
         plan(MISTRAL, wrong)
+
+
+@pytest.mark.parametrize("model", [MISTRAL, "org/of-unknown-size"])
+def test_figures_that_no_engine_has_are_refused_where_they_are_given(
+    stack: Stack, model: str
+) -> None:
+    """
+    Also of a model whose size is not known, rather than that nothing is checked.
+    """
+    host = InferenceComponentEndpoint(
+        stack, "Host", instance_type=G5, max_instance_count=1
+    )
+    given = HuggingFaceModel(model)
+
+    with pytest.raises(ValueError, match="gpu_memory_utilization must be above 0 and"):
+        LlmEndpoint(
+            stack,
+            "Chat",
+            model=given,
+            instance_type=G5,
+            assumptions=Assumptions(gpu_memory_utilization=90),
+        )
+    with pytest.raises(ValueError, match="runtime_gib must be a number of at least 0"):
+        host.add_model("Chat", model=given, assumptions=Assumptions(runtime_gib=-1))

@@ -7,7 +7,9 @@ the rooms below.
 
 from __future__ import annotations
 
+import errno
 import inspect
+import os
 import pkgutil
 import re
 import sys
@@ -15,6 +17,7 @@ import sys
 from cdk_sagemaker_llm.cli import commands
 
 _MISUSE, _INTERRUPTED = 2, 130
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 # What a subcommand needs beyond the others, where it says so.
 _EXTRA = re.compile(r'^EXTRA = "(.*)"$', re.MULTILINE)
 
@@ -24,10 +27,21 @@ def main() -> None:
     Run the subcommand that the arguments name.
     """
     try:
-        _run()
+        try:
+            _run()
+        finally:
+            # What is still to be written fails here, and not as Python ends.
+            sys.stdout.flush()
     except KeyboardInterrupt:
         # While it was still being loaded; a command of its own says more.
         sys.exit(_INTERRUPTED)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        sys.stderr.write(f"sagemaker-llm: the output cannot be written: {error}\n")
+        # As Python ends it would try, and fail, to write the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
 
 
 def _run() -> None:

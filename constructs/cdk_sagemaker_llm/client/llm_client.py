@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from cdk_sagemaker_llm.client.arguments import check_name, check_text
+from cdk_sagemaker_llm.client.arguments import check_name, check_text, refuse
 from cdk_sagemaker_llm.client.asking import Asker
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
 from cdk_sagemaker_llm.client.requests import (
@@ -107,6 +107,11 @@ class BaseClient:
         config: Config | None = None,
     ) -> None:
         check_name("endpoint", endpoint, "name the endpoint: LlmClient('my-endpoint')")
+        if ":" in endpoint or "/" in endpoint:
+            name = endpoint.removesuffix("/invocations").rpartition("/")[2]
+            refuse(
+                "endpoint", "a name, no ARN and no address", endpoint, f"write {name!r}"
+            )
         for name, value in (("component", component), ("variant", variant)):
             if value is not None:
                 check_name(name, value, "leave it out where there is none")

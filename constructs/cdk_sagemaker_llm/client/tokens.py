@@ -249,7 +249,8 @@ def gather(
     """
     texts = texts or {}
     by_index: dict[int, list[Token]] = {}
-    for token in tokens:
+    for number, token in enumerate(tokens):
+        _check_token(f"tokens[{number}]", token)
         by_index.setdefault(token.index, []).append(token)
     answers = [
         _one(by_index[index], texts.get(index), pieces=pieces)

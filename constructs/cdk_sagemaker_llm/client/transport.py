@@ -48,6 +48,8 @@ _PIECE = 65_536
 _FIRST_LOOK, _LONGEST_LOOK = 1.0, 15.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
 _SAY_AGAIN = 60.0
+# Thirty years: sockets take no infinity.
+_LONGEST = 1_000_000_000
 _ADDRESS = "such as https://HOST"
 
 
@@ -77,8 +79,17 @@ class Timeouts:
         for name, seconds in asdict(self).items():
             if seconds is None and name == "total":
                 continue
-            if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e9:  # noqa: PLR2004 - thirty years
-                raise ValueError(f"{name} must be more than 0 s, got {seconds!r}")
+            if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+                refuse(name, "a number of seconds", seconds)
+            if not seconds > 0:
+                refuse(name, "more than 0 s", seconds)
+            if seconds >= _LONGEST:
+                way_out = "leave it out for no bound" if name == "total" else ""
+                refuse(name, f"less than {_LONGEST:,} s", seconds, way_out)
+
+
+# urllib3 makes a place for each of them at once, and a machine has no more ports.
+_MOST_CONNECTIONS = 65_535
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,6 +116,10 @@ class Settings:
         check_seconds("wait_for_capacity", self.wait_for_capacity)
         check_whole("max_bytes", self.max_bytes, 1)
         check_whole("max_connections", self.max_connections, 1)
+        if self.max_connections > _MOST_CONNECTIONS:
+            refuse(
+                "max_connections", f"at most {_MOST_CONNECTIONS}", self.max_connections
+            )
         if self.on_wait is not None and not callable(self.on_wait):
             refuse("on_wait", "a function of a text", self.on_wait)
 

@@ -79,7 +79,12 @@ def plan_of(
 
     Without a number of accelerators each copy has as many as the plan finds to be
     needed; what is left out of the assumptions is what the configuration says.
+
+    Raises:
+        ValueError: If the assumptions are out of range.
     """
+    if assumptions is not None:
+        assumptions.hold_ranges()
     missing = _missing(demand, hardware)
     if missing or demand is None or demand.architecture is None or hardware is None:
         return missing or _NOT_MODELLED

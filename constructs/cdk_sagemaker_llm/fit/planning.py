@@ -4,8 +4,6 @@ Whether a model fits an instance type, how often, and what decides it.
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.architectures.weight_format import gguf_bits
 from cdk_sagemaker_llm.arguments import held
@@ -88,12 +86,7 @@ def plan(
         choices = any_of(map(str, WEIGHT_BITS))
         raise ValueError(f"weight_bits must be {choices}, got {weight_bits}")
     taken = assumptions or Assumptions()
-    for one in fields(taken):
-        value = getattr(taken, one.name)
-        if value is not None and value < 0:
-            raise ValueError(
-                f"{one.name} must be a number of at least 0, got {value!r}"
-            )
+    taken.hold_ranges()
     bits = weight_bits
     if bits is None and engine == "tei":
         # TEI loads weights in float16 on GPUs, and in float32 on a CPU (its --dtype).

@@ -12,11 +12,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from cdk_sagemaker_llm.arguments import kind_of, raise_faults
 from cdk_sagemaker_llm.load.deployed import Counting
 from cdk_sagemaker_llm.load.figures import Estimate, median_of, rate_of, share_of
 from cdk_sagemaker_llm.load.result import LoadResult, asked_of, percent, table_of
 from cdk_sagemaker_llm.load.running import Progress, run_load
-from cdk_sagemaker_llm.load.settings import LoadSettings
+from cdk_sagemaker_llm.load.settings import Fault, LoadSettings, SettingsError
 from cdk_sagemaker_llm.text import counted
 
 BENCHMARK_HEADS = (
@@ -157,6 +158,14 @@ def run_benchmark(
     Raises:
         LoadError: If the endpoint refuses any request, or Locust is missing.
     """
+    raise_faults(
+        [
+            *kind_of("LoadSettings").faults("settings", settings),
+            *kind_of("Sequence[int]").faults("users", users),
+        ]
+    )
+    if not users:
+        raise SettingsError([Fault("{} must have a number for each row", ("users",))])
     began = datetime.now(UTC).isoformat(timespec="seconds")
     found = Benchmark(endpoint=settings.endpoint, began=began, rows=())
     counting = Counting(settings) if copies is None else None

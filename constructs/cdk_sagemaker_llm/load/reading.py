@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cdk_sagemaker_llm.arguments import kind_of, raise_faults
 from cdk_sagemaker_llm.load.benchmark import LEAST_PERCENT, Benchmark, Row
 from cdk_sagemaker_llm.load.scaling_target import (
     HeadRoom,
@@ -19,7 +20,7 @@ from cdk_sagemaker_llm.load.scaling_target import (
     ScalingTarget,
     saturation_of,
 )
-from cdk_sagemaker_llm.load.settings import Fault, SettingsError
+from cdk_sagemaker_llm.load.settings import Fault, SettingsError, hold_settings
 from cdk_sagemaker_llm.text import counted
 
 # Of how many in a hundred requests each percentile asks it.
@@ -98,6 +99,8 @@ def reading_of(
     Raises:
         ValueError: If there is an objective for streams, and nothing was streamed.
     """
+    raise_faults(kind_of("Benchmark").faults("benchmark", benchmark))
+    raise_faults(kind_of("Objective | None").faults("objective", objective))
     knee = None
     if objective is not None and objective.bounds:
         knee = knee_of(benchmark.rows, objective)
@@ -158,6 +161,7 @@ class Objective:
     percentile: str = "p95"
 
     def __post_init__(self) -> None:
+        hold_settings(self)
         faults = [
             Fault("{} must be more than 0, got {}", (name,), (seconds,))
             for name, seconds in (

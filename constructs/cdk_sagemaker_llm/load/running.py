@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from types import FrameType
 from typing import IO, Any
 
+from cdk_sagemaker_llm.arguments import kind_of, raise_faults
 from cdk_sagemaker_llm.load.measured import Measured, Record
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
@@ -82,6 +83,7 @@ def run_load(
     Raises:
         LoadError: If the endpoint refuses any request, or Locust is missing.
     """
+    raise_faults(kind_of("LoadSettings").faults("settings", settings))
     check_packages()
     with tempfile.TemporaryFile("w+", encoding="utf-8") as complaints:
         order = {"settings": settings.packed()}
@@ -133,6 +135,7 @@ def join_load(
     Raises:
         LoadError: If there is no leader, it refuses, or it was lost.
     """
+    raise_faults(kind_of("str").faults("address", address))
     check_packages()
     host, port = address_of(address)
     order = {"host": host, "port": port, "within": within, "tells": True}

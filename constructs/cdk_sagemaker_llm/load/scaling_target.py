@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.load.benchmark import Row
-from cdk_sagemaker_llm.load.settings import Fault, SettingsError
+from cdk_sagemaker_llm.load.settings import Fault, SettingsError, hold_settings
 from cdk_sagemaker_llm.text import counted
 
 _MINUTE = 60.0
@@ -156,6 +156,7 @@ class HeadRoom:
     scale_out_time: float = 600.0
 
     def __post_init__(self) -> None:
+        hold_settings(self)
         faults = [
             Fault("{} must be at least 0, got {}", (name,), (number,))
             for name, number in asdict(self).items()

@@ -8,13 +8,15 @@ import math
 import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.client.requests import Schema
 
 if TYPE_CHECKING:
     import boto3
+    from _typeshed import DataclassInstance
 
 _USERS = 10
 _RAMP = 5.0
@@ -128,6 +130,7 @@ class LoadSettings:
     profile: str | None = None
 
     def __post_init__(self) -> None:
+        hold_settings(self)
         faults = list(self._faults())
         try:
             lengths_of(self.prompt_words)
@@ -135,6 +138,7 @@ class LoadSettings:
             faults += error.faults
         if faults:
             raise SettingsError(faults)
+        hold_kinds(self)
 
     def session(self) -> boto3.Session:
         """
@@ -233,6 +237,16 @@ class LoadSettings:
             yield Fault("{} {}", ("bind",), (error,))
 
 
+def hold_settings(settings: DataclassInstance) -> None:
+    """
+    Refuse settings that are not of their kinds. Of a number that is not finite, the
+    rule of its own setting tells more.
+    """
+    values = (getattr(settings, one.name) for one in fields(settings))
+    if all(not isinstance(one, float) or math.isfinite(one) for one in values):
+        hold_kinds(settings)
+
+
 def address_of(text: str) -> tuple[str, int]:
     """
     Read an address: ``HOST`` or ``HOST:PORT``.
@@ -240,7 +254,7 @@ def address_of(text: str) -> tuple[str, int]:
     host, sign, number = text.partition(":")
     is_number = number.isascii() and number.isdigit()
     port = int(number) if is_number else -1 if sign else JOIN_PORT
-    if not host or host != host.strip() or "/" in host or not 0 < port <= _MOST:
+    if not host or host.split() != [host] or "/" in host or not 0 < port <= _MOST:
         raise ValueError(f"must be HOST or HOST:PORT, such as 10.0.0.5, got {text!r}")
     return host, port
 

@@ -219,7 +219,11 @@ class EmbeddedAws:
     def client(self, service: str, **settings: Untyped) -> Untyped:
         """
         Make a boto3 client that talks to this server, without retries.
+
+        Raises:
+            EmbeddedAwsError: If the server does not run.
         """
+        self._refuse_stopped()
         from botocore.config import Config  # noqa: PLC0415 - an extra
 
         config = Config(retries={"max_attempts": 0}, proxies={"http": ""})
@@ -311,6 +315,13 @@ class EmbeddedAws:
         """
         self._ask("DELETE", "faults")
 
+    def _refuse_stopped(self) -> None:
+        if not self.is_running:
+            raise EmbeddedAwsError(
+                "the embedded AWS does not run; use it inside of "
+                "`with EmbeddedAws() as aws:`, or call start() before"
+            )
+
     def _ask(
         self,
         method: str,
@@ -318,6 +329,7 @@ class EmbeddedAws:
         body: object = None,
         limit: float | None = _START_LIMIT,
     ) -> Untyped:
+        self._refuse_stopped()
         request = urllib.request.Request(  # noqa: S310 - this server's own address
             f"{self.url}/_embedded/{page}",
             method=method,
@@ -332,9 +344,14 @@ class EmbeddedAws:
         Start the server and wait until it answers.
 
         Raises:
-            EmbeddedAwsError: If something it needs is not installed, the port is in
-                use, or it ends while starting.
+            EmbeddedAwsError: If it runs already, something it needs is not installed,
+                the port is in use, or it ends while starting.
         """
+        if self.is_running:
+            raise EmbeddedAwsError(
+                f"the embedded AWS runs already, at {self.url}; make another for a "
+                "second one"
+            )
         _refuse_missing_packages()
         with _listen(self.port) as listener:
             self.port = listener.getsockname()[1]

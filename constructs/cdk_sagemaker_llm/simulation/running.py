@@ -7,6 +7,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import get_args
 
+from cdk_sagemaker_llm.arguments import kind_of, raise_faults
 from cdk_sagemaker_llm.simulation import aggregate, requests
 from cdk_sagemaker_llm.simulation.outcome import Outcome
 from cdk_sagemaker_llm.simulation.scenario import Method, Scenario
@@ -33,6 +34,7 @@ def run(scenario: Scenario, method: Method | None = None) -> Outcome:
         ValueError: If there is no such method, or none such for what waits in a queue,
             or NumPy is missing.
     """
+    raise_faults(kind_of("Scenario").faults("scenario", scenario))
     if find_spec("numpy") is None:
         raise ValueError(
             "simulations need NumPy; install it with: "

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.util
+import subprocess
 import sys
 from importlib import metadata
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 
 import pytest
 
@@ -248,3 +250,25 @@ def test_ctrl_c_while_it_is_loaded_is_no_traceback(
     monkeypatch.setattr(cli.commands, "add_command", interrupted)
 
     assert shown(["load-test"], monkeypatch, capsys) == (130, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_an_output_that_cannot_be_written_is_one_line() -> None:
+    """
+    Of a full disk, such as: no traceback, and no success either.
+    """
+    code = "import sys; from cdk_sagemaker_llm import cli; sys.exit(cli.main())"
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", code, "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "sagemaker-llm: the output cannot be written: "
+        "[Errno 28] No space left on device\n"
+    )

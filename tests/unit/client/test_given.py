@@ -125,6 +125,14 @@ def test_none_is_left_out() -> None:
 MADE: list[tuple[dict[str, Any], str]] = [
     ({"endpoint": None}, "endpoint must be a text, got None; name the endpoint: Llm"),
     ({"endpoint": ""}, "endpoint must be a name, got ''; name the endpoint: Llm"),
+    (
+        {"endpoint": "arn:aws:sagemaker:us-east-1:111122223333:endpoint/chat"},
+        "; write 'chat'",
+    ),
+    (
+        {"endpoint": "https://runtime.example/endpoints/chat/invocations"},
+        "endpoint must be a name, no ARN and no address, got 'https://runtime.example",
+    ),
     ({"component": ""}, "component must be a name, got ''; leave it out where there"),
     ({"component": 5}, "component must be a text, got 5"),
     ({"variant": ""}, "variant must be a name, got ''"),
@@ -135,6 +143,7 @@ MADE: list[tuple[dict[str, Any], str]] = [
     ({"timeouts": 0}, "timeouts must be Timeouts, got 0; write Timeouts(read=30)"),
     ({"retries": 1.5}, "retries must be a whole number, got 1.5"),
     ({"max_connections": math.inf}, "max_connections must be a whole number, got inf"),
+    ({"max_connections": 65_536}, "max_connections must be at most 65535, got 65536"),
     ({"wait_for_capacity": math.nan}, "wait_for_capacity must be at least 0, got nan"),
     ({"wait_for_capacity": "1"}, "wait_for_capacity must be a number of seconds, got"),
     ({"on_wait": "print"}, "on_wait must be a function of a text, got 'print'"),

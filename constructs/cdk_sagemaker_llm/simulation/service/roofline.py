@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 
 from cdk_sagemaker_llm.architectures.weight_format import gguf_bytes
+from cdk_sagemaker_llm.arguments import kind_of, raise_faults
 from cdk_sagemaker_llm.catalog.instances import Accelerator, find_accelerator
 from cdk_sagemaker_llm.fit.cache import token_bytes
 from cdk_sagemaker_llm.fit.plans import Plan
@@ -53,6 +54,7 @@ def estimate_service_times(
         ValueError: If the model does not fit, or the accelerator's figures are not
             known.
     """
+    raise_faults(kind_of("Plan").faults("plan", plan))
     for name, share in (
         ("bandwidth_share", bandwidth_share),
         ("arithmetic_share", arithmetic_share),
