@@ -25,8 +25,8 @@ FAR_SOURCE = Rule(
 BOUND = Rule(
     "LLM808",
     "a model or a configuration is of another stack than what names it",
-    "CloudFormation user guide, using-cfn-stack-exports; SageMaker API reference, "
-    "CreateModel",
+    "CloudFormation user guide, using-cfn-stack-exports; CloudFormation template "
+    "reference, Fn::GetStackOutput; SageMaker API reference, CreateModel",
 )
 
 _UNKNOWN = ("unknown-region", "unknown-account")
@@ -72,14 +72,16 @@ def bound_findings(
 ) -> list[Finding]:
     """
     Warn of what another stack of the app makes, and replaces with every change: what
-    a stack uses, CloudFormation removes from no other.
+    a stack imports, CloudFormation removes from no other, and what a stack reads by
+    ``Fn::GetStackOutput`` is read when that stack is updated, not when it changes.
     """
     ours = stack_of(scope)
     return [
         BOUND.finding(
             f"{name} {part.node.path} is of another stack, and this one names it: "
-            "each change replaces it, which CloudFormation refuses while it is in use, "
-            "so that both stacks deploy once and never again",
+            "each change replaces it, which CloudFormation refuses while an export of "
+            "it is in use; where references are weak, as in apps of cdk init, this "
+            "stack goes on naming what is gone",
             "define it in the stack of its endpoint",
         )
         for name, part in parts

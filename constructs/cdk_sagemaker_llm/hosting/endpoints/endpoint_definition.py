@@ -317,7 +317,10 @@ def variant_subject(
             f"one of {', '.join(by_name)}" if by_name else "given: it is not known here"
         )
         fault = f"variant_name must be {names}, got {variant_name!r}"
-        report(endpoint, "", [VARIANT_NAMES.finding(fault)])
+        # A dashboard has no place for it; the import has one for all that asks.
+        at_import = "give it to from_endpoint_name or from_endpoint_arn"
+        remedy = at_import if definition is None else ""
+        report(endpoint, "", [VARIANT_NAMES.finding(fault, remedy)])
     variant = by_name.get(name or "")
     return Subject(
         construct=endpoint,
