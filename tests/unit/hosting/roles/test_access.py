@@ -32,8 +32,8 @@ LOGS_REASON = (
 )
 LOGIN_REASON = "one login serves all registries: none can be named"
 METRICS_REASON = (
-    "CloudWatch has no resource to name for metrics, and SageMaker documents no "
-    "namespace that a role may be limited to"
+    "CloudWatch has no resource to name for metrics: the condition names "
+    "SageMaker's namespaces"
 )
 VPC_REASON = (
     "the interfaces do not exist when the role is checked, and the describing actions "
