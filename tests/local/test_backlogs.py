@@ -370,3 +370,17 @@ def test_a_real_server_goes_to_zero_and_wakes() -> None:
         until(lambda: batch.instances == 0)
         answer = batch.send()
         until(lambda: batch.is_there(answer))
+
+
+def test_an_asynchronous_endpoint_goes_while_time_passes(aws: HandRunAws) -> None:
+    """
+    Its backlog is looked at until its last instance is gone.
+    """
+    batch, hosting = Batch(aws), aws.client("sagemaker")
+    hosting.delete_endpoint(EndpointName=batch.subject.endpoint)
+    aws.run(10)
+    shown = hosting.describe_endpoint(EndpointName=batch.subject.endpoint)
+    aws.run(600)
+
+    assert shown["EndpointStatus"] == "Deleting"
+    assert not hosting.list_endpoints(NameContains=batch.subject.endpoint)["Endpoints"]

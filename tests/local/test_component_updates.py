@@ -363,3 +363,41 @@ def test_an_update_goes_by_no_alarm_of_the_one_before(
     shown = component(sagemaker, name)
     assert shown["Specification"]["ModelName"] == wanted["ModelName"]
     assert "FailureReason" not in shown
+
+
+def test_a_rollback_brings_the_old_copies_up_in_its_own_batches(
+    aws: EmbeddedAws, sagemaker: Untyped
+) -> None:
+    """
+    Of four new copies among eight two go at a time, each pair when two old ones serve
+    in its place.
+    """
+    managed = {"Status": "ENABLED", "MinInstanceCount": 1, "MaxInstanceCount": 2}
+    name = hosted(aws, sagemaker, 8, ManagedInstanceScaling=managed)
+    tripped = alarm(aws, "OK")
+    guardrails = {
+        "RollingUpdatePolicy": {
+            "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
+            "WaitIntervalInSeconds": 600,
+            "RollbackMaximumBatchSize": {"Type": "COPY_COUNT", "Value": 2},
+        },
+        "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": tripped}]},
+    }
+    sagemaker.update_inference_component(
+        InferenceComponentName=name,
+        Specification=specification(aws),
+        DeploymentConfig=guardrails,
+    )
+    until(lambda: answers(aws, name, 8).count("LMI") == 4, by=aws)
+    aws.advance(100)
+    alarm(aws, "ALARM", tripped)
+    seen, shown = [answers(aws, name, 8).count("LMI")], component(sagemaker, name)
+    while not settled(sagemaker, name):
+        aws.advance(10)
+        new = answers(aws, name, 8).count("LMI")
+        shown = component(sagemaker, name)
+        assert shown["RuntimeConfig"]["CurrentCopyCount"] >= 8
+        seen += [new] * (new != seen[-1])
+
+    assert seen == [4, 2, 0]
+    assert shown["LastDeploymentConfig"] == guardrails

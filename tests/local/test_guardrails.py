@@ -408,3 +408,40 @@ def test_an_endpoint_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> N
     assert shown["EndpointConfigName"] == config
     assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 2
     assert {who(aws, endpoint) for _ in range(4)} == {"LMI"}
+
+
+@pytest.mark.parametrize(
+    ("size", "counts"),
+    [({}, [2, 4]), ({"RollbackMaximumBatchSize": _instances(1)}, [2, 3, 4])],
+)
+def test_a_rollback_has_batches_of_its_own(
+    aws: EmbeddedAws, sagemaker: Untyped, size: dict[str, Untyped], counts: list[int]
+) -> None:
+    """
+    If nothing is said, all the old instances come back at once.
+    """
+    endpoint, tripped = serving(aws, sagemaker, 4), alarm(aws, "OK")
+    sagemaker.update_endpoint(
+        EndpointName=endpoint,
+        EndpointConfigName=config_of(aws, 4, image=LMI_28),
+        DeploymentConfig={
+            "RollingUpdatePolicy": {
+                "MaximumBatchSize": _instances(2),
+                "WaitIntervalInSeconds": 1200,
+                **size,
+            },
+            "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": tripped}]},
+        },
+    )
+    until(lambda: who(aws, endpoint) == "LMI", by=aws)
+    aws.advance(100)
+    alarm(aws, "ALARM", tripped)
+    seen = [2]
+    while endpoint_status(sagemaker, endpoint) != "InService":
+        aws.advance(10)
+        shown = sagemaker.describe_endpoint(EndpointName=endpoint)
+        there = shown["ProductionVariants"][0]["CurrentInstanceCount"]
+        seen += [there] * (there != seen[-1])
+
+    assert seen == counts
+    assert {who(aws, endpoint) for _ in range(4)} == {"TGI"}

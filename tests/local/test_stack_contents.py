@@ -305,6 +305,37 @@ def test_what_somebody_has_deleted_cannot_be_updated(
     assert stacks.delete(name) == "DELETE_COMPLETE"
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_rollback_that_failed_leaves_nothing_behind(
+    client: Untyped, stacks: Stacks, *, goes_on: bool
+) -> None:
+    """
+    Where it goes on, what was replaced is in use again; what replaced it goes, and with
+    the stack all does.
+    """
+    name, hosting = unique("stack"), stacks.sagemaker
+    before = {each["EndpointConfigName"] for each in _configs(hosting)}
+    stacks.create(name, unscaled("ml.g5.xlarge"))
+    first = stacks.physical_ids(name)
+    hosting.delete_endpoint(EndpointName=first["Endpoint"].rpartition("/")[2])
+    assert stacks.update(name, unscaled("ml.g5.2xlarge")) == "UPDATE_ROLLBACK_FAILED"
+
+    if goes_on:
+        client.continue_update_rollback(StackName=name)
+        assert stacks.status(name) == "UPDATE_ROLLBACK_FAILED"
+        client.continue_update_rollback(StackName=name, ResourcesToSkip=["Endpoint"])
+        assert stacks.status(name) == "UPDATE_ROLLBACK_COMPLETE"
+        assert stacks.physical_ids(name) == first
+        assert len(_configs(hosting)) == len(before) + 1
+    assert stacks.delete(name) == "DELETE_COMPLETE"
+    assert {each["EndpointConfigName"] for each in _configs(hosting)} == before
+
+
+def _configs(hosting: Untyped) -> list[Untyped]:
+    pages = hosting.get_paginator("list_endpoint_configs").paginate()
+    return [each for page in pages for each in page["EndpointConfigs"]]
+
+
 def unscaled(instance_type: str) -> Template:
     """
     Declare an endpoint and what it needs.

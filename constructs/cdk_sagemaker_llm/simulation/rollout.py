@@ -57,7 +57,14 @@ class Sides(Protocol):
 
     def retreat(self, why: str) -> None:
         """
-        Send everything to the old version again, at its full size.
+        Begin to send everything to the old version again, with the first batch that
+        comes back.
+        """
+
+    def restore(self) -> bool:
+        """
+        Bring the next batch of the old version back, if the last one serves; tell
+        whether there was one to bring.
         """
 
     def is_restored(self) -> bool:
@@ -156,10 +163,12 @@ class Rollout:
         elif self.phase == "finishing" and self._sides.is_finished():
             self._close("done")
         elif self.phase == "retreating":
+            self._restore("retreating")
             # What the old version lacks, the new one may have.
             if self._sides.is_restored() or self._sides.is_stuck():
                 self._drop()
         elif self.phase == "dropping":
+            self._restore("dropping")
             if self._sides.is_dropped() and self._sides.is_restored():
                 self._close("back")
             elif self._sides.is_dropped() and self._sides.is_stuck():
@@ -217,6 +226,12 @@ class Rollout:
         self.phase = "retreating"
         self.look()
 
+    def _restore(self, phase: Literal["retreating", "dropping"]) -> None:
+        self.phase = "moving"
+        while self._sides.restore():
+            pass
+        self.phase = phase
+
     def _drop(self) -> None:
         self.phase = "moving"
         self._sides.drop()
@@ -252,9 +267,22 @@ def rolling(policy: Mapping[str, Any], size: int) -> tuple[Stage, ...]:
     component: batch by batch, up to so many instances or copies.
     """
     wait = float(policy["WaitIntervalInSeconds"])
-    batch = max(1, math.ceil(_share(policy["MaximumBatchSize"], size) * size - 1e-9))
+    batch = _batch(policy["MaximumBatchSize"], size)
     ends = [min(size, end) for end in range(batch, size + batch, batch)] or [0]
     return tuple(Stage(end, end / size if size else 1.0, wait) for end in ends)
+
+
+def rollback_batch(policy: Mapping[str, Any] | None, size: int) -> int:
+    """
+    Return how many instances or copies a rollback brings back at once: all, if a
+    ``RollingUpdatePolicy`` does not say.
+    """
+    said = (policy or {}).get("RollbackMaximumBatchSize")
+    return _batch(said, size) if said else size
+
+
+def _batch(amount: Mapping[str, Any], size: int) -> int:
+    return max(1, math.ceil(_share(amount, size) * size - 1e-9))
 
 
 def _share(amount: Mapping[str, Any], size: int) -> float:

@@ -63,6 +63,12 @@ class Versions:
         self._tell(f"back: {why}")
         self._after(GOES_IN)
 
+    def restore(self) -> bool:
+        """
+        All of it comes back at once.
+        """
+        return False
+
     def is_restored(self) -> bool:
         """
         Tell whether that is done.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from aws_cdk import Resource
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
-from constructs import Construct
+from constructs import Construct, IDependable
 
 from cdk_sagemaker_llm.hosting.common.elsewhere import (
     bound_findings,
@@ -227,7 +227,8 @@ class EndpointConfig(EndpointConfigBase):
         """What was checked, and is written here."""
         self.execution_role = role = definition.execution_role
         """The role of an endpoint that hosts components; ``None`` for others."""
-        self.network = (definition.network or Network()).with_security_group(self)
+        given = definition.network or Network()
+        self.network = given.with_security_group(self)
         """Where components run, with the security groups that were made for it."""
         capture = definition.data_capture
         self.async_inference = definition.async_inference
@@ -259,13 +260,13 @@ class EndpointConfig(EndpointConfigBase):
             data_capture_config=capture.to_property() if capture else None,
         )
         """The resource itself, for what this class does not offer."""
-        self._wait_for_access(access)
+        self.network.hold_access(given, self._wait_for_access(access))
         self.endpoint_config_name: str = (
             self.cfn_endpoint_config.attr_endpoint_config_name
         )
         annotate(self, definition.findings)
 
-    def _wait_for_access(self, access: RoleAccess | None) -> None:
+    def _wait_for_access(self, access: RoleAccess | None) -> list[IDependable]:
         """
         Grant the roles what the endpoint itself needs, and depend on these policies.
 
@@ -280,7 +281,7 @@ class EndpointConfig(EndpointConfigBase):
             needed += async_statements(self.async_inference)
         if capture is not None:
             needed += capture_statements(capture)
-        policies = []
+        policies: list[IDependable] = []
         if access is not None:
             access.keep(where=key is not None or self.network.vpc is not None)
             network = self.network.access_statements()
@@ -294,6 +295,7 @@ class EndpointConfig(EndpointConfigBase):
                     policies += own.allow(needed)
         if policies:
             self.cfn_endpoint_config.node.add_dependency(*policies)
+        return policies
 
     @property
     def endpoint_config_arn(self) -> str:

@@ -176,6 +176,7 @@ class Model(ModelBase):
         access = access_of(self, self.role)
         access.keep(where=self.network.vpc is not None)
         policies = access.allow(self._statements(definition.model))
+        self.network.hold_access(definition.network, policies)
         self.cfn_model = self._make_resource(definition, access.role_arn)
         """The resource itself, for what this class does not offer."""
         # Without this SageMaker may use the role before it may do anything.

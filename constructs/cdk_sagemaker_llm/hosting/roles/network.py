@@ -110,6 +110,18 @@ class Network:
             isolated=self.isolated,
         )
 
+    def hold_access(self, given: Network, policies: Sequence[IDependable]) -> None:
+        """
+        Let policies outlive the group that was made for a given network.
+
+        EC2 deletes no group that SageMaker's interfaces are in, and SageMaker removes
+        them by the role: so the role stays until they are gone, a first creation that
+        is rolled back included, and nothing of it is left afterwards.
+        """
+        if self is not given and policies:
+            for group in self.security_groups:
+                group.node.add_dependency(*policies)
+
     @property
     def connections(self) -> ec2.Connections:
         """

@@ -24,6 +24,7 @@ from cdk_sagemaker_llm.local.cloudformation.registry import (
 from cdk_sagemaker_llm.local.cloudformation.resolver import reveal
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
+    Observable,
     Properties,
     Resource,
     ResourceError,
@@ -54,6 +55,8 @@ class Ground(Protocol):
     deletes_new: bool
     # What was made then, failed, and goes with the next operation.
     failed: list[Resource]
+    # What was replaced, and goes when an operation comes to its end.
+    leftovers: list[Resource]
 
     @property
     def resources(self) -> dict[str, Resource]: ...
@@ -83,7 +86,6 @@ class Lifecycle:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._undo: list[Callable[[], object]] = []
-        self._leftovers: list[Resource] = []
         self._unstable: list[Resource] = []
 
     def create(self, plan: Iterable[Declaration]) -> None:
@@ -150,8 +152,16 @@ class Lifecycle:
         self._clear_failed()
         try:
             for declaration in plan:
+                there = self._ground.resources.get(declaration.logical_id)
                 if declaration.logical_id not in skipped:
+                    if there is not None and self._is_missing(there):
+                        self._miss(there, ResourceError(there.reason))
                     self._bring(declaration)
+                elif there is not None:
+                    # The guide: "sets the status of the specified resources to
+                    # UPDATE_COMPLETE and continues to roll back".
+                    there.reason = None
+                    self._note(there, "UPDATE_COMPLETE")
         except ResourceError as failed:
             reason = f"The following resource(s) failed to roll back: [{failed}]. "
             self._ground.enter("UPDATE_ROLLBACK_FAILED", reason)
@@ -177,18 +187,20 @@ class Lifecycle:
 
     def _remove_all(self) -> list[Declaration]:
         failed = self._clear_failed()
-        for resource in deletion_order(self._ground.resources.values()):
-            if resource.declaration.retain_on_delete:
+        leftovers = list(self._ground.leftovers)
+        self._ground.leftovers.clear()
+        for resource in deletion_order([*self._ground.resources.values(), *leftovers]):
+            if self._is_retained(resource):
                 self._note(resource, "DELETE_SKIPPED")
                 continue
             # What another one still holds on to would fail as well: it stays.
             if any(resource.logical_resource_id in f.depends_on for f in failed):
                 failed.append(resource.declaration)
                 continue
-            if self._remove(resource):
-                del self._ground.resources[resource.logical_resource_id]
-            else:
+            if not self._remove(resource):
                 failed.append(resource.declaration)
+            elif self._ground.resources.get(resource.logical_resource_id) is resource:
+                del self._ground.resources[resource.logical_resource_id]
         return failed
 
     def _clear_failed(self) -> list[Declaration]:
@@ -228,11 +240,34 @@ class Lifecycle:
                 self._undo.append(restore)
                 old.declaration = declaration
             elif must_replace(declaration.type, old.properties, properties):
-                if self._ground.disable_rollback:
+                earlier = self._earlier(declaration, properties)
+                if earlier is not None:
+                    self._take_back(earlier, old, declaration)
+                elif self._ground.disable_rollback:
                     raise ResourceError(_NO_REPLACEMENT)
-                self._swap(old, declaration, properties)
+                else:
+                    self._swap(old, declaration, properties)
             else:
                 self._change(old, declaration, properties)
+
+    def _earlier(
+        self, declaration: Declaration, properties: Properties
+    ) -> Resource | None:
+        # A rollback that failed has left what it was to go back to.
+        for resource in self._ground.leftovers:
+            is_same = resource.logical_resource_id == declaration.logical_id
+            if is_same and resource.properties == properties:
+                return resource
+        return None
+
+    def _take_back(
+        self, earlier: Resource, new: Resource, declaration: Declaration
+    ) -> None:
+        leftovers = self._ground.leftovers
+        leftovers[:] = [each for each in leftovers if each is not earlier] + [new]
+        earlier.declaration = declaration
+        self._ground.resources[declaration.logical_id] = earlier
+        self._note(earlier, "UPDATE_COMPLETE")
 
     def _swap(
         self, old: Resource, declaration: Declaration, properties: Properties
@@ -246,7 +281,7 @@ class Lifecycle:
         new = self._created(declaration, properties)
         self._ground.resources[declaration.logical_id] = new
         self._undo.append(partial(self._unswap, old, new))
-        self._leftovers.append(old)
+        self._ground.leftovers.append(old)
         self._note(new, "UPDATE_COMPLETE", new.reason)
 
     def _change(
@@ -266,7 +301,7 @@ class Lifecycle:
             old.physical_resource_id != before.physical_resource_id
         ):
             # The function has made another one, and is to delete the first.
-            self._leftovers.append(before)
+            self._ground.leftovers.append(before)
         self._undo.append(partial(self._unchange, old, before))
         self._note(old, "UPDATE_COMPLETE")
 
@@ -275,10 +310,21 @@ class Lifecycle:
             for undo in reversed(self._undo):
                 undo()
         except ResourceError as failed:
+            self._forget_restored()
             reason = f"The following resource(s) failed to roll back: [{failed}]. "
             self._ground.enter(f"{prefix}_FAILED", reason)
         else:
+            self._ground.leftovers.clear()
             self._ground.enter(f"{prefix}_COMPLETE")
+
+    def _forget_restored(self) -> None:
+        # What is in use again is none that goes.
+        used = {each.physical_resource_id for each in self._ground.resources.values()}
+        self._ground.leftovers[:] = [
+            each
+            for each in self._ground.leftovers
+            if each.physical_resource_id not in used
+        ]
 
     def _unmake(self, resource: Resource) -> None:
         # "RetainExceptOnCreate behaves like Retain ..., except for the stack operation
@@ -311,28 +357,42 @@ class Lifecycle:
     def _miss(self, resource: Resource, error: Exception) -> None:
         # What is gone cannot be brought back to what it was.
         self._note(resource, "UPDATE_IN_PROGRESS")
-        self._note(resource, "UPDATE_FAILED", _reason(error))
+        resource.reason = _reason(error)
+        self._note(resource, "UPDATE_FAILED", resource.reason)
         raise ResourceError(resource.logical_resource_id)
+
+    def _is_missing(self, resource: Resource) -> bool:
+        # Somebody may have made again since what was missed then.
+        kind = _type(resource)
+        return (
+            resource.status == "UPDATE_FAILED"
+            and isinstance(kind, Observable)
+            and kind.actual(resource, self._ground.scope) is None
+        )
 
     def _complete(self, plan: Iterable[Declaration], status: str) -> None:
         remaining = {declaration.logical_id for declaration in plan}
         for logical_id in self._ground.resources.keys() - remaining:
-            self._leftovers.append(self._ground.resources.pop(logical_id))
+            self._ground.leftovers.append(self._ground.resources.pop(logical_id))
         self._ground.enter(f"{status}_CLEANUP_IN_PROGRESS")
         # The stack is complete even if an old resource stays behind.
-        for resource in deletion_order(self._leftovers):
-            declaration = resource.declaration
-            current = self._ground.resources.get(declaration.logical_id)
-            retained = (
-                declaration.retain_on_delete
-                if current is None
-                else declaration.retain_on_replace
-            )
-            if retained:
+        for resource in deletion_order(self._ground.leftovers):
+            if self._is_retained(resource):
                 self._note(resource, "DELETE_SKIPPED")
             else:
                 self._remove(resource)
+        self._ground.leftovers.clear()
         self._ground.enter(status)
+
+    def _is_retained(self, resource: Resource) -> bool:
+        declaration = resource.declaration
+        current = self._ground.resources.get(declaration.logical_id, resource)
+        is_current = current is resource
+        return (
+            declaration.retain_on_delete
+            if is_current
+            else declaration.retain_on_replace
+        )
 
     def _remove(self, resource: Resource) -> bool:
         self._note(resource, "DELETE_IN_PROGRESS")

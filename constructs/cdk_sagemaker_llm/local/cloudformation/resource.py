@@ -211,9 +211,12 @@ def deletion_order(resources: Iterable[Resource]) -> list[Resource]:
     """
     Return resources so that nothing goes before what depends on it.
     """
-    by_id = {resource.logical_resource_id: resource for resource in resources}
-    ordered = _in_order([resource.declaration for resource in by_id.values()])
-    return [by_id[declaration.logical_id] for declaration in reversed(ordered)]
+    # One that is replaced has two.
+    by_id: dict[str, list[Resource]] = {}
+    for resource in resources:
+        by_id.setdefault(resource.logical_resource_id, []).append(resource)
+    ordered = _in_order([same[0].declaration for same in by_id.values()])
+    return [each for what in reversed(ordered) for each in by_id[what.logical_id]]
 
 
 def pointers(value: Untyped) -> Iterator[str]:

@@ -67,6 +67,7 @@ class EmbeddedStack(Stack):
         self.root_id: str | None = None
         self._is_coming = False
         self.failed: list[Resource] = []
+        self.leftovers: list[Resource] = []
         self.deletes_new = False
         # The template and parameters to which RollbackStack goes back.
         self._stable: tuple[str, dict[str, Any]] | None = None
@@ -386,6 +387,7 @@ class EmbeddedStack(Stack):
         Bring what a failed rollback has left to the template there was before.
         """
         plan = self.load(str(self.template), self.parameters)
+        self._release(self.resources.keys() - {each.logical_id for each in plan})
         self.enter("UPDATE_ROLLBACK_IN_PROGRESS", "User Initiated")
         Lifecycle(self).restore(plan, skipped)
 

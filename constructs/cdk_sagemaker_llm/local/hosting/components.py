@@ -49,7 +49,12 @@ from cdk_sagemaker_llm.local.hosting.world import (
 )
 from cdk_sagemaker_llm.simulation.api_values import specification_on
 from cdk_sagemaker_llm.simulation.fleet import Fleet
-from cdk_sagemaker_llm.simulation.rollout import Rollout, Stage, rolling
+from cdk_sagemaker_llm.simulation.rollout import (
+    Rollout,
+    Stage,
+    rollback_batch,
+    rolling,
+)
 
 NOT_FOR_COMPONENTS = (
     "Inference Components are not supported in this Endpoint. Please make sure this "
@@ -138,6 +143,7 @@ class Components:
             )
         base = base_of(self._world, component)
         desired = base.copies if base.update is None else base.update.copies
+        guardrails = component.deployment_config
         return {
             **self._summary(component),
             **specified,
@@ -147,6 +153,7 @@ class Components:
                 **({"PlacementStatus": placements} if placements else {}),
             },
             **({"FailureReason": component.failure} if component.failure else {}),
+            **({"LastDeploymentConfig": guardrails} if guardrails else {}),
         }
 
     def _list_all(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -171,6 +178,7 @@ class Components:
         refuse_wrong_guardrails(guardrails, [copies], "copies")
         fleet = endpoint.fleets[component.variant_name]
         self._refuse_version(endpoint, component, merged, copies)
+        component.deployment_config = guardrails or component.deployment_config
         _replace(self._world, component, fleet, merged, copies)
         return {"InferenceComponentArn": component.arn}
 
@@ -371,6 +379,8 @@ class _VersionsOfCopies:
         self._new = key_of(component.name, update.version)
         self._size = fleet.desired(self._old) if self._old in fleet.names else 0
         self._why: str | None = None
+        policy = update.request.get("DeploymentConfig", {}).get("RollingUpdatePolicy")
+        self._batch = rollback_batch(policy, self._size)
         host(world, fleet, self._new, update.request, 0)
 
     def grow(self, size: int) -> None:
@@ -409,14 +419,38 @@ class _VersionsOfCopies:
         Bring the old copies up, beside the new ones where there is room.
         """
         self._why = why
-        fleet = self._fleet
-        if self._old not in fleet.names:
-            return
+        if self._old in self._fleet.names:
+            self._bring_back()
+
+    def restore(self) -> bool:
+        """
+        Bring the next batch up when the last one serves, which has taken the place of
+        as many new copies.
+        """
+        fleet, old = self._fleet, self._old
+        if old not in fleet.names:
+            return False
+        there = fleet.desired(old)
+        if there >= self._size or fleet.serving(old) < there:
+            return False
+        self._leave_new(self._size - there)
+        self._bring_back()
+        return True
+
+    def _bring_back(self) -> None:
+        fleet, old = self._fleet, self._old
+        size = min(self._size, fleet.desired(old) + self._batch)
         needs = needs_of(self._component.request, fleet.instance_types)
-        missing = self._size - fleet.desired(self._old)
-        if fleet.shortfall(needs, missing) is not None:
+        if fleet.shortfall(needs, size - fleet.desired(old)) is not None:
+            self._leave_new(self._size - size)
+        fleet.set_copies(old, size, "rolled back")
+
+    def _leave_new(self, copies: int) -> None:
+        fleet, new = self._fleet, self._new
+        if not copies:
             self.drop()
-        fleet.set_copies(self._old, self._size, "rolled back")
+        elif new in fleet.names and fleet.desired(new) > copies:
+            fleet.set_copies(new, copies, "rolled back")
 
     def is_restored(self) -> bool:
         fleet, old = self._fleet, self._old

@@ -15,7 +15,13 @@ from cdk_sagemaker_llm.local.hosting.placement import host
 from cdk_sagemaker_llm.local.hosting.states import enter, look, serves_fully, why_not
 from cdk_sagemaker_llm.local.hosting.world import Deployment, Endpoint, World
 from cdk_sagemaker_llm.simulation.fleet import Fleet
-from cdk_sagemaker_llm.simulation.rollout import Rollout, Stage, blue_green, rolling
+from cdk_sagemaker_llm.simulation.rollout import (
+    Rollout,
+    Stage,
+    blue_green,
+    rollback_batch,
+    rolling,
+)
 
 # The size that each way of shifting has to have, and its percentages.
 _SHIFTS = {"CANARY": ("CanarySize", 1, 50), "LINEAR": ("LinearStepSize", 10, 50)}
@@ -83,7 +89,13 @@ def deploy(
     deployment.rollout = Rollout(
         world.clock.after,
         stages,
-        _Fleets(world, endpoint, deployment, first["VariantName"] if batches else None),
+        _Fleets(
+            world,
+            endpoint,
+            deployment,
+            batched=first["VariantName"] if batches else None,
+            batches=batches,
+        ),
         termination_wait=policy.get("TerminationWaitInSeconds", 0),
         limit=(batches or policy).get("MaximumExecutionTimeoutInSeconds"),
         alarm=rollback_alarm(world, guardrails),
@@ -125,7 +137,9 @@ class _Fleets:
         world: World,
         endpoint: Endpoint,
         deployment: Deployment,
+        *,
         batched: str | None,
+        batches: dict[str, Any] | None,
     ) -> None:
         self._world = world
         self._endpoint = endpoint
@@ -135,6 +149,9 @@ class _Fleets:
         # The variant that moves batch by batch, and how many instances it had.
         self._batched = batched
         self._size = self._old[batched].wanted_instances if batched in self._old else 0
+        self._batch = rollback_batch(batches, self._size)
+        # How many of the old instances a rollback has asked for.
+        self._asked = self._size
         self._why: str | None = None
 
     def grow(self, size: int) -> None:
@@ -158,7 +175,19 @@ class _Fleets:
         self._deployment.share = 0.0
         enter(self._endpoint, "RollingBack", why)
         if self._batched in self._old:
-            self._old[self._batched].set_instances(self._size, "rolled back")
+            self._asked = self._old[self._batched].wanted_instances
+            self._bring_back(self._old[self._batched])
+
+    def restore(self) -> bool:
+        old = self._old.get(self._batched or "")
+        if old is None or self._asked >= self._size or not serves_fully(old):
+            return False
+        self._bring_back(old)
+        return True
+
+    def _bring_back(self, old: Fleet) -> None:
+        self._asked = min(self._size, self._asked + self._batch)
+        old.set_instances(self._asked, "rolled back")
 
     def is_restored(self) -> bool:
         # What cannot be had is not wanted any more; a managed fleet goes on trying.

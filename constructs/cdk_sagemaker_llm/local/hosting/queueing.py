@@ -23,7 +23,10 @@ def instances_of(endpoint: Endpoint) -> int:
     """
     names = (each["VariantName"] for each in endpoint.config["ProductionVariants"])
     fleets = ((name, endpoint.fleets.get(name)) for name in names)
-    return sum(fleet.serving(name) for name, fleet in fleets if fleet is not None)
+    # A fleet that is closed holds nothing, while its instances are on their way out.
+    return sum(
+        fleet.serving(name) for name, fleet in fleets if fleet and name in fleet.names
+    )
 
 
 def put(world: World, endpoint: Endpoint, request: Request) -> None:

@@ -100,6 +100,8 @@ class Component(Record):
     # Each version is hosted under a name of its own, and two of them during an update.
     version: int = 0
     update: ComponentUpdate | None = None
+    # Of the last update that had one, be it turned back.
+    deployment_config: dict[str, Any] | None = None
 
     @property
     def key(self) -> str:

@@ -437,6 +437,38 @@ def test_a_role_that_sagemaker_needs_longer_outlives_its_endpoint(
     assert len(found) >= len(("a role", "its policy"))
 
 
+@pytest.mark.parametrize("is_host", [True, False])
+@pytest.mark.parametrize("is_given", [True, False])
+def test_a_group_that_interfaces_are_in_goes_before_what_removes_them(
+    stack: Stack, vpc: ec2.IVpc, *, is_host: bool, is_given: bool
+) -> None:
+    """
+    A first creation that is rolled back keeps no role: it goes after the group, which
+    goes after the interfaces. A given role keeps its policy as long.
+    """
+    own = iam.Role(stack, "Own", assumed_by=SAGEMAKER) if is_given else None
+    given = {"instance_type": "ml.g5.xlarge", "network": Network(vpc=vpc), "role": own}
+    if is_host:
+        InferenceComponentEndpoint(stack, "It", **given)  # type: ignore[arg-type]
+    else:
+        LlmEndpoint(stack, "It", model=HuggingFaceModel("gpt2"), **given)  # type: ignore[arg-type]
+    (group,) = written(stack, "EC2::SecurityGroup").values()
+
+    assert group["DependsOn"] == list(written(stack, "IAM::Policy"))
+
+
+def test_a_given_group_waits_for_nobody(stack: Stack, vpc: ec2.IVpc) -> None:
+    """
+    It may well be older than the model.
+    """
+    network = Network(vpc=vpc, security_groups=[ec2.SecurityGroup(stack, "G", vpc=vpc)])
+    model, kind = HuggingFaceModel("gpt2"), "ml.g5.xlarge"
+    LlmEndpoint(stack, "It", model=model, instance_type=kind, network=network)
+    (group,) = written(stack, "EC2::SecurityGroup").values()
+
+    assert "DependsOn" not in group
+
+
 def test_other_roles_go_with_their_endpoint(stack: Stack) -> None:
     """
     Nothing is left behind that nobody needs.
