@@ -10,6 +10,17 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
+    from cdk_sagemaker_llm.client.answers import (
+        Embeddings,
+        FinishReason,
+        Generation,
+        Ranked,
+        Token,
+        ToolCall,
+        Usage,
+        confidence,
+        gather,
+    )
     from cdk_sagemaker_llm.client.async_client import AsyncLlmClient
     from cdk_sagemaker_llm.client.errors import (
         AnswerTimeoutError,
@@ -35,17 +46,6 @@ if TYPE_CHECKING:
         Schema,
     )
     from cdk_sagemaker_llm.client.stored import ClientOptions
-    from cdk_sagemaker_llm.client.tokens import (
-        Embeddings,
-        FinishReason,
-        Generation,
-        Ranked,
-        Token,
-        ToolCall,
-        Usage,
-        confidence,
-        gather,
-    )
     from cdk_sagemaker_llm.client.transport import Timeouts
     from cdk_sagemaker_llm.client.wire.step import WireFormat
 
@@ -88,7 +88,7 @@ __all__ = [
 ]
 
 _ERRORS = "client.errors"
-_TOKENS = "client.tokens"
+_ANSWERS = "client.answers"
 _READING = "client.reader"
 _REQUESTS = "client.requests"
 # Where each name is, below the library's own package.
@@ -103,28 +103,28 @@ _HOMES = {
     "ComponentNameError": _ERRORS,
     "ConnectionCutError": _ERRORS,
     "ContextTooLongError": _ERRORS,
-    "Embeddings": _TOKENS,
-    "FinishReason": _TOKENS,
-    "Generation": _TOKENS,
+    "Embeddings": _ANSWERS,
+    "FinishReason": _ANSWERS,
+    "Generation": _ANSWERS,
     "LlmClient": "client.llm_client",
     "LlmError": _ERRORS,
     "Message": _REQUESTS,
     "ModelError": _ERRORS,
     "NoCapacityError": _ERRORS,
     "Options": _REQUESTS,
-    "Ranked": _TOKENS,
+    "Ranked": _ANSWERS,
     "RefusedError": _ERRORS,
     "Schema": _REQUESTS,
     "ThrottledError": _ERRORS,
     "Timeouts": "client.transport",
-    "Token": _TOKENS,
-    "ToolCall": _TOKENS,
+    "Token": _ANSWERS,
+    "ToolCall": _ANSWERS,
     "UnavailableError": _ERRORS,
     "UnreadableAnswerError": _ERRORS,
-    "Usage": _TOKENS,
+    "Usage": _ANSWERS,
     "WireFormat": "client.wire.step",
-    "confidence": _TOKENS,
-    "gather": _TOKENS,
+    "confidence": _ANSWERS,
+    "gather": _ANSWERS,
     "read_body": _READING,
     "read_embeddings": _READING,
     "read_stream": _READING,

@@ -9,6 +9,14 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cdk_sagemaker_llm.client.answers import (
+    Embeddings,
+    FinishReason,
+    Generation,
+    Ranked,
+    Token,
+    Usage,
+)
 from cdk_sagemaker_llm.client.arguments import (
     as_list,
     check_text,
@@ -35,14 +43,6 @@ from cdk_sagemaker_llm.client.requests import (
     prompt_body,
     rerank_body,
     schema_wanted,
-)
-from cdk_sagemaker_llm.client.tokens import (
-    Embeddings,
-    FinishReason,
-    Generation,
-    Ranked,
-    Token,
-    Usage,
 )
 from cdk_sagemaker_llm.client.transport import Settings, Transport
 from cdk_sagemaker_llm.client.wire.step import WireFormat, as_count

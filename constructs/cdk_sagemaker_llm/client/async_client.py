@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
+from cdk_sagemaker_llm.client.answers import Embeddings, Generation, Ranked, Token
 from cdk_sagemaker_llm.client.connections import Call, renew_after_fork
 from cdk_sagemaker_llm.client.llm_client import BaseClient
 from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options
 from cdk_sagemaker_llm.client.stored import ClientOptions, stored
-from cdk_sagemaker_llm.client.tokens import Embeddings, Generation, Ranked, Token
 
 _Result = TypeVar("_Result")
 

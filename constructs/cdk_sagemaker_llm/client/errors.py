@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from cdk_sagemaker_llm.client.answers import ToolCall
 from cdk_sagemaker_llm.client.requests import Schema, schema_wanted
-from cdk_sagemaker_llm.client.tokens import ToolCall
 from cdk_sagemaker_llm.client.wire.failures import Failure, context_of, read_failure
 
 _THROTTLED = frozenset(

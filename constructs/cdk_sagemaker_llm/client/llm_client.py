@@ -8,6 +8,13 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from cdk_sagemaker_llm.client.answers import (
+    Embeddings,
+    Generation,
+    Ranked,
+    Token,
+    confidence,
+)
 from cdk_sagemaker_llm.client.arguments import check_name, check_text, refuse
 from cdk_sagemaker_llm.client.asking import Asker
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
@@ -18,13 +25,6 @@ from cdk_sagemaker_llm.client.requests import (
     Schema,
 )
 from cdk_sagemaker_llm.client.stored import ClientOptions, reached, stored
-from cdk_sagemaker_llm.client.tokens import (
-    Embeddings,
-    Generation,
-    Ranked,
-    Token,
-    confidence,
-)
 from cdk_sagemaker_llm.client.transport import Settings, Timeouts
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 

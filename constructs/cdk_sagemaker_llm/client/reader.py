@@ -11,6 +11,14 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from cdk_sagemaker_llm.client import framing
+from cdk_sagemaker_llm.client.answers import (
+    Embeddings,
+    Generation,
+    Ranked,
+    Token,
+    Usage,
+    gather,
+)
 from cdk_sagemaker_llm.client.arguments import as_bytes, check_whole, choice, refuse
 from cdk_sagemaker_llm.client.errors import (
     NOTHING_CAME,
@@ -21,14 +29,6 @@ from cdk_sagemaker_llm.client.errors import (
     error_of,
 )
 from cdk_sagemaker_llm.client.framing import STREAM_END, Framing
-from cdk_sagemaker_llm.client.tokens import (
-    Embeddings,
-    Generation,
-    Ranked,
-    Token,
-    Usage,
-    gather,
-)
 from cdk_sagemaker_llm.client.wire import embeddings, generated_text, openai
 from cdk_sagemaker_llm.client.wire.failures import Failure, failed_midway, failure_in
 from cdk_sagemaker_llm.client.wire.step import (

@@ -26,9 +26,9 @@ from cdk_sagemaker_llm.cli.output.answers import (
     put_line,
     summary,
 )
+from cdk_sagemaker_llm.client.answers import FinishReason, Generation
 from cdk_sagemaker_llm.client.errors import LlmError
 from cdk_sagemaker_llm.client.requests import Message, Options, Schema
-from cdk_sagemaker_llm.client.tokens import FinishReason, Generation
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.client.llm_client import LlmClient

@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.cli.output.answers import (
     put_line,
     token_facts,
 )
-from cdk_sagemaker_llm.client.tokens import Token
+from cdk_sagemaker_llm.client.answers import Token
 
 # What is installed to have it.
 EXTRA = "cli,client"

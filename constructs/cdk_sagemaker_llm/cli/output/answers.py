@@ -13,13 +13,13 @@ from typing import Any
 
 from rich.console import Console
 
-from cdk_sagemaker_llm.client.errors import LlmError
-from cdk_sagemaker_llm.client.tokens import (
+from cdk_sagemaker_llm.client.answers import (
     FinishReason,
     Generation,
     Token,
     gather,
 )
+from cdk_sagemaker_llm.client.errors import LlmError
 
 # Down to which probability, and how it looks; what is likely looks as any text.
 _SHADES = ((0.9, ""), (0.6, "yellow"), (0.3, "magenta"), (0.0, "red"))

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterable
 from typing import TypeGuard
 
+from cdk_sagemaker_llm.client.answers import Embeddings, Ranked, Usage
 from cdk_sagemaker_llm.client.errors import UnreadableAnswerError
-from cdk_sagemaker_llm.client.tokens import Embeddings, Ranked, Usage
 from cdk_sagemaker_llm.client.wire.step import Record, Step, as_count, usage_of
 
 _Vector = tuple[float, ...]

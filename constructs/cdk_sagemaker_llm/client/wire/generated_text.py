@@ -5,7 +5,7 @@ writes too, in each of its generations, and ``/completion``, to which a route ma
 
 from __future__ import annotations
 
-from cdk_sagemaker_llm.client.tokens import FinishReason, Token
+from cdk_sagemaker_llm.client.answers import FinishReason, Token
 from cdk_sagemaker_llm.client.wire.step import (
     Record,
     Step,

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cdk_sagemaker_llm.client.tokens import FinishReason, Token, ToolCall
+from cdk_sagemaker_llm.client.answers import FinishReason, Token, ToolCall
 from cdk_sagemaker_llm.client.wire.step import (
     Record,
     Step,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from cdk_sagemaker_llm.client.tokens import (
+from cdk_sagemaker_llm.client.answers import (
     Embeddings,
     FinishReason,
     Ranked,
