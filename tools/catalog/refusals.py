@@ -28,7 +28,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 from cdk_sagemaker_llm.serving.engines.checks.refusals import UNKNOWN, holds
 from tools.catalog import wheels
 from tools.catalog.conditions import Reader, Refusal, class_refusals
-from tools.catalog.server_args import STARTS, ServerArgs
+from tools.catalog.server_args import ARCHITECTURE, STARTS, ServerArgs
 from tools.catalog.sources import Source
 
 CATALOG = Path(__file__).parents[2] / "constructs" / "cdk_sagemaker_llm" / "catalog"
@@ -212,9 +212,11 @@ def _where(source: Source, text: str) -> Iterator[tuple[str, str]]:
 
 def _default(source: Source, name: str) -> tuple[bool, Any]:
     first, _, key = name.partition(".")
+    if name == ARCHITECTURE:
+        return True, None
     if key:
         of = next((one for one, arg in _OF_JSON.items() if arg == first), "")
-        return source.default(of, key)
+        return source.default(of or source.class_of(source.of, first), key)
     is_plain, value = source.default(source.of, first)
     # What is made by a factory stands for nothing where it is left out.
     return (True, None) if first in _OF_JSON.values() else (is_plain, value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -164,6 +165,8 @@ def _of(node: ast.expr, names: Names) -> object:  # noqa: PLR0911, C901 - a case
         return _tried(_SUMS[type(node.op)], left, right)
     if isinstance(node, ast.Compare):
         return _compared(node, names)
+    if isinstance(node, ast.Subscript):
+        return _tried(operator.getitem, _of(node.value, names), _of(node.slice, names))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         parts = [_of(one, names) for one in node.args]
         call = _CALLS.get(node.func.id)
@@ -202,11 +205,26 @@ def _tried(call: Callable[..., object], *values: object) -> object:
         return UNKNOWN
     try:
         return call(*values)
-    except (TypeError, ValueError, ArithmeticError):
+    except (TypeError, ValueError, LookupError, ArithmeticError):
         return UNKNOWN
 
 
-_CALLS: Mapping[str, Callable[..., object]] = {"len": len, "max": max, "min": min}
+def _like(value: object, pattern: str) -> bool:
+    """
+    Whether a text, or one of several, has a form.
+    """
+    several = value if isinstance(value, list) else [value]
+    return any(re.fullmatch(pattern, str(one)) for one in several if one is not None)
+
+
+_CALLS: Mapping[str, Callable[..., object]] = {
+    "len": len,
+    "like": _like,
+    "lower": str.lower,
+    "max": max,
+    "min": min,
+    "upper": str.upper,
+}
 _SUMS: Mapping[type, Callable[..., object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
