@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 from cdk_sagemaker_llm.serving.engines.checks.refusals import UNKNOWN, holds
 from tools.catalog import wheels
 from tools.catalog.conditions import Reader, Refusal, class_refusals
+from tools.catalog.forms import form_refusals
 from tools.catalog.server_args import ARCHITECTURE, STARTS, ServerArgs
 from tools.catalog.sources import Source
 
@@ -71,12 +72,16 @@ _OF_ENGINE = ("model_config", "parallel_config", "load_config")
 
 # What is read into a class as JSON of an argument.
 _OF_JSON = {
+    "DiffusionConfig": "diffusion_config",
     "EPLBConfig": "eplb_config",
     "KVEventsConfig": "kv_events_config",
     "ProfilerConfig": "profiler_config",
     "SpeculativeConfig": "speculative_config",
     "StructuredOutputsConfig": "structured_outputs_config",
+    "WatermarkConfig": "watermark_config",
 }
+# Those whose keys no parser looks at.
+_UNREAD = ("DiffusionConfig", "WatermarkConfig")
 
 
 def refusals(folder: Path) -> dict[str, dict[str, Any]]:
@@ -104,7 +109,16 @@ def refusals(folder: Path) -> dict[str, dict[str, Any]]:
                 found.append(refusal)
             ended = class_refusals(source, of, keys, (f"({given})",))
             found += [one for one in ended if one.words.startswith(_SAYS.get(of, ""))]
-    return _told(source, found)
+            if of in _UNREAD:
+                outside = f"outside({argument}, {tuple(source.defaults(of))})"
+                found.append(Refusal((outside,), f"{of} has no such key"))
+    # What is left out is never refused for its form.
+    forms = {
+        condition: {"with": {name: None}, "says": says}
+        for name, condition, says in form_refusals(source)
+        if name in own
+    }
+    return {**_told(source, found), **forms}
 
 
 def _written_twice(source: Source, argument: str) -> Iterator[tuple[Refusal, str, str]]:

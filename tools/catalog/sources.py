@@ -72,6 +72,13 @@ class Source:
         arguments = ast.walk(self.classes[self.of])
         self.flags = {one.value for one in arguments if isinstance(one, ast.Constant)}
         self.of_models = _of_models(folder / _MODELS)
+        # What modules import, and what short patterns of theirs are called.
+        self.lines = {
+            name: line
+            for path in files
+            for line in ast.parse(path.read_text("utf-8")).body
+            for name in _named(line)
+        }
         self.where: dict[str, str] = {}
         # What names of modules stand for, as Python writes it.
         self.constants: dict[str, str] = {}
@@ -175,6 +182,14 @@ class Source:
             return (False, None) if value is None else (True, ast.literal_eval(value))
         except ValueError:
             return False, None
+
+
+def _named(line: ast.stmt) -> Iterator[str]:
+    is_outside = isinstance(line, ast.ImportFrom) and line.module == "packaging.version"
+    if isinstance(line, ast.ImportFrom) and is_outside:
+        yield from (one.name for one in line.names)
+    elif isinstance(line, ast.Assign) and "re.compile" in ast.unparse(line.value):
+        yield ast.unparse(line.targets[0])
 
 
 def _of_models(path: Path) -> dict[str, tuple[str, ...]]:

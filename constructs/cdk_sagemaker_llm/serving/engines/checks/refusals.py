@@ -112,10 +112,12 @@ def _value(subject: EngineSubject, defaults: Mapping[str, Any], name: str) -> ob
     if setting is None:
         return UNKNOWN if subject.has_argument(argument) else defaults.get(name)
     described = find_argument(subject.table or "vllm", argument, subject.release)
-    if not setting.is_intact or described is None:
+    if described is None:
         return UNKNOWN
     if described.takes_several:
-        return list(setting.taken) or UNKNOWN
+        return list(setting.taken if setting.is_intact else setting.arrived) or UNKNOWN
+    if not setting.is_intact:
+        return UNKNOWN
     value = subject.value(argument)
     if value is None and not (described.allows_none and setting.taken):
         return UNKNOWN
@@ -217,12 +219,31 @@ def _like(value: object, pattern: str) -> bool:
     return any(re.fullmatch(pattern, str(one)) for one in several if one is not None)
 
 
+def _kind(value: object) -> str:
+    """
+    Return what JSON says, as refusals call it.
+    """
+    if isinstance(value, Mapping) and value:
+        inner = [_kind(one) for one in value.values()]
+        return f"object of {inner[0]}s" if len(set(inner)) == 1 else "object"
+    if isinstance(value, str):
+        return "word" if value.isalpha() else "text"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return "number" if is_number else type(value).__name__
+
+
+def _outside(value: object, keys: tuple[str, ...]) -> bool:
+    return isinstance(value, Mapping) and any(key not in keys for key in value)
+
+
 _CALLS: Mapping[str, Callable[..., object]] = {
+    "kind": _kind,
     "len": len,
     "like": _like,
     "lower": str.lower,
     "max": max,
     "min": min,
+    "outside": _outside,
     "upper": str.upper,
 }
 _SUMS: Mapping[type, Callable[..., object]] = {
