@@ -23,6 +23,7 @@ _MODEL = {
 _OF_JSON = " json"
 # Longer values have a name of their own.
 _LONG = 100
+_ITSELF = ("self", "cls")
 # Where a model's class may change the cache.
 _BY_MODEL = "try_verify_and_update_config"
 
@@ -111,6 +112,8 @@ class Reader(Expressions):
         certain = _folded(self._text(line.test, state))
         if certain is not UNKNOWN:
             return self._block(line.body if certain else line.orelse, state)
+        if isinstance(line.test, ast.UnaryOp) and not state.is_lost:
+            self._of_factory(line.test.operand, state)
         then = state.branch(self._told(line.test, state, wanted=True))
         other = state.branch(self._told(line.test, state, wanted=False))
         ends = self._block(line.body, then), self._block(line.orelse, other)
@@ -217,7 +220,9 @@ class Reader(Expressions):
         for one in ast.walk(line):
             if not isinstance(one, ast.Call):
                 continue
-            name = one.func.attr if is_own(one.func) else ""
+            called = one.func if isinstance(one.func, ast.Attribute) else None
+            is_mine = called and ast.unparse(called.value) in _ITSELF
+            name = called.attr if called and is_mine else ""
             if name in self.methods and name not in self._reading:
                 self._reading.append(name)
                 inner = State(state.path, self._bound(one, state), dict(state.own))
@@ -232,6 +237,24 @@ class Reader(Expressions):
                 self._class(one, line, state)
             elif isinstance(one.func, ast.Attribute) and not one.args:
                 self._of_local(one.func, state)
+
+    def _of_factory(self, call: ast.expr, state: State) -> None:
+        """
+        Read what a class answers that is asked with one of the fields.
+        """
+        called = call.func if isinstance(call, ast.Call) else None
+        is_named = isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name)
+        of = called.value.id if is_named else ""
+        if not of.endswith("Factory") or of not in self.source.classes:
+            return
+        made = Reader(self.source, of, {})
+        method = made.methods.get(called.attr)
+        words = [one.arg for one in method.args.args[1:]] if method else []
+        given = [self._object(one, state) for one in call.args]
+        made.fields = dict(zip(words, given, strict=False))
+        if words:
+            made.read([called.attr], state.path)
+            self.found += made.found
 
     def _of_local(self, called: ast.Attribute, state: State) -> None:
         """
@@ -270,7 +293,7 @@ class Reader(Expressions):
 
     def _bound(self, call: ast.Call, state: State) -> dict[str, Known]:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        words = [one.arg for one in self.methods[name].args.args if one.arg != "self"]
+        words = [one.arg for one in self.methods[name].args.args if one.arg not in _ITSELF]
         found = dict(
             zip(words, (self._object(a, state) for a in call.args), strict=False)
         )

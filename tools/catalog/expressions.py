@@ -6,6 +6,7 @@ them and of plain values alone.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,7 @@ _PLATFORM = {"is_cuda": True, "is_cuda_alike": True}
 _PLATFORMS_ELSE = ("is_cpu", "is_rocm", "is_tpu", "is_xpu", "is_out_of_tree")
 CLASS = " class"
 _PLAIN_CALLS = ("len", "max", "min")
+_MAYBE = re.compile(r"\((\w+) if (.+) else unknown\(\)\)")
 # Methods of texts, which conditions call as functions.
 _OF_TEXTS = ("lower", "upper")
 
@@ -130,6 +132,8 @@ class Expressions:
             return None if None in parts else "({} if {} else {})".format(*parts)
         if isinstance(node, ast.Call):
             return self._call(node, state)
+        if isinstance(node, ast.NamedExpr):
+            return self._text(node.value, state)
         if isinstance(node, ast.Subscript):
             of, inner = self._text(node.value, state), self._text(node.slice, state)
             if ast.unparse(node.value) in self.source.enums:
@@ -215,6 +219,8 @@ class Expressions:
             known = state.names.get(node.value.id)
             if isinstance(known, Mapping):
                 return self._inside(known, node.attr)
+            if known is not None:
+                return self._key(known, node.attr)
             if (
                 known is None
                 and node.value.id in self.source.classes
@@ -229,6 +235,17 @@ class Expressions:
             else None
         )
         return f"{base}.{node.attr}" if base and base.isidentifier() else None
+
+    def _key(self, text: str, key: str) -> str | None:
+        """
+        Return a key of an argument's JSON, where it may be something else as well.
+        """
+        found = _MAYBE.fullmatch(text)
+        name = found[1] if found else text
+        of = self.source.class_of(self.source.of, name)
+        if not of or key not in self.source.defaults(of):
+            return None
+        return f"({name}.{key} if {found[2]} else unknown())" if found else f"{name}.{key}"
 
     def _inside(self, fields: Mapping[str, Any], name: str) -> str | None:
         known = fields.get(name)

@@ -156,7 +156,11 @@ def sglang_refusals(folder: Path, release: str) -> dict[str, dict[str, Any]]:
     fields = {**source.fields, **{k: v for k, v in _ALONE.items() if k == "node_rank"}}
     reader = Reader(source, source.of, fields)
     reader.read([name for name in STARTS if name in reader.methods])
-    kept = _told(source, reader.found)
+    unknown = (
+        Refusal((condition,), "unknown speculative algorithm name")
+        for condition in source.unknown_algorithm
+    )
+    kept = _told(source, [*reader.found, *unknown])
     # What it would refuse with nothing set was not read as it is meant.
     return {
         condition: row

@@ -35,6 +35,11 @@ _PLATFORM = {
 }
 
 
+# Where the name of an algorithm is looked up, and what else it is called.
+_ALGORITHMS = "SpeculativeAlgorithm"
+_LOOKS_UP = f"{_ALGORITHMS}.from_string(self.speculative_algorithm)"
+_ALIASES = "_RESERVED_ALIASES ="
+_ONE_DEVICE = "self.device.split(':')[0]"
 # What they are taken for where nothing is written.
 _MACHINE = {"device": "('cuda' if device is None else device)"}
 
@@ -66,7 +71,7 @@ class ServerArgs(Source):
                 # Long spellings are kept under the short ones (from_cli_args).
                 self._names |= {field_of("sglang", name): dashless, dashless: dashless}
                 self._defaults[dashless] = argument.default
-        inside = folder / "sglang" / "srt"
+        inside = self._folder = folder / "sglang" / "srt"
         paths = sorted((inside / "arg_groups").rglob("*.py"))
         trees = [ast.parse(one.read_text("utf-8")) for one in paths]
         methods: dict[str, ast.stmt] = {}
@@ -99,6 +104,28 @@ class ServerArgs(Source):
             else name
             for key, name in self._names.items()
         } | _MACHINE
+
+    @property
+    def unknown_algorithm(self) -> Iterator[str]:
+        """
+        Yield the condition under which the launch does not find what is to speculate,
+        if the parser leaves that to it.
+        """
+        if _LOOKS_UP not in ast.unparse(self.classes[self.of]):
+            return
+        names: dict[str, None] = {}
+        for file in ("spec_info.py", "spec_registry.py"):
+            path = self._folder / "speculative" / file
+            tree = ast.parse(path.read_text("utf-8")) if path.exists() else ast.Module()
+            for line in ast.walk(tree):
+                if isinstance(line, ast.ClassDef) and line.name == _ALGORITHMS:
+                    members = (one for one in line.body if isinstance(one, ast.Assign))
+                    names |= {ast.unparse(one.targets[0]): None for one in members}
+                elif isinstance(line, ast.Assign) and _ALIASES in ast.unparse(line):
+                    texts = (o for o in ast.walk(line) if isinstance(o, ast.Constant))
+                    names |= {str(one.value): None for one in texts}
+        if names:
+            yield f"upper(speculative_algorithm) not in {tuple(names)}"
 
     def default(self, name: str, key: str) -> tuple[bool, Any]:
         """
@@ -196,10 +223,17 @@ class _Layout(ast.NodeTransformer):
             node.value = ast.Name("self")
         return node
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        # Which of the devices it is makes no difference.
+        return _own("device") if ast.unparse(node) == _ONE_DEVICE else node
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in _PLATFORM and not node.args:
             return ast.Constant(_PLATFORM[name])
+        if name == "get_device" and not node.args:
+            return ast.Constant("cuda")
         words = [one.id if isinstance(one, ast.Name) else "" for one in node.args]
         if name == "run_hook" and words[0] in self._methods:
             return ast.Call(_own(words[0]), [], [])

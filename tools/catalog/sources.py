@@ -42,6 +42,8 @@ SUMS: Mapping[type, str] = {
 }
 
 
+# What the configuration asks for a connector by its name.
+_CONNECTORS = "distributed/kv_transfer/kv_connector/factory.py"
 # Where models change the configuration (vLLM).
 _MODELS = "vllm/model_executor/models/config.py"
 
@@ -57,6 +59,7 @@ class Source:
     def __init__(self, folder: Path) -> None:
         files = [*(folder / "vllm" / "config").glob("*.py")]
         files.append(folder / "vllm" / "engine" / "arg_utils.py")
+        files += [one for one in [folder / "vllm" / _CONNECTORS] if one.exists()]
         self.classes = {
             node.name: node
             for path in files
