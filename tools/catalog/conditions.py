@@ -243,18 +243,20 @@ class Reader(Expressions):
         Read what a class answers that is asked with one of the fields.
         """
         called = call.func if isinstance(call, ast.Call) else None
-        is_named = isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name)
-        of = called.value.id if is_named else ""
-        if not of.endswith("Factory") or of not in self.source.classes:
+        if (
+            not isinstance(call, ast.Call)
+            or not isinstance(called, ast.Attribute)
+            or not isinstance(called.value, ast.Name)
+            or not called.value.id.endswith("Factory")
+            or called.attr not in self.source.methods(called.value.id)
+        ):
             return
-        made = Reader(self.source, of, {})
-        method = made.methods.get(called.attr)
-        words = [one.arg for one in method.args.args[1:]] if method else []
-        given = [self._object(one, state) for one in call.args]
+        made = Reader(self.source, called.value.id, {})
+        words = [one.arg for one in made.methods[called.attr].args.args[1:]]
+        given = [self._text(one, state) for one in call.args]
         made.fields = dict(zip(words, given, strict=False))
-        if words:
-            made.read([called.attr], state.path)
-            self.found += made.found
+        made.read([called.attr], state.path)
+        self.found += made.found
 
     def _of_local(self, called: ast.Attribute, state: State) -> None:
         """
@@ -293,7 +295,9 @@ class Reader(Expressions):
 
     def _bound(self, call: ast.Call, state: State) -> dict[str, Known]:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        words = [one.arg for one in self.methods[name].args.args if one.arg not in _ITSELF]
+        words = [
+            one.arg for one in self.methods[name].args.args if one.arg not in _ITSELF
+        ]
         found = dict(
             zip(words, (self._object(a, state) for a in call.args), strict=False)
         )
@@ -315,9 +319,19 @@ class Reader(Expressions):
         ):
             return
         path = state.path if condition == "True" else (*state.path, condition)
-        self.found += class_refusals(self.source, of, self._mapping(call, state), path)
+        self.found += class_refusals(self.source, of, self._given(call, state), path)
 
     def _mapping(self, call: ast.Call, state: State) -> dict[str, Any]:
+        found = self._given(call, state)
+        made = Reader(self.source, found[CLASS], found)
+        made.read(_checks(made.methods))
+        # What the class makes of its fields is what others see of them.
+        return {**found, **made.last.own}
+
+    def _given(self, call: ast.Call, state: State) -> dict[str, Any]:
+        """
+        Return what the fields of a class are as it is made.
+        """
         of = call.func.id if isinstance(call.func, ast.Name) else ""
         found: dict[str, Any] = {CLASS: of}
         for key in self.source.defaults(of):
@@ -329,10 +343,7 @@ class Reader(Expressions):
                 # The platform and the optimization level change what JSON says.
                 is_changed = isinstance(value, Mapping) and _OF_JSON in value
                 found[word.arg] = None if is_changed else value
-        made = Reader(self.source, of, found)
-        made.read(_checks(made.methods))
-        # What the class makes of its fields is what others see of them.
-        return {**found, **made.last.own}
+        return found
 
     def _copy(self, node: ast.expr) -> Known:
         """
@@ -347,7 +358,9 @@ class Reader(Expressions):
         found |= dict.fromkeys(self.source.read_first(of))
         made = Reader(self.source, of, found)
         made.read(_checks(made.methods))
-        is_json = {_OF_JSON: ""} if f"--{name.replace('_', '-')}" in self.source.flags else {}
+        is_json = (
+            {_OF_JSON: ""} if f"--{name.replace('_', '-')}" in self.source.flags else {}
+        )
         return {**found, **made.last.own, CLASS: of, **is_json}
 
     def _object(self, node: ast.expr, state: State) -> Known:

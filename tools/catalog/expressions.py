@@ -200,7 +200,9 @@ class Expressions:
         of, kind = node.args[0], ast.unparse(node.args[1])
         if kind == "type" and self._text(of, state) is not None:
             return "False"
-        hint = self.source.class_of(self.of, of.attr, is_enum=True) if is_own(of) else ""
+        hint = (
+            self.source.class_of(self.of, of.attr, is_enum=True) if is_own(of) else ""
+        )
         return "True" if kind == "str" and hint else None
 
     def _attribute(self, node: ast.Attribute, state: State) -> str | None:  # noqa: PLR0911 - a case each
@@ -245,7 +247,9 @@ class Expressions:
         of = self.source.class_of(self.source.of, name)
         if not of or key not in self.source.defaults(of):
             return None
-        return f"({name}.{key} if {found[2]} else unknown())" if found else f"{name}.{key}"
+        return (
+            f"({name}.{key} if {found[2]} else unknown())" if found else f"{name}.{key}"
+        )
 
     def _inside(self, fields: Mapping[str, Any], name: str) -> str | None:
         known = fields.get(name)

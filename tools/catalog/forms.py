@@ -133,11 +133,9 @@ def _function(source: Source, method: ast.FunctionDef) -> Callable[[Any], object
             names[name] = getattr(module, name)
         elif name in used and isinstance(line, ast.Assign):
             names[name] = eval(ast.unparse(line.value), {"re": re})  # noqa: S307 - a pattern
-    plain = ast.FunctionDef(
-        method.name, ast.arguments([], [ast.arg("value")], None, [], [], None, []),
-        method.body, [], None, None, type_params=[],
-    )  # fmt: skip
-    code = compile(ast.fix_missing_locations(ast.Module([plain], [])), "validator", "exec")
+    tree = ast.parse(f"def {method.name}(value): pass")
+    tree.body[0].body = method.body  # type: ignore[attr-defined] # a function
+    code = compile(ast.fix_missing_locations(tree), "validator", "exec")
     exec(code, names)  # noqa: S102 - the engine's own
     found: Callable[[Any], object] = names[method.name]
     return found

@@ -116,7 +116,11 @@ class ServerArgs(Source):
         names: dict[str, None] = {}
         for file in ("spec_info.py", "spec_registry.py"):
             path = self._folder / "speculative" / file
-            tree = ast.parse(path.read_text("utf-8")) if path.exists() else ast.Module()
+            tree = (
+                ast.parse(path.read_text("utf-8"))
+                if path.exists()
+                else ast.Module([], [])
+            )
             for line in ast.walk(tree):
                 if isinstance(line, ast.ClassDef) and line.name == _ALGORITHMS:
                     members = (one for one in line.body if isinstance(one, ast.Assign))

@@ -118,7 +118,7 @@ class Source:
         """
         Return the methods of a class.
         """
-        body = self.classes[name].body
+        body = self.classes[name].body if name in self.classes else ()
         return {one.name: one for one in body if isinstance(one, ast.FunctionDef)}
 
     def defaults(self, name: str) -> dict[str, ast.expr | None]:
@@ -155,7 +155,9 @@ class Source:
                 node.left, ast.Attribute
             )
             if is_one and node.left.attr == key:  # type: ignore[attr-defined] # as told above
-                texts = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
+                texts = (
+                    one.value for one in ast.walk(node) if isinstance(one, ast.Constant)
+                )
                 found |= {one: None for one in texts if isinstance(one, str)}
         return tuple(found)
 

@@ -112,11 +112,9 @@ def _value(subject: EngineSubject, defaults: Mapping[str, Any], name: str) -> ob
     if setting is None:
         return UNKNOWN if subject.has_argument(argument) else defaults.get(name)
     described = find_argument(subject.table or "vllm", argument, subject.release)
-    if described is None:
-        return UNKNOWN
-    if described.takes_several:
+    if described is not None and described.takes_several:
         return list(setting.taken if setting.is_intact else setting.arrived) or UNKNOWN
-    if not setting.is_intact:
+    if not setting.is_intact or described is None:
         return UNKNOWN
     value = subject.value(argument)
     if value is None and not (described.allows_none and setting.taken):
