@@ -55,6 +55,8 @@ DECIDED_ELSEWHERE = re.compile(
     r"|max_num_batched_tokens \((2048|8192)\)|Number of experts|quantization config"
     r"|params\.json|MistralTokenizer|Config\.__init__|attention heads"
     r"|not compatible with chunked prefill|divisible by page_size|fp8e4nv"
+    r"|Cannot find the config file|not supported for architecture|total num kv heads"
+    r"|only supported for (models whose|DSA)"
 )
 DENSE: dict[str, Any] = {
     "architectures": ["LlamaForCausalLM"],

@@ -373,6 +373,8 @@ class Reader(Expressions):
                 return self._mapping(node, state)
             if ast.unparse(node.func) == "self.create_model_config":
                 return _MODEL
+            if ast.unparse(node.func) in self.source.made:
+                return self.source.made[ast.unparse(node.func)]
             if ast.unparse(node.func) == "copy.deepcopy":
                 return self._copy(node.args[0])
         if isinstance(node, ast.Name) and isinstance(state.names.get(node.id), Mapping):

@@ -93,6 +93,19 @@ def refusals(folder: Path) -> dict[str, dict[str, Any]]:
     own = {name: name for name in source.defaults("EngineArgs")}
     # A container is one node, which a check of its own says.
     own |= {name: value for name, value in _ALONE.items() if name in own}
+    twice = {one: list(_written_twice(source, one)) for one in _OF_JSON.values()}
+    # What arguments of their own stand for is made without the JSON as well.
+    given = {
+        name: " or ".join(
+            f"{one} is not None" for one in [name, *(o for _, _, o in rows)]
+        )
+        for name, rows in twice.items()
+    }
+    source.made = {
+        f"self.create_{name}": f"(unknown() if {text} else None)"
+        for name, text in given.items()
+        if name in own
+    }
     reader = Reader(source, "EngineArgs", own)
     reader.read(["create_engine_config"])
     found = list(reader.found)
@@ -102,12 +115,10 @@ def refusals(folder: Path) -> dict[str, dict[str, Any]]:
                 key: None if key.endswith(_OF_ENGINE) else f"{argument}.{key}"
                 for key in source.defaults(of)
             }
-            given = f"{argument} is not None"
-            for refusal, key, one in _written_twice(source, argument):
+            for refusal, key, one in twice[argument]:
                 keys[key] = f"({argument}.{key} if {one} is None else {one})"
-                given = f"{given} or {one} is not None"
                 found.append(refusal)
-            ended = class_refusals(source, of, keys, (f"({given})",))
+            ended = class_refusals(source, of, keys, (f"({given[argument]})",))
             found += [one for one in ended if one.words.startswith(_SAYS.get(of, ""))]
             if of in _UNREAD:
                 outside = f"outside({argument}, {tuple(source.defaults(of))})"

@@ -58,6 +58,7 @@ class ServerArgs(Source):
 
     def __init__(self, folder: Path, release: str) -> None:
         self.enums: set[str] = set()
+        self.made: dict[str, str] = {}
         self.flags: set[Any] = set()
         self.of_models: dict[str, tuple[str, ...]] = {}
         self.where: dict[str, str] = {}

@@ -82,6 +82,8 @@ class Source:
             for line in ast.parse(path.read_text("utf-8")).body
             for name in _named(line)
         }
+        # What methods answer, as far as it is known beforehand.
+        self.made: dict[str, str] = {}
         self.where: dict[str, str] = {}
         # What names of modules stand for, as Python writes it.
         self.constants: dict[str, str] = {}
