@@ -345,6 +345,20 @@ class Reader(Expressions):
                 found[word.arg] = None if is_changed else value
         return found
 
+    def _made(self, call: ast.Call) -> ast.Call | None:
+        """
+        Return the call of a class that a method of the arguments is made of alone.
+        """
+        name = call.func.attr if is_own(call.func) and not call.args else ""
+        method = self.methods.get(name)
+        if method is None or not name.startswith("create_"):
+            return None
+        lines = [one for one in method.body if not isinstance(one, ast.Expr)]
+        last = lines[0] if len(lines) == 1 else None
+        value = last.value if isinstance(last, ast.Return) else None
+        is_class = isinstance(value, ast.Call) and name_of(value) in self.source.classes
+        return value if is_class and isinstance(value, ast.Call) else None
+
     def _copy(self, node: ast.expr) -> Known:
         """
         Return what an object of the arguments' class is made of.
@@ -375,6 +389,9 @@ class Reader(Expressions):
                 return _MODEL
             if ast.unparse(node.func) in self.source.made:
                 return self.source.made[ast.unparse(node.func)]
+            made = self._made(node)
+            if made is not None:
+                return self._mapping(made, State(own=dict(state.own)))
             if ast.unparse(node.func) == "copy.deepcopy":
                 return self._copy(node.args[0])
         if isinstance(node, ast.Name) and isinstance(state.names.get(node.id), Mapping):
