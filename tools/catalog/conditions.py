@@ -377,23 +377,28 @@ class Reader(Expressions):
         )
         return {**found, **made.last.own, CLASS: of, **is_json}
 
+    def _answered(self, call: ast.Call, state: State) -> Known:
+        """
+        Return what is known of an answer beside its text.
+        """
+        called = ast.unparse(call.func)
+        made = self._made(call)
+        if name_of(call) in self.source.classes:
+            return self._mapping(call, state)
+        if made is not None:
+            return self._mapping(made, State(own=dict(state.own)))
+        if called == "copy.deepcopy":
+            return self._copy(call.args[0])
+        is_model = called == "self.create_model_config"
+        return _MODEL if is_model else self.source.made.get(called)
+
     def _object(self, node: ast.expr, state: State) -> Known:
         if isinstance(node, ast.List | ast.Set | ast.Dict):
             # It may be added to later.
             return None
         if isinstance(node, ast.Call):
-            is_class = isinstance(node.func, ast.Name)
-            if is_class and ast.unparse(node.func) in self.source.classes:
-                return self._mapping(node, state)
-            if ast.unparse(node.func) == "self.create_model_config":
-                return _MODEL
-            if ast.unparse(node.func) in self.source.made:
-                return self.source.made[ast.unparse(node.func)]
-            made = self._made(node)
-            if made is not None:
-                return self._mapping(made, State(own=dict(state.own)))
-            if ast.unparse(node.func) == "copy.deepcopy":
-                return self._copy(node.args[0])
+            made = self._answered(node, state)
+            return self._text(node, state) if made is None else made
         if isinstance(node, ast.Name) and isinstance(state.names.get(node.id), Mapping):
             return state.names[node.id]
         return self._text(node, state)
