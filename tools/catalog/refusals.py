@@ -41,8 +41,9 @@ _OF_VLLM = (
     "names of arguments, with a key of an argument's JSON behind a point, and "
     "unknown() for what a model, a file or the machine decides; with, what each name "
     "is where it is left out; where, what short names in it stand for; in, the "
-    "releases, first and last of each span; says, the engine's own words. A container "
-    "is taken for one node with GPUs of NVIDIA."
+    "releases, first and last of each span; says, the engine's own words. like(), "
+    "kind() and outside() look at a value's form. A container is taken for one node "
+    "with GPUs of NVIDIA."
 )
 
 

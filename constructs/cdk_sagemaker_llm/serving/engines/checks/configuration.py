@@ -57,7 +57,8 @@ def bound_findings(subject: EngineSubject) -> Iterator[Finding]:
         argument = setting.option.argument
         if argument is None or not argument.bounds:
             continue
-        if argument.name in _OF_ADAPTERS and not subject.has_argument("enable-lora"):
+        is_idle = subject.value("enable-lora") is not True
+        if argument.name in _OF_ADAPTERS and is_idle:
             continue
         for text in setting.taken:
             value = read(subject, argument, text)
