@@ -8,59 +8,24 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cdk_sagemaker_llm.serving.engines.checks.refusals import UNKNOWN, holds
-from tools.catalog.sources import (
-    COMPARED,
-    SIGNS,
-    SUMS,
-    Source,
-    answer_to_none,
-    is_own,
-    name_of,
-    returns,
-    words_of,
-)
-
-# The images have GPUs of NVIDIA.
-_PLATFORM = {"is_cuda": True, "is_cuda_alike": True}
-_PLATFORMS_ELSE = ("is_cpu", "is_rocm", "is_tpu", "is_xpu", "is_out_of_tree")
-
+from tools.catalog.expressions import CLASS, Expressions, Known, State
+from tools.catalog.sources import Source, is_own, name_of, returns, words_of
 
 # Of the model this alone is what an argument says, if one does.
 _MODEL = {
     "max_model_len": "(unknown() if max_model_len in (None, -1) else max_model_len)"
 }
-_CLASS = " class"
+# What marks an object that JSON may be read into.
+_OF_JSON = " json"
 # Longer values have a name of their own.
 _LONG = 100
-_PLAIN_CALLS = ("len", "max", "min")
-
-Known = str | Mapping[str, Any] | None
-
-
-@dataclass
-class State:
-    """
-    What is known at a line: which conditions led here, and what names stand for.
-    """
-
-    path: tuple[str, ...] = ()
-    names: dict[str, Known] = field(default_factory=dict)
-    own: dict[str, str | None] = field(default_factory=dict)
-    is_lost: bool = False
-    # What the fields are where the method returned early, and when it does.
-    left: list[tuple[str | None, dict[str, str | None]]] = field(default_factory=list)
-
-    def branch(self, condition: str | None) -> State:
-        """
-        Return the state behind a condition; ``None`` for one that cannot be told.
-        """
-        path = self.path if condition is None else (*self.path, condition)
-        lost = self.is_lost or condition is None
-        return State(path, dict(self.names), dict(self.own), lost)
+_ITSELF = ("self", "cls")
+# Where a model's class may change the cache.
+_BY_MODEL = "try_verify_and_update_config"
 
 
 @dataclass(frozen=True)
@@ -73,7 +38,7 @@ class Refusal:
     words: str
 
 
-class Reader:
+class Reader(Expressions):
     """
     Reads one class, whose fields stand for what its mapping says.
     """
@@ -81,8 +46,7 @@ class Reader:
     def __init__(
         self, source: Source, of: str, fields: Mapping[str, str | None]
     ) -> None:
-        self.source, self.of, self.fields = source, of, fields
-        self.methods = source.methods(of)
+        super().__init__(source, of, fields)
         self.found: list[Refusal] = []
         self.last = State()
         self._reading: list[str] = []
@@ -148,6 +112,8 @@ class Reader:
         certain = _folded(self._text(line.test, state))
         if certain is not UNKNOWN:
             return self._block(line.body if certain else line.orelse, state)
+        if isinstance(line.test, ast.UnaryOp) and not state.is_lost:
+            self._of_factory(line.test.operand, state)
         then = state.branch(self._told(line.test, state, wanted=True))
         other = state.branch(self._told(line.test, state, wanted=False))
         ends = self._block(line.body, then), self._block(line.orelse, other)
@@ -205,6 +171,17 @@ class Reader:
                     state.own[target.attr] = value if isinstance(value, str) else None
             else:
                 self._spoil(target, state)
+                self._assign_inside(target, value, state)
+
+    def _assign_inside(self, target: ast.expr, value: Known, state: State) -> None:
+        """
+        Keep what a local object's field is set to.
+        """
+        inner = target.value if isinstance(target, ast.Attribute) else None
+        if isinstance(target, ast.Attribute) and isinstance(inner, ast.Name):
+            local = state.names.get(inner.id)
+            if isinstance(local, Mapping) and isinstance(value, str):
+                state.names[inner.id] = {**local, target.attr: value}
 
     def _spoil(self, target: ast.expr, state: State) -> None:
         """
@@ -243,7 +220,9 @@ class Reader:
         for one in ast.walk(line):
             if not isinstance(one, ast.Call):
                 continue
-            name = one.func.attr if is_own(one.func) else ""
+            called = one.func if isinstance(one.func, ast.Attribute) else None
+            is_mine = called and ast.unparse(called.value) in _ITSELF
+            name = called.attr if called and is_mine else ""
             if name in self.methods and name not in self._reading:
                 self._reading.append(name)
                 inner = State(state.path, self._bound(one, state), dict(state.own))
@@ -252,12 +231,73 @@ class Reader:
                 self._settle(inner)
                 state.own.update(inner.own)
                 self._reading.pop()
+                if name == _BY_MODEL:
+                    self._let_models_change()
             elif self.of == "EngineArgs" and name_of(one) in self.source.classes:
                 self._class(one, line, state)
+            elif isinstance(one.func, ast.Attribute) and not one.args:
+                self._of_local(one.func, state)
+
+    def _of_factory(self, call: ast.expr, state: State) -> None:
+        """
+        Read what a class answers that is asked with one of the fields.
+        """
+        called = call.func if isinstance(call, ast.Call) else None
+        if (
+            not isinstance(call, ast.Call)
+            or not isinstance(called, ast.Attribute)
+            or not isinstance(called.value, ast.Name)
+            or not called.value.id.endswith("Factory")
+            or called.attr not in self.source.methods(called.value.id)
+        ):
+            return
+        made = Reader(self.source, called.value.id, {})
+        words = [one.arg for one in made.methods[called.attr].args.args[1:]]
+        given = [self._text(one, state) for one in call.args]
+        made.fields = dict(zip(words, given, strict=False))
+        made.read([called.attr], state.path)
+        self.found += made.found
+
+    def _of_local(self, called: ast.Attribute, state: State) -> None:
+        """
+        Read a method of an object that was made here.
+        """
+        name = called.value.id if isinstance(called.value, ast.Name) else ""
+        local = state.names.get(name)
+        of = local.get(CLASS) if isinstance(local, Mapping) else None
+        if (
+            state.is_lost
+            or of not in self.source.classes
+            or not isinstance(local, Mapping)
+            or called.attr not in self.source.methods(of)
+        ):
+            return
+        made = Reader(self.source, of, local)
+        made.read([called.attr], state.path)
+        self.found += made.found
+        state.names[name] = {**local, **made.last.own}
+
+    def _let_models_change(self) -> None:
+        """
+        Leave open what the classes of some models put into the cache's defaults.
+        """
+        cache = self.fields.get("cache_config")
+        if not isinstance(cache, Mapping):
+            return
+        changed = dict(cache)
+        for key, models in self.source.of_models.items():
+            _, value = self.source.default("CacheConfig", key)
+            text = cache.get(key)
+            if models and isinstance(text, str) and value is not None:
+                is_open = f"{text} == {value!r} and model_arch in {models}"
+                changed[key] = f"(unknown() if {is_open} else {text})"
+        self.fields = {**self.fields, "cache_config": changed}
 
     def _bound(self, call: ast.Call, state: State) -> dict[str, Known]:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        words = [one.arg for one in self.methods[name].args.args if one.arg != "self"]
+        words = [
+            one.arg for one in self.methods[name].args.args if one.arg not in _ITSELF
+        ]
         found = dict(
             zip(words, (self._object(a, state) for a in call.args), strict=False)
         )
@@ -279,174 +319,89 @@ class Reader:
         ):
             return
         path = state.path if condition == "True" else (*state.path, condition)
-        self.found += class_refusals(self.source, of, self._mapping(call, state), path)
+        self.found += class_refusals(self.source, of, self._given(call, state), path)
 
     def _mapping(self, call: ast.Call, state: State) -> dict[str, Any]:
+        found = self._given(call, state)
+        made = Reader(self.source, found[CLASS], found)
+        made.read(_checks(made.methods))
+        # What the class makes of its fields is what others see of them.
+        return {**found, **made.last.own}
+
+    def _given(self, call: ast.Call, state: State) -> dict[str, Any]:
+        """
+        Return what the fields of a class are as it is made.
+        """
         of = call.func.id if isinstance(call.func, ast.Name) else ""
-        found: dict[str, Any] = {_CLASS: of}
+        found: dict[str, Any] = {CLASS: of}
         for key in self.source.defaults(of):
             is_plain, value = self.source.default(of, key)
             found[key] = repr(value) if is_plain else None
         for word in call.keywords:
             if word.arg:
-                found[word.arg] = self._object(word.value, state)
+                value = self._object(word.value, state)
+                # The platform and the optimization level change what JSON says.
+                is_changed = isinstance(value, Mapping) and _OF_JSON in value
+                found[word.arg] = None if is_changed else value
+        return found
+
+    def _made(self, call: ast.Call) -> ast.Call | None:
+        """
+        Return the call of a class that a method of the arguments is made of alone.
+        """
+        name = call.func.attr if is_own(call.func) and not call.args else ""
+        method = self.methods.get(name)
+        if method is None or not name.startswith("create_"):
+            return None
+        lines = [one for one in method.body if not isinstance(one, ast.Expr)]
+        last = lines[0] if len(lines) == 1 else None
+        value = last.value if isinstance(last, ast.Return) else None
+        is_class = isinstance(value, ast.Call) and name_of(value) in self.source.classes
+        return value if is_class and isinstance(value, ast.Call) else None
+
+    def _copy(self, node: ast.expr) -> Known:
+        """
+        Return what an object of the arguments' class is made of.
+        """
+        of = self.source.class_of(self.of, node.attr) if is_own(node) else ""
+        if not of or not is_own(node):
+            return None
+        name = node.attr
+        found: dict[str, Any] = {k: f"{name}.{k}" for k in self.source.defaults(of)}
+        # What is read in a way of its own need not be what JSON says.
+        found |= dict.fromkeys(self.source.read_first(of))
         made = Reader(self.source, of, found)
         made.read(_checks(made.methods))
-        # What the class makes of its fields is what others see of them.
-        return {**found, **made.last.own}
+        is_json = (
+            {_OF_JSON: ""} if f"--{name.replace('_', '-')}" in self.source.flags else {}
+        )
+        return {**found, **made.last.own, CLASS: of, **is_json}
+
+    def _answered(self, call: ast.Call, state: State) -> Known:
+        """
+        Return what is known of an answer beside its text.
+        """
+        called = ast.unparse(call.func)
+        made = self._made(call)
+        if name_of(call) in self.source.classes:
+            return self._mapping(call, state)
+        if made is not None:
+            return self._mapping(made, State(own=dict(state.own)))
+        if called == "copy.deepcopy":
+            return self._copy(call.args[0])
+        is_model = called == "self.create_model_config"
+        return _MODEL if is_model else self.source.made.get(called)
 
     def _object(self, node: ast.expr, state: State) -> Known:
         if isinstance(node, ast.List | ast.Set | ast.Dict):
             # It may be added to later.
             return None
         if isinstance(node, ast.Call):
-            is_class = isinstance(node.func, ast.Name)
-            if is_class and ast.unparse(node.func) in self.source.classes:
-                return self._mapping(node, state)
-            if ast.unparse(node.func) == "self.create_model_config":
-                return _MODEL
+            made = self._answered(node, state)
+            return self._text(node, state) if made is None else made
         if isinstance(node, ast.Name) and isinstance(state.names.get(node.id), Mapping):
             return state.names[node.id]
         return self._text(node, state)
-
-    def _told(self, node: ast.expr, state: State, *, wanted: bool) -> str | None:
-        """
-        Return a condition that makes another one true, or not, whatever cannot be told.
-        """
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return self._told(node.operand, state, wanted=not wanted)
-        if isinstance(node, ast.BoolOp):
-            parts = [self._told(one, state, wanted=wanted) for one in node.values]
-            if isinstance(node.op, ast.And) == wanted:
-                known = [one for one in parts if one]
-                return f"({' and '.join(known)})" if len(known) == len(parts) else None
-            known = [one for one in parts if one]
-            return f"({' or '.join(known)})" if known else None
-        text = self._text(node, state)
-        return None if text is None else text if wanted else f"not ({text})"
-
-    def _text(self, node: ast.expr, state: State) -> str | None:  # noqa: PLR0911, PLR0912, C901 - a case each
-        if isinstance(node, ast.Constant):
-            is_plain = node.value is None or isinstance(
-                node.value, bool | int | float | str
-            )
-            return repr(node.value) if is_plain else None
-        if isinstance(node, ast.Name):
-            known = state.names.get(node.id, self.source.constants.get(node.id))
-            return known if isinstance(known, str) else None
-        if isinstance(node, ast.Attribute):
-            return self._attribute(node, state)
-        if isinstance(node, ast.Tuple | ast.List | ast.Set):
-            parts = [self._text(one, state) for one in node.elts]
-            is_told = parts and None not in parts
-            return f"({', '.join(map(str, parts))},)" if is_told else None
-        if isinstance(node, ast.Compare):
-            if not all(isinstance(op, COMPARED) for op in node.ops):
-                return None
-            parts = [self._text(one, state) for one in [node.left, *node.comparators]]
-            if None in parts:
-                return None
-            text = str(parts[0])
-            for op, part in zip(node.ops, parts[1:], strict=True):
-                text += f" {SIGNS[type(op)]} {part}"
-            return f"({text})"
-        if isinstance(node, ast.BoolOp):
-            parts = [self._text(one, state) for one in node.values]
-            word = " and " if isinstance(node.op, ast.And) else " or "
-            told = word.join(one or "unknown()" for one in parts)
-            return f"({told})" if any(parts) else None
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
-            inner = self._text(node.operand, state)
-            sign = "not " if isinstance(node.op, ast.Not) else "-"
-            return None if inner is None else f"({sign}{inner})"
-        if isinstance(node, ast.BinOp) and type(node.op) in SUMS:
-            left, right = self._text(node.left, state), self._text(node.right, state)
-            is_known = left is not None and right is not None
-            return f"({left} {SUMS[type(node.op)]} {right})" if is_known else None
-        if isinstance(node, ast.IfExp):
-            parts = [
-                self._text(one, state) for one in (node.body, node.test, node.orelse)
-            ]
-            return None if None in parts else "({} if {} else {})".format(*parts)
-        if isinstance(node, ast.Call):
-            return self._call(node, state)
-        return None
-
-    def _call(self, node: ast.Call, state: State) -> str | None:  # noqa: PLR0911 - a case each
-        if isinstance(node.func, ast.Attribute):
-            is_platform = ast.unparse(node.func.value) == "current_platform"
-            if is_platform and node.func.attr in _PLATFORM:
-                return "True"
-            if is_platform:
-                return "False" if node.func.attr in _PLATFORMS_ELSE else None
-            method = self.methods.get(node.func.attr)
-            parts = [self._text(one, state) for one in node.args]
-            if method is not None and len(parts) == 1 and parts[0] is not None:
-                answer = answer_to_none(method)
-                return (
-                    f"({answer} if {parts[0]} is None else unknown())"
-                    if answer
-                    else None
-                )
-            return None
-        if ast.unparse(node) == "unknown()":
-            return "unknown()"
-        if ast.unparse(node.func) == "get_args" and isinstance(node.args[0], ast.Name):
-            values = self.source.literals.get(node.args[0].id)
-            return None if values is None else repr(values)
-        if isinstance(node.func, ast.Name) and node.func.id in _PLAIN_CALLS:
-            parts = [self._text(one, state) for one in node.args]
-            return (
-                None
-                if None in parts
-                else f"{node.func.id}({', '.join(map(str, parts))})"
-            )
-        return None
-
-    def _attribute(self, node: ast.Attribute, state: State) -> str | None:  # noqa: PLR0911 - a case each
-        if is_own(node):
-            if node.attr in state.own:
-                return state.own[node.attr]
-            if node.attr in self.fields:
-                mine = self.fields[node.attr]
-                return mine if isinstance(mine, str) else None
-            return self._property(node.attr, state)
-        if is_own(node.value) and node.value.attr not in state.own:
-            inner = self.fields.get(node.value.attr)
-            if isinstance(inner, Mapping):
-                return self._inside(inner, node.attr)
-        if isinstance(node.value, ast.Name):
-            known = state.names.get(node.value.id)
-            if isinstance(known, Mapping):
-                return self._inside(known, node.attr)
-            if known is None and node.value.id in self.source.classes:
-                is_plain, value = self.source.default(node.value.id, node.attr)
-                return repr(value) if is_plain else None
-            return None
-        base = (
-            self._attribute(node.value, state)
-            if isinstance(node.value, ast.Attribute)
-            else None
-        )
-        return f"{base}.{node.attr}" if base and base.isidentifier() else None
-
-    def _inside(self, fields: Mapping[str, Any], name: str) -> str | None:
-        known = fields.get(name)
-        if name in fields or fields.get(_CLASS) not in self.source.classes:
-            return known if isinstance(known, str) else None
-        return Reader(self.source, fields[_CLASS], fields)._property(name, State())  # noqa: SLF001 - of the same class
-
-    def _property(self, name: str, state: State) -> str | None:
-        method = self.methods.get(name)
-        if method is None or not any(
-            isinstance(one, ast.Name) and one.id == "property"
-            for one in method.decorator_list
-        ):
-            return None
-        lines = [one for one in method.body if not isinstance(one, ast.Expr)]
-        if len(lines) == 1 and isinstance(lines[0], ast.Return) and lines[0].value:
-            return self._text(lines[0].value, state)
-        return None
 
 
 def _checks(methods: Mapping[str, ast.FunctionDef]) -> list[str]:
@@ -488,7 +443,7 @@ def _either(test: str | None, one: Known, two: Known) -> Any:  # noqa: ANN401 - 
     if one == two:
         return one
     if isinstance(one, Mapping) and isinstance(two, Mapping):
-        return {key: one[key] if one[key] == two.get(key) else None for key in one}
+        return {key: _either(test, one[key], two.get(key)) for key in one}
     if isinstance(one, Mapping) or isinstance(two, Mapping) or one is two is None:
         return None
     if test is None and None in {one, two}:

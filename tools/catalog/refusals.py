@@ -28,7 +28,8 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 from cdk_sagemaker_llm.serving.engines.checks.refusals import UNKNOWN, holds
 from tools.catalog import wheels
 from tools.catalog.conditions import Reader, Refusal, class_refusals
-from tools.catalog.server_args import STARTS, ServerArgs
+from tools.catalog.forms import form_refusals
+from tools.catalog.server_args import ARCHITECTURE, STARTS, ServerArgs
 from tools.catalog.sources import Source
 
 CATALOG = Path(__file__).parents[2] / "constructs" / "cdk_sagemaker_llm" / "catalog"
@@ -40,8 +41,9 @@ _OF_VLLM = (
     "names of arguments, with a key of an argument's JSON behind a point, and "
     "unknown() for what a model, a file or the machine decides; with, what each name "
     "is where it is left out; where, what short names in it stand for; in, the "
-    "releases, first and last of each span; says, the engine's own words. A container "
-    "is taken for one node with GPUs of NVIDIA."
+    "releases, first and last of each span; says, the engine's own words. like(), "
+    "kind() and outside() look at a value's form. A container is taken for one node "
+    "with GPUs of NVIDIA."
 )
 
 
@@ -71,12 +73,16 @@ _OF_ENGINE = ("model_config", "parallel_config", "load_config")
 
 # What is read into a class as JSON of an argument.
 _OF_JSON = {
+    "DiffusionConfig": "diffusion_config",
     "EPLBConfig": "eplb_config",
     "KVEventsConfig": "kv_events_config",
     "ProfilerConfig": "profiler_config",
     "SpeculativeConfig": "speculative_config",
     "StructuredOutputsConfig": "structured_outputs_config",
+    "WatermarkConfig": "watermark_config",
 }
+# Those whose keys no parser looks at.
+_UNREAD = ("DiffusionConfig", "WatermarkConfig")
 
 
 def refusals(folder: Path) -> dict[str, dict[str, Any]]:
@@ -88,6 +94,19 @@ def refusals(folder: Path) -> dict[str, dict[str, Any]]:
     own = {name: name for name in source.defaults("EngineArgs")}
     # A container is one node, which a check of its own says.
     own |= {name: value for name, value in _ALONE.items() if name in own}
+    twice = {one: list(_written_twice(source, one)) for one in _OF_JSON.values()}
+    # What arguments of their own stand for is made without the JSON as well.
+    given = {
+        name: " or ".join(
+            f"{one} is not None" for one in [name, *(o for _, _, o in rows)]
+        )
+        for name, rows in twice.items()
+    }
+    source.made = {
+        f"self.create_{name}": f"(unknown() if {text} else None)"
+        for name, text in given.items()
+        if name in own
+    }
     reader = Reader(source, "EngineArgs", own)
     reader.read(["create_engine_config"])
     found = list(reader.found)
@@ -97,14 +116,21 @@ def refusals(folder: Path) -> dict[str, dict[str, Any]]:
                 key: None if key.endswith(_OF_ENGINE) else f"{argument}.{key}"
                 for key in source.defaults(of)
             }
-            given = f"{argument} is not None"
-            for refusal, key, one in _written_twice(source, argument):
+            for refusal, key, one in twice[argument]:
                 keys[key] = f"({argument}.{key} if {one} is None else {one})"
-                given = f"{given} or {one} is not None"
                 found.append(refusal)
-            ended = class_refusals(source, of, keys, (f"({given})",))
+            ended = class_refusals(source, of, keys, (f"({given[argument]})",))
             found += [one for one in ended if one.words.startswith(_SAYS.get(of, ""))]
-    return _told(source, found)
+            if of in _UNREAD:
+                outside = f"outside({argument}, {tuple(source.defaults(of))})"
+                found.append(Refusal((outside,), f"{of} has no such key"))
+    # What is left out is never refused for its form.
+    forms = {
+        condition: {"with": {name: None}, "says": says}
+        for name, condition, says in form_refusals(source)
+        if name in own
+    }
+    return {**_told(source, found), **forms}
 
 
 def _written_twice(source: Source, argument: str) -> Iterator[tuple[Refusal, str, str]]:
@@ -142,7 +168,11 @@ def sglang_refusals(folder: Path, release: str) -> dict[str, dict[str, Any]]:
     fields = {**source.fields, **{k: v for k, v in _ALONE.items() if k == "node_rank"}}
     reader = Reader(source, source.of, fields)
     reader.read([name for name in STARTS if name in reader.methods])
-    kept = _told(source, reader.found)
+    unknown = (
+        Refusal((condition,), "unknown speculative algorithm name")
+        for condition in source.unknown_algorithm
+    )
+    kept = _told(source, [*reader.found, *unknown])
     # What it would refuse with nothing set was not read as it is meant.
     return {
         condition: row
@@ -212,9 +242,11 @@ def _where(source: Source, text: str) -> Iterator[tuple[str, str]]:
 
 def _default(source: Source, name: str) -> tuple[bool, Any]:
     first, _, key = name.partition(".")
+    if name == ARCHITECTURE:
+        return True, None
     if key:
         of = next((one for one, arg in _OF_JSON.items() if arg == first), "")
-        return source.default(of, key)
+        return source.default(of or source.class_of(source.of, first), key)
     is_plain, value = source.default(source.of, first)
     # What is made by a factory stands for nothing where it is left out.
     return (True, None) if first in _OF_JSON.values() else (is_plain, value)

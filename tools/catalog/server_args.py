@@ -21,6 +21,7 @@ from tools.catalog.sources import Source
 STARTS = ("run_resolution_pipeline", "__post_init__", "check_server_args")
 _ITSELF = ("server_args", "cfg", "view")
 _VIEWS = ("resolving_view", "resolved_view")
+_SEEN = tuple(f"{view}({one})" for view in _VIEWS for one in _ITSELF)
 # What releases call the model's class.
 ARCHITECTURE = "model_arch"
 # What newer releases fill arguments in with, and where it is called.
@@ -32,6 +33,15 @@ _PLATFORM = {
     **dict.fromkeys(("is_cpu", "is_hip", "is_hpu", "is_mps", "is_musa"), False),
     **dict.fromkeys(("is_npu", "is_xpu", "is_out_of_tree"), False),
 }
+
+
+# Where the name of an algorithm is looked up, and what else it is called.
+_ALGORITHMS = "SpeculativeAlgorithm"
+_LOOKS_UP = f"{_ALGORITHMS}.from_string(self.speculative_algorithm)"
+_ALIASES = "_RESERVED_ALIASES ="
+_ONE_DEVICE = "self.device.split(':')[0]"
+# What they are taken for where nothing is written.
+_MACHINE = {"device": "('cuda' if device is None else device)"}
 
 
 class ServerArgs(Source):
@@ -47,6 +57,10 @@ class ServerArgs(Source):
     of = "ServerArgs"
 
     def __init__(self, folder: Path, release: str) -> None:
+        self.enums: set[str] = set()
+        self.made: dict[str, str] = {}
+        self.flags: set[Any] = set()
+        self.of_models: dict[str, tuple[str, ...]] = {}
         self.where: dict[str, str] = {}
         self.literals: dict[str, tuple[Any, ...]] = {}
         self._names: dict[str, str] = {ARCHITECTURE: ARCHITECTURE}
@@ -58,7 +72,7 @@ class ServerArgs(Source):
                 # Long spellings are kept under the short ones (from_cli_args).
                 self._names |= {field_of("sglang", name): dashless, dashless: dashless}
                 self._defaults[dashless] = argument.default
-        inside = folder / "sglang" / "srt"
+        inside = self._folder = folder / "sglang" / "srt"
         paths = sorted((inside / "arg_groups").rglob("*.py"))
         trees = [ast.parse(one.read_text("utf-8")) for one in paths]
         methods: dict[str, ast.stmt] = {}
@@ -90,7 +104,33 @@ class ServerArgs(Source):
             if key in self._changed
             else name
             for key, name in self._names.items()
-        }
+        } | _MACHINE
+
+    @property
+    def unknown_algorithm(self) -> Iterator[str]:
+        """
+        Yield the condition under which the launch does not find what is to speculate,
+        if the parser leaves that to it.
+        """
+        if _LOOKS_UP not in ast.unparse(self.classes[self.of]):
+            return
+        names: dict[str, None] = {}
+        for file in ("spec_info.py", "spec_registry.py"):
+            path = self._folder / "speculative" / file
+            tree = (
+                ast.parse(path.read_text("utf-8"))
+                if path.exists()
+                else ast.Module([], [])
+            )
+            for line in ast.walk(tree):
+                if isinstance(line, ast.ClassDef) and line.name == _ALGORITHMS:
+                    members = (one for one in line.body if isinstance(one, ast.Assign))
+                    names |= {ast.unparse(one.targets[0]): None for one in members}
+                elif isinstance(line, ast.Assign) and _ALIASES in ast.unparse(line):
+                    texts = (o for o in ast.walk(line) if isinstance(o, ast.Constant))
+                    names |= {str(one.value): None for one in texts}
+        if names:
+            yield f"upper(speculative_algorithm) not in {tuple(names)}"
 
     def default(self, name: str, key: str) -> tuple[bool, Any]:
         """
@@ -106,6 +146,7 @@ class _Layout(ast.NodeTransformer):
 
     def __init__(self, methods: Mapping[str, ast.stmt]) -> None:
         self._methods = methods
+        self._filling: Mapping[str, ast.expr] = {}
         self._filled = {
             name: dict(_filled(one))
             for name, one in methods.items()
@@ -116,8 +157,23 @@ class _Layout(ast.NodeTransformer):
         node.args.args = [one for one in node.args.args if one.arg not in _ITSELF]
         if not node.args.args or node.args.args[0].arg != "self":
             node.args.args.insert(0, ast.arg("self"))
+        self._filling = self._filled.get(node.name, {})
         self.generic_visit(node)
+        self._filling = {}
         return node
+
+    def visit_Return(self, node: ast.Return) -> Any:  # noqa: ANN401 - statements
+        self.generic_visit(node)
+        filled = node.value if self._filling else None
+        if filled is None:
+            return node
+        values: Mapping[str, ast.expr] = self._filling
+        if isinstance(filled, ast.Dict) and None not in filled.keys:
+            keys = [one.value for one in filled.keys if isinstance(one, ast.Constant)]
+            if len(keys) == len(filled.keys):
+                values = dict(zip(map(str, keys), filled.values, strict=True))
+        told = [ast.Assign([_own(k)], v) for k, v in values.items()]
+        return [*told, ast.Return(None)]
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         # A model that is none is not what anybody deploys.
@@ -139,9 +195,7 @@ class _Layout(ast.NodeTransformer):
             else ""
         )
         if filled in self._filled:
-            called = ast.Expr(ast.Call(_own(filled), [], []))
-            values = self._filled[filled].items()
-            return [called, *(ast.Assign([_own(k)], v) for k, v in values)]
+            return ast.Expr(ast.Call(_own(filled), [], []))
         self.generic_visit(node)
         if name == "declare_resolution":
             return [
@@ -164,25 +218,36 @@ class _Layout(ast.NodeTransformer):
         return _own(ARCHITECTURE) if node.id == ARCHITECTURE else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        if ast.unparse(node.value) == "get_platform()" and node.attr in _PLATFORM:
+        text = ast.unparse(node.value)
+        if text == "get_platform()" and node.attr in _PLATFORM:
             return ast.Constant(_PLATFORM[node.attr])
+        if text in _SEEN:
+            return _own(node.attr)
         self.generic_visit(node)
         if isinstance(node.value, ast.Name) and node.value.id in _ITSELF:
             node.value = ast.Name("self")
         return node
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        # Which of the devices it is makes no difference.
+        return _own("device") if ast.unparse(node) == _ONE_DEVICE else node
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in _PLATFORM and not node.args:
             return ast.Constant(_PLATFORM[name])
+        if name == "get_device" and not node.args:
+            return ast.Constant("cuda")
         words = [one.id if isinstance(one, ast.Name) else "" for one in node.args]
         if name == "run_hook" and words[0] in self._methods:
             return ast.Call(_own(words[0]), [], [])
         if name == "resolution_result" and isinstance(node.args[1], ast.Constant):
             return _own(str(node.args[1].value))
         self.generic_visit(node)
-        if name in self._methods and words and words[0] in _ITSELF:
-            return ast.Call(_own(name), node.args[1:], node.keywords)
+        if name in self._methods:
+            is_handed = bool(words) and words[0] in {*_ITSELF, "self"}
+            return ast.Call(_own(name), node.args[is_handed:], node.keywords)
         return node
 
 

@@ -5,9 +5,12 @@ The classes of a release as they are written, and what single lines of them say.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
+
+from cdk_sagemaker_llm.serving.engines.checks.refusals import UNKNOWN, holds
 
 COMPARED = (
     ast.Eq,
@@ -39,6 +42,12 @@ SUMS: Mapping[type, str] = {
 }
 
 
+# What the configuration asks for a connector by its name.
+_CONNECTORS = "distributed/kv_transfer/kv_connector/factory.py"
+# Where models change the configuration (vLLM).
+_MODELS = "vllm/model_executor/models/config.py"
+
+
 class Source:
     """
     The classes of a release, as they are written.
@@ -50,6 +59,7 @@ class Source:
     def __init__(self, folder: Path) -> None:
         files = [*(folder / "vllm" / "config").glob("*.py")]
         files.append(folder / "vllm" / "engine" / "arg_utils.py")
+        files += [one for one in [folder / "vllm" / _CONNECTORS] if one.exists()]
         self.classes = {
             node.name: node
             for path in files
@@ -57,6 +67,23 @@ class Source:
             if isinstance(node, ast.ClassDef)
         }
 
+        self.enums = {
+            name
+            for name, node in self.classes.items()
+            if any(ast.unparse(one).endswith("Enum") for one in node.bases)
+        }
+        arguments = ast.walk(self.classes[self.of])
+        self.flags = {one.value for one in arguments if isinstance(one, ast.Constant)}
+        self.of_models = _of_models(folder / _MODELS)
+        # What modules import, and what short patterns of theirs are called.
+        self.lines = {
+            name: line
+            for path in files
+            for line in ast.parse(path.read_text("utf-8")).body
+            for name in _named(line)
+        }
+        # What methods answer, as far as it is known beforehand.
+        self.made: dict[str, str] = {}
         self.where: dict[str, str] = {}
         # What names of modules stand for, as Python writes it.
         self.constants: dict[str, str] = {}
@@ -93,7 +120,7 @@ class Source:
         """
         Return the methods of a class.
         """
-        body = self.classes[name].body
+        body = self.classes[name].body if name in self.classes else ()
         return {one.name: one for one in body if isinstance(one, ast.FunctionDef)}
 
     def defaults(self, name: str) -> dict[str, ast.expr | None]:
@@ -106,6 +133,46 @@ class Source:
             if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
         }
 
+    def class_of(self, name: str, key: str, *, is_enum: bool = False) -> str:
+        """
+        Return the class that a field is of, an enumeration if that is asked for; empty
+        if it is of none.
+        """
+        hints = (
+            one.annotation
+            for one in self.classes[name].body
+            if isinstance(one, ast.AnnAssign) and ast.unparse(one.target) == key
+        )
+        names = [ast.unparse(one) for hint in hints for one in ast.walk(hint)]
+        found = (one for one in names if one in self.classes)
+        return next((one for one in found if (one in self.enums) == is_enum), "")
+
+    def compared(self, key: str) -> tuple[str, ...]:
+        """
+        Return the texts that a field is compared with.
+        """
+        found: dict[str, None] = {}
+        for node in ast.walk(self.classes[self.of]):
+            is_one = isinstance(node, ast.Compare) and isinstance(
+                node.left, ast.Attribute
+            )
+            if is_one and node.left.attr == key:  # type: ignore[attr-defined] # as told above
+                texts = (
+                    one.value for one in ast.walk(node) if isinstance(one, ast.Constant)
+                )
+                found |= {one: None for one in texts if isinstance(one, str)}
+        return tuple(found)
+
+    def read_first(self, name: str) -> Iterator[str]:
+        """
+        Yield the fields whose values a class looks at before their kinds are.
+        """
+        for method in self.methods(name).values():
+            for one in method.decorator_list:
+                text = ast.unparse(one)
+                if text.startswith("field_validator") and "after" not in text:
+                    yield from re.findall(r"'(\w+)'", text)
+
     def default(self, name: str, key: str) -> tuple[bool, Any]:
         """
         Return whether a field's default is a plain value, and which.
@@ -115,11 +182,49 @@ class Source:
             words = {one.arg: one.value for one in value.keywords}
             value = words.get("default")
         if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
+            if value.value.id in self.enums:
+                return True, value.attr
             return self.default(value.value.id, value.attr)
         try:
             return (False, None) if value is None else (True, ast.literal_eval(value))
         except ValueError:
             return False, None
+
+
+def _named(line: ast.stmt) -> Iterator[str]:
+    is_outside = isinstance(line, ast.ImportFrom) and line.module == "packaging.version"
+    if isinstance(line, ast.ImportFrom) and is_outside:
+        yield from (one.name for one in line.names)
+    elif isinstance(line, ast.Assign) and "re.compile" in ast.unparse(line.value):
+        yield ast.unparse(line.targets[0])
+
+
+def _of_models(path: Path) -> dict[str, tuple[str, ...]]:
+    """
+    Return what the classes of models change of the cache's configuration, each with
+    the models whose classes do.
+    """
+    tree = ast.parse(path.read_text("utf-8")) if path.exists() else ast.Module([], [])
+    texts = {
+        one.name: ast.unparse(one) for one in tree.body if isinstance(one, ast.ClassDef)
+    }
+    models: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict):
+            pairs = zip(node.value.keys, node.value.values, strict=True)
+            models |= {
+                str(key.value): ast.unparse(value)
+                for key, value in pairs
+                if isinstance(key, ast.Constant)
+            }
+    found: dict[str, tuple[str, ...]] = {}
+    for key in re.findall(r"cache_config\.(\w+) = ", "".join(texts.values())):
+        by = {one for one, text in texts.items() if f"cache_config.{key} = " in text}
+        # And what derives from such a class, or calls it.
+        by |= {one for one, text in texts.items() for of in by if f"{of}." in text}
+        by |= {one for one, text in texts.items() for of in by if f"({of})" in text}
+        found[key] = tuple(sorted(one for one, of in models.items() if of in by))
+    return found
 
 
 def is_own(node: ast.AST) -> TypeGuard[ast.Attribute]:
@@ -133,20 +238,40 @@ def is_own(node: ast.AST) -> TypeGuard[ast.Attribute]:
     )
 
 
-def answer_to_none(method: ast.FunctionDef) -> str:
+def answer_to(method: ast.FunctionDef, value: object) -> str:
     """
-    Return what a method answers at once where it is given nothing; empty if it does
-    not.
+    Return what a method answers to a value of its first argument; empty if that cannot
+    be told.
     """
-    lines = [one for one in method.body if not isinstance(one, ast.Expr)]
-    first = lines[0] if lines else None
-    if not isinstance(first, ast.If) or not ast.unparse(first.test).endswith(
-        " is None"
-    ):
-        return ""
-    answer = first.body[0]
-    is_plain = isinstance(answer, ast.Return) and isinstance(answer.value, ast.Constant)
-    return ast.unparse(answer.value) if is_plain else ""  # type: ignore[attr-defined] # as told above
+    first = next((one.arg for one in method.args.args if one.arg != "self"), "")
+
+    def answer(lines: Sequence[ast.stmt]) -> str | None:
+        for line in lines:
+            if isinstance(line, ast.Return):
+                is_first = line.value is not None and ast.unparse(line.value) == first
+                is_plain = isinstance(line.value, ast.Constant)
+                plain = ast.unparse(line.value) if line.value and is_plain else ""
+                return repr(value) if is_first else plain
+            if isinstance(line, ast.If):
+                test = holds(
+                    ast.unparse(line.test), lambda n: value if n == first else UNKNOWN
+                )
+                taken = line.body if test else line.orelse
+                found = answer(taken) if test is not UNKNOWN else None
+                if found is not None:
+                    return found
+                if test is not UNKNOWN:
+                    continue
+            if returns(line) or first in _assigned(line):
+                return ""
+        return None
+
+    return answer(method.body) or ""
+
+
+def _assigned(line: ast.stmt) -> set[str]:
+    names = (one for one in ast.walk(line) if isinstance(one, ast.Name))
+    return {one.id for one in names if isinstance(getattr(one, "ctx", None), ast.Store)}
 
 
 def name_of(call: ast.Call) -> str:

@@ -36,6 +36,8 @@ _PLUGINS = {
 
 # Of MultiModalConfig, which is made for models alone that take images or sound.
 _OF_MEDIA = ("mm-", "video-")
+# Of LoRAConfig, which is made where adapters are on.
+_OF_ADAPTERS = ("max-lora-rank", "max-loras", "max-cpu-loras")
 
 OUT_OF_BOUNDS = Rule(
     "LLM507",
@@ -54,6 +56,9 @@ def bound_findings(subject: EngineSubject) -> Iterator[Finding]:
     for setting in intact(subject):
         argument = setting.option.argument
         if argument is None or not argument.bounds:
+            continue
+        is_idle = subject.value("enable-lora") is not True
+        if argument.name in _OF_ADAPTERS and is_idle:
             continue
         for text in setting.taken:
             value = read(subject, argument, text)

@@ -120,12 +120,15 @@ class ArgumentSetting:
 
         is_intact: Whether a supervisor, if one starts the engine, hands all of it on
             as it is.
+
+        arrived: What it hands on instead.
     """
 
     variable: str
     option: Option
     values: tuple[str, ...]
     is_intact: bool = True
+    arrived: tuple[str, ...] = ()
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -302,13 +305,16 @@ def settings_of(
     for passed in passed_on(environment, rule):
         option = find_option(table, release, passed.flag)
         values, is_intact = passed.values, True
+        arrived: tuple[str, ...] = ()
         if watched:
             tokens = [passed.flag, *passed.values]
             got = arrival(environment, rule, tokens)
             # A per cent sign is written twice there, and arrives as one.
             is_intact = got == [token.replace("%%", "%") for token in tokens]
             values = tuple(got[1:]) if is_intact else values
-        yield ArgumentSetting(passed.variable, option, values, is_intact)
+            if isinstance(got, list) and got[:1] == [passed.flag]:
+                arrived = tuple(got[1:])
+        yield ArgumentSetting(passed.variable, option, values, is_intact, arrived)
 
 
 def arrival(

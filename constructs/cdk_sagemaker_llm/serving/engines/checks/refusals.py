@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -111,10 +112,10 @@ def _value(subject: EngineSubject, defaults: Mapping[str, Any], name: str) -> ob
     if setting is None:
         return UNKNOWN if subject.has_argument(argument) else defaults.get(name)
     described = find_argument(subject.table or "vllm", argument, subject.release)
+    if described is not None and described.takes_several:
+        return list(setting.taken if setting.is_intact else setting.arrived) or UNKNOWN
     if not setting.is_intact or described is None:
         return UNKNOWN
-    if described.takes_several:
-        return list(setting.taken) or UNKNOWN
     value = subject.value(argument)
     if value is None and not (described.allows_none and setting.taken):
         return UNKNOWN
@@ -164,6 +165,8 @@ def _of(node: ast.expr, names: Names) -> object:  # noqa: PLR0911, C901 - a case
         return _tried(_SUMS[type(node.op)], left, right)
     if isinstance(node, ast.Compare):
         return _compared(node, names)
+    if isinstance(node, ast.Subscript):
+        return _tried(operator.getitem, _of(node.value, names), _of(node.slice, names))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         parts = [_of(one, names) for one in node.args]
         call = _CALLS.get(node.func.id)
@@ -202,11 +205,45 @@ def _tried(call: Callable[..., object], *values: object) -> object:
         return UNKNOWN
     try:
         return call(*values)
-    except (TypeError, ValueError, ArithmeticError):
+    except (TypeError, ValueError, LookupError, ArithmeticError):
         return UNKNOWN
 
 
-_CALLS: Mapping[str, Callable[..., object]] = {"len": len, "max": max, "min": min}
+def _like(value: object, pattern: str) -> bool:
+    """
+    Whether a text, or one of several, has a form.
+    """
+    several = value if isinstance(value, list) else [value]
+    return any(re.fullmatch(pattern, str(one)) for one in several if one is not None)
+
+
+def _kind(value: object) -> str:
+    """
+    Return what JSON says, as refusals call it.
+    """
+    if isinstance(value, Mapping) and value:
+        inner = [_kind(one) for one in value.values()]
+        return f"object of {inner[0]}s" if len(set(inner)) == 1 else "object"
+    if isinstance(value, str):
+        return "word" if value.isalpha() else "text"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return "number" if is_number else type(value).__name__
+
+
+def _outside(value: object, keys: tuple[str, ...]) -> bool:
+    return isinstance(value, Mapping) and any(key not in keys for key in value)
+
+
+_CALLS: Mapping[str, Callable[..., object]] = {
+    "kind": _kind,
+    "len": len,
+    "like": _like,
+    "lower": str.lower,
+    "max": max,
+    "min": min,
+    "outside": _outside,
+    "upper": str.upper,
+}
 _SUMS: Mapping[type, Callable[..., object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

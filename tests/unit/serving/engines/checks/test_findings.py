@@ -120,6 +120,18 @@ def codes(*arguments: Any, **given: Any) -> list[str]:  # noqa: ANN401 - as abov
         (SERVER, {"SM_VLLM_GPU_MEMORY_UTILIZATION": "0"}, ["LLM507"]),
         (SERVER, {"SM_VLLM_GPU_MEMORY_UTILIZATION": "1.01"}, ["LLM507"]),
         (SERVER, {"SM_VLLM_MAX_NUM_SEQS": "0"}, ["LLM507"]),
+        # Nobody looks at bounds of adapters where there are none.
+        (SERVER, {"SM_VLLM_MAX_LORAS": "0"}, ["LLM621"]),
+        (
+            SERVER,
+            {"SM_VLLM_MAX_LORAS": "0", "SM_VLLM_NO_ENABLE_LORA": "true"},
+            ["LLM621"],
+        ),
+        (
+            SERVER,
+            {"SM_VLLM_MAX_LORAS": "0", "SM_VLLM_ENABLE_LORA": "true"},
+            ["LLM507"],
+        ),
         (SERVER, {"SM_VLLM_MAX_NUM_SEQS": "1"}, []),
         (SERVER, {"SM_VLLM_QUANTIZATION": "FP8"}, []),
         (SERVER, {"SM_VLLM_TOOL_CALL_PARSER": "mine"}, ["LLM605"]),

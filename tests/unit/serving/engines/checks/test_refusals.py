@@ -44,6 +44,23 @@ REFUSED: list[dict[str, str]] = [
     {"SPECULATIVE_CONFIG": DRAFT},
     {"SPEC_TOKENS": "3"},
     {"SPEC_METHOD": "ngram", "SPECULATIVE_CONFIG": json.dumps({"method": "eagle3"})},
+    {"RAY_WORKERS_USE_NSIGHT": "true"},
+    {"NUMA_BIND": "true", "NUMA_BIND_CPUS": "none"},
+    {"SHOW_HIDDEN_METRICS_FOR_VERSION": "fp8"},
+    {
+        "ENABLE_MAMBA_CACHE_STOCHASTIC_ROUNDING": "true",
+        "MAMBA_SSM_CACHE_DTYPE": "float32",
+    },
+    {"MAMBA_SSU_ALGORITHM": "simple"},
+    {
+        "CUDAGRAPH_CAPTURE_SIZES": "8",
+        "COMPILATION_CONFIG": json.dumps({"cudagraph_capture_sizes": [8]}),
+    },
+    {"KV_TRANSFER_CONFIG": json.dumps({"kv_role": "kv_both"})},
+    {"LIMIT_MM_PER_PROMPT": json.dumps({"image": "x"})},
+    {"OVERRIDE_GENERATION_CONFIG": "3"},
+    {"DIFFUSION_CONFIG": json.dumps({"image": 1})},
+    {"PT_LOAD_MAP_LOCATION": json.dumps({"cuda:0": 1})},
 ]
 TAKEN: list[dict[str, str]] = [
     {"MAX_NUM_SEQS": "512", "MAX_NUM_BATCHED_TOKENS": "512"},
@@ -77,6 +94,31 @@ TAKEN: list[dict[str, str]] = [
     {"SPEC_METHOD": "ngram", "SPEC_TOKENS": "3"},
     {"SPEC_TOKENS": "3", "SPECULATIVE_CONFIG": json.dumps({"model": "a/b"})},
     {"KV_CACHE_DTYPE": "fp8", "BLOCK_SIZE": "16", "ENFORCE_EAGER": "true"},
+    {"RAY_WORKERS_USE_NSIGHT": "true", "DISTRIBUTED_EXECUTOR_BACKEND": "ray"},
+    {"NUMA_BIND": "true", "NUMA_BIND_CPUS": "0-3"},
+    {"SHOW_HIDDEN_METRICS_FOR_VERSION": "0.29"},
+    {
+        "ENABLE_MAMBA_CACHE_STOCHASTIC_ROUNDING": "true",
+        "MAMBA_SSM_CACHE_DTYPE": "float16",
+    },
+    # Some models bring the kind of their cache along.
+    {"ENABLE_MAMBA_CACHE_STOCHASTIC_ROUNDING": "true"},
+    {"MAMBA_SSU_ALGORITHM": "simple", "MAMBA_BACKEND": "flashinfer"},
+    {
+        "CUDAGRAPH_CAPTURE_SIZES": "8",
+        "COMPILATION_CONFIG": json.dumps({"cudagraph_mode": "FULL"}),
+    },
+    {"ATTENTION_BACKEND": "FLASHINFER", "ATTENTION_CONFIG": '{"backend": "auto"}'},
+    {
+        "KV_TRANSFER_CONFIG": json.dumps(
+            {"kv_role": "kv_both", "kv_connector": "NixlConnector"}
+        )
+    },
+    {"LIMIT_MM_PER_PROMPT": json.dumps({"image": 2, "video": {"count": 1}})},
+    {"OVERRIDE_GENERATION_CONFIG": json.dumps({"temperature": 0.5})},
+    {"DIFFUSION_CONFIG": json.dumps({"canvas_length": 32})},
+    {"PT_LOAD_MAP_LOCATION": "cuda:0"},
+    {"PT_LOAD_MAP_LOCATION": json.dumps({"cuda:0": "cuda:1"})},
 ]
 DRAFTS: list[dict[str, object]] = [
     {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 4},
@@ -98,6 +140,12 @@ BY_SGLANG: list[dict[str, str]] = [
     {"ELASTIC_EP_JOIN_MODE": "recover"},
     {"DISAGGREGATION_DECODE_ENABLE_OFFLOAD_KVCACHE": "true"},
     {"ENABLE_PRIORITY_SCHEDULING": "true", "SCHEDULE_POLICY": "dfs-weight"},
+    {"SPECULATIVE_ALGORITHM": "mp"},
+    {"SPECULATIVE_SKIP_DP_MLP_SYNC": "true"},
+    {"PROMPT_TOKENS_BUCKETS": "1"},
+    {"EP_DISPATCH_ALGORITHM": "static"},
+    {"ENABLE_EPLB": "true"},
+    {"ATTENTION_BACKEND": "trtllm_mla", "ENABLE_DETERMINISTIC_INFERENCE": "true"},
 ]
 TAKEN_BY_SGLANG: list[dict[str, str]] = [
     {"ENABLE_TOKENIZER_BATCH_ENCODE": "true"},
@@ -107,6 +155,11 @@ TAKEN_BY_SGLANG: list[dict[str, str]] = [
     {"TP_SIZE": "4", "ENABLE_MIXED_CHUNK": "true"},
     {"CHUNKED_PREFILL_SIZE": "-1"},
     {"ATTENTION_BACKEND": "triton", "ENABLE_DETERMINISTIC_INFERENCE": "true"},
+    {"SPECULATIVE_ALGORITHM": "nextn", "SPECULATIVE_DRAFT_MODEL_PATH": "a/b"},
+    {"SPECULATIVE_ALGORITHM": "EAGLE", "SPECULATIVE_SKIP_DP_MLP_SYNC": "true"},
+    {"PROMPT_TOKENS_BUCKETS": "default"},
+    {"EP_DISPATCH_ALGORITHM": "dynamic"},
+    {"ENABLE_EPLB": "true", "TP_SIZE": "8", "EP_SIZE": "8"},
 ]
 
 
@@ -154,6 +207,38 @@ def test_what_sglang_takes_together_is_none(environment: dict[str, str]) -> None
     The other side.
     """
     assert told(environment, "0.5.20", "sglang") == []
+
+
+def test_words_that_a_supervisor_takes_apart_are_seen() -> None:
+    """
+    One variable holds two, and the engine gets them one by one.
+    """
+    cpus = {"NUMA_BIND": "true", "NUMA_BIND_CPUS": "0-3 none"}
+    nodes = {"NUMA_BIND_NODES": "0 1"}
+
+    assert told(cpus, "0.20.2", "vllm") == ["LLM543"]
+    assert told({**cpus, "NUMA_BIND_CPUS": "0-3 4-7"}, "0.20.2", "vllm") == []
+    assert told(nodes, "0.20.2", "vllm") == ["LLM543"]
+    assert told({**nodes, "NUMA_BIND": "true"}, "0.20.2", "vllm") == []
+
+
+def test_what_a_model_s_class_brings_along_is_left_to_it() -> None:
+    """
+    Nemotron-H says what its cache is; Llama has none such.
+    """
+
+    def codes(architecture: str) -> list[str]:
+        found = engine_findings(
+            {"SM_VLLM_ENABLE_MAMBA_CACHE_STOCHASTIC_ROUNDING": "true"},
+            family="vllm-server",
+            version="2.6",
+            accelerators=None,
+            architecture=architecture,
+        )
+        return [one.code for one in found if one.code == "LLM543"]
+
+    assert codes("NemotronHForCausalLM") == []
+    assert codes("LlamaForCausalLM") == ["LLM543"]
 
 
 @pytest.mark.parametrize("version", image_versions("vllm"))
@@ -263,3 +348,48 @@ def test_a_class_is_read_as_it_is_written(tmp_path: Path) -> None:
     assert rows({"1.0": found, "1.1": {}, "1.2": found}) == [
         {"if": "size > most", **row, "in": [["1.0", "1.0"], ["1.2", "1.2"]]}
     ]
+
+
+def test_a_class_s_own_validators_are_run_over_forms(tmp_path: Path) -> None:
+    """
+    And so are the kinds of its fields; a form of which one example is taken is none.
+    """
+    package = tmp_path / "vllm"
+    (package / "config").mkdir(parents=True)
+    (package / "engine").mkdir()
+    (package / "config" / "it.py").write_text(
+        "_FORM = re.compile('[0-9]+|none')\n"
+        "class ModelConfig:\n"
+        "    cpus: list[str] | None = None\n"
+        "    limits: InitVar[dict[str, int] | None] = None\n"
+        "    @field_validator('cpus')\n"
+        "    @classmethod\n"
+        "    def _validate(cls, value):\n"
+        "        for one in value:\n"
+        "            if not _FORM.fullmatch(one):\n"
+        "                raise ValueError('cpus are numbers')\n"
+        "        return value\n"
+    )
+    (package / "engine" / "arg_utils.py").write_text(
+        "class EngineArgs:\n"
+        "    cpus: list[str] | None = None\n"
+        "    limits: dict[str, int] | None = None\n"
+        "    def create_engine_config(self):\n"
+        "        return ModelConfig(cpus=self.cpus, limits=self.limits)\n"
+    )
+
+    found = refusals(tmp_path)
+
+    assert list(found) == [
+        r"like(cpus, '[A-Za-z]{2,}\\d+')",
+        r"like(cpus, '\\d+\\.\\d+')",
+        r"like(cpus, '\\d+(\\.\\d+){2}')",
+        r"like(cpus, '-\\d+')",
+        "kind(limits) == 'list'",
+        "kind(limits) == 'number'",
+        "kind(limits) == 'object of words'",
+    ]
+    assert found["kind(limits) == 'list'"] == {
+        "with": {"limits": None},
+        "says": "Input should be a valid dictionary",
+    }
