@@ -42,7 +42,8 @@ def test_every_policy_deploys(
     deployer.deploy(assembly).checked()
     scaling = embedded_aws.client("application-autoscaling")
     of = {"ServiceNamespace": "sagemaker"}
-    policies = scaling.describe_scaling_policies(**of, MaxResults=50)
+    pages = scaling.get_paginator("describe_scaling_policies").paginate(**of)
+    policies = pages.build_full_result()
     actions = scaling.describe_scheduled_actions(**of)["ScheduledActions"]
     alarms = embedded_aws.client("cloudwatch").describe_alarms()["MetricAlarms"]
     deployer.destroy(assembly).checked()

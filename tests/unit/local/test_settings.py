@@ -63,9 +63,9 @@ def test_nothing_takes_time_unless_it_is_said() -> None:
     [
         ({"speed": 0}, "speed must be more than 0 and at most 86400, got 0"),
         ({"speed": 86_401}, "speed must be more than 0 and at most 86400, got 86401"),
-        ({"speed": "1"}, "speed must be a number, got '1'"),
+        ({"speed": "1"}, "speed must be a finite number, got '1' (str); write 1"),
         ({"clock": "fast"}, "clock must be 'by hand' or left out, got 'fast'"),
-        ({"faults": ["slow"]}, "faults must be a list of Fault(...), got 'slow' in it"),
+        ({"faults": ["slow"]}, "faults[0] must be a Fault, got 'slow' (str)"),
         (
             {"clock": "by hand", "speed": 1.0},
             (

@@ -141,7 +141,11 @@ def test_every_keyword_reaches_the_template(
     EndpointConfig(stack, "Config", **every_keyword)
 
     assert written(stack) == {
-        "ConfigSecurityGroup": SECURITY_GROUP,
+        "ConfigSecurityGroup": {
+            **SECURITY_GROUP,
+            # The interfaces in it go before what lets them be removed.
+            "DependsOn": ["SageMakerAccessminePolicy"],
+        },
         ACCESS_TO_MINE: policy(
             NAME_OF_MINE,
             "mine",

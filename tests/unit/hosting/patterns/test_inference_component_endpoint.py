@@ -158,7 +158,11 @@ def test_every_keyword_reaches_the_template(
     host.add_model("Llama", **every_keyword_of_a_model)
 
     assert written(stack) == {
-        "HostConfigSecurityGroup": SECURITY_GROUP,
+        "HostConfigSecurityGroup": {
+            **SECURITY_GROUP,
+            # The interfaces in it go before what lets them be removed.
+            "DependsOn": ["SageMakerAccessminePolicy"],
+        },
         "HostConfig": {
             "Type": "AWS::SageMaker::EndpointConfig",
             "Properties": {

@@ -128,7 +128,11 @@ def test_every_keyword_reaches_the_template(
     LlmEndpoint(stack, "Llm", **every_keyword)
 
     assert written(stack) == {
-        "LlmModelSecurityGroup": SECURITY_GROUP,
+        "LlmModelSecurityGroup": {
+            **SECURITY_GROUP,
+            # The interfaces in it go before what lets them be removed.
+            "DependsOn": ["SageMakerAccessminePolicy"],
+        },
         ACCESS_TO_MINE: policy(
             NAME_OF_MINE,
             "mine",
