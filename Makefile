@@ -102,8 +102,9 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 demo: setup ## Deploy the three reference models to an embedded AWS, stream, load, tear down. No account.
 	@$(BIN)/python -m examples.demo
 
-# In the order of their folders, so that the long tests of tests/local do not come last.
-PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# In the order of their folders, so that the long tests of tests/local do not come last;
+# one more at a time than two cores can run, since some of them wait.
+PYTEST = $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test: lint ## Run lint, type checks, and a test of every promise: nine minutes.
 	@$(MAKE) --no-print-directory --jobs 2 types promises

@@ -55,16 +55,20 @@ def folders_of(scope: Construct) -> Folders:
     """
     stage = stage_of(scope)
     if stage not in _folders:
-        _folders[stage] = Folders(Path(stage.outdir), Path(stage.asset_outdir))
+        _folders[stage] = Folders(
+            stage.node.path, Path(stage.outdir), Path(stage.asset_outdir)
+        )
     return _folders[stage]
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
     """
-    Where a stage writes: its templates and manifests, and its assets.
+    Where a stage is in the app, and where it writes: its templates and manifests, and
+    its assets.
     """
 
+    stage: str
     templates: Path
     assets: Path
 

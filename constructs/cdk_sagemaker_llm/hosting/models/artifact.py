@@ -150,7 +150,8 @@ def _owner(scope: Construct) -> str:
     stack = stack_of(scope)
     while (parent := stack.nested_stack_parent) is not None:
         stack = parent
-    place = stack.node.path.removeprefix(stage_of(scope).node.path)
+    # A construct's text is its path: one call into Node where its node takes two.
+    place = stack.to_string().removeprefix(folders_of(scope).stage)
     digest = hashlib.sha256(place.strip("/").encode())
     return digest.hexdigest()[:_OWNER_LENGTH]
 
