@@ -63,7 +63,7 @@ def test_what_is_written_is_what_is_read(file: Path) -> None:
 @given(
     seconds=st.lists(st.floats(1e-6, 100), min_size=2, max_size=5),
     overhead=st.floats(0, 10),
-    kv_tokens=st.none() | st.integers(1),
+    kv_tokens=st.none() | st.integers(1, 2**63),
     words=st.text(min_size=1).filter(str.isprintable),
     is_estimate=st.booleans(),
 )

@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 )
 from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.findings import Severity
+from cdk_sagemaker_llm.models import NO_REPOSITORY
 from cdk_sagemaker_llm.serving.engines.checks.configuration import (
     NO_CONFIGURATION,
     NOT_FOUND,
@@ -51,6 +52,7 @@ OF_OTHERS = {
         NOT_FOUND,
         NO_CONFIGURATION,
         NO_JSON,
+        NO_REPOSITORY,
         OTHER_PORT,
         OUT_OF_BOUNDS,
         REFUSED_AT_START,
