@@ -117,6 +117,7 @@ def test_a_step_down_begins_at_its_upper_bound(value: float, wanted: int) -> Non
     [
         ("ExactCapacity", 7, 2, None, 7),
         ("ChangeInCapacity", -5, 2, None, 0),
+        ("PercentChangeInCapacity", 50, 100, None, 150),
         ("PercentChangeInCapacity", 50, 5, None, 7),
         ("PercentChangeInCapacity", 10, 5, None, 6),
         ("PercentChangeInCapacity", 10, 5, 3, 8),
