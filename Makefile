@@ -106,7 +106,7 @@ demo: setup ## Deploy the three reference models to an embedded AWS, stream, loa
 # one more at a time than two cores can run, since some of them wait.
 PYTEST = $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-test: lint ## Run lint, type checks, and a test of every promise: nine minutes.
+test: lint ## Run lint, type checks, and a test of every promise: seven minutes.
 	@$(MAKE) --no-print-directory --jobs 2 types promises
 
 # Beside the types, which are checked within the first minute.
