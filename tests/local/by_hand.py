@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 # A Saturday, at a full hour.
 NOON = 1_800_187_200.0
 REGION = "us-east-1"
+# Instances come in 200 s, and a server of a model in 400.
+TIMES = FleetTimes(
+    provision=200.0, image_pull=100.0, model_start=100.0, drain=40.0, retry=0.0
+)
 
 _accounts = itertools.count(200_000_000_000)
 

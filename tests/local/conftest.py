@@ -10,12 +10,19 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from tests.deployments import Deployer
 from tests.secrecy import in_aws
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
+
+    # It loads moto, which tests of a server of its own process do without.
+    from tests.local.by_hand import HandRunAws
 
 ROOT = Path(__file__).parents[2]
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
@@ -44,6 +51,23 @@ def _fresh_aws() -> Iterator[EmbeddedAws]:
     with EmbeddedAws(region=REGION) as aws:
         yield aws
         assert in_aws(aws) == []
+
+
+@pytest.fixture(name="sagemaker", scope="module")
+def _sagemaker(aws: EmbeddedAws | HandRunAws) -> Untyped:
+    """
+    A client of the AWS that a module has of its own.
+    """
+    return aws.client("sagemaker")
+
+
+@pytest.fixture(name="arn", scope="module")
+def _arn(aws: EmbeddedAws | HandRunAws) -> str:
+    """
+    What the ARNs of hosting begin with there.
+    """
+    account = aws.client("sts").get_caller_identity()["Account"]
+    return f"arn:aws:sagemaker:{REGION}:{account}"
 
 
 @pytest.fixture(name="cdk", scope="session")

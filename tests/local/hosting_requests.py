@@ -192,3 +192,14 @@ def refusal(call: Callable[..., object], /, **request: Untyped) -> str:
     assert answer["Error"]["Code"] == "ValidationException"
     assert answer["ResponseMetadata"]["HTTPStatusCode"] == 400
     return str(answer["Error"]["Message"])
+
+
+def words(call: Untyped, /, **request: Untyped) -> str:
+    """
+    Return the message of a refusal of any service; ``None`` stands for what is left
+    out.
+    """
+    asked = {name: value for name, value in request.items() if value is not None}
+    with pytest.raises(ClientError) as caught:
+        call(**asked)
+    return str(caught.value.response["Error"]["Message"])

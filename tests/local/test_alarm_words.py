@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.by_hand import NOON, HandRunAws, hand_run_aws
-from tests.local.hosting_requests import unchecked
+from tests.local.hosting_requests import unchecked, words
 
 _ALARM: dict[str, Any] = {
     "AlarmName": "Words",
@@ -44,16 +43,6 @@ _WHOLE_ALARM: dict[str, Any] = {
 def _aws() -> Iterator[HandRunAws]:
     with hand_run_aws() as aws:
         yield aws
-
-
-def words(call: Untyped, /, **request: Untyped) -> str:
-    """
-    Return the message of a refusal.
-    """
-    asked = {name: value for name, value in request.items() if value is not None}
-    with pytest.raises(ClientError) as caught:
-        call(**asked)
-    return str(caught.value.response["Error"]["Message"])
 
 
 @pytest.mark.parametrize(

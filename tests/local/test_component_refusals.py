@@ -12,8 +12,7 @@ import pytest
 
 from cdk_sagemaker_llm.local.aws.faults import Fault
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.simulation.fleet import FleetTimes
-from tests.local.by_hand import HandRunAws, hand_run_aws
+from tests.local.by_hand import TIMES, HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
     ROLE,
     TGI,
@@ -26,9 +25,6 @@ from tests.local.hosting_requests import (
     unique,
 )
 
-_TIMES = FleetTimes(
-    provision=200.0, image_pull=100.0, model_start=100.0, drain=40.0, retry=0.0
-)
 _COMES = 400
 _SMALL = {"InstanceType": "ml.g5.12xlarge"}
 _NEEDS = {"NumberOfAcceleratorDevicesRequired": 1, "MinMemoryRequiredInMb": 1024}
@@ -37,19 +33,8 @@ _ONE = {"CopyCount": 1}
 
 @pytest.fixture(name="aws", scope="module")
 def _aws() -> Iterator[HandRunAws]:
-    with hand_run_aws(_TIMES) as aws:
+    with hand_run_aws(TIMES) as aws:
         yield aws
-
-
-@pytest.fixture(name="sagemaker", scope="module")
-def _sagemaker(aws: HandRunAws) -> Untyped:
-    return aws.client("sagemaker")
-
-
-@pytest.fixture(name="arn", scope="module")
-def _arn(aws: HandRunAws) -> str:
-    account = aws.client("sts").get_caller_identity()["Account"]
-    return f"arn:aws:sagemaker:us-east-1:{account}"
 
 
 @pytest.fixture(name="host", scope="module")

@@ -36,11 +36,6 @@ def _aws() -> Iterator[EmbeddedAws]:
         yield aws
 
 
-@pytest.fixture(name="sagemaker", scope="module")
-def _sagemaker(aws: EmbeddedAws) -> Untyped:
-    return aws.client("sagemaker")
-
-
 def component(sagemaker: Untyped, name: str) -> Untyped:
     """
     Describe a component.

@@ -11,13 +11,9 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.simulation.fleet import FleetTimes
-from tests.local.by_hand import HandRunAws, hand_run_aws
+from tests.local.by_hand import TIMES, HandRunAws, hand_run_aws
 from tests.local.hosting_requests import ROLE, TGI, TGI_3, unique
 
-_TIMES = FleetTimes(
-    provision=200.0, image_pull=100.0, model_start=100.0, drain=40.0, retry=0.0
-)
 _COMES = 400
 _TAGS = [{"Key": "team", "Value": "llm"}]
 _NEEDS = {"NumberOfAcceleratorDevicesRequired": 1, "MinMemoryRequiredInMb": 1024}
@@ -26,20 +22,9 @@ _MANAGED = {"Status": "ENABLED", "MinInstanceCount": 1, "MaxInstanceCount": 2}
 
 @pytest.fixture(name="aws", scope="module")
 def _aws() -> Iterator[HandRunAws]:
-    with hand_run_aws(_TIMES) as aws:
+    with hand_run_aws(TIMES) as aws:
         aws.run_to_the_hour()
         yield aws
-
-
-@pytest.fixture(name="sagemaker", scope="module")
-def _sagemaker(aws: HandRunAws) -> Untyped:
-    return aws.client("sagemaker")
-
-
-@pytest.fixture(name="arn", scope="module")
-def _arn(aws: HandRunAws) -> str:
-    account = aws.client("sts").get_caller_identity()["Account"]
-    return f"arn:aws:sagemaker:us-east-1:{account}"
 
 
 def plain(answer: Untyped) -> Untyped:

@@ -35,11 +35,6 @@ def _aws() -> Iterator[EmbeddedAws]:
         yield aws
 
 
-@pytest.fixture(name="sagemaker", scope="module")
-def _sagemaker(aws: EmbeddedAws) -> Untyped:
-    return aws.client("sagemaker")
-
-
 def config_of(aws: EmbeddedAws, count: int = 1, **model: Untyped) -> str:
     """
     Make a configuration of a model on some ml.g5.12xlarge.

@@ -26,17 +26,6 @@ def _aws() -> Iterator[HandRunAws]:
         yield aws
 
 
-@pytest.fixture(name="sagemaker", scope="module")
-def _sagemaker(aws: HandRunAws) -> Untyped:
-    return aws.client("sagemaker")
-
-
-@pytest.fixture(name="arn", scope="module")
-def _arn(aws: HandRunAws) -> str:
-    account = aws.client("sts").get_caller_identity()["Account"]
-    return f"arn:aws:sagemaker:us-east-1:{account}"
-
-
 @pytest.fixture(name="bucket", scope="module")
 def _bucket(aws: HandRunAws) -> str:
     name = unique("bucket")

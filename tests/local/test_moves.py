@@ -13,8 +13,7 @@ import pytest
 from cdk_sagemaker_llm.local.aws.faults import Fault
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.hosting.states import look
-from cdk_sagemaker_llm.simulation.fleet import FleetTimes
-from tests.local.by_hand import HandRunAws, hand_run_aws
+from tests.local.by_hand import TIMES, HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
     LMI_28,
     TGI,
@@ -26,22 +25,14 @@ from tests.local.hosting_requests import (
     unique,
 )
 
-_TIMES = FleetTimes(
-    provision=200.0, image_pull=100.0, model_start=100.0, drain=40.0, retry=0.0
-)
 _COMES = 400
 _TRIPPED = "One or more alarms were triggered during the deployment: {}."
 
 
 @pytest.fixture(name="aws", scope="module")
 def _aws() -> Iterator[HandRunAws]:
-    with hand_run_aws(_TIMES) as aws:
+    with hand_run_aws(TIMES) as aws:
         yield aws
-
-
-@pytest.fixture(name="sagemaker", scope="module")
-def _sagemaker(aws: HandRunAws) -> Untyped:
-    return aws.client("sagemaker")
 
 
 def version(

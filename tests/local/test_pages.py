@@ -28,11 +28,6 @@ def _aws() -> Iterator[HandRunAws]:
         yield aws
 
 
-@pytest.fixture(name="sagemaker", scope="module")
-def _sagemaker(aws: HandRunAws) -> Untyped:
-    return aws.client("sagemaker")
-
-
 def test_ten_come_on_a_page(aws: HandRunAws, sagemaker: Untyped) -> None:
     """
     Of twelve the newest first; what was made at one time keeps its order.

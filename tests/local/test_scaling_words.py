@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.by_hand import HandRunAws, hand_run_aws
-from tests.local.hosting_requests import unchecked
+from tests.local.hosting_requests import unchecked, words
 from tests.local.scaled import Scaled, scaled_component, scaled_variant
 
 _VARIANT = "sagemaker:variant:DesiredInstanceCount"
@@ -50,16 +49,6 @@ def _component(aws: HandRunAws) -> Scaled:
     component = scaled_component(aws)
     component.register(0, 4)
     return component
-
-
-def words(call: Untyped, /, **request: Untyped) -> str:
-    """
-    Return the message of a refusal.
-    """
-    asked = {name: value for name, value in request.items() if value is not None}
-    with pytest.raises(ClientError) as caught:
-        call(**asked)
-    return str(caught.value.response["Error"]["Message"])
 
 
 def tracking(**change: Untyped) -> dict[str, Any]:

@@ -47,11 +47,6 @@ def _aws() -> Iterator[EmbeddedAws]:
         yield aws
 
 
-@pytest.fixture(name="sagemaker", scope="module")
-def _sagemaker(aws: EmbeddedAws) -> Untyped:
-    return aws.client("sagemaker")
-
-
 @pytest.fixture(autouse=True)
 def _no_faults(aws: EmbeddedAws) -> Iterator[None]:
     yield

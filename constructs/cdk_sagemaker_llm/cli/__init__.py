@@ -17,7 +17,8 @@ import sys
 from cdk_sagemaker_llm.cli import commands
 
 _MISUSE, _INTERRUPTED = 2, 130
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+# A full disk, a used quota, and a file as large as the shell lets it become.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # What a subcommand needs beyond the others, where it says so.
 _EXTRA = re.compile(r'^EXTRA = "(.*)"$', re.MULTILINE)
 

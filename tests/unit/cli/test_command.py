@@ -252,13 +252,17 @@ def test_ctrl_c_while_it_is_loaded_is_no_traceback(
     assert shown(["load-test"], monkeypatch, capsys) == (130, "")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
-def test_an_output_that_cannot_be_written_is_one_line() -> None:
+def test_an_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     """
-    Of a full disk, such as: no traceback, and no success either.
+    In a file that may not grow, as on a full disk: no traceback, and no success either.
     """
-    code = "import sys; from cdk_sagemaker_llm import cli; sys.exit(cli.main())"
-    with Path("/dev/full").open("w") as full:
+    code = """
+import resource, sys
+from cdk_sagemaker_llm import cli
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+sys.exit(cli.main())
+"""
+    with (tmp_path / "full").open("w") as full:
         ended = subprocess.run(
             [sys.executable, "-c", code, "--version"],
             stdout=full,
@@ -269,6 +273,5 @@ def test_an_output_that_cannot_be_written_is_one_line() -> None:
 
     assert ended.returncode == 1
     assert ended.stderr == (
-        "sagemaker-llm: the output cannot be written: "
-        "[Errno 28] No space left on device\n"
+        "sagemaker-llm: the output cannot be written: [Errno 27] File too large\n"
     )
