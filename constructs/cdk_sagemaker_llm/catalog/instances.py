@@ -37,6 +37,15 @@ def local_storage_gb(hardware: InstanceType) -> int:
     return int(every.get(hardware.name, {}).get("local_nvme_gb") or 0)
 
 
+def priced_regions(name: str) -> tuple[str, ...]:
+    """
+    Return the regions for which AWS's price list of 2026-10 has an accelerated type as
+    a host of endpoints; none where that is not known.
+    """
+    row = load("instances.json")["instances"].get(name, {})
+    return tuple(row.get("priced_regions", ()))
+
+
 def instance_type_names() -> list[str]:
     """
     Return the names of every type in the catalogue that can host a model.

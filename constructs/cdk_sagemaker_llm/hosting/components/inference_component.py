@@ -51,6 +51,7 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import EndpointBase
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placement
 from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
+from cdk_sagemaker_llm.hosting.models.model_weights import moving_findings
 from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount, ScalableCopyCount
 from cdk_sagemaker_llm.hosting.scaling.zero import CopyHost
 from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (
@@ -348,8 +349,17 @@ class InferenceComponent(InferenceComponentBase):
             min_capacity=min_capacity,
             max_capacity=max_capacity,
         )
-        annotate(self, host.room_findings("max_capacity", max_capacity))
-        annotate(self, self._start_findings(min_capacity, max_capacity))
+        moving = []
+        if self.model.definition is not None:
+            moving = moving_findings(self.model.definition.model, max_capacity)
+        annotate(
+            self,
+            [
+                *host.room_findings("max_capacity", max_capacity),
+                *self._start_findings(min_capacity, max_capacity),
+                *moving,
+            ],
+        )
         rollout = self.definition.rollout
         if rollout is not None:
             is_retained = self.definition.retain_copy_count

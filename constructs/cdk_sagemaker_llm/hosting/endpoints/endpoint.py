@@ -46,6 +46,7 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
 from cdk_sagemaker_llm.hosting.endpoints.subnet_addresses import fleet_findings
 from cdk_sagemaker_llm.hosting.models.model import Dialect, Model, common_dialect
+from cdk_sagemaker_llm.hosting.models.model_weights import moving_findings
 from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
 from cdk_sagemaker_llm.hosting.roles.grants import let_describe
 from cdk_sagemaker_llm.hosting.roles.nag import acknowledge_granted
@@ -359,7 +360,13 @@ class Endpoint(EndpointBase):
         scalable = self._scale(
             variant.variant_name, least, max_capacity, is_only=variant_name is None
         )
-        annotate(scalable, changing_type_findings(variant.instance_types))
+        annotate(
+            scalable,
+            [
+                *changing_type_findings(variant.instance_types),
+                *_moving_findings(variant, max_capacity),
+            ],
+        )
         return scalable
 
     def _scale(
@@ -430,6 +437,12 @@ def _models_of(config: EndpointConfigBase) -> list[Model]:
     variants = config.definition.every_variant
     models = (model for each in variants for model in each.variant.models)
     return [model for model in models if isinstance(model, Model)]
+
+
+def _moving_findings(variant: ProductionVariant, most: int) -> list[Finding]:
+    own = (one.definition for one in variant.models if isinstance(one, Model))
+    found = (finding for each in own for finding in moving_findings(each.model, most))
+    return [*dict.fromkeys(found)]
 
 
 def _config_findings(

@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.hosting.common.elsewhere import (
 )
 from cdk_sagemaker_llm.hosting.common.names import name_in, named
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
-from cdk_sagemaker_llm.hosting.common.scope import belongs
+from cdk_sagemaker_llm.hosting.common.scope import belongs, region_of
 from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
     AsyncInference,
     async_property,
@@ -43,6 +43,7 @@ from cdk_sagemaker_llm.hosting.roles.statements import (
     hosting_statements,
     volume_statements,
 )
+from cdk_sagemaker_llm.hosting.variants.instance_types import offer_findings
 from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
 from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     define_variant,
@@ -264,7 +265,12 @@ class EndpointConfig(EndpointConfigBase):
         self.endpoint_config_name: str = (
             self.cfn_endpoint_config.attr_endpoint_config_name
         )
-        annotate(self, definition.findings)
+        types = [
+            hardware
+            for each in definition.every_variant
+            for hardware in each.hardware_of_types
+        ]
+        annotate(self, [*definition.findings, *offer_findings(region_of(self), types)])
 
     def _wait_for_access(self, access: RoleAccess | None) -> list[IDependable]:
         """

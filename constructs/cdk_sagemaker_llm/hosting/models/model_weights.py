@@ -35,6 +35,8 @@ DEFAULT_VOLUME_GIB = 30
 LARGEST_VOLUME_GIB = 512
 # The weights as they are published, and as the engine splits or compiles them.
 _COPIES_ON_DISK = 2
+# What names the newest commit.
+_MOVING = (None, "main")
 
 VISIBLE_TOKEN = Rule("LLM202", "a token can be read by whoever may call DescribeModel")
 SECURE_PARAMETER = Rule(
@@ -46,6 +48,11 @@ SMALL_VOLUME = Rule(
     "LLM246",
     "a volume may be too small for the model's weights",
     "SageMaker developer guide, large-model-inference-hosting",
+)
+MOVING_REVISION = Rule(
+    "LLM816",
+    "copies that scaling starts download whatever commit the Hub has newest then",
+    "https://github.com/huggingface/huggingface_hub/issues/3312",
 )
 USELESS_EULA = Rule(
     "LLM823",
@@ -74,6 +81,28 @@ def accepts_eula(model: ModelSource | None) -> bool:
     Return whether the licence of weights on S3 is accepted.
     """
     return isinstance(model, S3Model) and model.accept_eula
+
+
+def moving_findings(model: ModelSource | None, most: int) -> list[Finding]:
+    """
+    Warn of copies that start at different times, each from the Hub's newest commit.
+    """
+    if not isinstance(model, HuggingFaceModel) or model.revision not in _MOVING:
+        return []
+    if not is_unresolved(most) and most <= 1:
+        return []
+    count = "as many copies as scaling starts"
+    if not is_unresolved(most):
+        count = f"up to {most} copies"
+    return [
+        MOVING_REVISION.finding(
+            f"{count} download the newest commit of {model.model_id} whenever one "
+            "starts: they may run different commits, and the Hub answers many "
+            "downloads with 429",
+            "pin revision= to a commit, or bring the weights into your bucket with "
+            "StagedModel",
+        )
+    ]
 
 
 def eula_findings(model: ModelSource | None, weights_uri: str | None) -> list[Finding]:

@@ -8,9 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.catalog.instances import (
+    InstanceType,
+    accelerated_type_names,
+    find_instance_type,
+    priced_regions,
+)
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.images import undecided_findings
+from cdk_sagemaker_llm.text import any_of
 from cdk_sagemaker_llm.tokens import is_placeholder, is_unresolved
 
 if TYPE_CHECKING:
@@ -18,6 +24,11 @@ if TYPE_CHECKING:
 
 IMPOSSIBLE_TYPE = Rule(
     "LLM101", "an instance type does not exist or cannot host endpoints", "botocore"
+)
+NOT_OFFERED = Rule(
+    "LLM814",
+    "AWS's price list has no such instance type for endpoints in the stack's region",
+    "AWS price list of SageMaker, 2026-10",
 )
 
 
@@ -71,6 +82,53 @@ def possible_names(instance_type: str) -> list[str]:
         return []
     allowed = parameter.allowed_values or [parameter.default]
     return [one for one in allowed if isinstance(one, str) and not is_unresolved(one)]
+
+
+def offer_findings(
+    region: str | None, instance_types: Sequence[InstanceType | None]
+) -> list[Finding]:
+    """
+    Warn of types that the region of a stack is not known to have.
+    """
+    if region is None:
+        return []
+    found = []
+    for one in dict.fromkeys(each for each in instance_types if each is not None):
+        regions = priced_regions(one.name)
+        if not regions or region in regions:
+            continue
+        alike = _alike_in(region, one)
+        found.append(
+            NOT_OFFERED.finding(
+                f"{one.name} is not in AWS's price list for endpoints in {region}: it "
+                f"has it for {', '.join(regions)}",
+                f"use {any_of(alike)}, or another region"
+                if alike
+                else "deploy to one of these regions",
+            )
+        )
+    return found
+
+
+def _alike_in(region: str, wanted: InstanceType) -> list[str]:
+    """
+    Return the three types of a region whose accelerators have the memory of the wanted
+    one's together, or little more.
+    """
+    memory = wanted.accelerators * wanted.accelerator_memory_gib
+    there = [
+        find_instance_type(name)
+        for name in accelerated_type_names()
+        if region in priced_regions(name)
+    ]
+    sizes = {
+        one.name: one.accelerators * one.accelerator_memory_gib
+        for one in there
+        if one.processor == wanted.processor
+        and one.has_neuron_cores == wanted.has_neuron_cores
+    }
+    enough = [name for name, size in sizes.items() if size >= memory]
+    return sorted(enough, key=lambda name: (sizes[name], name))[:3]
 
 
 def decided_later_findings(

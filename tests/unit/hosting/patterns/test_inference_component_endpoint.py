@@ -629,5 +629,6 @@ def test_each_warning_has_one_owner(stack: Stack) -> None:
         ("/Test/Host/Code/Component", "LLM221"),
         ("/Test/Host/Code/Component", "LLM203"),
         ("/Test/Host/Code/Component", "LLM213"),
+        ("/Test/Host/Code/Component", "LLM816"),
         ("/Test/Host/Code/Model", "LLM202"),
     ]

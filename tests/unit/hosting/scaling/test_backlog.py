@@ -277,6 +277,7 @@ def test_a_metric_that_is_not_published_is_told_of(
     instances.scale_on_concurrency("Load", per_instance=5)
 
     assert codes_of(stack) == [
+        ("/Test/Llm/Endpoint/Scaling", "LLM816"),
         ("/Test/Llm/Endpoint/Scaling/Load", "LLM438"),
         ("/Test/Llm/Endpoint/Scaling/Traffic", "LLM438"),
     ]

@@ -9,7 +9,15 @@ import json
 from pathlib import Path
 
 import pytest
-from aws_cdk import CfnCondition, CfnMapping, CfnParameter, Fn, Stack
+from aws_cdk import (
+    App,
+    CfnCondition,
+    CfnMapping,
+    CfnParameter,
+    Environment,
+    Fn,
+    Stack,
+)
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
@@ -198,3 +206,54 @@ def test_check_says_the_same_of_a_template(stack: Stack, tmp_path: Path) -> None
         "left out: InferenceAmiVersion, the number of devices that the model is split "
         "over; " + OUT.partition(" [")[0]
     ]
+
+
+def offered(region: str | None, instance_type: str) -> list[str]:
+    """
+    Return what is said of a type that the stack's region may not have.
+    """
+    environment = Environment(region=region) if region else None
+    stack = Stack(App(), "Stack", env=environment)
+    InferenceComponentEndpoint(stack, "Host", instance_type=instance_type)
+    return [text for _, text in warnings_of(stack) if text.endswith("LLM814]")]
+
+
+def test_a_type_that_the_region_has_no_price_for() -> None:
+    """
+    The list may be older than the offer, so that it is a warning.
+    """
+    assert offered("eu-west-3", "ml.p5.48xlarge") == [
+        "ml.p5.48xlarge is not in AWS's price list for endpoints in eu-west-3: it has "
+        "it for ap-southeast-2, ca-central-1, eu-west-2, sa-east-1, us-east-1, "
+        "us-east-2, us-west-2; deploy to one of these regions [ack: "
+        "cdk-sagemaker-llm:LLM814]"
+    ]
+
+
+def test_types_of_the_region_with_as_much_memory_are_named() -> None:
+    """
+    Those of the same kind: no Inferentia chips for GPUs.
+    """
+    (text,) = offered("eu-west-3", "ml.g6e.12xlarge")
+    assert text.endswith(
+        "; use ml.g6.48xlarge, or another region [ack: cdk-sagemaker-llm:LLM814]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("region", "instance_type"),
+    [
+        ("eu-west-2", "ml.p5.48xlarge"),
+        # No region is listed for it: it is sold by agreement.
+        ("eu-west-3", "ml.p5e.48xlarge"),
+        ("eu-west-3", "ml.c7i.xlarge"),
+        (None, "ml.p5.48xlarge"),
+    ],
+)
+def test_a_type_that_is_offered_or_of_which_nothing_is_known(
+    region: str | None, instance_type: str
+) -> None:
+    """
+    Nothing is said of these.
+    """
+    assert offered(region, instance_type) == []
