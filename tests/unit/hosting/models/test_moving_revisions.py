@@ -60,7 +60,7 @@ def test_instances_take_the_newest_commit(stack: Stack, revision: str | None) ->
     [
         (HuggingFaceModel("Qwen/Qwen3-8B"), 1),
         (
-            HuggingFaceModel("Qwen/Qwen3-8B", revision="9c925d64d72725edaf899c6cb9c37"),
+            HuggingFaceModel("Qwen/Qwen3-8B", revision="9c925d64d727"),
             2,
         ),
         (HuggingFaceModel("Qwen/Qwen3-8B", revision="v1.0"), 2),

@@ -222,12 +222,13 @@ def test_a_type_that_the_region_has_no_price_for() -> None:
     """
     The list may be older than the offer, so that it is a warning.
     """
-    assert offered("eu-west-3", "ml.p5.48xlarge") == [
+    (text,) = offered("eu-west-3", "ml.p5.48xlarge")
+    assert text == (
         "ml.p5.48xlarge is not in AWS's price list for endpoints in eu-west-3: it has "
         "it for ap-southeast-2, ca-central-1, eu-west-2, sa-east-1, us-east-1, "
         "us-east-2, us-west-2; deploy to one of these regions [ack: "
         "cdk-sagemaker-llm:LLM814]"
-    ]
+    )
 
 
 def test_types_of_the_region_with_as_much_memory_are_named() -> None:
