@@ -48,6 +48,7 @@ INNER_FLOORS = {
         "images",
         "base",
         "checks",
+        "support",
         "engines",
         "lmi",
         "tgi",

@@ -1,0 +1,125 @@
+"""
+The public check: whether a release of an engine loads a model on an instance type.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.arguments import held
+from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.catalog.releases import ENGINES, known_releases, release_key
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.checks import Check, checks_of
+from cdk_sagemaker_llm.serving.support.checkpoint import checkpoint_of
+from cdk_sagemaker_llm.serving.support.support_subject import TITLES, Subject
+from cdk_sagemaker_llm.text import any_of, nearest
+
+UNKNOWN_RELEASE = Rule(
+    "LLM880", "no catalogued image has the release of the engine that is asked about"
+)
+
+# The modules with each engine's rules, below this room; loaded when it is asked about.
+_RULES: Mapping[str, tuple[str, ...]] = {
+    "vllm": ("vllm_classes",),
+}
+
+
+@held
+def check_support(
+    model: str | ModelArchitecture,
+    *,
+    engine: str,
+    release: str,
+    instance_type: str,
+    arguments: Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    network_isolation: bool = False,
+) -> tuple[Finding, ...]:
+    """
+    Check whether an engine loads a model on an instance type, before anything runs.
+
+    ``check_support("mistralai/Mistral-7B-v0.1", engine="vllm", release="0.10.2",
+    instance_type="ml.g5.2xlarge", arguments={"max_model_len": 131072})``
+
+    Args:
+        model: The model's name on the Hugging Face Hub, or its architecture.
+
+        engine: ``vllm``, ``sglang``, ``tgi``, ``tei``, ``tensorrt-llm``, ``lmi-dist``,
+            ``deepspeed``, ``vllm-neuron``, ``vllm-omni``, ``tgi-neuron`` or
+            ``llama.cpp``.
+
+        release: The engine's own release, such as ``0.10.2``.
+
+        instance_type: What it runs on, such as ``ml.g5.2xlarge``.
+
+        arguments: The engine's own arguments, such as ``{"max_model_len": 131072}``.
+            If omitted, the engine has its defaults.
+
+        config: What is known of the model's config.json, at least ``architectures``.
+            If omitted, it is what the catalogue knows of the model.
+
+        environment: The container's variables. If omitted, it has none of its own.
+
+        network_isolation: Whether the container is cut off from the network.
+            If omitted, it is not.
+
+    Returns:
+        What was found: an error where the engine refuses to start, a warning where it
+        falls back to something else, or where nobody saw it run. Nothing is found of
+        what is not known.
+
+    Raises:
+        ValueError: If there is no such engine or instance type, or an argument is not
+            of its kind.
+    """
+    if engine not in ENGINES:
+        near = nearest(engine, ENGINES, count=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ValueError(f"engine must be {any_of(ENGINES)}, got {engine!r}{hint}")
+    hardware = find_instance_type(instance_type)
+    known = known_releases(engine)
+    if release_key(release) not in map(release_key, known):
+        near = [one for one in known if release_key(one) <= release_key(release)]
+        return (
+            UNKNOWN_RELEASE.finding(
+                f"no catalogued image has {TITLES[engine]} {release}: whether it loads "
+                "the model is not known",
+                f"the nearest is {(near or known)[-1 if near else 0]}" if known else "",
+            ),
+        )
+    asked = {name.replace("-", "_"): value for name, value in (arguments or {}).items()}
+    return support_findings(
+        Subject(
+            engine=engine,
+            release=release,
+            checkpoint=checkpoint_of(model, config, asked),
+            accelerator=hardware.accelerator_model,
+            accelerators=hardware.accelerators,
+            instance_type=instance_type,
+            arguments=asked,
+            environment=environment or {},
+            network_isolation=network_isolation,
+        )
+    )
+
+
+def support_findings(subject: Subject) -> tuple[Finding, ...]:
+    """
+    Return what an engine's rules find.
+    """
+    return tuple(
+        finding for check in _checks(subject.engine) for finding in check(subject)
+    )
+
+
+@functools.cache
+def _checks(engine: str) -> tuple[Check, ...]:
+    room = __name__.rpartition(".")[0]
+    names = _RULES.get(engine, ())
+    return checks_of(*(importlib.import_module(f"{room}.{one}") for one in names))

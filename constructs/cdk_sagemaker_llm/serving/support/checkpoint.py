@@ -1,0 +1,286 @@
+"""
+What is known of a model's files: its config.json, its quantization, its tokenizer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.catalog.checkpoints import class_facts, known_checkpoint
+
+# What says that a mapping is a whole config.json, in which a key that is left out is
+# not there; the other kind tells single keys of it.
+_WHOLE = ("hidden_size", "d_model", "n_embd", "text_config", "transformers_version")
+_NAMED_METHODS = (
+    (r"awq", {"quant_method": "awq", "bits": 4}),
+    (r"gptq[-_]?int8|gptq[-_]8bit", {"quant_method": "gptq", "bits": 8}),
+    (r"gptq", {"quant_method": "gptq", "bits": 4}),
+    (r"bnb[-_](?:4|8)bit", {"quant_method": "bitsandbytes"}),
+    (r"gguf", {"quant_method": "gguf"}),
+    (
+        r"quantized\.w4a16|w4a16",
+        {"quant_method": "compressed-tensors", "scheme": "w4a16"},
+    ),
+    (r"quantized\.w8a16", {"quant_method": "compressed-tensors", "scheme": "w8a16"}),
+    (r"quantized\.w8a8|w8a8", {"quant_method": "compressed-tensors", "scheme": "w8a8"}),
+    (r"fp8[-_]dynamic", {"quant_method": "compressed-tensors", "scheme": "fp8"}),
+)
+_MARKS = tuple(
+    (re.compile(rf"(?:\A|[-_.])(?:{mark})(?=\Z|[-_.])", re.IGNORECASE), facts)
+    for mark, facts in _NAMED_METHODS
+)
+_FP8 = re.compile(r"[-_.]fp8\Z", re.IGNORECASE)
+_NVFP4 = re.compile(r"[-_.](?:nv)?fp4\Z", re.IGNORECASE)
+# Who publishes what with which tool.
+_COMPRESSED = ("redhatai/", "neuralmagic/", "nm-testing/")
+_MODELOPT = ("nvidia/",)
+_BLOCKED = ("qwen/", "deepseek-ai/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """
+    What is known of a model's files.
+
+    Args:
+        name: The model's name on the Hub, or what else names it.
+
+        config: The keys of its config.json that are known.
+
+        is_whole: Whether a key that is not there is not in the file either.
+
+        tokenizer: What is known of tokenizer_config.json.
+
+        facts: What no file says in one key: which code must be trusted until which
+            release of ``transformers``, which parsers suit it.
+    """
+
+    name: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    is_whole: bool = False
+    tokenizer: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """
+        The classes in config.json.
+        """
+        names = self.config.get("architectures")
+        return tuple(names) if isinstance(names, list | tuple) else ()
+
+    @property
+    def class_name(self) -> str | None:
+        """
+        The first of the classes; ``None`` if it is not known.
+        """
+        return self.classes[0] if self.classes else None
+
+    @property
+    def model_type(self) -> str | None:
+        """
+        The model type of config.json; ``None`` if it is not known.
+        """
+        value = self.config.get("model_type")
+        return value if isinstance(value, str) else None
+
+    @property
+    def text(self) -> Mapping[str, Any]:
+        """
+        The keys of the part that reads and writes text.
+        """
+        inner = self.config.get("text_config")
+        return {**self.config, **inner} if isinstance(inner, Mapping) else self.config
+
+    @property
+    def quantization(self) -> Mapping[str, Any] | None:
+        """
+        The ``quantization_config``; empty where it is known that there is none, and
+        ``None`` where nothing is known.
+        """
+        inner = self.config.get("text_config") or {}
+        for part in (self.config, inner if isinstance(inner, Mapping) else {}):
+            for key in ("quantization_config", "compression_config"):
+                if isinstance(part.get(key), Mapping):
+                    return dict(part[key])
+        return {} if self.is_whole else None
+
+    @property
+    def method(self) -> str | None:
+        """
+        The quantization method of the files; empty where they are not quantized, and
+        ``None`` where nothing is known.
+        """
+        values = self.quantization
+        if not values:
+            return None if values is None else ""
+        method = str(values.get("quant_method") or "").lower()
+        if method == "compressed_tensors":
+            return "compressed-tensors"
+        if method == "modelopt" and "FP4" in str(values.get("quant_algo", "")).upper():
+            return "modelopt_fp4"
+        return method or None
+
+    @property
+    def dtype(self) -> str | None:
+        """
+        The data type of the weights, such as ``bfloat16``; ``None`` if not known.
+        """
+        for part in (self.text, self.config):
+            for key in ("torch_dtype", "dtype"):
+                value = part.get(key)
+                if isinstance(value, str):
+                    return value.removeprefix("torch.").lower()
+        return None
+
+    def number(self, *names: str) -> int | None:
+        """
+        Return the first of some keys of the text part that is a whole number.
+        """
+        text = self.text
+        values = (text.get(name) for name in names)
+        return next((one for one in values if type(one) is int), None)
+
+
+def checkpoint_of(
+    model: str | ModelArchitecture,
+    config: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, Any] | None = None,
+) -> Checkpoint:
+    """
+    Gather what is known of a model: what the caller says of its config.json, what the
+    arguments override of it, and else what the catalogue has.
+    """
+    arguments = arguments or {}
+    if isinstance(model, ModelArchitecture):
+        return _overridden(_of_architecture(model), config, arguments)
+    known = known_checkpoint(model)
+    given = dict(config or {})
+    if any(key in given for key in _WHOLE):
+        base = Checkpoint(name=model, config=given, is_whole=True)
+        return _overridden(base, {}, arguments)
+    if known is None:
+        base = _derived(model, given)
+    else:
+        facts = dict(known)
+        tokenizer, extra = facts.pop("tokenizer", {}), facts.pop("facts", {})
+        base = Checkpoint(
+            name=model, config=facts, is_whole=True, tokenizer=tokenizer, facts=extra
+        )
+    return _overridden(base, given, arguments)
+
+
+def _of_architecture(model: ModelArchitecture) -> Checkpoint:
+    known = {
+        "architectures": [model.class_name] if model.class_name else None,
+        "num_attention_heads": model.num_attention_heads,
+        "num_key_value_heads": model.num_key_value_heads,
+        "head_dim": model.head_dim if model.class_name else None,
+        "vocab_size": model.vocab_size if model.class_name else None,
+        "quantization_config": model.weight_format
+        and {"quant_method": model.weight_format.method},
+    }
+    config = {key: value for key, value in known.items() if value is not None}
+    return Checkpoint(name=model.architecture, config=config)
+
+
+def _derived(model: str, given: Mapping[str, Any]) -> Checkpoint:
+    """
+    Return what the name of a model tells that the catalogue does not have: how it was
+    quantized, and of which catalogued model it is a copy.
+    """
+    quantization = named_quantization(model)
+    original = known_checkpoint(model, is_copy=True) if quantization else None
+    own: dict[str, Any] = {}
+    if original is not None:
+        own = {k: v for k, v in original.items() if k not in {"facts", "tokenizer"}}
+        classes = given.get("architectures")
+        if classes and own.get("architectures") != list(classes):
+            own, original = {}, None
+    own.pop("quantization_config", None)
+    if quantization:
+        own["quantization_config"] = quantization
+    return Checkpoint(
+        name=model,
+        config=own,
+        tokenizer=(original or {}).get("tokenizer", {}),
+        facts=(original or {}).get("facts", {}),
+    )
+
+
+def named_quantization(model: str) -> dict[str, Any]:
+    """
+    Return how a model was quantized, by its name; empty if that says nothing.
+    """
+    name = model.rpartition("/")[2]
+    for mark, facts in _MARKS:
+        if mark.search(name):
+            return dict(facts)
+    owner = model.lower()
+    if _NVFP4.search(name):
+        if owner.startswith(_MODELOPT):
+            return {"quant_method": "modelopt", "quant_algo": "NVFP4"}
+        return (
+            {"quant_method": "compressed-tensors", "scheme": "nvfp4"}
+            if owner.startswith(_COMPRESSED)
+            else {}
+        )
+    if _FP8.search(name):
+        if owner.startswith(_MODELOPT):
+            return {"quant_method": "modelopt", "quant_algo": "FP8"}
+        if owner.startswith(_COMPRESSED):
+            return {"quant_method": "compressed-tensors", "scheme": "fp8"}
+        if owner.startswith(_BLOCKED):
+            return {"quant_method": "fp8", "weight_block_size": [128, 128]}
+    return {}
+
+
+def _overridden(
+    base: Checkpoint, given: Mapping[str, Any] | None, arguments: Mapping[str, Any]
+) -> Checkpoint:
+    config, tokenizer = dict(base.config), dict(base.tokenizer)
+    overrides = (given or {}, _mapping(arguments.get("hf_overrides")))
+    dotted = {key: value for key, value in arguments.items() if "." in key}
+    for values in (*overrides, dotted):
+        for key, value in values.items():
+            part, _, name = key.partition(".")
+            if part in {"tokenizer_config", "tokenizer"}:
+                tokenizer |= {name: value} if name else dict(value or {})
+            elif name:
+                inner = config.get(part)
+                config[part] = {
+                    **(inner if isinstance(inner, Mapping) else {}),
+                    name: value,
+                }
+            else:
+                config[key] = value
+    scaling = _mapping(arguments.get("rope_scaling"))
+    if scaling:
+        config["rope_scaling"] = scaling
+    classes = config.get("architectures")
+    name = classes[0] if isinstance(classes, list | tuple) and classes else None
+    own = class_facts(name) if isinstance(name, str) else {}
+    for key, value in own.get("config", {}).items():
+        config.setdefault(key, value)
+    facts = {**own.get("facts", {}), **base.facts}
+    return Checkpoint(
+        name=base.name,
+        config=config,
+        is_whole=base.is_whole,
+        tokenizer=tokenizer,
+        facts=facts,
+    )
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {}
+    return dict(value) if isinstance(value, Mapping) else {}

@@ -1,0 +1,154 @@
+"""
+What the rules of support look at: a release, a checkpoint, a GPU, and what is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cdk_sagemaker_llm.catalog.releases import is_between
+from cdk_sagemaker_llm.serving.support.checkpoint import Checkpoint
+
+TITLES = {
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "tgi": "TGI",
+    "tei": "TEI",
+    "tensorrt-llm": "TensorRT-LLM",
+    "lmi-dist": "LMI-Dist",
+    "deepspeed": "DeepSpeed",
+    "vllm-neuron": "vLLM on Neuron",
+    "vllm-omni": "vLLM-Omni",
+    "tgi-neuron": "TGI on Neuron",
+    "llama.cpp": "llama.cpp",
+}
+# Compute capabilities, times ten (NVIDIA, CUDA GPUs).
+_CAPABILITIES = {
+    "V100": 70,
+    "T4": 75,
+    "A100": 80,
+    "A100 40GB": 80,
+    "A100 80GB": 80,
+    "A10G": 86,
+    "L4": 89,
+    "L40S": 89,
+    "H100": 90,
+    "H200": 90,
+    "B200": 100,
+    "B300": 103,
+    "RTX PRO 6000": 120,
+    "RTX PRO 6000 Blackwell Server Edition": 120,
+}
+_TRUE = frozenset({"true", "1", "yes", "y", "on", "t"})
+
+
+def capability_of(accelerator: str | None) -> int | None:
+    """
+    Return a GPU's compute capability times ten; ``None`` for what is no GPU, or none
+    that is known.
+    """
+    return _CAPABILITIES.get(accelerator or "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """
+    A model at a release of an engine; what is ``None`` is not known.
+
+    Args:
+        engine: The engine, such as ``vllm``.
+
+        release: Its own release.
+
+        checkpoint: What is known of the model.
+
+        accelerator: The accelerator's name, such as ``A10G``; ``none`` without one.
+
+        accelerators: How many an instance has.
+
+        arguments: What is asked of the engine, by its own names with underscores.
+
+        environment: The variables of the container.
+
+        network_isolation: Whether it is cut off from the network.
+
+        words: What the caller calls an argument, where that is not its name.
+    """
+
+    engine: str
+    release: str
+    checkpoint: Checkpoint
+    accelerator: str | None = None
+    accelerators: int | None = None
+    instance_type: str | None = None
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    network_isolation: bool = False
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """
+        The engine and its release.
+        """
+        return f"{TITLES[self.engine]} {self.release}"
+
+    @property
+    def capability(self) -> int | None:
+        """
+        The GPU's compute capability times ten; ``None`` without a known GPU.
+        """
+        return capability_of(self.accelerator)
+
+    @property
+    def gpu(self) -> str:
+        """
+        The GPU in words, such as ``A10G (compute capability 8.6)``.
+        """
+        number = self.capability or 0
+        return f"{self.accelerator} (compute capability {number // 10}.{number % 10})"
+
+    def is_at(self, first: str, last: str = "") -> bool:
+        """
+        Whether the release is within a span; without the last, whether not older.
+        """
+        return is_between(self.release, first, last)
+
+    def has(self, name: str) -> bool:
+        """
+        Whether an argument is given.
+        """
+        return self.arguments.get(name) is not None
+
+    def text(self, name: str) -> str | None:
+        """
+        Return an argument as text, in lower case; ``None`` if it is left out.
+        """
+        value = self.arguments.get(name)
+        return None if value is None else str(value).lower()
+
+    def number(self, name: str) -> int | None:
+        """
+        Return an argument as a whole number; ``None`` if it is left out, or none.
+        """
+        value = self.arguments.get(name)
+        if isinstance(value, bool):
+            return None
+        try:
+            return int(str(value))
+        except ValueError:
+            return None
+
+    def flag(self, name: str) -> bool:
+        """
+        Whether a switch is on.
+        """
+        value = self.arguments.get(name)
+        return value is True or str(value).lower() in _TRUE
+
+    def word(self, name: str) -> str:
+        """
+        Return what the caller calls an argument.
+        """
+        return self.words.get(name, name)
