@@ -208,9 +208,10 @@ pictures: synth ## Draw the pictures in docs/ from simulations, a chat, a load t
 	@$(BIN)/python -m tools.dashboard
 	@$(BIN)/python -m tools.pictures
 
-docs: setup ## Write docs/checks.md, architecture.md, engines.md and security.md from the code.
+docs: setup ## Write docs/checks.md, architecture.md, engines.md, support.md and security.md from the code.
 	@$(BIN)/python -m tools.checks
 	@$(BIN)/python -m tools.engine_page
+	@$(BIN)/python -m tools.support_page
 	@$(BIN)/python -m tools.architecture
 	@$(BIN)/python -m tools.security_page
 

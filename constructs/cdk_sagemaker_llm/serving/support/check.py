@@ -12,6 +12,7 @@ from typing import Any
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.catalog.model_classes import has_ability
 from cdk_sagemaker_llm.catalog.releases import ENGINES, known_releases, release_key
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import Check, checks_of
@@ -27,6 +28,8 @@ UNKNOWN_RELEASE = Rule(
 _RULES: Mapping[str, tuple[str, ...]] = {
     "vllm": ("vllm_classes",),
 }
+# Those whose classes are listed by release.
+_LISTED = ("vllm", "sglang")
 
 
 @held
@@ -107,6 +110,23 @@ def check_support(
             network_isolation=network_isolation,
         )
     )
+
+
+def is_judged(
+    model: str | ModelArchitecture,
+    *,
+    engine: str,
+    release: str,
+    config: Mapping[str, Any] | None = None,
+) -> bool:
+    """
+    Whether enough is known of a model and a release to say that it loads: its class,
+    and what the release does with it.
+    """
+    name = checkpoint_of(model, config).class_name
+    if name is None or engine not in _RULES:
+        return False
+    return engine not in _LISTED or has_ability(engine, name, release) is not None
 
 
 def support_findings(subject: Subject) -> tuple[Finding, ...]:

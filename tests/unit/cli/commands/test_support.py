@@ -1,0 +1,148 @@
+"""
+The command that says which releases load a model.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import running
+
+GEMMA = "google/gemma-3-4b-it"
+ONE = ("--engine", "vllm", "--instance-type", "ml.g5.2xlarge")
+OLD = (
+    "vLLM 0.7.1 does not load Gemma3ForConditionalGeneration; take an image with vllm "
+    "0.8.4 and newer, such as djl-lmi 0.33.0"
+)
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """
+    Run the command as a user does.
+    """
+    return running.run("support", *arguments)
+
+
+def facts(*arguments: str | Path) -> Any:  # noqa: ANN401 - JSON
+    """
+    Run the command and read what it prints.
+    """
+    return json.loads(run(*arguments, "--json").stdout)
+
+
+def test_releases_that_do_the_same_are_one_row() -> None:
+    """
+    Each reason stands once below, and the newest image last.
+    """
+    answer = run(GEMMA, *ONE)
+
+    assert [" ".join(line.split()) for line in answer.stdout.splitlines()] == [
+        GEMMA,
+        "",
+        "vLLM every type why",
+        "0.2.1.post1 to 0.7.1 does not 1",
+        "0.8.4 to 0.30.0 loads",
+        f"1: {OLD}",
+        "the newest image that serves it: huggingface-vllm 0.30.0",
+    ]
+    assert answer.returncode == 0
+
+
+def test_a_release_that_does_not_load_it() -> None:
+    """
+    JSON has the rule, the message and the way out; the status says that nothing does.
+    """
+    asked = (GEMMA, *ONE, "--release", "0.7.1")
+    message, _, remedy = OLD.partition("; ")
+
+    assert facts(*asked) == [
+        {
+            "engine": "vllm",
+            "release": "0.7.1",
+            "image": "djl-lmi 0.32.0",
+            "instance_type": "ml.g5.2xlarge",
+            "verdict": "does not",
+            "findings": [
+                {
+                    "code": "LLM901",
+                    "severity": "error",
+                    "message": message,
+                    "remedy": remedy,
+                }
+            ],
+        }
+    ]
+    assert run(*asked).returncode == 1
+
+
+def test_a_model_that_nobody_knows() -> None:
+    """
+    It may load, so that the status is no failure.
+    """
+    answer = run("nobody/has-this", *ONE)
+
+    assert answer.stdout == "nobody/has-this\n\nnot known: vLLM 0.2.1.post1 to 0.30.0\n"
+    assert answer.returncode == 0
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_model_of_ones_own(tmp_path: Path, *, is_folder: bool) -> None:
+    """
+    Its config.json says the class; the folder that it is in names it too.
+    """
+    file = tmp_path / "config.json"
+    file.write_text('{"architectures": ["Gemma3ForCausalLM"]}')
+    path = tmp_path if is_folder else file
+
+    (old,) = facts(path, *ONE, "--release", "0.7.1")
+    (new,) = facts(path, *ONE, "--release", "0.8.4")
+
+    assert [old["verdict"], new["verdict"]] == ["does not", "loads"]
+
+
+def test_types_that_are_treated_alike_share_a_column() -> None:
+    """
+    Without a type it is the smallest of each accelerator; Neuron engines have theirs.
+    """
+    found = facts(GEMMA, "--engine", "vllm", "--release", "0.30.0")
+    types = [one["instance_type"] for one in found]
+
+    assert {"ml.g4dn.xlarge", "ml.g5.xlarge", "ml.p5.4xlarge"} <= {*types}
+    assert len(types) == len({*types})
+    neuron = facts(GEMMA, "--engine", "tgi-neuron", "--release", "0.3.0")
+    assert [one["instance_type"] for one in neuron] == [
+        "ml.inf1.xlarge",
+        "ml.inf2.xlarge",
+        "ml.trn1.2xlarge",
+        "ml.trn2.48xlarge",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ("x/y", "--engine", "vlm"),
+            "--engine must be vllm, sglang, tgi, tei, tensorrt-llm, lmi-dist, "
+            "deepspeed, vllm-neuron, vllm-omni, tgi-neuron or llama.cpp, got 'vlm'",
+        ),
+        (
+            ("x/y", "--engine", "llama.cpp", "--release", "99"),
+            "no catalogued image has llama.cpp 99; they have b9522",
+        ),
+        (("no/such.json",), "no/such.json is not there"),
+    ],
+)
+def test_a_wrong_word(arguments: tuple[str, ...], words: str) -> None:
+    """
+    The message says what there is, and nothing is printed.
+    """
+    answer = run(*arguments)
+
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr == f"sagemaker-llm support: {words}\n"
