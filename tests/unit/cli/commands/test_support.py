@@ -19,6 +19,10 @@ OLD = (
     "vLLM 0.7.1 does not load Gemma3ForConditionalGeneration; take an image with vllm "
     "0.8.4 and newer, such as djl-lmi 0.33.0"
 )
+ENGINES = (
+    "vllm, sglang, tgi, tei, tensorrt-llm, lmi-dist, deepspeed, vllm-neuron, "
+    "vllm-omni, tgi-neuron or llama.cpp"
+)
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -128,8 +132,7 @@ def test_types_that_are_treated_alike_share_a_column() -> None:
     [
         (
             ("x/y", "--engine", "vlm"),
-            "--engine must be vllm, sglang, tgi, tei, tensorrt-llm, lmi-dist, "
-            "deepspeed, vllm-neuron, vllm-omni, tgi-neuron or llama.cpp, got 'vlm'",
+            f"--engine must be {ENGINES}, got 'vlm'",
         ),
         (
             ("x/y", "--engine", "llama.cpp", "--release", "99"),
