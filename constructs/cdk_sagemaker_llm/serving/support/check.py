@@ -25,7 +25,15 @@ UNKNOWN_RELEASE = Rule(
 
 # The modules with each engine's rules, below this room; loaded when it is asked about.
 _RULES: Mapping[str, tuple[str, ...]] = {
-    "vllm": ("vllm_classes",),
+    "vllm": (
+        "vllm_classes",
+        "quantization",
+        "number_formats",
+        "lengths",
+        "attention",
+        "vllm_arguments",
+        "vllm_parsers",
+    ),
 }
 
 
