@@ -112,6 +112,14 @@ def _refuses_cache(subject: Subject, kind: str, capability: int) -> str:
     return ""
 
 
+def is_latent(subject: Subject) -> bool:
+    """
+    Whether the model's cache holds one latent vector for each token.
+    """
+    has_rank = subject.checkpoint.number("kv_lora_rank") is not None
+    return subject.checkpoint.class_name in _LATENT or has_rank
+
+
 def head_size_of(subject: Subject) -> int | None:
     """
     Return the size of an attention head; ``None`` where it is not known.
@@ -211,10 +219,7 @@ def _refuses_sinks(subject: Subject, asked: str, capability: int) -> str:
 
 
 def _may_be_latent(subject: Subject) -> bool:
-    has_rank = subject.checkpoint.number("kv_lora_rank") is not None
-    return subject.checkpoint.class_name in _LATENT or has_rank or not (
-        subject.checkpoint.is_whole
-    )
+    return is_latent(subject) or not subject.checkpoint.is_whole
 
 
 def generation_findings(subject: Subject) -> Iterator[Finding]:

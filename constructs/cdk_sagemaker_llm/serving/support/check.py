@@ -34,6 +34,7 @@ _RULES: Mapping[str, tuple[str, ...]] = {
         "vllm_arguments",
         "vllm_parsers",
     ),
+    "sglang": ("sglang_models", "sglang_formats"),
 }
 
 
