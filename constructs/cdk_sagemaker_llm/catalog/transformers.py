@@ -4,8 +4,23 @@ What the ``transformers`` package inside an image knows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.releases import in_spans, release_key
+
+_KNOWN = ("Model", "ForCausalLM", "ForConditionalGeneration")
+# Heads of a model whose type is that of the model.
+_ENDINGS = (
+    "ForSequenceClassification",
+    "ForTokenClassification",
+    "ForQuestionAnswering",
+    "ForMaskedLM",
+    "ForTextEncoding",
+    "ForCausalLM",
+    "ForConditionalGeneration",
+    "Model",
+)
 
 
 def knows_model_type(model_type: str, version: str) -> bool | None:
@@ -48,10 +63,18 @@ def translates(model_type: str, version: str) -> bool | None:
 
 def model_type_of(class_name: str) -> str | None:
     """
-    Return the model type of a class; ``None`` where it has none, or several.
+    Return the model type of a class, or of one with the same stem; ``None`` where it
+    has none, or several.
     """
-    found: str | None = load("transformers.json")["class_types"].get(class_name)
-    return found
+    types: Mapping[str, str] = load("transformers.json")["class_types"]
+    others = load("lmi_models.json")["types"]
+    if class_name in types or class_name in others:
+        return types.get(class_name) or others[class_name]
+    ending = next((one for one in _ENDINGS if class_name.endswith(one)), None)
+    if ending is None:
+        return None
+    stem = class_name.removesuffix(ending)
+    return next((types[stem + one] for one in _KNOWN if stem + one in types), None)
 
 
 def _says(table: str, name: str, version: str) -> bool | None:

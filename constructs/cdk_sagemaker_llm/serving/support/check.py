@@ -35,6 +35,14 @@ _RULES: Mapping[str, tuple[str, ...]] = {
         "vllm_parsers",
     ),
     "sglang": ("sglang_models", "sglang_formats"),
+    "tgi": ("tgi_models",),
+    "tei": ("tei_models",),
+    "llama.cpp": ("llama_cpp_models",),
+    "tgi-neuron": ("neuron_models",),
+    "vllm-neuron": ("neuron_models",),
+    "lmi-dist": ("lmi_models",),
+    "tensorrt-llm": ("lmi_models",),
+    "deepspeed": ("lmi_models",),
 }
 
 

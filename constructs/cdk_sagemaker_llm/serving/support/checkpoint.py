@@ -12,6 +12,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.checkpoints import class_facts, known_checkpoint
+from cdk_sagemaker_llm.catalog.transformers import model_type_of
 
 # What says that a mapping is a whole config.json, in which a key that is left out is
 # not there; the other kind tells single keys of it.
@@ -84,10 +85,13 @@ class Checkpoint:
     @property
     def model_type(self) -> str | None:
         """
-        The model type of config.json; ``None`` if it is not known.
+        The model type of config.json, else that of its class; ``None`` if it is not
+        known.
         """
         value = self.config.get("model_type")
-        return value if isinstance(value, str) else None
+        if isinstance(value, str):
+            return value
+        return model_type_of(self.class_name) if self.class_name else None
 
     @property
     def text(self) -> Mapping[str, Any]:
