@@ -11,7 +11,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import held
-from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.catalog.instances import accelerators_of
 from cdk_sagemaker_llm.catalog.releases import ENGINES, known_releases, release_key
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import Check, checks_of
@@ -99,7 +99,7 @@ def check_support(
         near = nearest(engine, ENGINES, count=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise ValueError(f"engine must be {any_of(ENGINES)}, got {engine!r}{hint}")
-    hardware = find_instance_type(instance_type)
+    accelerator, count = accelerators_of(instance_type)
     known = known_releases(engine)
     if release_key(release) not in map(release_key, known):
         near = [one for one in known if release_key(one) <= release_key(release)]
@@ -116,8 +116,8 @@ def check_support(
             engine=engine,
             release=release,
             checkpoint=checkpoint_of(model, config, asked),
-            accelerator=hardware.accelerator_model,
-            accelerators=hardware.accelerators,
+            accelerator=accelerator,
+            accelerators=count,
             instance_type=instance_type,
             arguments=asked,
             environment=environment or {},

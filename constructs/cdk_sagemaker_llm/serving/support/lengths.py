@@ -107,8 +107,6 @@ def longest_of(subject: Subject) -> int | None:
     beside = text.get("model_max_length")
     if isinstance(beside, int) and beside > longest:
         longest = beside
-    elif isinstance(beside, int) and len(found) > 1:
-        longest = max(longest, min(one for one in found if one >= beside))
     window = text.get("sliding_window")
     if subject.flag("disable_sliding_window") and isinstance(window, int):
         longest = min(longest, window)

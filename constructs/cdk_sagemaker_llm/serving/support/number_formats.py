@@ -141,11 +141,13 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
     """
     engine, release = subject.engine, subject.release
     method = resolved_method(subject)
-    if not method or not subject.is_at("0.2.7"):
+    if not method:
         return
     own, asked = subject.checkpoint.method, subject.text("quantization")
     named = asked or own or method
-    if lacks_method(engine, named, release) and lacks_method(engine, method, release):
+    is_lacking = all(lacks_method(engine, one, release) for one in (named, method))
+    # Before, the method was not read from the files.
+    if is_lacking and subject.is_at("0.2.7"):
         spans = method_spans(engine, named)
         image = image_within(engine, spans)
         yield LACKS_METHOD.finding(
@@ -182,9 +184,8 @@ def _of_gpu(subject: Subject, method: str, support: MethodSupport) -> Iterator[F
         asked = asked_dtype(subject)
         word = subject.word("dtype")
         where = f"{word}={asked}" if asked else f"the weights are in {dtype}, which"
-        verb = "is not taken" if asked else "is not taken"
         yield METHOD_DTYPE.finding(
-            f"{where} {verb} by the quantization method {method} of {subject.title}",
+            f"{where} is not taken by the quantization method {method} of {subject.title}",
             f"write {word}={any_of(support.types)}",
         )
 

@@ -133,7 +133,7 @@ _FAMILIES = (
     _row(r"^meta-llama/llama-4", "llama4_pythonic llama4_json pythonic", None),
     _row(r"^meta-llama/(?:meta-)?llama-3\.[123]", "llama3_json pythonic", ""),
     _row(r"^meta-llama/(?:meta-)?llama-(?:2|3)-", "", ""),
-    _row(r"^google/gemma-[123]?-?\d", "", ""),
+    _row(r"^google/gemma-(?:[27]b|1\.1-|[23]-)", "", ""),
     _row(r"^openai/gpt-oss", "openai", None),
     _row(r"^deepseek-ai/deepseek-r1-distill", "", "deepseek_r1 qwen3"),
 )
