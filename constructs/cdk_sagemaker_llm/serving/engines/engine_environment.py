@@ -52,6 +52,7 @@ from cdk_sagemaker_llm.serving.engines.checks import (
     process,
     refusals,
     sglang_start,
+    support,
     tei,
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
@@ -78,6 +79,7 @@ _CHECKS = checks_of(
     process,
     health,
     sglang_start,
+    support,
 )
 _CHECKS_OF_TEI = checks_of(tei)
 # What the engine's parser, or what starts it, refuses: they have the last word on it.
@@ -163,6 +165,7 @@ def engine_findings(
         model_type=_said(kind, "model_type", str),
         context_length=_said(kind, "context_length", int),
         words=words or {},
+        kind=None if is_unresolved(kind) else kind,
         own={name: everything[name] for name in everything if name not in described},
     )
     subjects = [read_by(base, ENTRY_POINTS[rule]) for rule in image.rules] or [base]
