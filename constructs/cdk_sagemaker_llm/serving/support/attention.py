@@ -102,9 +102,7 @@ def _is_taken_by_new_engine(subject: Subject, capability: int) -> bool:
     return capability == HOPPER or is_blackwell
 
 
-def _lacks_cache(  # noqa: PLR0911 - a reason each
-    subject: Subject, kind: str, capability: int
-) -> str:
+def _lacks_cache(subject: Subject, kind: str, capability: int) -> str:
     is_of_8 = capability < HOPPER or capability == 120  # noqa: PLR2004 - RTX PRO 6000
     if subject.checkpoint.class_name in _LATENT:
         is_hit = is_of_8 and subject.is_at("0.11.1", "0.17.1")
@@ -189,9 +187,7 @@ def forced_backend_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _refuses_backend(  # noqa: PLR0911 - a reason each
-    subject: Subject, asked: str, capability: int
-) -> str:
+def _refuses_backend(subject: Subject, asked: str, capability: int) -> str:
     is_flash = asked in {"FLASH_ATTN", "FLASHINFER"}
     if not subject.is_at("0.11.1"):
         # It prefills by FlashAttention 2, which others are left for.

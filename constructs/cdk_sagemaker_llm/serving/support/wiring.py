@@ -22,7 +22,7 @@ _SAID_ELSEWHERE = frozenset(
 )
 
 
-def wired_findings(  # noqa: PLR0913 - what a subject is made of
+def wired_findings(
     *,
     engine: str,
     release: str,
