@@ -83,6 +83,7 @@ from tests.unit.serving.lmi.checks.test_rules import (
 )
 from tests.unit.serving.tgi.test_checks import BROKEN, MODEL
 from tests.unit.staging_rule_examples import STAGING
+from tests.unit.support_rule_examples import SUPPORT
 
 GPT2 = HuggingFaceModel("gpt2")
 CODE_LLAMA = HuggingFaceModel("codellama/CodeLlama-7b-hf")
@@ -561,6 +562,7 @@ TEXTS: dict[str, Callable[[], list[Finding]]] = {
     "LLM229": _lmi({"OPTION_MODEL_ID": "c/d"}),
     "LLM230": _lmi({}, file={"engine": "Python"}),
     **ENGINES,
+    **{code: broken for code, (broken, _) in SUPPORT.items()},
 }
 
 

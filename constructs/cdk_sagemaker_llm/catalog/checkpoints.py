@@ -71,7 +71,7 @@ def _by_name() -> Mapping[str, str]:
 
 @functools.cache
 def _by_plain_name() -> Mapping[str, str]:
-    return {_plain(name): name for name in reversed(_by_name().values())}
+    return {_plain(name): name for name in reversed([*_by_name().values()])}
 
 
 def _plain(model_id: str) -> str:

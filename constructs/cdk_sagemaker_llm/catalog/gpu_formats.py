@@ -29,7 +29,9 @@ def find_method(engine: str, method: str, release: str) -> MethodSupport | None:
     Look a quantization method up at a release; ``None`` where it does not have it, or
     nobody read it.
     """
-    row = _row(load("gpu_formats.json")["methods"][engine].get(method, ()), release, engine)
+    row = _row(
+        load("gpu_formats.json")["methods"][engine].get(method, ()), release, engine
+    )
     if row is None:
         return None
     types = row.get("types")

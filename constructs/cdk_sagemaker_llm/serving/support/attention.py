@@ -24,20 +24,27 @@ _LATENT = (
     "Glm4MoeLiteForCausalLM",
     *_SPARSE,
 )
-_OF_LATENT = ("MLA",)
 _PAGED_SIZES = (64, 80, 96, 112, 128, 256)
 _EIGHT_BITS = ("fp8", "fp8_e4m3", "fp8_e5m2")
 
 CACHE_FORMAT = Rule("LLM933", "the GPU cannot keep the KV cache in 8 bits", _SELECTOR)
 CACHE_FALLBACK = Rule(
-    "LLM890", "a KV cache in 8 bits has slower attention, or was not seen to run", _SELECTOR
+    "LLM890",
+    "a KV cache in 8 bits has slower attention, or was not seen to run",
+    _SELECTOR,
 )
-NO_BACKEND = Rule("LLM935", "no attention backend takes the model on the GPU", _SELECTOR)
+NO_BACKEND = Rule(
+    "LLM935", "no attention backend takes the model on the GPU", _SELECTOR
+)
 WRONG_BACKEND = Rule(
-    "LLM937", "the attention backend asked for does not take the model or GPU", _SELECTOR
+    "LLM937",
+    "the attention backend asked for does not take the model or GPU",
+    _SELECTOR,
 )
 OLD_ENGINE = Rule(
-    "LLM939", "the new engine is forced where it does not run", "vllm/engine/arg_utils.py"
+    "LLM939",
+    "the new engine is forced where it does not run",
+    "vllm/engine/arg_utils.py",
 )
 OLD_ENGINE_FALLBACK = Rule(
     "LLM892", "the old engine runs instead of the new one", "vllm/engine/arg_utils.py"
@@ -66,10 +73,7 @@ def cache_findings(subject: Subject) -> Iterator[Finding]:
             "slower"
         )
     elif subject.is_at("0.8.0", "0.10.2"):
-        is_fit = capability == HOPPER or (
-            capability == BLACKWELL and subject.is_at("0.10.2")
-        )
-        if not is_fit:
+        if not _is_taken_by_new_engine(subject, capability):
             yield CACHE_FALLBACK.finding(
                 f"{name} has {subject.title} fall back to its old engine on "
                 f"{subject.gpu}"
@@ -82,32 +86,37 @@ def cache_findings(subject: Subject) -> Iterator[Finding]:
 
 
 def _refuses_cache(subject: Subject, kind: str, capability: int) -> str:
-    if subject.is_at("0.8.0", "0.10.2"):
-        is_fit = capability == HOPPER or (
-            capability == BLACKWELL and subject.is_at("0.10.2")
-        )
-        if subject.environment.get("VLLM_USE_V1") == "1" and not is_fit:
-            return "VLLM_USE_V1=1 forces the engine that lacks it"
-        return ""
-    if subject.is_at("0.11.0", "0.11.0"):
+    if not subject.is_at("0.11.0"):
+        is_forced = subject.environment.get("VLLM_USE_V1") == "1"
+        is_forced = is_forced and subject.is_at("0.8.0")
+        is_refused = is_forced and not _is_taken_by_new_engine(subject, capability)
+        return "VLLM_USE_V1=1 forces the engine that lacks it" if is_refused else ""
+    if not subject.is_at("0.11.1"):
         is_hit = AMPERE <= capability < ADA and kind != "fp8_e5m2"
         return "its kernel in Triton does not compile" if is_hit else ""
-    if not subject.is_at("0.11.1"):
-        return ""
+    return _lacks_cache(subject, kind, capability)
+
+
+def _is_taken_by_new_engine(subject: Subject, capability: int) -> bool:
+    is_blackwell = capability == BLACKWELL and subject.is_at("0.10.2")
+    return capability == HOPPER or is_blackwell
+
+
+def _lacks_cache(subject: Subject, kind: str, capability: int) -> str:
     is_of_8 = capability < HOPPER or capability == 120  # noqa: PLR2004 - RTX PRO 6000
     if subject.checkpoint.class_name in _LATENT:
         is_hit = is_of_8 and subject.is_at("0.11.1", "0.17.1")
         return "no backend for latent attention takes it there" if is_hit else ""
-    if capability >= ADA:
+    is_native = kind != "fp8_e5m2" or subject.is_at("0.24.0")
+    if capability >= ADA or not is_native:
         return ""
     if capability < AMPERE and subject.is_at("0.24.0"):
         return "attention by Triton needs a compute capability of 8.9 for it"
-    is_native = kind != "fp8_e5m2" or subject.is_at("0.24.0")
-    if is_gpt_oss(subject) and is_native:
+    if is_gpt_oss(subject):
         return "attention sinks need Triton, which has it from 8.9 on"
     size = head_size_of(subject)
     sizes = {64, 128, 256} | ({512} if subject.is_at("0.22.0") else set())
-    if size is not None and size not in sizes and is_native:
+    if size is not None and size not in sizes:
         return f"heads of {size} need Triton, which has it from 8.9 on"
     return ""
 
@@ -189,9 +198,10 @@ def forced_backend_findings(subject: Subject) -> Iterator[Finding]:
 def _refuses_backend(subject: Subject, asked: str, capability: int) -> str:
     is_flash = asked in {"FLASH_ATTN", "FLASHINFER"}
     if not subject.is_at("0.11.1"):
-        # Prefill of both is by FlashAttention 2.
-        is_old = is_flash and capability < AMPERE and subject.is_at("0.6.0")
-        return f"FlashAttention needs a GPU from Ampere on, got {subject.gpu}" if is_old else ""
+        # It prefills by FlashAttention 2, which others are left for.
+        is_old = asked == "FLASHINFER" and capability < AMPERE
+        is_old = is_old and subject.is_at("0.6.0")
+        return f"it needs a GPU from Ampere on, got {subject.gpu}" if is_old else ""
     size, name = head_size_of(subject), subject.checkpoint.class_name
     sizes = {64, 128, 256} | ({512} if subject.is_at("0.22.0") else set())
     least = AMPERE if asked == "FLASH_ATTN" or subject.is_at("0.24.0") else TURING
@@ -199,8 +209,6 @@ def _refuses_backend(subject: Subject, asked: str, capability: int) -> str:
         return f"it needs a compute capability of {least / 10}, got {subject.gpu}"
     if is_flash and name in _LATENT:
         return f"{name} has latent attention"
-    if asked.endswith(_OF_LATENT) and name and not _may_be_latent(subject):
-        return f"{name} has no latent attention"
     if asked == "FLASHINFER" and size is not None and size not in sizes:
         return f"it does not take heads of {size}"
     if is_gpt_oss(subject) and is_flash:
@@ -218,10 +226,6 @@ def _refuses_sinks(subject: Subject, asked: str, capability: int) -> str:
     return f"it has no attention sinks on {subject.gpu}" if is_unfit else ""
 
 
-def _may_be_latent(subject: Subject) -> bool:
-    return is_latent(subject) or not subject.checkpoint.is_whole
-
-
 def generation_findings(subject: Subject) -> Iterator[Finding]:
     """
     The generation of the engine that is forced runs on the GPU.
@@ -229,13 +233,17 @@ def generation_findings(subject: Subject) -> Iterator[Finding]:
     capability = subject.capability
     if capability is None or capability >= AMPERE:
         return
-    if subject.environment.get("VLLM_USE_V1") == "1" and subject.is_at("0.7.0", "0.10.1"):
+    if subject.environment.get("VLLM_USE_V1") == "1" and subject.is_at(
+        "0.7.0", "0.10.1"
+    ):
         yield OLD_ENGINE.finding(
             f"VLLM_USE_V1=1 forces an engine of {subject.title} that does not run on "
             f"{subject.gpu}",
             "leave it out",
         )
-    elif subject.is_at("0.8.0", "0.10.1") and not subject.environment.get("VLLM_USE_V1"):
+    elif subject.is_at("0.8.0", "0.10.1") and not subject.environment.get(
+        "VLLM_USE_V1"
+    ):
         yield OLD_ENGINE_FALLBACK.finding(
             f"{subject.title} falls back to its old engine on {subject.gpu}"
         )

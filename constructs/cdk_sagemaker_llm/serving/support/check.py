@@ -13,7 +13,7 @@ from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.instances import accelerators_of
 from cdk_sagemaker_llm.catalog.releases import ENGINES, known_releases, release_key
-from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.serving.checks import Check, checks_of
 from cdk_sagemaker_llm.serving.support.checkpoint import checkpoint_of
 from cdk_sagemaker_llm.serving.support.support_subject import TITLES, Subject
@@ -23,7 +23,8 @@ UNKNOWN_RELEASE = Rule(
     "LLM880", "no catalogued image has the release of the engine that is asked about"
 )
 
-# The modules with each engine's rules, below this room; loaded when it is asked about.
+# The modules with each engine's rules, in this room; loaded when it is asked about. The
+# first says whether the release has the class: where not, the others are not asked.
 _RULES: Mapping[str, tuple[str, ...]] = {
     "vllm": (
         "vllm_classes",
@@ -129,14 +130,19 @@ def check_support(
 def support_findings(subject: Subject) -> tuple[Finding, ...]:
     """
     Return what an engine's rules find.
+
+    Of a model whose class it does not load nothing else is told.
     """
-    return tuple(
-        finding for check in _checks(subject.engine) for finding in check(subject)
-    )
+    found: list[Finding] = []
+    for checks in _checks(subject.engine):
+        found += [finding for check in checks for finding in check(subject)]
+        if checks is _checks(subject.engine)[0] and errors_of(found):
+            break
+    return tuple(found)
 
 
 @functools.cache
-def _checks(engine: str) -> tuple[Check, ...]:
+def _checks(engine: str) -> tuple[tuple[Check, ...], ...]:
     room = __name__.rpartition(".")[0]
     names = _RULES.get(engine, ())
-    return checks_of(*(importlib.import_module(f"{room}.{one}") for one in names))
+    return tuple(checks_of(importlib.import_module(f"{room}.{one}")) for one in names)

@@ -87,10 +87,10 @@ def longest_of(subject: Subject) -> int | None:
     text = checkpoint.text
     if _is_gemma_3(checkpoint) and not checkpoint.number(*_KEYS):
         return None
-    found = [text[key] for key in _KEYS if type(text.get(key)) is int]
+    found: list[int] = [text[key] for key in _KEYS if type(text.get(key)) is int]
     if not found:
         return None
-    longest = min(found)
+    longest: int = min(found)
     scaling = _scaling(text)
     kind = str(scaling.get("rope_type") or scaling.get("type") or "default")
     if kind in _YARN and subject.is_at(_YARN_STANDS):

@@ -31,7 +31,9 @@ _NOT_IN_HALVES = ("gemma2", "gemma3", "gemma3_text", "plamo2", "glm4")
 _CONFIG = "vllm/config/model.py"
 _LAYERS = "vllm/model_executor/layers/quantization"
 
-LACKS_BFLOAT16 = Rule("LLM911", "bfloat16 on a GPU that lacks it", "vllm/platforms/cuda.py")
+LACKS_BFLOAT16 = Rule(
+    "LLM911", "bfloat16 on a GPU that lacks it", "vllm/platforms/cuda.py"
+)
 DTYPE_FALLBACK = Rule(
     "LLM883", "a data type is replaced, for the GPU lacks it", _CONFIG
 )
@@ -185,7 +187,8 @@ def _of_gpu(subject: Subject, method: str, support: MethodSupport) -> Iterator[F
         word = subject.word("dtype")
         where = f"{word}={asked}" if asked else f"the weights are in {dtype}, which"
         yield METHOD_DTYPE.finding(
-            f"{where} is not taken by the quantization method {method} of {subject.title}",
+            f"{where} is not taken by the quantization method {method} of "
+            f"{subject.title}",
             f"write {word}={any_of(support.types)}",
         )
 
@@ -225,10 +228,11 @@ def eight_bit_findings(subject: Subject) -> Iterator[Finding]:
                 f"{subject.gpu}",
                 "take a GPU from L4 on, or an image with vLLM 0.9 or newer",
             )
-        elif capability >= (TURING if subject.is_at("0.14.0") else AMPERE):
-            if subject.is_at("0.5.3.post1"):
-                yield _weight_only(subject, "fp8")
-    is_four = method in {"modelopt_fp4", "nvfp4"} or scheme == "CompressedTensorsW4A16Fp4"
+        elif _is_widened(subject, capability):
+            yield _weight_only(subject, "fp8")
+    is_four = (
+        method in {"modelopt_fp4", "nvfp4"} or scheme == "CompressedTensorsW4A16Fp4"
+    )
     if is_four and AMPERE <= capability < BLACKWELL and subject.is_at("0.9.0"):
         yield _weight_only(subject, "fp4")
     if is_gpt_oss(subject) and capability == RTX_BLACKWELL:
@@ -236,6 +240,11 @@ def eight_bit_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.title} has no kernels of its own for gpt-oss on {subject.gpu}: "
             "it falls back to Marlin for the experts, and to Triton for attention"
         )
+
+
+def _is_widened(subject: Subject, capability: int) -> bool:
+    least = TURING if subject.is_at("0.14.0") else AMPERE
+    return capability >= least and subject.is_at("0.5.3.post1")
 
 
 def _weight_only(subject: Subject, name: str) -> Finding:

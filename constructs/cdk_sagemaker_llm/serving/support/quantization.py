@@ -139,7 +139,7 @@ def resolved_method(subject: Subject) -> str | None:
     return own
 
 
-def _kernel(  # noqa: PLR0913, PLR0917 - what differs between the two formats
+def _kernel(  # noqa: PLR0917 - what differs between the two formats
     subject: Subject,
     asked: str | None,
     own: str,
@@ -165,8 +165,8 @@ def _fits_marlin(subject: Subject) -> bool:
     if values.get("group_size") not in {None, -1, 32, 64, 128}:
         return False
     if subject.checkpoint.method == "gptq":
-        return values.get("bits", 4) in {4, 8} and values.get("sym") is not False
-    return values.get("bits", 4) == 4  # noqa: PLR2004 - bits
+        return bool(values.get("bits", 4) in {4, 8}) and values.get("sym") is not False
+    return bool(values.get("bits", 4) == 4)  # noqa: PLR2004 - bits
 
 
 def quantization_findings(subject: Subject) -> Iterator[Finding]:

@@ -25,7 +25,9 @@ _NEWEST = "999"
 _MODERN_TOKENIZERS = "0.5.5"
 _ROPE_TYPES = "0.5.3"
 
-UNTRUSTED_CODE = Rule("LLM941", "the model's own code must be trusted, and is not", _CODE)
+UNTRUSTED_CODE = Rule(
+    "LLM941", "the model's own code must be trusted, and is not", _CODE
+)
 NEWER_TOKENIZER = Rule(
     "LLM943",
     "the tokenizer's files are newer than the package in the image reads",
@@ -61,7 +63,9 @@ FETCHED_VOCABULARY = Rule(
     "vLLM issue 22525",
 )
 ADAPTER_RANK = Rule(
-    "LLM957", "the highest rank of adapters is none of the release's", "vllm/config/lora.py"
+    "LLM957",
+    "the highest rank of adapters is none of the release's",
+    "vllm/config/lora.py",
 )
 
 
@@ -233,8 +237,8 @@ def block_findings(subject: Subject) -> Iterator[Finding]:
             if width % one == 0 and width // one % block == 0
         ]
         yield UNEVEN_WEIGHTS.finding(
-            f"{word}={size} cuts layers of {width} into parts of {width / size:g}, which "
-            f"are no multiple of the {block} that the quantized weights have in {of}",
+            f"{word}={size} cuts layers of {width} into parts of {width / size:g}, "
+            f"which are no multiple of the {block} that the quantized weights have in {of}",
             f"use {any_of(fitting)}"
             + (", or enable_expert_parallel" if expert and of == "blocks" else ""),
         )
@@ -259,7 +263,7 @@ def bitsandbytes_findings(subject: Subject) -> Iterator[Finding]:
             f"{size}",
             "take an image with a newer release",
         )
-    is_plain = subject.text("load_format") not in {"bitsandbytes"}
+    is_plain = subject.text("load_format") != "bitsandbytes"
     if asked and is_plain and subject.is_at("0.5.0", "0.7.3"):
         yield UNSPLIT_METHOD.finding(
             f"quantization=bitsandbytes needs load_format=bitsandbytes at "
@@ -325,7 +329,15 @@ def _method_of(model: object) -> str | None:
     if not isinstance(model, str):
         return None
     name = model.lower()
-    for word in ("ngram", "eagle3", "eagle", "medusa", "speculator", "accelerator", "mtp"):
+    for word in (
+        "ngram",
+        "eagle3",
+        "eagle",
+        "medusa",
+        "speculator",
+        "accelerator",
+        "mtp",
+    ):
         if word in name:
             return word
     return "draft_model"
@@ -340,8 +352,8 @@ def vocabulary_findings(subject: Subject) -> Iterator[Finding]:
     is_asked = subject.network_isolation and is_gpt_oss(subject)
     if is_asked and not has_files and subject.is_at("0.10.0", "0.30.0"):
         yield FETCHED_VOCABULARY.finding(
-            f"{subject.title} fetches o200k_base.tiktoken for {subject.checkpoint.name} "
-            "when it starts, which a container with network isolation cannot",
+            f"{subject.title} fetches o200k_base.tiktoken for "
+            f"{subject.checkpoint.name} when it starts, which a container with network isolation cannot",
             "put the file into the artifact and set TIKTOKEN_ENCODINGS_BASE to its "
             "folder, or take an image with vLLM 0.31 or newer",
         )
@@ -363,5 +375,6 @@ def adapter_rank_findings(subject: Subject) -> Iterator[Finding]:
         ranks = (1, 8, 16, 32, 64, 128, 256, 320, 512)
     if ranks and rank not in ranks:
         yield ADAPTER_RANK.finding(
-            f"{subject.word('max_lora_rank')} must be {any_of(map(str, ranks))}, got {rank}"
+            f"{subject.word('max_lora_rank')} must be {any_of(map(str, ranks))}, got "
+            f"{rank}"
         )

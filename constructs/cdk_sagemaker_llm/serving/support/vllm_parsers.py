@@ -22,10 +22,10 @@ _TAGGED = frozenset({"deepseek_r1", "qwen3"})
 _MADE_AT_START = ("0.9.2", "0.20.0")
 
 UNKNOWN_PARSER = Rule("LLM961", "the release does not have a parser", _SERVER)
-NO_PARSER = Rule("LLM963", "tools are chosen by the model, and no parser is named", _SERVER)
-OTHER_FAMILY = Rule(
-    "LLM896", "a parser is made for models of another family", _DOCS
+NO_PARSER = Rule(
+    "LLM963", "tools are chosen by the model, and no parser is named", _SERVER
 )
+OTHER_FAMILY = Rule("LLM896", "a parser is made for models of another family", _DOCS)
 NO_TAGS = Rule(
     "LLM965", "a parser of reasoning looks for tokens that the model lacks", _DOCS
 )
@@ -68,8 +68,8 @@ def _way_out(subject: Subject, kind: str, name: str) -> str:
         where = f", such as {image}" if image else ""
         return f"take an image with vLLM {first_of(spans)} or newer{where}"
     names = parser_names("vllm", kind, subject.release)
-    near = nearest(name, names) or names
-    return f"use {any_of(near)}" if near else "leave it out"
+    near = nearest(name, names)
+    return f"use {any_of(near)}" if near else "leave it out, or bring a plugin for it"
 
 
 def family_findings(subject: Subject) -> Iterator[Finding]:
@@ -78,7 +78,12 @@ def family_findings(subject: Subject) -> Iterator[Finding]:
     """
     tools, thoughts = _family(subject)
     asked = subject.text("tool_call_parser")
-    if asked and tools and asked not in tools and subject.flag("enable_auto_tool_choice"):
+    if (
+        asked
+        and tools
+        and asked not in tools
+        and subject.flag("enable_auto_tool_choice")
+    ):
         yield OTHER_FAMILY.finding(
             f"{subject.word('tool_call_parser')}={asked} is not for "
             f"{subject.checkpoint.name}: calls of tools fail, or stay plain text",
@@ -125,11 +130,19 @@ def _row(
 # may have been trained to call tools otherwise.
 _FAMILIES = (
     _row(r"^qwen/qwq", "hermes", "deepseek_r1 qwen3"),
-    _row(r"^qwen/qwen3[-.]?coder|^qwen/qwen3\.[56]", "qwen3_coder qwen3_xml hermes qwen3_json", None),
+    _row(
+        r"^qwen/qwen3[-.]?coder|^qwen/qwen3\.[56]",
+        "qwen3_coder qwen3_xml hermes qwen3_json",
+        None,
+    ),
     _row(r"^qwen/qwen3", "hermes qwen3_coder qwen3_xml qwen3_json", None),
     _row(r"^qwen/qwen2\.5|^qwen/qwen2-", "hermes", ""),
     _row(r"^mistralai/magistral|^mistralai/.*reasoning", "mistral", "mistral"),
-    _row(r"^mistralai/(?:mistral|mixtral)-.*(?:v0\.\d|2407|2411|2409)", "mistral hermes", ""),
+    _row(
+        r"^mistralai/(?:mistral|mixtral)-.*(?:v0\.\d|2407|2411|2409)",
+        "mistral hermes",
+        "",
+    ),
     _row(r"^meta-llama/llama-4", "llama4_pythonic llama4_json pythonic", None),
     _row(r"^meta-llama/(?:meta-)?llama-3\.[123]", "llama3_json pythonic", ""),
     _row(r"^meta-llama/(?:meta-)?llama-(?:2|3)-", "", ""),
