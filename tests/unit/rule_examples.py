@@ -69,6 +69,7 @@ from cdk_sagemaker_llm.serving.lmi.lmi_family import lmi_findings
 from tests.conftest import ROOT
 from tests.unit.capacity_rule_examples import CAPACITY
 from tests.unit.engine_rule_examples import ENGINES
+from tests.unit.engine_support_rule_examples import OF_ENGINES
 from tests.unit.mirroring_rule_examples import MIRRORING
 from tests.unit.serving.lmi.checks.test_rules import (
     AUTO,
@@ -563,6 +564,7 @@ TEXTS: dict[str, Callable[[], list[Finding]]] = {
     "LLM230": _lmi({}, file={"engine": "Python"}),
     **ENGINES,
     **{code: broken for code, (broken, _) in SUPPORT.items()},
+    **{code: broken for code, (broken, _) in OF_ENGINES.items()},
 }
 
 

@@ -41,6 +41,7 @@ _RULES: Mapping[str, tuple[str, ...]] = {
     "llama.cpp": ("llama_cpp_models",),
     "tgi-neuron": ("neuron_models",),
     "vllm-neuron": ("neuron_models",),
+    "vllm-omni": ("omni_models",),
     "lmi-dist": ("lmi_models",),
     "tensorrt-llm": ("lmi_models",),
     "deepspeed": ("lmi_models",),

@@ -5,6 +5,7 @@ DeepSpeed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog._data import load
@@ -25,6 +26,8 @@ _INSIDE = {
     "13": "0.6.3.post1",
     "14": "0.6.3.post1",
 }
+# What may stand behind the family's name: Gemma 3 is another family than Gemma.
+_SAME = re.compile(r"(?:1_5|2)?(?:For|LMHead|Model)")
 _T5 = "T5ForConditionalGeneration"
 # LMI's minor version by the TensorRT-LLM inside.
 _LMI_OF = {
@@ -74,7 +77,8 @@ def tensorrt_llm_findings(subject: Subject) -> Iterator[Finding]:
         if lmi is None or is_between(lmi, version)
         for begin in begins
     ]
-    if not name.startswith(tuple(known)):
+    rests = (name.removeprefix(one) for one in known if name.startswith(one))
+    if not any(_SAME.match(rest) for rest in rests):
         yield UNDOCUMENTED.finding(
             f"LMI does not document that {subject.title} takes {name}",
             "serve it with LmiVllm",

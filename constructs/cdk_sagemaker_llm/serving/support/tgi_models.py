@@ -42,6 +42,8 @@ _NEEDS_FILES = frozenset({"awq", "gptq", "exl2", "marlin"})
 # Shards of a model without a branch, by the backend that runs attention itself.
 _SHARDS_BY_TRANSFORMERS = "3.1.1"
 _ROPE_TYPES = "2.2.0"
+# Falcon had other names before transformers had it.
+_RENAMED = "falcon"
 _WINDOWED = ("mistral", "mixtral")
 _WINDOWED_NEEDS_FLASH = ("1.1.0", "1.3.3")
 _FLASH_1 = ("0.9.0", "2.0.9")
@@ -86,6 +88,13 @@ def tgi_type_findings(subject: Subject) -> Iterator[Finding]:
         )
         return
     if is_text is None:
+        return
+    if kind == _RENAMED and not subject.has("trust_remote_code"):
+        yield REMOTE_TYPE.finding(
+            f"{title} does not load models of type {kind}, as they are named today: it "
+            "runs revisions that are of type RefinedWeb",
+            _way(kind),
+        )
         return
     yield UNKNOWN_TYPE.finding(f"{title} does not load models of type {kind}", _way(kind))
 
