@@ -75,7 +75,7 @@ def _kind(subject: Subject) -> str | None:
 
 
 def _is_on_processor(subject: Subject) -> bool:
-    return subject.capability is None and not subject.accelerators
+    return subject.capability is None and subject.accelerators == 0
 
 
 def tei_gpu_findings(subject: Subject) -> Iterator[Finding]:
@@ -99,7 +99,7 @@ def tei_gpu_findings(subject: Subject) -> Iterator[Finding]:
                 "take an instance type with a GPU",
             )
         else:
-            yield TEI_LACKS_GPU.finding(text, "take an instance type with a GPU")
+            yield UNKNOWN_TO_TEI.finding(text, "take an instance type with a GPU")
 
 
 def tei_number_findings(subject: Subject) -> Iterator[Finding]:

@@ -11,15 +11,22 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.support.check import support_findings
 from cdk_sagemaker_llm.serving.support.checkpoint import checkpoint_for
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
+from cdk_sagemaker_llm.serving.support.tei_models import TEI_LACKS_GPU
 from cdk_sagemaker_llm.serving.support.vllm_arguments import (
     ADAPTER_RANK,
     UNEVEN_HEADS_OF_MODEL,
 )
-from cdk_sagemaker_llm.serving.support.vllm_parsers import NO_PARSER
+from cdk_sagemaker_llm.serving.support.vllm_parsers import NO_PARSER, UNKNOWN_PARSER
 
 _SAID_ELSEWHERE = frozenset(
     {UNEVEN_HEADS_OF_MODEL.code, NO_PARSER.code, ADAPTER_RANK.code}
 )
+# SGLang's parser has its parsers as choices, and TEI's images say which GPUs they are
+# built for.
+_SAID_OF = {
+    "sglang": frozenset({UNKNOWN_PARSER.code}),
+    "tei": frozenset({TEI_LACKS_GPU.code}),
+}
 
 
 def wired_findings(
@@ -53,6 +60,7 @@ def wired_findings(
         network_isolation=network_isolation,
         words=words,
     )
+    said = _SAID_ELSEWHERE | _SAID_OF.get(engine, frozenset())
     for finding in support_findings(subject):
-        if finding.code not in _SAID_ELSEWHERE:
+        if finding.code not in said:
             yield finding

@@ -5,7 +5,7 @@ what is asked for, against the checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
@@ -14,7 +14,14 @@ from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
 
-_ENGINES = ("vllm",)
+_ENGINES = ("vllm", "sglang")
+# What variables say of a model in engines whose arguments no table describes: only
+# what the rules of those engines ask for.
+_VARIABLES: Mapping[str, Mapping[str, str]] = {
+    "tei": {"DTYPE": "dtype", "POOLING": "pooling"},
+    "vllm-neuron": {},
+    "llama.cpp": {},
+}
 # Code that is trusted or not by deployment is nobody's mistake.
 _DECIDED_LATER = ("trust-remote-code",)
 
@@ -23,6 +30,8 @@ def model_support_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     The release loads the model as it is asked to, on the GPU where that is known.
     """
+    if subject.image.engine in _VARIABLES:
+        yield from _undescribed_findings(subject)
     if subject.image.engine not in _ENGINES or subject.table is None:
         return
     named = named_model(subject)
@@ -50,7 +59,7 @@ def model_support_findings(subject: EngineSubject) -> Iterator[Finding]:
     yield from wired_findings(
         engine=subject.image.engine,
         release=subject.release,
-        name=None if name is None or name.startswith(("/", ".", "s3:")) else name,
+        name=_on_hub(name),
         kind=subject.kind,
         accelerator=subject.accelerator_model,
         accelerators=subject.accelerators,
@@ -59,3 +68,39 @@ def model_support_findings(subject: EngineSubject) -> Iterator[Finding]:
         network_isolation=subject.is_isolated,
         words=words,
     )
+
+
+def _undescribed_findings(subject: EngineSubject) -> Iterator[Finding]:
+    """
+    Find what an engine without a table of arguments does with the model.
+    """
+    release = subject.image.engine_version
+    named = named_model(subject)
+    name = named[1] if named is not None else None
+    is_file = name is not None and names_gguf(name)
+    if release is None or is_file or (name is None and subject.kind is None):
+        return
+    from cdk_sagemaker_llm.serving.support.wiring import wired_findings  # noqa: PLC0415 - as above
+
+    names = _VARIABLES[subject.image.engine]
+    is_of_processors = subject.image.family.endswith("-cpu")
+    yield from wired_findings(
+        engine=subject.image.engine,
+        release=release,
+        name=_on_hub(name),
+        kind=subject.kind,
+        accelerator=subject.accelerator_model,
+        accelerators=0 if is_of_processors else subject.accelerators,
+        arguments={
+            argument: subject.environment[variable]
+            for variable, argument in names.items()
+            if variable in subject.environment
+        },
+        environment=subject.environment,
+        network_isolation=subject.is_isolated,
+        words={name: subject.word(variable) for variable, name in names.items()},
+    )
+
+
+def _on_hub(name: str | None) -> str | None:
+    return None if name is None or name.startswith(("/", ".", "s3:")) else name
