@@ -116,13 +116,18 @@ class Modules:
         from.
         """
         if where not in self._named:
+            lines = list(_lines(self.tree(where).body))
             named: dict[str, ast.stmt | tuple[Where, str]] = {}
-            for line in _lines(self.tree(where).body):
-                for name, source in self._imported(line, where):
-                    named.setdefault(name, source)
-                own = _defined(line)
-                if own and not isinstance(named.get(own), ast.stmt):
-                    named[own] = line
+            for line in reversed(lines):
+                named.update(self._imported(line, where))
+            named |= {
+                line.name: line
+                for line in reversed(lines)
+                if isinstance(line, ast.ClassDef)
+            }
+            # Another name counts least: it may only stand in until an import.
+            for line in lines:
+                named.setdefault(_defined(line), line)
             self._named[where] = named
         return self._named[where]
 

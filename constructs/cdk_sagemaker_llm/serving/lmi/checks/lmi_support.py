@@ -5,8 +5,9 @@ formats, and what is asked for, against the checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.lmi.launch import Subject
 
@@ -16,6 +17,7 @@ _OTHER_NAMES = {
     "speculative_draft_model": "speculative_model",
     "pipeline_parallel_degree": "pipeline_parallel_size",
 }
+_ENGINES = ("vllm", "lmi-dist")
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32"}
 # Formats that LMI makes of the weights itself, or hands to another engine.
 _NOT_OF_VLLM = (
@@ -30,14 +32,15 @@ _PREFIX = "option."
 
 def model_support_findings(subject: Subject) -> Iterator[Finding]:
     """
-    The vLLM inside loads the model as it is asked to, on the GPU where that is known.
+    The vLLM or LMI-Dist inside loads the model as it is asked to, on the GPU where that is known.
     """
-    is_here = subject.launch.container in ("djl-lmi", "djl-deepspeed")
-    is_vllm = is_here and subject.runs("vllm")
-    release = subject.version.vllm if is_vllm else None
+    if subject.launch.container not in ("djl-lmi", "djl-deepspeed"):
+        return
+    engine = next((one for one in _ENGINES if subject.runs(one)), None)
+    release = None if engine is None else _release(subject, engine)
     named = subject.option("model_id")
     name = named if _is_on_hub(named) else None
-    if release is None or (name is None and subject.kind is None):
+    if engine is None or release is None or (name is None and subject.kind is None):
         return
     if name is not None and "gguf" in name.lower():
         return
@@ -58,7 +61,7 @@ def model_support_findings(subject: Subject) -> Iterator[Finding]:
         arguments["tensor_parallel_size"] = degree
         words["tensor_parallel_size"] = f"{_PREFIX}tensor_parallel_degree"
     yield from wired_findings(
-        engine="vllm",
+        engine=engine,
         release=release,
         name=name,
         kind=subject.kind,
@@ -69,6 +72,13 @@ def model_support_findings(subject: Subject) -> Iterator[Finding]:
         network_isolation=False,
         words=words,
     )
+
+
+def _release(subject: Subject, engine: str) -> str | None:
+    if engine == "vllm":
+        return subject.version.vllm
+    inside: Mapping[str, str] = load("lmi_engines.json")["lmi_dist"]
+    return next((inside[row] for row in subject.version.rows if row in inside), None)
 
 
 def _is_on_hub(name: str | None) -> bool:
