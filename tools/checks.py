@@ -15,8 +15,8 @@ _HEAD = """\
 # Checks
 
 Every finding has a code.
-Codes that begin with `LLM1`, `LLM3` or `LLM5` are errors: the synthesis stops, and says
-what to do.
+Codes that begin with `LLM1`, `LLM3`, `LLM5`, `LLM7` or `LLM9` are errors: the synthesis
+stops, and says what to do.
 Codes that begin with `LLM2`, `LLM4`, `LLM6` or `LLM8` are warnings: acknowledge one
 with `Annotations.of(construct).acknowledge_warning("cdk-sagemaker-llm:LLM201", "why")`.
 `sagemaker-llm check` prints the same findings.

@@ -142,7 +142,6 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
     "LLM627": lambda: container_findings(
         Container(image=find_image("vllm-server", "2")), accelerators=1
     ),
-    "LLM634": _of(("tei", "1.9.3"), AT_HUB, architecture={"model_type": "gpt_oss"}),
     "LLM635": _of(
         ("tei", "1.9.3"),
         {"HF_MODEL_ID": "Qwen/Qwen3-Embedding-0.6B", "AUTO_TRUNCATE": "false"},

@@ -69,6 +69,7 @@ from cdk_sagemaker_llm.serving.lmi.lmi_family import lmi_findings
 from tests.conftest import ROOT
 from tests.unit.capacity_rule_examples import CAPACITY
 from tests.unit.engine_rule_examples import ENGINES
+from tests.unit.engine_support_rule_examples import OF_ENGINES
 from tests.unit.mirroring_rule_examples import MIRRORING
 from tests.unit.serving.lmi.checks.test_rules import (
     AUTO,
@@ -83,6 +84,7 @@ from tests.unit.serving.lmi.checks.test_rules import (
 )
 from tests.unit.serving.tgi.test_checks import BROKEN, MODEL
 from tests.unit.staging_rule_examples import STAGING
+from tests.unit.support_rule_examples import SUPPORT
 
 GPT2 = HuggingFaceModel("gpt2")
 CODE_LLAMA = HuggingFaceModel("codellama/CodeLlama-7b-hf")
@@ -561,6 +563,8 @@ TEXTS: dict[str, Callable[[], list[Finding]]] = {
     "LLM229": _lmi({"OPTION_MODEL_ID": "c/d"}),
     "LLM230": _lmi({}, file={"engine": "Python"}),
     **ENGINES,
+    **{code: broken for code, (broken, _) in SUPPORT.items()},
+    **{code: broken for code, (broken, _) in OF_ENGINES.items()},
 }
 
 

@@ -19,6 +19,8 @@ _ADDED = re.compile(
     re.IGNORECASE,
 )
 
+_KEEPS_DTYPE = ("thebloke/", "redhatai/", "neuralmagic/", "unsloth/")
+
 
 def known_checkpoint(
     model_id: str, *, is_copy: bool = False
@@ -37,7 +39,15 @@ def known_checkpoint(
         return None
     own = tables["models"].get(listed) or {}
     shape = tables["shapes"].get(own.get("shape") or _shape(listed or model_id), {})
-    return {**(sizes or {}), **shape, **{k: v for k, v in own.items() if k != "shape"}}
+    known = {**(sizes or {}), **shape, **own}
+    known.pop("shape", None)
+    method = (sizes or {}).get("quantization_config", {}).get("quant_method")
+    # Who quantizes to 4 bits may save another data type than that of the original;
+    # those that are known to keep it are named.
+    is_kept = "torch_dtype" in own or model_id.lower().startswith(_KEEPS_DTYPE)
+    if (method in {"awq", "gptq"} or is_copy) and not is_kept:
+        known.pop("torch_dtype", None)
+    return known
 
 
 def class_facts(name: str) -> Mapping[str, Any]:
@@ -61,7 +71,7 @@ def _by_name() -> Mapping[str, str]:
 
 @functools.cache
 def _by_plain_name() -> Mapping[str, str]:
-    return {_plain(name): name for name in reversed(_by_name().values())}
+    return {_plain(name): name for name in reversed([*_by_name().values()])}
 
 
 def _plain(model_id: str) -> str:

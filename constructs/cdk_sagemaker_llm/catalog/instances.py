@@ -138,6 +138,21 @@ def find_instance_type(name: str) -> InstanceType:
     )
 
 
+def accelerators_of(name: str) -> tuple[str, int]:
+    """
+    Return an instance type's accelerator and how many it has, be it one that cannot
+    host endpoints.
+
+    Raises:
+        ValueError: If the catalogue does not have the type.
+    """
+    row = load("instances.json")["instances"].get(name)
+    if row is not None:
+        return row["accelerator"]["model"], row["accelerator"]["count"]
+    hardware = find_instance_type(name)
+    return hardware.accelerator_model, hardware.accelerators
+
+
 @dataclass(frozen=True, slots=True)
 class InstanceType:
     """

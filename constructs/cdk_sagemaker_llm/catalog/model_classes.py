@@ -83,6 +83,16 @@ def transformers_inside(engine: str, release: str) -> str | None:
     return inside
 
 
+def brings_model_type(engine: str, model_type: str, release: str) -> bool | None:
+    """
+    Whether a release itself has a configuration for a model type, whatever the
+    ``transformers`` in its images know.
+    """
+    table = _table(engine)
+    spans = table.get("own_types", {}).get(model_type, "")
+    return in_spans(release, spans, tuple(table["releases"]))
+
+
 def _table(engine: str) -> Mapping[str, Any]:
     table: Mapping[str, Any] = load("model_classes.json")["engines"][engine]
     return table

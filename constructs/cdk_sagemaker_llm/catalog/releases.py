@@ -101,7 +101,7 @@ def _inside(engine: str, family: str, version: str) -> str | None:
         release: str | None = rows.get(_lmi_name(family, version))
         return release
     inside = find_engine_release(family, version)
-    return inside and inside.engine_version
+    return inside.engine_version if inside is not None else None
 
 
 def _lmi_name(family: str, version: str) -> str:

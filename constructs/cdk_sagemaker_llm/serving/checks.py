@@ -123,6 +123,9 @@ class Family:
 
         takes_variables: Whether variables that are added to a prepared container are
             checked with it.
+
+        on_host: Says what is found of the model with the instance type that it runs on;
+            ``None`` where nothing depends on it.
     """
 
     findings: Callable[[Environment], list[Finding]]
@@ -133,6 +136,7 @@ class Family:
     needs_catalogue: bool = True
     has_own_server: bool = False
     takes_variables: bool = True
+    on_host: Callable[[Environment], list[Finding]] | None = None
 
 
 def checks_of(*modules: ModuleType) -> tuple[Check, ...]:

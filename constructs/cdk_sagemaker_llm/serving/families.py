@@ -300,6 +300,35 @@ def container_findings(
     return [beside, *found]
 
 
+def host_support_findings(
+    container: Container,
+    variables: Mapping[str, str],
+    *,
+    architecture: Config,
+    instance_type: str,
+) -> list[Finding]:
+    """
+    Find what the GPU of an instance type has against the model of a container that has
+    been checked without it; nothing of an image that the catalogue does not have.
+    """
+    image = checked_as(container.image)
+    family = FAMILIES.get(image.family)
+    on_host = None if family is None else family().on_host
+    if on_host is None:
+        return []
+    without = Environment(
+        variables=variables,
+        family=image.family,
+        version=image.version,
+        accelerators=None,
+        architecture=architecture,
+        container=container,
+    )
+    before = on_host(without)
+    after = on_host(replace(without, instance_type=instance_type))
+    return [finding for finding in after if finding not in before]
+
+
 def added_findings(
     further: Mapping[str, str],
     container: Container,

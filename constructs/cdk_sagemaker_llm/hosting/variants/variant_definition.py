@@ -54,7 +54,7 @@ from cdk_sagemaker_llm.hosting.variants.variant import (
     ProductionVariant,
     scale_in_findings,
 )
-from cdk_sagemaker_llm.models import ModelSource
+from cdk_sagemaker_llm.models import ModelSource, kind_of
 from cdk_sagemaker_llm.serving.images import host_findings
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from aws_cdk import Duration
 
     from cdk_sagemaker_llm.hosting.models.model import Model
+    from cdk_sagemaker_llm.serving.base import Container
 
 _GUIDE = "SageMaker developer guide"
 # These are told no number of devices.
@@ -196,6 +197,7 @@ class VariantDefinition:
                 hosts_components=self.model is None,
             ),
             *compiled_engine_findings(hardware, model.model),
+            *_support_findings(hardware, model, container),
             *volume_findings(hardware, self.variant.volume_size, model.weight_bytes),
             *loading_timeout_findings(
                 container.loading_seconds,
@@ -203,6 +205,26 @@ class VariantDefinition:
                 was_chosen=bool(start_up),
             ),
         ]
+
+
+def _support_findings(
+    hardware: InstanceType | None, model: ModelDefinition, container: Container
+) -> list[Finding]:
+    """
+    Find what the GPU has against the model, its number formats, and what is asked for.
+    """
+    kind = kind_of(model.model) or model.prepared.architecture
+    if hardware is None or kind is None:
+        return []
+    # The checks of all engines, which models that nothing is known of do not need.
+    from cdk_sagemaker_llm.serving.families import host_support_findings  # noqa: PLC0415
+
+    return host_support_findings(
+        container,
+        {**container.environment, **model.variables},
+        architecture=kind,
+        instance_type=hardware.name,
+    )
 
 
 def define_variant(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
@@ -52,6 +53,7 @@ from cdk_sagemaker_llm.serving.engines.checks import (
     process,
     refusals,
     sglang_start,
+    support,
     tei,
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import (
@@ -78,6 +80,7 @@ _CHECKS = checks_of(
     process,
     health,
     sglang_start,
+    support,
 )
 _CHECKS_OF_TEI = checks_of(tei)
 # What the engine's parser, or what starts it, refuses: they have the last word on it.
@@ -133,9 +136,58 @@ def engine_findings(
     ``words`` are what the user calls a variable, and ``unchecked`` the variables that
     no check is wanted of.
     """
-    image = find_engine_release(family, version)
-    if image is None:
+    base = _base_subject(
+        environment,
+        find_engine_release(family, version),
+        architecture=architecture,
+        instance_type=instance_type,
+        accelerators=accelerators,
+        model_data=model_data,
+        is_isolated=network_isolation,
+        words=words or {},
+        unchecked=unchecked,
+    )
+    if base is None:
         return []
+    image = base.image
+    subjects = [read_by(base, ENTRY_POINTS[rule]) for rule in image.rules] or [base]
+    found = subject_findings(subjects[0])
+    return found if subjects[0].table is None else _settled_findings(found, subjects)
+
+
+def host_findings(environment: Environment) -> list[Finding]:
+    """
+    Find what a GPU has against the model that an environment asks for.
+    """
+    base = _base_subject(
+        environment.variables,
+        find_engine_release(environment.family, environment.version),
+        architecture=environment.architecture,
+        instance_type=environment.instance_type,
+        accelerators=environment.accelerators,
+        model_data=None,
+        is_isolated=environment.network_isolation,
+    )
+    if base is None or base.image.rule is None:
+        return []
+    subject = read_by(base, ENTRY_POINTS[base.image.rule])
+    return [*support.model_support_findings(subject)]
+
+
+def _base_subject(
+    environment: Mapping[str, str],
+    image: EngineRelease | None,
+    *,
+    architecture: Config,
+    instance_type: str | None,
+    accelerators: int | None,
+    model_data: Collection[str] | None,
+    is_isolated: bool,
+    words: Mapping[str, str] = MappingProxyType({}),
+    unchecked: Collection[str] = (),
+) -> EngineSubject | None:
+    if image is None:
+        return None
     kind = _kind(environment, architecture)
     described = everything = {
         name: value
@@ -149,7 +201,7 @@ def engine_findings(
     hardware = None
     if instance_type is not None and instance_type in instance_type_names():
         hardware = find_instance_type(instance_type)
-    base = EngineSubject(
+    return EngineSubject(
         environment=described,
         image=image,
         hidden=frozenset(environment) - frozenset(described),
@@ -159,15 +211,13 @@ def engine_findings(
         accelerator_model=hardware.accelerator_model if hardware else None,
         memory_gib=hardware.memory_gib if hardware else None,
         model_data=model_data,
-        is_isolated=network_isolation,
+        is_isolated=is_isolated,
         model_type=_said(kind, "model_type", str),
         context_length=_said(kind, "context_length", int),
-        words=words or {},
+        words=words,
+        kind=None if is_unresolved(kind) else kind,
         own={name: everything[name] for name in everything if name not in described},
     )
-    subjects = [read_by(base, ENTRY_POINTS[rule]) for rule in image.rules] or [base]
-    found = subject_findings(subjects[0])
-    return found if subjects[0].table is None else _settled_findings(found, subjects)
 
 
 def subject_findings(subject: EngineSubject) -> list[Finding]:
@@ -336,7 +386,11 @@ def engine_family(
         return Dialect(schema, takes_chats=True)
 
     return Family(
-        findings=findings, adapters=adapters, dialect=dialect, has_own_server=True
+        findings=findings,
+        adapters=adapters,
+        dialect=dialect,
+        has_own_server=True,
+        on_host=host_findings,
     )
 
 

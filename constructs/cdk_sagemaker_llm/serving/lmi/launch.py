@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm.catalog.lmi import LmiVersion, lmi_models
+from cdk_sagemaker_llm.serving.checks import Config
 from cdk_sagemaker_llm.serving.lmi.properties import as_bool, as_int
 
 CONTAINERS = ("djl-tensorrtllm", "djl-lmi", "djl-deepspeed", "djl-neuronx")
@@ -287,6 +288,10 @@ class Subject:
 
         decided_elsewhere: Whether a plan, or a file that is not seen, has a say in the
             degree that is left out.
+
+        kind: What is known of the model, as the caller has it.
+
+        accelerator_model: The accelerator's name, such as ``A10G``.
     """
 
     properties: Mapping[str, str]
@@ -297,6 +302,8 @@ class Subject:
     strict: bool = False
     model_type: str | None = None
     decided_elsewhere: bool = False
+    kind: Config = None
+    accelerator_model: str | None = None
 
     @property
     def version(self) -> LmiVersion:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
+from cdk_sagemaker_llm.catalog.instances import accelerators_of, instance_type_names
 from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import class_of
@@ -20,7 +21,12 @@ from cdk_sagemaker_llm.serving.checks import (
     Family,
     checks_of,
 )
-from cdk_sagemaker_llm.serving.lmi.checks import lmi_variables, property_findings
+from cdk_sagemaker_llm.serving.lmi.checks import (
+    lmi_support,
+    lmi_variables,
+    property_findings,
+    subject_of,
+)
 from cdk_sagemaker_llm.serving.lmi.checks.lmi_variables import LmiEnvironment
 from cdk_sagemaker_llm.serving.lmi.folder import file_of
 from cdk_sagemaker_llm.serving.lmi.launch import Launch, resolve
@@ -76,6 +82,7 @@ def lmi_findings(
     architecture: Config = None,
     file: Mapping[str, str] | None = None,
     has_model_data: bool | None = None,
+    instance_type: str | None = None,
 ) -> list[Finding]:
     """
     Check the variables of an LMI container, with the file beside them if there is one.
@@ -104,6 +111,9 @@ def lmi_findings(
     from_hub = on_hub is not None
     is_folder = file is None and not from_hub and has_model_data is not False
 
+    hosts = instance_type_names()
+    gpu = accelerators_of(instance_type)[0] if instance_type in hosts else None
+
     def of(properties: Mapping[str, str]) -> list[Finding]:
         return property_findings(
             properties,
@@ -112,6 +122,7 @@ def lmi_findings(
             accelerators=None if is_unresolved(accelerators) else accelerators,
             architecture=model,
             decided_elsewhere=is_folder,
+            accelerator_model=gpu,
         )
 
     decided_later = is_unresolved(environment.get(LOAD_MODELS))
@@ -143,6 +154,7 @@ def _environment_findings(environment: Environment) -> list[Finding]:
         architecture=environment.architecture,
         file=None if container is None else file_of(container.files),
         has_model_data=environment.has_model_data,
+        instance_type=environment.instance_type,
     )
 
 
@@ -220,4 +232,36 @@ def _dialect(
     return Dialect("lmi", takes_chats=is_batched)
 
 
-LMI = Family(findings=_environment_findings, adapters=_adapter_host, dialect=_dialect)
+def _host_findings(environment: Environment) -> list[Finding]:
+    """
+    Find what a GPU has against the model that a container asks for.
+    """
+    container, version = environment.container, LmiVersion.parse(environment.version)
+    if container is None or not version.rows:
+        return []
+    found = translate(
+        environment.variables,
+        file_of(container.files),
+        container=environment.family,
+        version=version,
+    )
+    hosts = instance_type_names()
+    name = environment.instance_type
+    subject = subject_of(
+        found.properties,
+        container=environment.family,
+        version=version,
+        accelerators=environment.accelerators,
+        architecture=environment.architecture,
+        decided_elsewhere=True,
+        accelerator_model=accelerators_of(name)[0] if name in hosts else None,
+    )
+    return [*lmi_support.model_support_findings(subject)]
+
+
+LMI = Family(
+    findings=_environment_findings,
+    adapters=_adapter_host,
+    dialect=_dialect,
+    on_host=_host_findings,
+)

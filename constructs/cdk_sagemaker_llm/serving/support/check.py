@@ -11,10 +11,10 @@ from typing import Any
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import held
-from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.catalog.instances import accelerators_of
 from cdk_sagemaker_llm.catalog.model_classes import has_ability
 from cdk_sagemaker_llm.catalog.releases import ENGINES, known_releases, release_key
-from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.serving.checks import Check, checks_of
 from cdk_sagemaker_llm.serving.support.checkpoint import checkpoint_of
 from cdk_sagemaker_llm.serving.support.support_subject import TITLES, Subject
@@ -24,9 +24,28 @@ UNKNOWN_RELEASE = Rule(
     "LLM880", "no catalogued image has the release of the engine that is asked about"
 )
 
-# The modules with each engine's rules, below this room; loaded when it is asked about.
+# The modules with each engine's rules, in this room; loaded when it is asked about. The
+# first says whether the release has the class: where not, the others are not asked.
 _RULES: Mapping[str, tuple[str, ...]] = {
-    "vllm": ("vllm_classes",),
+    "vllm": (
+        "vllm_classes",
+        "quantization",
+        "number_formats",
+        "lengths",
+        "attention",
+        "vllm_arguments",
+        "vllm_parsers",
+    ),
+    "sglang": ("sglang_models", "sglang_formats"),
+    "tgi": ("tgi_models",),
+    "tei": ("tei_models",),
+    "llama.cpp": ("llama_cpp_models",),
+    "tgi-neuron": ("neuron_models",),
+    "vllm-neuron": ("neuron_models",),
+    "vllm-omni": ("omni_models",),
+    "lmi-dist": ("lmi_models",),
+    "tensorrt-llm": ("lmi_models",),
+    "deepspeed": ("lmi_models",),
 }
 # Those whose classes are listed by release.
 _LISTED = ("vllm", "sglang")
@@ -85,7 +104,7 @@ def check_support(
         near = nearest(engine, ENGINES, count=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise ValueError(f"engine must be {any_of(ENGINES)}, got {engine!r}{hint}")
-    hardware = find_instance_type(instance_type)
+    accelerator, count = accelerators_of(instance_type)
     known = known_releases(engine)
     if release_key(release) not in map(release_key, known):
         near = [one for one in known if release_key(one) <= release_key(release)]
@@ -102,8 +121,8 @@ def check_support(
             engine=engine,
             release=release,
             checkpoint=checkpoint_of(model, config, asked),
-            accelerator=hardware.accelerator_model,
-            accelerators=hardware.accelerators,
+            accelerator=accelerator,
+            accelerators=count,
             instance_type=instance_type,
             arguments=asked,
             environment=environment or {},
@@ -132,14 +151,19 @@ def is_judged(
 def support_findings(subject: Subject) -> tuple[Finding, ...]:
     """
     Return what an engine's rules find.
+
+    Of a model whose class it does not load nothing else is told.
     """
-    return tuple(
-        finding for check in _checks(subject.engine) for finding in check(subject)
-    )
+    found: list[Finding] = []
+    for checks in _checks(subject.engine):
+        found += [finding for check in checks for finding in check(subject)]
+        if checks is _checks(subject.engine)[0] and errors_of(found):
+            break
+    return tuple(found)
 
 
 @functools.cache
-def _checks(engine: str) -> tuple[Check, ...]:
+def _checks(engine: str) -> tuple[tuple[Check, ...], ...]:
     room = __name__.rpartition(".")[0]
     names = _RULES.get(engine, ())
-    return checks_of(*(importlib.import_module(f"{room}.{one}") for one in names))
+    return tuple(checks_of(importlib.import_module(f"{room}.{one}")) for one in names)

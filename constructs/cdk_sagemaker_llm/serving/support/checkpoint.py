@@ -12,11 +12,12 @@ from typing import Any
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.checkpoints import class_facts, known_checkpoint
+from cdk_sagemaker_llm.catalog.transformers import model_type_of
 
 # What says that a mapping is a whole config.json, in which a key that is left out is
 # not there; the other kind tells single keys of it.
 _WHOLE = ("hidden_size", "d_model", "n_embd", "text_config", "transformers_version")
-_NAMED_METHODS = (
+_NAMED_METHODS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     (r"awq", {"quant_method": "awq", "bits": 4}),
     (r"gptq[-_]?int8|gptq[-_]8bit", {"quant_method": "gptq", "bits": 8}),
     (r"gptq", {"quant_method": "gptq", "bits": 4}),
@@ -34,12 +35,22 @@ _MARKS = tuple(
     (re.compile(rf"(?:\A|[-_.])(?:{mark})(?=\Z|[-_.])", re.IGNORECASE), facts)
     for mark, facts in _NAMED_METHODS
 )
-_FP8 = re.compile(r"[-_.]fp8\Z", re.IGNORECASE)
-_NVFP4 = re.compile(r"[-_.](?:nv)?fp4\Z", re.IGNORECASE)
-# Who publishes what with which tool.
+_ENDS = {
+    "fp8": re.compile(r"[-_.]fp8\Z", re.IGNORECASE),
+    "fp4": re.compile(r"[-_.](?:nv)?fp4\Z", re.IGNORECASE),
+}
+# What an ending stands for depends on who publishes, and with which tool.
 _COMPRESSED = ("redhatai/", "neuralmagic/", "nm-testing/")
-_MODELOPT = ("nvidia/",)
-_BLOCKED = ("qwen/", "deepseek-ai/")
+_ENDINGS: Mapping[tuple[str, tuple[str, ...]], Mapping[str, Any]] = {
+    ("fp4", ("nvidia/",)): {"quant_method": "modelopt", "quant_algo": "NVFP4"},
+    ("fp4", _COMPRESSED): {"quant_method": "compressed-tensors", "scheme": "nvfp4"},
+    ("fp8", ("nvidia/",)): {"quant_method": "modelopt", "quant_algo": "FP8"},
+    ("fp8", _COMPRESSED): {"quant_method": "compressed-tensors", "scheme": "fp8"},
+    ("fp8", ("qwen/", "deepseek-ai/")): {
+        "quant_method": "fp8",
+        "weight_block_size": [128, 128],
+    },
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +95,13 @@ class Checkpoint:
     @property
     def model_type(self) -> str | None:
         """
-        The model type of config.json; ``None`` if it is not known.
+        The model type of config.json, else that of its class; ``None`` if it is not
+        known.
         """
         value = self.config.get("model_type")
-        return value if isinstance(value, str) else None
+        if isinstance(value, str):
+            return value
+        return model_type_of(self.class_name) if self.class_name else None
 
     @property
     def text(self) -> Mapping[str, Any]:
@@ -175,6 +189,29 @@ def checkpoint_of(
     return _overridden(base, given, arguments)
 
 
+def checkpoint_for(
+    name: str | None, kind: object, arguments: Mapping[str, Any] | None = None
+) -> Checkpoint | None:
+    """
+    Gather what is known of a model by its name, and by what a definition says of it: a
+    class, a config.json or an architecture; ``None`` where that is nothing.
+    """
+    config: Mapping[str, Any] = {}
+    if isinstance(kind, Mapping):
+        config = {key: value for key, value in kind.items() if value is not None}
+        if config.get("architectures") in ([None], []):
+            config = {k: v for k, v in config.items() if k != "architectures"}
+    elif isinstance(kind, str):
+        config = {"architectures": [kind]}
+    elif isinstance(kind, ModelArchitecture):
+        if name is None or known_checkpoint(name) is None:
+            return checkpoint_of(kind, None, arguments)
+        config = {"architectures": [kind.class_name]} if kind.class_name else {}
+    if name is None and not config:
+        return None
+    return checkpoint_of(name or "the model", config, arguments)
+
+
 def _of_architecture(model: ModelArchitecture) -> Checkpoint:
     known = {
         "architectures": [model.class_name] if model.class_name else None,
@@ -221,22 +258,9 @@ def named_quantization(model: str) -> dict[str, Any]:
     for mark, facts in _MARKS:
         if mark.search(name):
             return dict(facts)
-    owner = model.lower()
-    if _NVFP4.search(name):
-        if owner.startswith(_MODELOPT):
-            return {"quant_method": "modelopt", "quant_algo": "NVFP4"}
-        return (
-            {"quant_method": "compressed-tensors", "scheme": "nvfp4"}
-            if owner.startswith(_COMPRESSED)
-            else {}
-        )
-    if _FP8.search(name):
-        if owner.startswith(_MODELOPT):
-            return {"quant_method": "modelopt", "quant_algo": "FP8"}
-        if owner.startswith(_COMPRESSED):
-            return {"quant_method": "compressed-tensors", "scheme": "fp8"}
-        if owner.startswith(_BLOCKED):
-            return {"quant_method": "fp8", "weight_block_size": [128, 128]}
+    for (ending, owners), facts in _ENDINGS.items():
+        if _ENDS[ending].search(name) and model.lower().startswith(owners):
+            return dict(facts)
     return {}
 
 
@@ -263,8 +287,8 @@ def _overridden(
     if scaling:
         config["rope_scaling"] = scaling
     classes = config.get("architectures")
-    name = classes[0] if isinstance(classes, list | tuple) and classes else None
-    own = class_facts(name) if isinstance(name, str) else {}
+    first = classes[0] if isinstance(classes, list | tuple) and classes else None
+    own = class_facts(first) if isinstance(first, str) else {}
     for key, value in own.get("config", {}).items():
         config.setdefault(key, value)
     facts = {**own.get("facts", {}), **base.facts}

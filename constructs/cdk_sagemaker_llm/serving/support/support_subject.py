@@ -25,20 +25,21 @@ TITLES = {
 }
 # Compute capabilities, times ten (NVIDIA, CUDA GPUs).
 _CAPABILITIES = {
+    "K80": 37,
     "V100": 70,
     "T4": 75,
-    "A100": 80,
-    "A100 40GB": 80,
-    "A100 80GB": 80,
+    "A100-40GB": 80,
+    "A100-80GB": 80,
     "A10G": 86,
     "L4": 89,
     "L40S": 89,
     "H100": 90,
     "H200": 90,
     "B200": 100,
+    "B200(GB200)": 100,
     "B300": 103,
-    "RTX PRO 6000": 120,
-    "RTX PRO 6000 Blackwell Server Edition": 120,
+    "RTX-PRO-4500": 120,
+    "RTX-PRO-6000-Server": 120,
 }
 _TRUE = frozenset({"true", "1", "yes", "y", "on", "t"})
 

@@ -67,7 +67,7 @@ def class_findings(subject: Subject) -> Iterator[Finding]:
             yield CLASS_BY_TRANSFORMERS.finding(
                 f"{subject.title} has no {name} of its own, and falls back to the "
                 "Transformers backend, which is slower",
-                _way_out(subject, name),
+                class_way_out(subject, name),
             )
             return
         if row is None and not is_late and subject.flag("trust_remote_code"):
@@ -81,7 +81,7 @@ def class_findings(subject: Subject) -> Iterator[Finding]:
     is_dropped = bool(until) and subject.is_at(until)
     yield UNKNOWN_CLASS.finding(
         f"{subject.title} does not load {name}{dropped if is_dropped else ''}",
-        _way_out(subject, name),
+        class_way_out(subject, name),
     )
 
 
@@ -92,7 +92,10 @@ def _is_taken(subject: Subject, name: str) -> bool:
     return class_alike(subject.engine, name, subject.release) is not None
 
 
-def _way_out(subject: Subject, name: str) -> str:
+def class_way_out(subject: Subject, name: str) -> str:
+    """
+    Return which releases load a class, and an image with one of them.
+    """
     row = class_row(subject.engine, name)
     if row is None:
         return "no release that is known loads it; is its name right in config.json?"

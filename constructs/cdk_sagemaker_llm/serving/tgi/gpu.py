@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.serving.tgi.base import (
     wrong_counts,
 )
 from cdk_sagemaker_llm.serving.tgi.tgi_family import subject_findings
+from cdk_sagemaker_llm.serving.tgi.tgi_support import model_support_findings
 from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
     TgiSubject,
     launcher_variables,
@@ -162,7 +163,18 @@ class Tgi(TgiServing):
     def _own_findings(
         self, case: Case, environment: Mapping[str, str]
     ) -> list[Finding]:
-        return subject_findings(self._subject(environment, case))
+        subject = self._subject(environment, case)
+        return [
+            *subject_findings(subject),
+            *model_support_findings(
+                environment,
+                engine="tgi",
+                release=self._checked_version,
+                kind=architecture_of(case.model),
+                words=subject.words,
+                unchecked=subject.unchecked,
+            ),
+        ]
 
     @property
     def _checked_version(self) -> str:

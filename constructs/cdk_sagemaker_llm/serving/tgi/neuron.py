@@ -9,12 +9,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.models import architecture_of
 from cdk_sagemaker_llm.serving.base import Case
 from cdk_sagemaker_llm.serving.tgi.base import (
     EnvironmentValue,
     TgiServing,
     variable_texts,
 )
+from cdk_sagemaker_llm.serving.tgi.tgi_support import model_support_findings
 from cdk_sagemaker_llm.serving.tgi.tgi_variables import (
     TgiSubject,
     as_count,
@@ -133,6 +135,12 @@ class TgiNeuron(TgiServing):
             *found,
             *model_id_findings(subject),
             *gated_model_findings(subject),
+            *model_support_findings(
+                variables,
+                engine="tgi-neuron",
+                release=case.image.version,
+                kind=architecture_of(case.model),
+            ),
         ]
 
     def _counts(self) -> dict[str, int]:

@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.serving.checks import (
 from cdk_sagemaker_llm.serving.parameters import MISSPELT, NO_WEIGHTS, usual_mistake
 from cdk_sagemaker_llm.serving.tgi import tgi_variables, variable_combinations
 from cdk_sagemaker_llm.serving.tgi.neuron import neuron_findings
+from cdk_sagemaker_llm.serving.tgi.tgi_support import model_support_findings
 from cdk_sagemaker_llm.serving.tgi.tgi_variables import TgiSubject
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -86,6 +87,7 @@ def _environment_findings(
             accelerators=environment.accelerators,
             attention_heads=heads_of(environment.architecture),
         )
+    found += _host_findings(environment, on_neuron=on_neuron)
     return found + [
         MISSPELT.finding(
             f"{name} is no variable of {environment.family}: it is ignored",
@@ -94,6 +96,21 @@ def _environment_findings(
         for name in variables
         if usual_mistake(name)
     ]
+
+
+def _host_findings(
+    environment: Environment, *, on_neuron: bool = False
+) -> list[Finding]:
+    """
+    Find what a release, and a GPU, have against the model that a container asks for.
+    """
+    return model_support_findings(
+        environment.variables,
+        engine="tgi-neuron" if on_neuron else "tgi",
+        release=environment.version,
+        kind=environment.architecture,
+        instance_type=environment.instance_type,
+    )
 
 
 def _adapter_host(
@@ -127,5 +144,8 @@ TGI = Family(
     dialect=_dialect,
     needs_catalogue=False,
     takes_variables=False,
+    on_host=_host_findings,
 )
-TGI_NEURON = replace(TGI, findings=partial(_environment_findings, on_neuron=True))
+TGI_NEURON = replace(
+    TGI, findings=partial(_environment_findings, on_neuron=True), on_host=None
+)

@@ -307,11 +307,11 @@ def test_what_only_deployment_knows() -> None:
 @pytest.mark.parametrize(
     ("version", "devices", "kind", "found"),
     [
-        ("1.9.3", 1, "gpt_oss", ["LLM634"]),
+        ("1.9.3", 1, "gpt_oss", ["LLM983"]),
         ("1.8.2", 1, "gemma3_text", []),
-        ("1.8.0", 1, "gemma3_text", ["LLM634"]),
+        ("1.8.0", 1, "gemma3_text", ["LLM983"]),
         ("1.9.3", 1, "qwen2", []),
-        ("1.9.3", 0, "qwen2", ["LLM634"]),
+        ("1.9.3", 0, "qwen2", ["LLM858"]),
         ("1.9.3", 0, "qwen3", []),
         ("1.9.3", 0, "bert", []),
     ],

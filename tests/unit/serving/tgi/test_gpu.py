@@ -50,9 +50,11 @@ def test_the_reference_environment_is_written() -> None:
 @pytest.mark.parametrize("quantize", ["gptq", "awq"])
 def test_quantization_is_passed_on(quantize: str) -> None:
     """
-    The optional setting of reference deployment C.
+    The optional setting of reference deployment C, with weights that are of its kind.
     """
-    container = container_of(Tgi("1.4.5", quantize=quantize), LLAMA, 1)
+    model = HuggingFaceModel(f"TheBloke/Llama-2-13B-chat-{quantize.upper()}")
+
+    container = container_of(Tgi("1.4.5", quantize=quantize), model, 1)
 
     assert container.environment["HF_MODEL_QUANTIZE"] == quantize
 
@@ -101,7 +103,7 @@ def test_weights_on_s3_are_put_in_place_by_sagemaker() -> None:
         (Tgi("1.4.5", kv_cache_dtype="fp8_e5m2"), ["LLM161"]),
         (Tgi("1.4.5", max_input_tokens=8), ["LLM161"]),
         (Tgi("2.0.0", max_input_tokens=8, max_input_length=8), ["LLM171"]),
-        (Tgi("1.4.5", dtype="float16", quantize="awq"), ["LLM170"]),
+        (Tgi("1.4.5", dtype="float16", quantize="awq"), ["LLM170", "LLM927"]),
         (Tgi("1.4.5", options={"MAX_BEST": 3}), ["LLM160"]),
         (Tgi("1.4.5", options={"--env": True}), ["LLM160"]),
         (Tgi("1.4.5", options={"MAX_BEST_OF": "many"}), ["LLM162"]),

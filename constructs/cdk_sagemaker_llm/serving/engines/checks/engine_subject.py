@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     spellings,
 )
 from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
+from cdk_sagemaker_llm.serving.checks import Config
 from cdk_sagemaker_llm.serving.engines.argument_values import (
     ValueFaultError,
     read_value,
@@ -180,6 +181,8 @@ class EngineSubject:
         own: The known variables of arguments that the table does not describe, and
             the engine has.
 
+        kind: What is known of the model, as the caller has it.
+
         settings: The arguments that the variables set, in the order of their names.
     """
 
@@ -200,6 +203,7 @@ class EngineSubject:
     is_isolated: bool = False
     words: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
+    kind: Config = None
     settings: tuple[ArgumentSetting, ...] = ()
 
     @property

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cdk_sagemaker_llm.catalog.checkpoints import known_checkpoint
 from cdk_sagemaker_llm.catalog.engine_arguments import is_release_between
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.engines.checks.engine_models import named_model
 from cdk_sagemaker_llm.serving.engines.checks.engine_subject import EngineSubject
 from cdk_sagemaker_llm.text import any_of
 
@@ -120,6 +122,10 @@ def context_findings(subject: EngineSubject) -> Iterator[Finding]:
     """
     length, longest = subject.number("context-length"), subject.context_length
     if subject.table != "sglang" or length is None or not longest:
+        return
+    named = named_model(subject)
+    if named is not None and known_checkpoint(named[1]) is not None:
+        # Its config.json is known, and says how positions are scaled.
         return
     is_allowed = (
         _LONGER in subject.hidden

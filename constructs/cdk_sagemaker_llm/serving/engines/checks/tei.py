@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from cdk_sagemaker_llm.catalog.engine_arguments import (
     TEI_CHOICES,
     TEI_LIMITS,
-    TEI_MODELS,
     TEI_NUMBERS,
-    TEI_OF_GPUS,
     TEI_PAIRS,
     TEI_SINCE,
     TEI_SWITCHES,
@@ -131,41 +129,6 @@ def tei_request_findings(subject: EngineSubject) -> Iterator[Finding]:
             "API_KEY makes TEI ask for an Authorization header, which SageMaker does "
             "not pass on: it refuses every request",
             "leave it out: who may invoke the endpoint, IAM decides",
-        )
-
-
-UNSUITED_MODEL = Rule(
-    "LLM634",
-    "a model of a type that TEI of this release is not known to load",
-    "backends/candle/src/lib.rs of text-embeddings-inference, v1.2.3 to v1.9.3",
-)
-
-
-def tei_model_findings(subject: EngineSubject) -> Iterator[Finding]:
-    """
-    TEI loads the types of models that it has programs for.
-    """
-    kind = subject.model_type
-    if kind is None:
-        return
-    since = TEI_MODELS.get(kind)
-    is_of_cpu = subject.image.family.endswith("-cpu")
-    if since is None:
-        yield UNSUITED_MODEL.finding(
-            f"{_title(subject)} is not known to load a model of type {kind}",
-            "serve it with Vllm, or another model with TEI",
-        )
-    elif not _is_since(subject, since):
-        yield UNSUITED_MODEL.finding(
-            f"models of type {kind} came with TEI {since}, and this is "
-            f"{_title(subject)}",
-            "take a newer version",
-        )
-    elif is_of_cpu and kind in TEI_OF_GPUS:
-        yield UNSUITED_MODEL.finding(
-            f"TEI loads models of type {kind} on GPUs alone, unless the model comes "
-            "as ONNX as well",
-            "take an instance type with a GPU",
         )
 
 

@@ -26,6 +26,7 @@ from cdk_sagemaker_llm.serving.lmi.checks import (
     backends,
     launcher,
     lmi_models,
+    lmi_support,
     options,
     parallelism,
     passed_arguments,
@@ -59,6 +60,7 @@ _CHECKS = checks_of(
     backends,
     parallelism,
     passed_arguments,
+    lmi_support,
 )
 
 # What the front end reads itself, whatever code there is to read the rest.
@@ -168,18 +170,52 @@ def property_findings(
     backend: str | None = None,
     strict: bool = False,
     decided_elsewhere: bool = False,
+    accelerator_model: str | None = None,
 ) -> list[Finding]:
     """
     Check properties that have been read, or are yet to be written.
 
     Takes what ``check_properties`` takes, for an image that is known to exist; and
     ``decided_elsewhere``, where a plan or another file has a say in the degree that
-    is left out.
+    is left out, and ``accelerator_model``, the GPU's name.
     """
     parsed_version = LmiVersion.parse(version)
     if not parsed_version.rows:
         # Images before 0.25 have no tables here; they can be run, not checked.
         return []
+    subject = subject_of(
+        properties,
+        container=container,
+        version=parsed_version,
+        accelerators=accelerators,
+        architecture=architecture,
+        strict=strict,
+        decided_elsewhere=decided_elsewhere,
+        accelerator_model=accelerator_model,
+    )
+    found = list(launcher.own_engine_findings(subject.launch.engine))
+    if not found:
+        checks = _CHECKS_BESIDE_CODE if subject.has_code_of_its_own() else _CHECKS
+        found = [finding for check in checks for finding in check(subject)]
+    if backend is not None:
+        found += launcher.backend_findings(subject, backend)
+    return found
+
+
+def subject_of(
+    properties: Mapping[str, str],
+    *,
+    container: str,
+    version: LmiVersion,
+    accelerators: int | None,
+    architecture: str | Architecture | Mapping[str, Any] | None,
+    strict: bool = False,
+    decided_elsewhere: bool = False,
+    accelerator_model: str | None = None,
+) -> Subject:
+    """
+    Return what the checks look at: properties, and what the container makes of them.
+    """
     name = class_in(architecture)
     model_type = model_type_of(name)
     if isinstance(architecture, Mapping):
@@ -188,11 +224,11 @@ def property_findings(
     launch = resolve(
         properties,
         container=container,
-        version=parsed_version,
+        version=version,
         architecture=name,
         model_type=model_type,
     )
-    subject = Subject(
+    return Subject(
         properties,
         launch,
         accelerators,
@@ -201,14 +237,9 @@ def property_findings(
         strict=strict,
         model_type=model_type,
         decided_elsewhere=decided_elsewhere,
+        kind=architecture,
+        accelerator_model=accelerator_model,
     )
-    found = list(launcher.own_engine_findings(launch.engine))
-    if not found:
-        checks = _CHECKS_BESIDE_CODE if subject.has_code_of_its_own() else _CHECKS
-        found = [finding for check in checks for finding in check(subject)]
-    if backend is not None:
-        found += launcher.backend_findings(subject, backend)
-    return found
 
 
 UNREAD = Rule(

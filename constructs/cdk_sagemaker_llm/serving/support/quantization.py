@@ -1,0 +1,217 @@
+"""
+Which quantization method vLLM comes to for a checkpoint and what is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.support.checkpoint import Checkpoint
+from cdk_sagemaker_llm.serving.support.support_subject import Subject
+
+_CONFIG = "vllm/config/model.py, _verify_quantization"
+_AMPERE, _TURING = 80, 75
+_GPTQ_KERNELS = ("gptq_marlin", "marlin", "auto_gptq")
+_AWQ_KERNELS = ("awq_marlin", "marlin", "auto_awq")
+# Which of them files tell of and nothing else can stand for.
+_STRICT = frozenset(
+    {
+        "awq",
+        "gptq",
+        "fp8",
+        "compressed-tensors",
+        "bitsandbytes",
+        "mxfp4",
+        "fbgemm_fp8",
+        "modelopt",
+        "modelopt_fp4",
+        "aqlm",
+        "squeezellm",
+    }
+)
+_OTHERS = {
+    "awq": ("ipex", "cpu_awq", "cpu_wna16", "inc", "humming", "bitblas"),
+    "gptq": (
+        "ipex",
+        "cpu_gptq",
+        "cpu_wna16",
+        "inc",
+        "humming",
+        "bitblas",
+        "gptq_bitblas",
+        "gptq_marlin_24",
+    ),
+    "fp8": ("deepseek_v4_fp8", "humming", "petit_nvfp4"),
+    "mxfp4": ("humming", "quark"),
+    "modelopt": ("humming", "petit_nvfp4"),
+    "modelopt_fp4": ("humming", "petit_nvfp4"),
+}
+_NEEDS_FILES = frozenset(
+    {
+        "awq",
+        "awq_marlin",
+        "auto_awq",
+        "gptq",
+        "gptq_marlin",
+        "auto_gptq",
+        "marlin",
+        "squeezellm",
+        "aqlm",
+    }
+)
+
+OTHER_METHOD = Rule(
+    "LLM925", "the quantization asked for is not that of the weights", _CONFIG
+)
+NOT_QUANTIZED = Rule(
+    "LLM927",
+    "a quantization is asked for that needs weights made for it",
+    "vllm/model_executor/model_loader/weight_utils.py",
+)
+
+
+def is_gpt_oss(subject: Subject) -> bool:
+    """
+    Whether the model is of OpenAI's open-weight family.
+    """
+    return subject.checkpoint.class_name == "GptOssForCausalLM"
+
+
+def scheme_of(checkpoint: Checkpoint) -> str | None:
+    """
+    Return the scheme of weights in compressed-tensors, as vLLM calls it; ``None`` for
+    other weights, or where it is not known.
+    """
+    values = checkpoint.quantization
+    if not values or checkpoint.method != "compressed-tensors":
+        return None
+    named = values.get("scheme")
+    if isinstance(named, str):
+        return _SCHEMES.get(named)
+    groups = values.get("config_groups")
+    first = next(iter(groups.values()), None) if isinstance(groups, Mapping) else None
+    if not isinstance(first, Mapping) or not isinstance(first.get("weights"), Mapping):
+        return None
+    weights, activations = first["weights"], first.get("input_activations")
+    return _scheme(weights, activations)
+
+
+_SCHEMES = {
+    "w4a16": "CompressedTensorsWNA16",
+    "w8a16": "CompressedTensorsWNA16",
+    "w8a8": "CompressedTensorsW8A8Int8",
+    # What has no kernel for it is served by this one instead.
+    "fp8": "CompressedTensorsW8A16Fp8",
+    "nvfp4": "CompressedTensorsW4A16Fp4",
+}
+
+
+def _scheme(weights: Mapping[str, Any], activations: object) -> str | None:
+    bits, kind = weights.get("num_bits"), weights.get("type")
+    if kind == "float":
+        return {8: _SCHEMES["fp8"], 4: _SCHEMES["nvfp4"]}.get(bits or 0)
+    if kind == "int" and not activations and bits == 4:  # noqa: PLR2004 - bits
+        return _SCHEMES["w4a16"]
+    if kind == "int" and activations and bits == 8:  # noqa: PLR2004 - bits
+        return _SCHEMES["w8a8"]
+    return None
+
+
+def resolved_method(subject: Subject) -> str | None:
+    """
+    Return the method that is used; empty for none, ``None`` where it is not known.
+    """
+    own, asked = subject.checkpoint.method, subject.text("quantization")
+    if asked in {"none", ""}:
+        asked = None
+    if not own:
+        return asked or own
+    if own == "gptq":
+        return _kernel(subject, asked, own, _GPTQ_KERNELS, "0.4.2", "0.22.0")
+    if own == "awq":
+        return _kernel(subject, asked, own, _AWQ_KERNELS, "0.5.3", "0.24.0")
+    if own == "mxfp4" and is_gpt_oss(subject) and subject.is_at("0.20.0"):
+        return "gpt_oss_mxfp4"
+    if own == "modelopt_fp4" and subject.is_at("0.8.0", "0.8.5"):
+        return "nvfp4"
+    return own
+
+
+def _kernel(  # noqa: PLR0917 - what differs between the two formats
+    subject: Subject,
+    asked: str | None,
+    own: str,
+    kernels: tuple[str, ...],
+    since: str,
+    merged: str,
+) -> str:
+    marlin, _, auto = kernels
+    if asked == "moe_wna16":
+        return asked
+    if subject.is_at(merged):
+        return auto
+    if asked == own or not subject.is_at(since) or not _fits_marlin(subject):
+        return own
+    return marlin
+
+
+def _fits_marlin(subject: Subject) -> bool:
+    least = _TURING if subject.is_at("0.14.0") else _AMPERE
+    values = subject.checkpoint.quantization or {}
+    if subject.capability is not None and subject.capability < least:
+        return False
+    if values.get("group_size") not in {None, -1, 32, 64, 128}:
+        return False
+    if subject.checkpoint.method == "gptq":
+        return bool(values.get("bits", 4) in {4, 8}) and values.get("sym") is not False
+    return bool(values.get("bits", 4) == 4)  # noqa: PLR2004 - bits
+
+
+def quantization_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    What is asked for is what the weights are, or can be made of them.
+    """
+    own, asked = subject.checkpoint.method, subject.text("quantization")
+    if not asked or asked == "none" or own is None or not subject.is_at("0.2.7"):
+        return
+    word = subject.word("quantization")
+    if not own:
+        if asked in _NEEDS_FILES:
+            yield NOT_QUANTIZED.finding(
+                f"{word}={asked} needs weights that were quantized so, and those of "
+                f"{subject.checkpoint.name} are not quantized",
+                "leave it out, or name a model that was quantized",
+            )
+    elif own in _STRICT and not _is_same(subject, own, asked):
+        yield OTHER_METHOD.finding(
+            f"{word} must be left out or be that of the weights, {own}, got {asked}",
+            f"leave {word} out: {subject.title} reads it from the weights",
+        )
+
+
+def _is_same(subject: Subject, own: str, asked: str) -> bool:
+    if asked == own or asked in _OTHERS.get(own, ()):
+        return True
+    if own == "gptq":
+        return _is_kernel(subject, asked, _GPTQ_KERNELS, "0.4.2", "0.22.0")
+    if own == "awq":
+        return _is_kernel(subject, asked, _AWQ_KERNELS, "0.5.3", "0.24.0")
+    if own.startswith("modelopt"):
+        return asked.startswith("modelopt") or asked == "nvfp4"
+    if own == "mxfp4":
+        return asked == "gpt_oss_mxfp4" and subject.is_at("0.20.0")
+    return False
+
+
+def _is_kernel(
+    subject: Subject, asked: str, kernels: tuple[str, ...], since: str, merged: str
+) -> bool:
+    if asked == "moe_wna16":
+        return subject.is_at("0.6.3")
+    if asked not in kernels or not subject.is_at(since):
+        return False
+    if asked == kernels[-1]:
+        return subject.is_at(merged)
+    return subject.is_at(merged) or _fits_marlin(subject)

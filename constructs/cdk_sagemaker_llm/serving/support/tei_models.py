@@ -1,0 +1,160 @@
+"""
+Whether a release of Text Embeddings Inference has a program for a model's type, on the
+processor or GPU, and in the number format asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cdk_sagemaker_llm.catalog.model_types import has_model_type, model_type_spans
+from cdk_sagemaker_llm.catalog.releases import first_of, image_within
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.support.attention import AMPERE, HOPPER, TURING
+from cdk_sagemaker_llm.serving.support.support_subject import Subject
+
+_CANDLE = "backends/candle/src/lib.rs of text-embeddings-inference, v1.2.3 to v1.9.3"
+_ENTRY_POINT = "cuda-all-entrypoint.sh of text-embeddings-inference"
+# On a processor ONNX Runtime is tried first, where the repository has such files.
+_ONNX_SINCE = "1.6.0"
+_GPUS = ("mistral", "qwen2", "llama", "llama_bidirec")
+_FLASH_2 = ("mistral", "llama", "llama_bidirec")
+_FLASH_1 = ("qwen2",)
+_FULL = ("gemma3_text", "bidirectional_pplx_qwen3")
+_NO_CLASSES = (
+    "distilbert",
+    "nomic_bert",
+    "mpnet",
+    "mistral",
+    "qwen2",
+    "qwen3",
+    "gemma3_text",
+    "bidirectional_pplx_qwen3",
+)
+_CLASSIFIES = "Classification"
+
+UNKNOWN_TO_TEI = Rule(
+    "LLM983", "TEI of this release has no program for models of the type", _CANDLE
+)
+MAYBE_BY_ONNX = Rule(
+    "LLM858", "TEI runs the model on a processor only if it has ONNX files", _CANDLE
+)
+TEI_LACKS_GPU = Rule("LLM985", "TEI has no binary for the GPU", _ENTRY_POINT)
+TEI_NUMBERS = Rule(
+    "LLM987", "TEI does not run models of the type in that number format", _CANDLE
+)
+
+
+def tei_type_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The release has a program for the model's type.
+    """
+    kind = _kind(subject)
+    if kind is None or has_model_type("tei", kind, subject.release) is not False:
+        return
+    spans = model_type_spans("tei", kind)
+    image = image_within("tei", spans) if spans else None
+    since = f"take TEI {first_of(spans)} or newer" if spans else "serve it with Vllm"
+    way = f"{since}, such as {image}" if image else since
+    if _is_on_processor(subject) and subject.is_at(_ONNX_SINCE):
+        yield MAYBE_BY_ONNX.finding(
+            f"{subject.title} has no program for models of type {kind}: it runs them "
+            "only from ONNX files",
+            way,
+        )
+    else:
+        yield UNKNOWN_TO_TEI.finding(
+            f"{subject.title} does not load models of type {kind}", way
+        )
+
+
+def _kind(subject: Subject) -> str | None:
+    # It reads names with and without a dash, by serde.
+    kind = subject.checkpoint.model_type
+    return "xlm-roberta" if kind == "xlm_roberta" else kind
+
+
+def _is_on_processor(subject: Subject) -> bool:
+    return subject.capability is None and subject.accelerators == 0
+
+
+def tei_gpu_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The image has a binary for the GPU, or the model runs on a processor.
+    """
+    kind, capability = _kind(subject), subject.capability
+    if capability is not None:
+        newest = {100, 120} if subject.is_at("1.9.0") else set()
+        is_built = capability == TURING or AMPERE <= capability <= HOPPER
+        if not is_built and capability not in newest:
+            yield TEI_LACKS_GPU.finding(
+                f"the images of {subject.title} have no binary for {subject.gpu}",
+                "take an instance type with T4, A10G, L4, L40S or H100",
+            )
+    elif kind in _GPUS and _is_on_processor(subject):
+        text = f"{subject.title} runs models of type {kind} on GPUs alone"
+        if subject.is_at(_ONNX_SINCE):
+            yield MAYBE_BY_ONNX.finding(
+                f"{text}, unless the model has ONNX files",
+                "take an instance type with a GPU",
+            )
+        else:
+            yield UNKNOWN_TO_TEI.finding(text, "take an instance type with a GPU")
+
+
+def tei_number_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The model's program runs in the number format that is asked for.
+    """
+    kind, capability = _kind(subject), subject.capability
+    dtype = subject.text("dtype")
+    word = subject.word("dtype")
+    has_type = kind is not None and has_model_type("tei", kind, subject.release)
+    if not has_type:
+        return
+    if kind in _FULL and (dtype == "float16" or (dtype is None and kind != _FULL[0])):
+        yield TEI_NUMBERS.finding(
+            f"{subject.title} runs models of type {kind} in float32 alone, got "
+            f"{dtype or 'float16, which it takes where nothing is said'}",
+            f"set {word}=float32",
+        )
+    if capability is None:
+        return
+    is_gte = kind in {"new", "gte"} and not subject.is_at("1.6.0")
+    if kind not in (*_FLASH_1, *_FLASH_2) and not is_gte:
+        return
+    is_off = subject.environment.get("USE_FLASH_ATTENTION", "true").lower() != "true"
+    if dtype == "float32" or (is_off and subject.is_at("1.8.2")):
+        yield TEI_NUMBERS.finding(
+            f"{subject.title} runs models of type {kind} in float16 with flash "
+            f"attention alone, got {dtype or 'USE_FLASH_ATTENTION=false'}",
+            f"leave {word} and USE_FLASH_ATTENTION out",
+        )
+    elif kind in _FLASH_2 and capability < AMPERE:
+        yield TEI_NUMBERS.finding(
+            f"{subject.title} runs models of type {kind} by flash attention 2 alone, "
+            f"which {subject.gpu} does not have",
+            "take an instance type with A10G or newer",
+        )
+    scaling = subject.checkpoint.config.get("rope_scaling")
+    if kind in {"llama", "llama_bidirec"} and isinstance(scaling, Mapping):
+        yield TEI_NUMBERS.finding(
+            f"{subject.title} does not run models of type {kind} whose positions are "
+            "scaled, got rope_scaling",
+            "serve it with Vllm",
+        )
+
+
+def tei_class_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The model's program classifies where its class does.
+    """
+    kind, name = _kind(subject), subject.checkpoint.class_name or ""
+    if not name.endswith(_CLASSIFIES) or kind not in _NO_CLASSES:
+        return
+    if has_model_type("tei", kind, subject.release):
+        yield UNKNOWN_TO_TEI.finding(
+            f"{subject.title} makes embeddings with models of type {kind}, and does not "
+            f"classify with {name}",
+            "serve it with Vllm",
+        )

@@ -1,0 +1,274 @@
+"""
+Whether a release of TGI has a branch for a model's type, or leaves it to transformers,
+and what that asks of the GPU, the shards and the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cdk_sagemaker_llm.catalog.model_types import (
+    has_model_type,
+    model_type_spans,
+    transformers_beside,
+)
+from cdk_sagemaker_llm.catalog.releases import first_of, image_within, last_of
+from cdk_sagemaker_llm.catalog.transformers import (
+    has_class,
+    runs_class,
+    translates,
+    writes_text,
+)
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.checks import uneven_heads
+from cdk_sagemaker_llm.serving.support.attention import AMPERE, BLACKWELL, TURING
+from cdk_sagemaker_llm.serving.support.number_formats import (
+    FORM_NOT_BUILT,
+    GPU_LACKS_METHOD,
+)
+from cdk_sagemaker_llm.serving.support.quantization import NOT_QUANTIZED, OTHER_METHOD
+from cdk_sagemaker_llm.serving.support.support_subject import Subject
+from cdk_sagemaker_llm.serving.support.vllm_arguments import (
+    NEWER_TOKENIZER,
+    UNEVEN_HEADS_OF_MODEL,
+)
+
+_MODELS = "server/text_generation_server/models/__init__.py of TGI"
+_ATTENTION = "server/text_generation_server/utils/flash_attn.py and layers/attention"
+# What AutoModel refuses of quantizations.
+_NOT_BY_AUTO_MODEL = ("gptq", "awq", "eetq", "exl2", "marlin", "fp8")
+_FOUR_BITS = ("bitsandbytes-fp4", "bitsandbytes-nf4")
+_NEEDS_FILES = frozenset({"awq", "gptq", "exl2", "marlin"})
+# Shards of a model without a branch, by the backend that runs attention itself.
+_SHARDS_BY_TRANSFORMERS = "3.1.1"
+_ROPE_TYPES = "2.2.0"
+# Falcon had other names before transformers had it.
+_RENAMED = "falcon"
+_WINDOWED = ("mistral", "mixtral")
+_WINDOWED_NEEDS_FLASH = ("1.1.0", "1.3.3")
+_FLASH_1 = ("0.9.0", "2.0.9")
+_NO_TURING = ("2.1.0", "2.2.0")
+
+UNKNOWN_TYPE = Rule("LLM975", "the release has nothing for the model's type", _MODELS)
+TYPE_BY_TRANSFORMERS = Rule(
+    "LLM852", "a model runs by transformers, which is slower", _MODELS
+)
+REMOTE_TYPE = Rule(
+    "LLM854", "whether a model's own code runs in the release is not known", _MODELS
+)
+UNSPLIT_TYPE = Rule("LLM977", "transformers does not split the model", _MODELS)
+NO_FLASH = Rule("LLM979", "the model needs flash attention, which the GPU lacks", _ATTENTION)
+FLASH_FALLBACK = Rule(
+    "LLM856", "the GPU lacks flash attention, and the model runs without", _ATTENTION
+)
+CODE_OF_AUTO_MODEL = Rule(
+    "LLM981", "transformers does not load the weights as they are quantized", _MODELS
+)
+
+
+def tgi_type_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The release has a branch for the model's type, or transformers loads it.
+    """
+    kind = subject.checkpoint.model_type
+    if kind is None or has_model_type("tgi", kind, subject.release) is not False:
+        return
+    title, version = subject.title, transformers_beside("tgi", subject.release) or "0"
+    is_text = writes_text(kind, version)
+    if is_text or translates(kind, version):
+        yield from _transformers_findings(subject, kind, version)
+        return
+    code = subject.checkpoint.config.get("auto_map")
+    may_have_code = not isinstance(code, Mapping) and not subject.checkpoint.is_whole
+    may_have_code |= isinstance(code, Mapping) and "AutoModelForCausalLM" in code
+    if subject.flag("trust_remote_code") and may_have_code:
+        yield REMOTE_TYPE.finding(
+            f"{title} has nothing for models of type {kind}: they run only by code of "
+            "their own that transformers loads"
+        )
+        return
+    if is_text is None:
+        return
+    if kind == _RENAMED and not subject.has("trust_remote_code"):
+        yield REMOTE_TYPE.finding(
+            f"{title} does not load models of type {kind}, as they are named today: it "
+            "runs revisions that are of type RefinedWeb",
+            _way(kind),
+        )
+        return
+    yield UNKNOWN_TYPE.finding(f"{title} does not load models of type {kind}", _way(kind))
+
+
+def _way(kind: str) -> str:
+    spans = model_type_spans("tgi", kind)
+    if not spans:
+        return "serve it with Vllm or LmiVllm"
+    image = image_within("tgi", spans)
+    last = last_of(spans)
+    span = f"{first_of(spans)} to {last}" if last else f"{first_of(spans)} or newer"
+    return f"take TGI {span}" + (f", such as {image}" if image else "")
+
+
+def _transformers_findings(
+    subject: Subject, kind: str, version: str
+) -> Iterator[Finding]:
+    """
+    Find what transformers does not do for a model without a branch.
+    """
+    name = subject.checkpoint.class_name or ""
+    is_split = shards_of(subject) > 1
+    can_split = subject.is_at(_SHARDS_BY_TRANSFORMERS) and (
+        runs_class(name, version) is not False or not has_class(name, version)
+    )
+    method = subject.text("quantize") or subject.checkpoint.method or ""
+    refused = (*_NOT_BY_AUTO_MODEL[:-2], *_FOUR_BITS)
+    if method in refused:
+        yield CODE_OF_AUTO_MODEL.finding(
+            f"{subject.title} leaves models of type {kind} to transformers, which does "
+            f"not load weights in {method} there",
+            "take weights in 16 bits, or serve it with Vllm",
+        )
+    elif is_split and not can_split:
+        yield UNSPLIT_TYPE.finding(
+            f"{subject.title} leaves models of type {kind} to transformers, which runs "
+            f"them on one GPU, got {shards_of(subject)} shards",
+            "take one GPU, or serve it with Vllm",
+        )
+    else:
+        yield TYPE_BY_TRANSFORMERS.finding(
+            f"{subject.title} has no branch for models of type {kind}, and leaves them "
+            "to transformers, which is slower",
+            _way(kind),
+        )
+
+
+def shards_of(subject: Subject) -> int:
+    """
+    Return over how many GPUs TGI splits the model, as far as that is said.
+    """
+    if subject.text("sharded") == "false":
+        return 1
+    named = subject.number("num_shard")
+    variables = (subject.environment.get(one, "") for one in ("NUM_SHARD", "SM_NUM_GPUS"))
+    numbers = [int(one) for one in variables if one.isdigit()]
+    return named or next(iter(numbers), 1)
+
+
+def tgi_attention_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The GPU has flash attention, where the model needs it.
+    """
+    kind, capability = subject.checkpoint.model_type, subject.capability
+    if capability is None:
+        return
+    if capability >= BLACKWELL:
+        yield FORM_NOT_BUILT.finding(
+            f"the images of {subject.title} have no CUDA 12.8, without which nothing "
+            f"runs on {subject.gpu}",
+            "take an instance type with L4, L40S, H100 or H200, or serve it with Vllm",
+        )
+        return
+    is_off = subject.environment.get("USE_FLASH_ATTENTION", "").lower() == "false"
+    if kind is None or (capability >= AMPERE and not is_off):
+        return
+    if kind in _WINDOWED and subject.is_at(*_WINDOWED_NEEDS_FLASH):
+        yield _no_flash(subject, kind)
+    elif capability == TURING and not is_off and subject.is_at(*_FLASH_1):
+        # Flash attention of the first kind runs there.
+        return
+    elif _needs_flash(subject, kind, "flash"):
+        yield _no_flash(subject, kind)
+    elif _needs_flash(subject, kind, "flash_to_shard") and shards_of(subject) > 1:
+        yield _no_flash(subject, kind)
+    elif capability == TURING and not is_off and subject.is_at(*_NO_TURING):
+        yield _no_flash(subject, kind)
+    elif subject.is_at("1.0.3"):
+        yield FLASH_FALLBACK.finding(
+            f"{subject.title} has no flash attention on {subject.gpu}, and models of "
+            f"type {kind} run without, if at all",
+            "take an instance type with A10G or newer",
+        )
+
+
+def _needs_flash(subject: Subject, kind: str, branch: str) -> bool:
+    return bool(has_model_type("tgi", kind, subject.release, branch))  # type: ignore[arg-type] # one of two words
+
+
+def _no_flash(subject: Subject, kind: str) -> Finding:
+    split = " over several GPUs" if shards_of(subject) > 1 else ""
+    return NO_FLASH.finding(
+        f"{subject.title} runs models of type {kind}{split} by flash attention alone, "
+        f"which it does not have on {subject.gpu}",
+        "take an instance type with A10G or newer",
+    )
+
+
+def tgi_weight_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The quantization asked for is that of the weights, and the GPU takes it.
+    """
+    asked, own = subject.text("quantize"), subject.checkpoint.method
+    word, shards = subject.word("quantize"), shards_of(subject)
+    method = asked or own
+    is_needed = asked in _NEEDS_FILES
+    if is_needed and own is not None and not own:
+        yield NOT_QUANTIZED.finding(
+            f"{word}={asked} needs weights that were quantized so, and those of "
+            f"{subject.checkpoint.name} are not quantized",
+            "leave it out, or name a model that was quantized",
+        )
+    elif is_needed and own in {"fp8", "compressed-tensors", "bitsandbytes", "mxfp4"}:
+        yield OTHER_METHOD.finding(
+            f"{word} must be that of the weights, {own}, got {asked}", "leave it out"
+        )
+    if method == "exl2" and shards > 1 and subject.is_at("2.2.0"):
+        yield UNSPLIT_TYPE.finding(
+            f"{subject.title} does not split weights in exl2, got {shards} shards",
+            "take one GPU",
+        )
+    capability = subject.capability
+    if method == "marlin" and capability is not None and capability < AMPERE:
+        yield GPU_LACKS_METHOD.finding(
+            f"{subject.title} needs a compute capability of 8.0 for weights in marlin, "
+            f"got {subject.gpu}",
+            "take an instance type with A10G or newer",
+        )
+
+
+def tgi_shard_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The shards divide the attention heads.
+    """
+    shards = shards_of(subject)
+    heads = subject.checkpoint.number("num_attention_heads", "n_head", "n_heads")
+    kind = subject.checkpoint.model_type or ""
+    is_own = has_model_type("tgi", kind, subject.release)
+    if shards > 1 and heads and heads % shards and is_own and kind not in {"mamba", "ssm"}:
+        yield uneven_heads(UNEVEN_HEADS_OF_MODEL, subject.word("num_shard"), heads, shards)
+
+
+def tgi_rope_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The package in the image reads how positions are scaled, and the tokenizer.
+    """
+    scaling = subject.checkpoint.text.get("rope_scaling")
+    kind = scaling.get("rope_type") if isinstance(scaling, Mapping) else None
+    if kind == "llama3" and not subject.is_at(_ROPE_TYPES):
+        yield NEWER_TOKENIZER.finding(
+            f"rope_scaling of {subject.checkpoint.name} is of the type llama3, which "
+            f"the transformers package in {subject.title} does not know",
+            "take TGI 2.2.0 or newer",
+        )
+    has_lists = subject.checkpoint.tokenizer.get("merges") == "lists"
+    if has_lists and not subject.is_at("2.3.0"):
+        yield NEWER_TOKENIZER.finding(
+            f"the tokenizer.json of {subject.checkpoint.name} has its merges as lists, "
+            f"which the package in {subject.title} does not read",
+            "take TGI 2.3.1 or newer",
+        )
+    if subject.checkpoint.tokenizer.get("tokenizer_class") == "TokenizersBackend":
+        yield NEWER_TOKENIZER.finding(
+            f"the tokenizer of {subject.checkpoint.name} is a TokenizersBackend, which "
+            f"transformers 4 in {subject.title} does not know",
+            "save the tokenizer with transformers 4",
+        )

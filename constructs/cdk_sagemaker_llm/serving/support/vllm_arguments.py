@@ -1,0 +1,380 @@
+"""
+Arguments of vLLM against the checkpoint: code and tokenizer, devices, drafts, adapters,
+and files that an isolated container cannot fetch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cdk_sagemaker_llm.catalog.model_classes import has_ability, transformers_inside
+from cdk_sagemaker_llm.catalog.transformers import knows_model_type
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.checks import uneven_heads
+from cdk_sagemaker_llm.serving.support.checkpoint import checkpoint_of
+from cdk_sagemaker_llm.serving.support.quantization import is_gpt_oss, resolved_method
+from cdk_sagemaker_llm.serving.support.support_subject import Subject
+from cdk_sagemaker_llm.text import any_of
+
+_CODE = "vllm/transformers_utils/config.py and tokenizers/hf.py"
+_SPECULATIVE = "vllm/config/speculative.py"
+_NEWEST = "999"
+# A release has what its models need before it knows of newer files.
+_MODERN_TOKENIZERS = "0.5.5"
+_ROPE_TYPES = "0.5.3"
+
+UNTRUSTED_CODE = Rule(
+    "LLM941", "the model's own code must be trusted, and is not", _CODE
+)
+NEWER_TOKENIZER = Rule(
+    "LLM943",
+    "the tokenizer's files are newer than the package in the image reads",
+    "the tokenizers and transformers packages",
+)
+MAYBE_NEWER_TOKENIZER = Rule(
+    "LLM894",
+    "the tokenizer's files may be newer than the package in the image reads",
+    "the tokenizers and transformers packages",
+)
+UNEVEN_HEADS_OF_MODEL = Rule(
+    "LLM945",
+    "the devices do not divide the attention heads of the checkpoint",
+    "vllm/config/model.py, verify_with_parallel_config",
+)
+UNEVEN_WEIGHTS = Rule(
+    "LLM947",
+    "the devices cut quantized weights within a block",
+    "vllm/model_executor/layers/quantization",
+)
+UNSPLIT_METHOD = Rule(
+    "LLM949",
+    "weights of bitsandbytes cannot be split over devices",
+    "vllm/model_executor/model_loader/bitsandbytes_loader.py",
+)
+OTHER_VOCABULARY = Rule(
+    "LLM951", "the draft model has another vocabulary than the model", _SPECULATIVE
+)
+NO_DRAFTS = Rule("LLM953", "the release does not draft with that", _SPECULATIVE)
+FETCHED_VOCABULARY = Rule(
+    "LLM955",
+    "gpt-oss fetches its vocabulary, which an isolated container cannot",
+    "vLLM issue 22525",
+)
+ADAPTER_RANK = Rule(
+    "LLM957",
+    "the highest rank of adapters is none of the release's",
+    "vllm/config/lora.py",
+)
+
+
+def code_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Code that the configuration or the tokenizer needs is trusted.
+    """
+    part = _code_needed(subject)
+    if part is None or subject.flag("trust_remote_code"):
+        return
+    yield UNTRUSTED_CODE.finding(
+        f"the {part} of {subject.checkpoint.name} is read by code in its repository, "
+        f"which {subject.title} does not run by itself",
+        f"read that code, and write {subject.word('trust_remote_code')}=true",
+    )
+
+
+def _code_needed(subject: Subject) -> str | None:
+    facts, config = subject.checkpoint.facts, subject.checkpoint.config
+    since = facts.get("code_since", "")
+    if facts.get("code") == "tokenizer":
+        return "tokenizer"
+    auto = config.get("auto_map")
+    is_mapped = isinstance(auto, Mapping) and "AutoConfig" in auto
+    if not is_mapped and facts.get("code") != "config":
+        return None
+    if since and not subject.is_at(since):
+        return None
+    kind = subject.checkpoint.model_type
+    if kind is None or _is_bundled(subject, kind):
+        return None
+    version = transformers_inside(subject.engine, subject.release) or _NEWEST
+    return "configuration" if knows_model_type(kind, version) is False else None
+
+
+def _is_bundled(subject: Subject, kind: str) -> bool:
+    since = _BUNDLED.get(kind)
+    return since is not None and subject.is_at(*since.split(".."))
+
+
+# Configurations that vLLM brings along (_CONFIG_REGISTRY of its
+# transformers_utils/config.py), where they were not read at each release from the
+# release that has the class on.
+_BUNDLED = {
+    "chatglm": "0.2.2..",
+    "deepseek_vl_v2": "0.7.0..",
+    "deepseek_v32": "0.11.0..",
+    "deepseek_v3": "0.7.0..",
+    "deepseek_v4": "0.20.0..",
+    "kimi_k2": "0.9.2..",
+    "kimi_vl": "0.8.4..",
+    "kimi_linear": "0.11.1..",
+    "kimi_k25": "0.14.0..",
+    "RefinedWeb": "0.2.0..",
+    "RefinedWebModel": "0.2.0..",
+    "mpt": "0.2.0..",
+    "jais": "0.3.0..",
+    "dbrx": "0.4.0..",
+    "nemotron": "0.5.0..",
+    "ovis": "0.9.2..",
+    "ultravox": "0.6.2..",
+    "step3_vl": "0.10.1..",
+    "step3_text": "0.10.1..",
+    "step3p5": "0.15.0..",
+    "qwen3_next": "0.10.2..",
+    "afmoe": "0.11.2..",
+    "midashenglm": "0.10.2..",
+    "hunyuan_vl": "0.11.2..",
+    "isaac": "0.13.0..",
+    "hyperclovax": "0.18.0..",
+    "olmo_hybrid": "0.17.0..",
+    "qwen3_asr": "0.15.0..",
+    "bagel": "0.12.0..",
+    "lfm2_moe": "0.11.1..",
+    "hy_v3": "0.20.0..",
+    "axk1": "0.16.0..",
+    "minimax_m3_vl": "0.24.0..",
+    "dotsocr": "0.11.0..",
+    "dots_ocr": "0.11.0..",
+    "flex_olmo": "0.11.0..",
+    "radio": "0.10.2..",
+}
+
+
+def tokenizer_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The packages in the image read the tokenizer's and the configuration's files.
+    """
+    tokenizer, name = subject.checkpoint.tokenizer, subject.checkpoint.name
+    is_new = tokenizer.get("tokenizer_class") == "TokenizersBackend"
+    if is_new and not subject.is_at("0.24.0"):
+        rule = MAYBE_NEWER_TOKENIZER if subject.is_at("0.19.1") else NEWER_TOKENIZER
+        yield rule.finding(
+            f"the tokenizer of {name} is a TokenizersBackend, which transformers 4 in "
+            f"the images with {subject.title} does not know",
+            "take an image with vLLM 0.24 or newer, or save the tokenizer with "
+            "transformers 4",
+        )
+    has_lists = tokenizer.get("merges") == "lists"
+    if has_lists and not subject.is_at(_MODERN_TOKENIZERS):
+        yield NEWER_TOKENIZER.finding(
+            f"the tokenizer.json of {name} has its merges as lists, which the package "
+            f"in the images with {subject.title} does not read",
+            "take an image with vLLM 0.6 or newer",
+        )
+    scaling = subject.checkpoint.text.get("rope_scaling")
+    kind = scaling.get("rope_type") if isinstance(scaling, Mapping) else None
+    if kind == "llama3" and not subject.is_at(_ROPE_TYPES):
+        yield NEWER_TOKENIZER.finding(
+            f"rope_scaling of {name} is of the type llama3, which the transformers "
+            f"package in the images with {subject.title} does not know",
+            "take an image with vLLM 0.5.3 or newer",
+        )
+
+
+def split_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The devices divide the attention heads.
+    """
+    size = subject.number("tensor_parallel_size") or 1
+    checkpoint, word = subject.checkpoint, subject.word("tensor_parallel_size")
+    heads = checkpoint.number("num_attention_heads", "n_head", "n_heads")
+    if size < 2 or not heads or _has_own_split(subject):  # noqa: PLR2004 - one device
+        return
+    if heads % size:
+        yield uneven_heads(UNEVEN_HEADS_OF_MODEL, word, heads, size)
+        return
+    shared = checkpoint.number("num_key_value_heads", "num_kv_heads")
+    is_latent = checkpoint.number("kv_lora_rank") is not None
+    if shared and not is_latent and shared % size and size % shared:
+        yield UNEVEN_HEADS_OF_MODEL.finding(
+            f"{word} must divide the {shared} key and value heads or be a multiple of "
+            f"them, got {size}"
+        )
+
+
+def _has_own_split(subject: Subject) -> bool:
+    name = subject.checkpoint.class_name or ""
+    return "Mamba" in name or name.endswith("ForSequenceClassification")
+
+
+def block_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Quantized weights are cut between their blocks.
+    """
+    size = subject.number("tensor_parallel_size") or 1
+    if size < 2:  # noqa: PLR2004 - one device
+        return
+    values = subject.checkpoint.quantization or {}
+    word, method = subject.word("tensor_parallel_size"), resolved_method(subject) or ""
+    expert = subject.checkpoint.number("moe_intermediate_size")
+    dense = subject.checkpoint.number("intermediate_size")
+    is_split = not subject.flag("enable_expert_parallel")
+    if method == "fp8" and values.get("weight_block_size") and subject.is_at("0.7.1"):
+        width = expert if expert and is_split else None
+        width = dense if expert is None else width
+        block, of = 128, "blocks"
+    elif method.startswith(("awq", "gptq", "auto_awq", "auto_gptq")) and expert is None:
+        width, of = dense, "groups"
+        block = values.get("group_size", 128)
+    else:
+        return
+    if not isinstance(block, int) or block < 2 or not width:  # noqa: PLR2004 - a group
+        return
+    if width % size or width // size % block:
+        fitting = [
+            str(one)
+            for one in (1, 2, 4, 8)
+            if width % one == 0 and width // one % block == 0
+        ]
+        yield UNEVEN_WEIGHTS.finding(
+            f"{word}={size} cuts layers of {width} into parts of {width / size:g}, "
+            f"which are no multiple of the {block} that the quantized weights have in {of}",
+            f"use {any_of(fitting)}"
+            + (", or enable_expert_parallel" if expert and of == "blocks" else ""),
+        )
+
+
+def bitsandbytes_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Weights of bitsandbytes are on one device, and loaded as such.
+    """
+    size = subject.number("tensor_parallel_size") or 1
+    asked = subject.text("quantization") == "bitsandbytes"
+    own = subject.checkpoint.method
+    word = subject.word("tensor_parallel_size")
+    if size > 1 and own == "bitsandbytes" and subject.is_at("0.5.0"):
+        yield UNSPLIT_METHOD.finding(
+            f"{word} must be 1 for weights of bitsandbytes, got {size}",
+            "use pipeline_parallel_size, or weights in another format",
+        )
+    elif size > 1 and asked and subject.is_at("0.5.0", "0.5.5"):
+        yield UNSPLIT_METHOD.finding(
+            f"{word} must be 1 with quantization=bitsandbytes at {subject.title}, got "
+            f"{size}",
+            "take an image with a newer release",
+        )
+    is_plain = subject.text("load_format") != "bitsandbytes"
+    if asked and is_plain and subject.is_at("0.5.0", "0.7.3"):
+        yield UNSPLIT_METHOD.finding(
+            f"quantization=bitsandbytes needs load_format=bitsandbytes at "
+            f"{subject.title}, got {subject.text('load_format') or 'auto'}",
+            "write both",
+        )
+
+
+def draft_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    A draft model speaks the model's vocabulary, and the release drafts with it.
+    """
+    asked = _draft(subject)
+    model = asked.get("model")
+    method = asked.get("method") or _method_of(model)
+    if method == "eagle3" and subject.is_at("0.17.0"):
+        yield from _eagle_findings(subject)
+    if not isinstance(model, str) or method != "draft_model":
+        return
+    if subject.is_at("0.10.0", "0.14.1"):
+        yield NO_DRAFTS.finding(
+            f"{subject.title} does not draft with a model such as {model}",
+            "use ngram, or EAGLE or multi-token prediction made for the model",
+        )
+        return
+    own = subject.checkpoint.number("vocab_size")
+    other = checkpoint_of(model).number("vocab_size")
+    if own is None or other is None or own == other or not subject.is_at("0.4.2"):
+        return
+    if not asked.get("use_heterogeneous_vocab"):
+        yield OTHER_VOCABULARY.finding(
+            f"the draft model {model} has a vocabulary of {other}, and "
+            f"{subject.checkpoint.name} one of {own}: {subject.title} needs them to be "
+            "the same",
+            "take a draft model of the same vocabulary",
+        )
+
+
+def _eagle_findings(subject: Subject) -> Iterator[Finding]:
+    name = subject.checkpoint.class_name
+    if name is None or not has_ability(subject.engine, name, subject.release):
+        return
+    if has_ability(subject.engine, name, subject.release, "eagle3") is False:
+        yield NO_DRAFTS.finding(
+            f"{subject.title} does not take an EAGLE-3 draft for {name}"
+        )
+
+
+def _draft(subject: Subject) -> Mapping[str, Any]:
+    value = subject.arguments.get("speculative_config")
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {}
+    if isinstance(value, Mapping):
+        return value
+    model = subject.arguments.get("speculative_model")
+    return {} if model is None else {"model": model}
+
+
+def _method_of(model: object) -> str | None:
+    if not isinstance(model, str):
+        return None
+    name = model.lower()
+    for word in (
+        "ngram",
+        "eagle3",
+        "eagle",
+        "medusa",
+        "speculator",
+        "accelerator",
+        "mtp",
+    ):
+        if word in name:
+            return word
+    return "draft_model"
+
+
+def vocabulary_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    An isolated gpt-oss has its vocabulary at hand.
+    """
+    places = ("TIKTOKEN_ENCODINGS_BASE", "TIKTOKEN_RS_CACHE_DIR")
+    has_files = any(subject.environment.get(name) for name in places)
+    is_asked = subject.network_isolation and is_gpt_oss(subject)
+    if is_asked and not has_files and subject.is_at("0.10.0", "0.30.0"):
+        yield FETCHED_VOCABULARY.finding(
+            f"{subject.title} fetches o200k_base.tiktoken for "
+            f"{subject.checkpoint.name} when it starts, which a container with network isolation cannot",
+            "put the file into the artifact and set TIKTOKEN_ENCODINGS_BASE to its "
+            "folder, or take an image with vLLM 0.31 or newer",
+        )
+
+
+def adapter_rank_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The highest rank of adapters is one that the release has.
+    """
+    rank = subject.number("max_lora_rank")
+    if rank is None or not subject.flag("enable_lora"):
+        return
+    ranks: tuple[int, ...] = ()
+    if subject.is_at("0.3.3", "0.4.2"):
+        ranks = (8, 16, 32, 64)
+    elif subject.is_at("0.6.2", "0.8.4"):
+        ranks = (8, 16, 32, 64, 128, 256)
+    elif subject.is_at("0.20.0"):
+        ranks = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+    if ranks and rank not in ranks:
+        yield ADAPTER_RANK.finding(
+            f"{subject.word('max_lora_rank')} must be {any_of(map(str, ranks))}, got "
+            f"{rank}"
+        )

@@ -1,0 +1,178 @@
+"""
+Whether a release of an engine loads a model: what is found, on both sides of a limit.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cdk_sagemaker_llm.catalog.releases import known_releases
+from cdk_sagemaker_llm.findings import Finding, Severity
+from cdk_sagemaker_llm.serving import check_support
+from tests.conftest import ROOT
+from tests.unit.support_rule_examples import SUPPORT
+
+VERDICTS = json.loads(
+    (ROOT / "tests" / "data" / "support_verdicts.json").read_text(encoding="utf-8")
+)["rows"]
+LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
+# A report of one run, whose weights alone nearly fill the GPU, against the source,
+# which has the GPU among those that it is built for: that is a warning.
+ARGUED = {("microsoft/Fara-7B", "0.15.1")}
+
+
+def _cases(engine: str) -> list[Any]:
+    return [
+        pytest.param(row, release, id=f"{row['model']}-{release}-{number}")
+        for number, row in enumerate(VERDICTS)
+        if row["engine"] == engine and not row.get("doubt")
+        for release in (row["release"], *row.get("also_at", ()))
+        if (row["model"], release) not in ARGUED
+    ]
+
+
+def _verdict(found: tuple[Finding, ...]) -> str:
+    severities = {one.severity for one in found}
+    if Severity.ERROR in severities:
+        return "refuses"
+    return "falls_back" if severities else "loads"
+
+
+def _judged(row: dict[str, Any], release: str) -> tuple[Finding, ...]:
+    config: dict[str, Any] = {"architectures": [row["architecture"]]}
+    if "quantization_config" in row:
+        config["quantization_config"] = row["quantization_config"]
+    return check_support(
+        row["model"],
+        engine=row["engine"],
+        release=release,
+        instance_type=row["instance_type"],
+        arguments=row.get("arguments"),
+        config=config,
+        environment=row.get("environment"),
+        network_isolation=row.get("network_isolation", False),
+    )
+
+
+@pytest.mark.parametrize(("row", "release"), _cases("vllm"))
+def test_foretells_what_vllm_did(row: dict[str, Any], release: str) -> None:
+    """
+    What others ran, or read in the source, comes out as they saw it.
+    """
+    found = _judged(row, release)
+
+    if release not in known_releases("vllm"):
+        assert [one.code for one in found] == ["LLM880"]
+    elif row["verdict"] == "loads":
+        assert _verdict(found) != "refuses", found
+    else:
+        assert _verdict(found) == row["verdict"], found
+
+
+@pytest.mark.parametrize("code", SUPPORT)
+def test_finds_what_breaks_a_rule_and_nothing_beside_it(code: str) -> None:
+    """
+    Each rule has a limit, and holds on both sides of it.
+    """
+    broken, beside = SUPPORT[code]
+
+    assert code in [one.code for one in broken()]
+    assert code not in [one.code for one in beside()]
+
+
+@pytest.mark.parametrize("model", ["a/b", "mistralai/Mistral-7B-v0.1", LLAMA])
+@pytest.mark.parametrize("release", ["0.6.3.post1", "0.10.2", "0.28.0"])
+def test_finds_nothing_of_what_is_plain_or_unknown(model: str, release: str) -> None:
+    """
+    What is not known is not refused.
+    """
+    found = check_support(
+        model, engine="vllm", release=release, instance_type="ml.g5.2xlarge"
+    )
+
+    assert found == ()
+
+
+def test_names_the_first_image_with_a_class() -> None:
+    """
+    Who has too old an image is told of one that serves.
+    """
+    [found] = check_support(
+        "google/gemma-3-4b-it",
+        engine="vllm",
+        release="0.6.3.post1",
+        instance_type="ml.g5.2xlarge",
+    )
+
+    assert str(found) == (
+        "LLM901 vLLM 0.6.3.post1 does not load Gemma3ForConditionalGeneration; take an "
+        "image with vllm 0.8.4 and newer, such as djl-lmi 0.33.0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        pytest.param(
+            {"engine": "vlm"},
+            r"engine must be .*, got 'vlm'; did you mean vllm",
+            id="engine",
+        ),
+        pytest.param(
+            {"instance_type": "ml.g5.huge"},
+            "unknown instance type 'ml.g5.huge'",
+            id="type",
+        ),
+        pytest.param({"arguments": 3}, "arguments must be", id="arguments"),
+    ],
+)
+def test_fails_if_an_argument_is_wrong(wrong: dict[str, Any], message: str) -> None:
+    """
+    A misspelt engine is a mistake of the caller's, and no finding.
+    """
+    right = {"engine": "vllm", "release": "0.10.2", "instance_type": "ml.g5.2xlarge"}
+
+    with pytest.raises(ValueError, match=message):
+        check_support(LLAMA, **{**right, **wrong})  # type: ignore[arg-type]  # on purpose
+
+
+def test_reads_a_whole_config_alone() -> None:
+    """
+    In a whole config.json a key that is left out is not there.
+    """
+    config = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": 4096,
+        "num_attention_heads": 32,
+        "max_position_embeddings": 2048,
+    }
+
+    found = check_support(
+        LLAMA,
+        engine="vllm",
+        release="0.10.2",
+        instance_type="ml.g5.2xlarge",
+        arguments={"max_model_len": 2049, "quantization": "awq"},
+        config=config,
+    )
+
+    assert [one.code for one in found] == ["LLM927", "LLM931"]
+
+
+def test_takes_a_quantized_copy_for_what_its_name_says() -> None:
+    """
+    Most copies are named by the model that they are of, and how they were quantized.
+    """
+    found = check_support(
+        "TheBloke/Mistral-7B-v0.1-AWQ",
+        engine="vllm",
+        release="0.8.4",
+        instance_type="ml.g5.2xlarge",
+        arguments={"quantization": "gptq", "max_model_len": 32769},
+    )
+
+    assert [one.code for one in found] == ["LLM925", "LLM931"]
