@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cdk_sagemaker_llm.catalog.checkpoints import known_checkpoint
 from cdk_sagemaker_llm.catalog.model_classes import has_ability, transformers_inside
 from cdk_sagemaker_llm.catalog.transformers import knows_model_type
 from cdk_sagemaker_llm.findings import Finding, Rule
@@ -340,7 +341,8 @@ def _method_of(model: object) -> str | None:
     ):
         if word in name:
             return word
-    return "draft_model"
+    # Whether it is made to draft for another says its config.json.
+    return None if known_checkpoint(model) is None else "draft_model"
 
 
 def vocabulary_findings(subject: Subject) -> Iterator[Finding]:

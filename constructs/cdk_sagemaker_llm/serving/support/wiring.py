@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.support.check import support_findings
 from cdk_sagemaker_llm.serving.support.checkpoint import checkpoint_for
+from cdk_sagemaker_llm.serving.support.number_formats import LACKS_METHOD
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.serving.support.vllm_arguments import (
     ADAPTER_RANK,
@@ -53,6 +54,10 @@ def wired_findings(
         network_isolation=network_isolation,
         words=words,
     )
+    said = set(_SAID_ELSEWHERE)
+    if subject.has("quantization"):
+        # A name that the release does not have is none of the argument's choices.
+        said.add(LACKS_METHOD.code)
     for finding in support_findings(subject):
-        if finding.code not in _SAID_ELSEWHERE:
+        if finding.code not in said:
             yield finding
