@@ -11,15 +11,23 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.support.check import support_findings
 from cdk_sagemaker_llm.serving.support.checkpoint import checkpoint_for
 from cdk_sagemaker_llm.serving.support.number_formats import LACKS_METHOD
+from cdk_sagemaker_llm.serving.support.splits import UNEVEN_HEADS_OF_MODEL
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.serving.support.vllm_arguments import (
     ADAPTER_RANK,
-    UNEVEN_HEADS_OF_MODEL,
+    UNKNOWN_ARGUMENT,
+    UNKNOWN_MODE,
 )
 from cdk_sagemaker_llm.serving.support.vllm_parsers import NO_PARSER
 
 _SAID_ELSEWHERE = frozenset(
-    {UNEVEN_HEADS_OF_MODEL.code, NO_PARSER.code, ADAPTER_RANK.code}
+    {
+        UNEVEN_HEADS_OF_MODEL.code,
+        NO_PARSER.code,
+        ADAPTER_RANK.code,
+        UNKNOWN_ARGUMENT.code,
+        UNKNOWN_MODE.code,
+    }
 )
 
 
