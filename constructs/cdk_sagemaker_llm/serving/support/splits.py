@@ -86,7 +86,8 @@ def block_findings(subject: Subject) -> Iterator[Finding]:
         ]
         yield UNEVEN_WEIGHTS.finding(
             f"{word}={size} cuts layers of {width} into parts of {width / size:g}, "
-            f"which are no multiple of the {block} that the quantized weights have in {of}",
+            f"which are no multiple of the {block} that the quantized weights have in "
+            f"{of}",
             f"use {any_of(fitting)}"
             + (", or enable_expert_parallel" if expert and of == "blocks" else ""),
         )

@@ -1,6 +1,6 @@
 """
-Arguments of vLLM against the checkpoint: code and tokenizer, drafts, adapters, and files
-that an isolated container cannot fetch.
+Arguments of vLLM against the checkpoint: code and tokenizer, drafts, adapters, and
+files that an isolated container cannot fetch.
 """
 
 from __future__ import annotations
@@ -325,7 +325,8 @@ def vocabulary_findings(subject: Subject) -> Iterator[Finding]:
     if is_asked and not has_files and subject.is_at("0.10.0", "0.30.0"):
         yield FETCHED_VOCABULARY.finding(
             f"{subject.title} fetches o200k_base.tiktoken for "
-            f"{subject.checkpoint.name} when it starts, which a container with network isolation cannot",
+            f"{subject.checkpoint.name} when it starts, which a container with network "
+            "isolation cannot",
             "put the file into the artifact and set TIKTOKEN_ENCODINGS_BASE to its "
             "folder, or take an image with vLLM 0.31 or newer",
         )
