@@ -53,6 +53,26 @@ def _fresh_aws() -> Iterator[EmbeddedAws]:
         assert in_aws(aws) == []
 
 
+@pytest.fixture(name="near_aws", scope="module")
+def _near_aws() -> Iterator[EmbeddedAws]:
+    """
+    One in this process for each module that asks, which starts at once.
+    """
+    from tests.local.near import NearAws  # noqa: PLC0415 - it loads moto
+
+    with NearAws() as aws:
+        yield aws
+        assert in_aws(aws) == []
+
+
+@pytest.fixture(name="near_deployer", scope="module")
+def _near_deployer(near_aws: EmbeddedAws) -> Deployer:
+    """
+    Deploy likewise to the one in this process.
+    """
+    return Deployer(near_aws)
+
+
 @pytest.fixture(name="sagemaker", scope="module")
 def _sagemaker(aws: EmbeddedAws | HandRunAws) -> Untyped:
     """
