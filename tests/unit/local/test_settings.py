@@ -13,6 +13,12 @@ from cdk_sagemaker_llm.local.aws.faults import Fault, Faults
 from cdk_sagemaker_llm.local.aws.settings import Latency, Settings
 from cdk_sagemaker_llm.simulation.fleet import ByType, FleetTimes
 
+KINDS = (
+    "no-capacity, never-healthy, restarts, no-image, cannot-start, slow, errors, "
+    "maintenance"
+)
+ANSWERS = "a status of 400 to 599, throttled or cut"
+
 
 @pytest.mark.parametrize(
     "settings",
@@ -153,3 +159,136 @@ def test_faults_befall_what_they_name() -> None:
     ]
     faults.clear()
     assert faults.listed() == []
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"kind": "fire"}, f"kind must be one of {KINDS}, got fire"),
+        ({"kind": "slow", "rate": -0.1}, "rate must be 0 to 1, got -0.1"),
+        ({"kind": "slow", "rate": 1.1}, "rate must be 0 to 1, got 1.1"),
+        ({"kind": "slow", "seconds": 0}, "seconds must be more than 0, got 0.0"),
+        ({"kind": "slow", "seconds": "inf"}, "seconds must be more than 0, got inf"),
+        (
+            {"kind": "no-capacity", "available": -1},
+            "available must be at least 0, got -1",
+        ),
+        ({"kind": "errors", "answer": 399}, f"answer must be {ANSWERS}, got 399"),
+        ({"kind": "errors", "answer": 600}, f"answer must be {ANSWERS}, got 600"),
+        ({"kind": "errors", "answer": "no"}, f"answer must be {ANSWERS}, got no"),
+        (
+            {"kind": "no-capacity", "target": "chat"},
+            (
+                "target of no-capacity must be an instance type such as "
+                "ml.g5.12xlarge, got 'chat': there is none of that name"
+            ),
+        ),
+        (
+            {"kind": "slow", "target": "-chat"},
+            (
+                "target of slow must be the name of an endpoint, an inference "
+                "component or a model, got '-chat': there is none of that name"
+            ),
+        ),
+        ({"kind": "slow", "target": 3}, "target must be a name, got 3"),
+        ("slow", "a fault is an object with a kind, got 'slow'"),
+        (
+            {"kind": "slow", "when": 1, "how": 2},
+            (
+                "a fault has a kind and answer, available, rate, seconds, seed, "
+                "target; got how, when"
+            ),
+        ),
+        ({"kind": "slow", "seed": 1.5}, "seed must be a whole number, got 1.5"),
+        ({"kind": "slow", "seed": "x"}, "seed must be a whole number, got 'x'"),
+        ({"kind": "slow", "available": True}, "available must be a whole number, got"),
+        ({"kind": "slow", "rate": []}, "rate must be a number, got []"),
+        ({"kind": "slow", "seconds": "soon"}, "seconds must be a number, got 'soon'"),
+    ],
+)
+def test_what_is_no_fault_is_refused(told: Any, words: str) -> None:  # noqa: ANN401 - JSON
+    """
+    With what was told and what is right.
+    """
+    with pytest.raises(ValueError, match=f"^{re.escape(words)}"):
+        Fault.of(told)
+
+
+@pytest.mark.parametrize("kind", KINDS.split(", "))
+def test_each_kind_of_fault_is_one(kind: str) -> None:
+    """
+    Without anything else it befalls all, always, and in the same way.
+    """
+    fault = Fault.parse(kind)
+
+    assert fault == Fault(kind=kind)
+    assert (fault.target, fault.available, fault.seconds) == ("", 0, None)
+    assert (fault.answer, fault.rate, fault.seed) == ("500", 1.0, 0)
+    assert fault.befalls(())
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"kind": "errors", "rate": 0},
+        {"kind": "errors", "rate": 1},
+        {"kind": "slow", "seconds": 0.001},
+        {"kind": "slow", "seconds": None},
+        {"kind": "no-capacity", "available": 0, "target": "ml.inf2.48xlarge"},
+        {"kind": "no-capacity", "target": "ml.trn1-n.32xlarge"},
+        {"kind": "errors", "answer": 400},
+        {"kind": "errors", "answer": 599},
+        {"kind": "errors", "answer": "throttled"},
+        {"kind": "errors", "answer": "cut"},
+        {"kind": "slow", "target": "a"},
+        {"kind": "slow", "target": "My--model-2"},
+        {"kind": "slow", "seed": "7"},
+    ],
+)
+def test_what_is_just_a_fault_is_taken(told: dict[str, Any]) -> None:
+    """
+    Each limit of it.
+    """
+    fault = Fault.of(told)
+
+    assert {key: str(getattr(fault, key)) for key in told} == {
+        key: str(float(value) if key == "rate" else value)
+        for key, value in told.items()
+    }
+
+
+def test_chance_starts_where_its_seed_says() -> None:
+    """
+    Two of the same seed draw alike, and those of another otherwise.
+    """
+
+    def drawn(seed: int) -> list[str | None]:
+        faults = Faults()
+        faults.put(Fault(kind="errors", rate=0.5, seed=seed))
+        return [faults.answer(()) for _ in range(30)]
+
+    assert drawn(1) == drawn(1) != drawn(2)
+
+
+def test_other_kinds_answer_nothing() -> None:
+    """
+    Nor do those of others; the listing has all that they are.
+    """
+    faults = Faults()
+    faults.put(Fault(kind="slow", target="chat", seconds=3.0))
+    faults.put(Fault(kind="errors", target="other", answer="cut"))
+
+    assert faults.answer({"chat"}) is None
+    found = faults.find("slow", iter(["x", "chat"]))
+    assert found is not None
+    assert found.seconds == 3.0
+    assert faults.find("slow", {"other"}) is None
+    assert faults.listed()[1] == {
+        "kind": "errors",
+        "target": "other",
+        "available": 0,
+        "seconds": None,
+        "answer": "cut",
+        "rate": 1.0,
+        "seed": 0,
+    }
