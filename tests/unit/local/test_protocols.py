@@ -18,6 +18,8 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 FORM = {"CONTENT_TYPE": "application/x-www-form-urlencoded; charset=utf-8"}
 
+ARN = "arn:aws:sagemaker:us-east-1:111111111111:model/m"
+
 
 def target(operation: str, service: str = "SageMaker") -> dict[str, str]:
     """
@@ -222,10 +224,10 @@ def test_a_body_that_is_no_object_is_refused(body: bytes, words: str) -> None:
             KeyError("odd"),
             target("ListTags"),
             "sagemaker",
-            b'{"ResourceArn": "arn:aws:sagemaker:us-east-1:111111111111:model/m"}',
+            json.dumps({"ResourceArn": ARN}).encode(),
             (
                 "ValidationException",
-                'Could not find resource "arn:aws:sagemaker:us-east-1:111111111111:model/m".',
+                f'Could not find resource "{ARN}".',
                 400,
             ),
         ),
