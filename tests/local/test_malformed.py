@@ -272,9 +272,7 @@ class TestOtherServices:
         """
         An UnknownOperationException; what moto lacks is said to be not emulated.
         """
-        _, unknown = post(
-            near_aws, b"{}", target="AmazonSSM.MakeCoffee", service="ssm"
-        )
+        _, unknown = post(near_aws, b"{}", target="AmazonSSM.MakeCoffee", service="ssm")
         _, lacking = post(
             near_aws,
             json.dumps(

@@ -135,17 +135,13 @@ class TestModelDataSource:
         """
         bucket = bucket_with(near_aws, "m.tar.gz", b"")
 
-        make_model(
-            near_aws, container=source(f"s3://{bucket}/m.tar.gz", "S3Object")
-        )
+        make_model(near_aws, container=source(f"s3://{bucket}/m.tar.gz", "S3Object"))
         with refused(f"Could not access model data at s3://{bucket}/n.tar.gz."):
             make_model(
                 near_aws, container=source(f"s3://{bucket}/n.tar.gz", "S3Object")
             )
 
-    def test_additional_sources_are_looked_up_too(
-        self, near_aws: EmbeddedAws
-    ) -> None:
+    def test_additional_sources_are_looked_up_too(self, near_aws: EmbeddedAws) -> None:
         """
         A draft model for speculative decoding comes by one.
         """
