@@ -201,11 +201,7 @@ class MotoType:
         elif own is None:
             self._delete_by_name(resource, scope)
         else:
-            try:
-                own(scope.account, scope.region)
-            except TypeError:
-                # Some classes have a delete() that means something else.
-                self._delete_by_name(resource, scope)
+            own(scope.account, scope.region)
 
     @property
     def _changes_in_place(self) -> bool:
@@ -322,6 +318,9 @@ _DELETIONS: dict[str, Callable[[EC2Backend, Resource], object]] = {
     ),
     "AWS::EC2::NatGateway": (
         lambda ec2, r: ec2.delete_nat_gateway(r.physical_resource_id)
+    ),
+    "AWS::EC2::NetworkInterface": (
+        lambda ec2, r: ec2.delete_network_interface(r.physical_resource_id)
     ),
     "AWS::EC2::RouteTable": (
         lambda ec2, r: ec2.delete_route_table(r.physical_resource_id)
