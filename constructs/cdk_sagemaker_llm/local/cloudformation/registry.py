@@ -296,14 +296,6 @@ def _check_bucket_is_empty(resource: Resource, scope: Scope) -> None:
         )
 
 
-def _disassociate(ec2: EC2Backend, resource: Resource) -> None:
-    subnet_id = resource.properties["SubnetId"]
-    table = ec2.get_route_table(resource.properties["RouteTableId"])
-    for association_id, associated in list(table._associations.items()):  # noqa: SLF001 - moto has no other way
-        if associated == subnet_id:
-            ec2.disassociate_route_table(association_id)
-
-
 def _detach(ec2: EC2Backend, resource: Resource) -> None:
     gateway_id = resource.properties.get("InternetGatewayId")
     if gateway_id:
@@ -325,7 +317,6 @@ _DELETIONS: dict[str, Callable[[EC2Backend, Resource], object]] = {
     "AWS::EC2::RouteTable": (
         lambda ec2, r: ec2.delete_route_table(r.physical_resource_id)
     ),
-    "AWS::EC2::SubnetRouteTableAssociation": _disassociate,
     "AWS::EC2::VPCEndpoint": (
         lambda ec2, r: ec2.delete_vpc_endpoints([r.physical_resource_id])
     ),
