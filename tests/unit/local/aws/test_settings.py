@@ -203,6 +203,8 @@ def test_faults_befall_what_they_name() -> None:
         ({"kind": "slow", "seed": "x"}, "seed must be a whole number, got 'x'"),
         ({"kind": "slow", "available": True}, "available must be a whole number, got"),
         ({"kind": "slow", "rate": []}, "rate must be a number, got []"),
+        ({"kind": "slow", "seconds": "1e999"}, "seconds must be more than 0, got inf"),
+        ({"kind": "slow", "seed": float("inf")}, "seed must be a whole number, got"),
         ({"kind": "slow", "seconds": "soon"}, "seconds must be a number, got 'soon'"),
     ],
 )
@@ -255,6 +257,16 @@ def test_what_is_just_a_fault_is_taken(told: dict[str, Any]) -> None:
         key: str(float(value) if key == "rate" else value)
         for key, value in told.items()
     }
+
+
+def test_a_setting_is_read_up_to_its_first_sign() -> None:
+    """
+    The rest is its value.
+    """
+    with pytest.raises(ValueError, match="^rate must be a number, got '1=2'$"):
+        Fault.parse("errors,rate=1=2")
+    with pytest.raises(ValueError, match="got a b$"):
+        Fault.parse("errors,a b")
 
 
 def test_chance_starts_where_its_seed_says() -> None:

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 FIRST = {"Fn::Select": [0, {"Fn::GetAZs": ""}]}
 
 
-@pytest.fixture(name="stacks", scope="module")
-def _stacks(near_aws: EmbeddedAws) -> Stacks:
-    return Stacks(near_aws)
-
-
 @pytest.fixture(name="ec2", scope="module")
 def _ec2(near_aws: EmbeddedAws) -> Untyped:
     return near_aws.client("ec2")

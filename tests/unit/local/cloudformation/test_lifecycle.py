@@ -25,16 +25,6 @@ Play = Callable[[Callable[[Event], object]], None]
 TOPIC = {"Type": "AWS::SNS::Topic"}
 
 
-@pytest.fixture(name="stacks", scope="module")
-def _stacks(near_aws: EmbeddedAws) -> Stacks:
-    return Stacks(near_aws)
-
-
-@pytest.fixture(name="client", scope="module")
-def _client(near_aws: EmbeddedAws) -> Untyped:
-    return near_aws.client("cloudformation")
-
-
 @pytest.fixture(name="play")
 def _play(monkeypatch: pytest.MonkeyPatch) -> Play:
     """

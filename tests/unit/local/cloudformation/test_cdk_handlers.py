@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.local.cdk_requests import Handlers
 from tests.local.hosting_requests import unique
+from tests.unit.local.cloudformation.cdk_requests import Handlers
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
