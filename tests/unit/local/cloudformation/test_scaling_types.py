@@ -42,7 +42,7 @@ def differences(client: Untyped, stack: str, resource: str) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(name="endpoint", scope="module")
+@pytest.fixture(name="endpoint")
 def _endpoint(stacks: Stacks) -> str:
     """
     Return the name of an endpoint that can be scaled.
