@@ -28,6 +28,8 @@ from cdk_sagemaker_llm.local import regions
 from cdk_sagemaker_llm.local.aws.clock import CLOCK
 from cdk_sagemaker_llm.local.aws.settings import BY_HAND, Settings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.builds import codebuild, functions
+from cdk_sagemaker_llm.local.cloudformation import responses
 from cdk_sagemaker_llm.local.hosting.service import SageMaker
 from cdk_sagemaker_llm.local.scaling import application_auto_scaling, cloudwatch
 from cdk_sagemaker_llm.local.scaling.watching import Watching
@@ -59,7 +61,7 @@ class HandRunAws:
     def __init__(self, account: str) -> None:
         self._account = account
         self._wall = NOON
-        self._gateway = Client(Gateway(_moto(), REGION, account))
+        self._gateway = Client(Gateway(moto(), REGION, account))
 
     @property
     def hosting(self) -> SageMaker:
@@ -169,7 +171,7 @@ def hand_run_aws(
 
         takes_time: Whether anything takes time, as by default nothing does.
     """
-    account = str(next(_accounts))
+    account = next_account()
     aws = HandRunAws(account)
     settings = Settings(clock=BY_HAND, times=times or FleetTimes.instant())
     with (
@@ -183,10 +185,23 @@ def hand_run_aws(
             regions.configure(Settings())
 
 
+def next_account() -> str:
+    """
+    Return an account that nothing is in.
+    """
+    return str(next(_accounts))
+
+
 @functools.cache
-def _moto() -> WSGIApplication:
+def moto() -> WSGIApplication:
+    """
+    Return moto with the services of this package in it, one for all accounts.
+    """
     application_auto_scaling.install()
     cloudwatch.install()
+    responses.install()
+    functions.send_to_functions()
+    codebuild.refuse_logins()
     application: WSGIApplication = DomainDispatcherApplication(create_backend_app)
     return application
 

@@ -16,12 +16,11 @@ import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
 from tests.deployments import Deployer
+from tests.local.near import NearAws
 from tests.secrecy import in_aws
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local.aws.untyped import Untyped
-
-    # It loads moto, which tests of a server of its own process do without.
     from tests.local.by_hand import HandRunAws
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +50,24 @@ def _fresh_aws() -> Iterator[EmbeddedAws]:
     with EmbeddedAws(region=REGION) as aws:
         yield aws
         assert in_aws(aws) == []
+
+
+@pytest.fixture(name="near_aws", scope="module")
+def _near_aws() -> Iterator[EmbeddedAws]:
+    """
+    One in this process for each module that asks, which starts at once.
+    """
+    with NearAws() as aws:
+        yield aws
+        assert in_aws(aws) == []
+
+
+@pytest.fixture(name="near_deployer", scope="module")
+def _near_deployer(near_aws: EmbeddedAws) -> Deployer:
+    """
+    Deploy likewise to the one in this process.
+    """
+    return Deployer(near_aws)
 
 
 @pytest.fixture(name="sagemaker", scope="module")

@@ -56,15 +56,15 @@ NO_METRIC = {"Namespace": None, "MetricName": None, "Period": None, "Statistic":
         ({"AlarmActions": ["a"] * 6}, "Member must have length less than or equal to"),
     ],
 )
-def test_refused(embedded_aws: EmbeddedAws, change: dict[str, Any], words: str) -> None:
+def test_refused(near_aws: EmbeddedAws, change: dict[str, Any], words: str) -> None:
     """
     And no alarm is kept.
     """
     name = unique("alarm")
 
     with pytest.raises(ClientError, match=re.escape(words)):
-        put(embedded_aws, name, change)
-    assert not described(embedded_aws, name)
+        put(near_aws, name, change)
+    assert not described(near_aws, name)
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,14 @@ def test_refused(embedded_aws: EmbeddedAws, change: dict[str, Any], words: str) 
         {"Threshold": 0},
     ],
 )
-def test_taken(embedded_aws: EmbeddedAws, change: dict[str, Any]) -> None:
+def test_taken(near_aws: EmbeddedAws, change: dict[str, Any]) -> None:
     """
     The boundaries on the right side, and what moto does not know.
     """
     name = unique("alarm")
-    put(embedded_aws, name, change)
+    put(near_aws, name, change)
 
-    found = described(embedded_aws, name)[0]
+    found = described(near_aws, name)[0]
     assert found.get("ExtendedStatistic") == change.get("ExtendedStatistic")
 
 

@@ -16,7 +16,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from botocore.exceptions import ClientError
 
-from tests.local.conftest import ACCOUNT, REGION
+from tests.local.conftest import REGION
 from tests.local.hosting_requests import unique
 from tests.local.stacks import Stacks, Template
 
@@ -31,12 +31,12 @@ RESTRICT = "@aws-cdk/aws-ec2:restrictDefaultSecurityGroup"
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 def test_the_handlers_of_an_app_do_their_work(
-    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
+    near_aws: EmbeddedAws, near_deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     A VPC's default group is closed, a bucket notifies EventBridge, and
@@ -44,7 +44,9 @@ def test_the_handlers_of_an_app_do_their_work(
     """
     outdir = tmp_path / "cdk.out"
     app = App(outdir=str(outdir), analytics_reporting=False, context={RESTRICT: True})
-    stack = Stack(app, "Handlers", env=Environment(account=ACCOUNT, region=REGION))
+    stack = Stack(
+        app, "Handlers", env=Environment(account=near_aws.account, region=REGION)
+    )
     ec2.Vpc(stack, "Vpc", nat_gateways=0, availability_zones=["us-east-1a"])
     s3.Bucket(
         stack,
@@ -56,9 +58,9 @@ def test_the_handlers_of_an_app_do_their_work(
     iam.OpenIdConnectProvider(stack, "Provider", url="https://example.com")
     app.synth()
 
-    deployed = deployer.deploy(outdir).checked()
-    group = default_group(embedded_aws)
-    deployer.destroy(outdir).checked()
+    deployed = near_deployer.deploy(outdir).checked()
+    group = default_group(near_aws)
+    near_deployer.destroy(outdir).checked()
 
     assert group["IpPermissions"] == group["IpPermissionsEgress"] == []
     assert (
@@ -84,7 +86,7 @@ def default_group(aws: EmbeddedAws) -> Untyped:
 
 
 def test_the_default_group_is_opened_again(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     Where its resource goes and the VPC stays.
@@ -93,7 +95,7 @@ def test_the_default_group_is_opened_again(
     closed = vpc_and(closes={"Fn::GetAtt": ["Vpc", "DefaultSecurityGroup"]})
     stacks.create(name, closed)
     vpc = {"Name": "vpc-id", "Values": [stacks.physical_ids(name)["Vpc"]]}
-    client = embedded_aws.client("ec2")
+    client = near_aws.client("ec2")
 
     assert [len(rules) for rules in rules_of(client, vpc)] == [0, 0]
     stacks.update(name, vpc_and())
@@ -128,13 +130,13 @@ def rules_of(client: Untyped, vpc: dict[str, Any]) -> tuple[list[Any], list[Any]
 
 @pytest.mark.parametrize("is_meant", [True, False])
 def test_a_repository_is_emptied_if_its_tag_says_so(
-    embedded_aws: EmbeddedAws, stacks: Stacks, *, is_meant: bool
+    near_aws: EmbeddedAws, stacks: Stacks, *, is_meant: bool
 ) -> None:
     """
     The tag is what the CDK sets; CloudFormation deletes no repository with images.
     """
     name = unique("repository")
-    client = embedded_aws.client("ecr")
+    client = near_aws.client("ecr")
     client.create_repository(
         repositoryName=name,
         tags=[{"Key": "aws-cdk:auto-delete-images", "Value": str(is_meant).lower()}],
@@ -158,14 +160,14 @@ def test_a_repository_is_emptied_if_its_tag_says_so(
 
 
 def test_values_go_to_another_region_and_back_out(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     The writer puts them where the reader is; both follow their updates.
     """
     name = unique("stack")
-    ssm = embedded_aws.client("ssm", region_name="eu-west-1")
-    cloudformation = embedded_aws.client("cloudformation", region_name="eu-west-1")
+    ssm = near_aws.client("ssm", region_name="eu-west-1")
+    cloudformation = near_aws.client("cloudformation", region_name="eu-west-1")
     first, second = (f"/cdk/exports/{name}/{which}" for which in ("First", "Second"))
 
     stacks.create(name, writing({first: "one"}))
@@ -221,14 +223,14 @@ def importing(prefix: str, name: str) -> Template:
 
 
 def test_a_bucket_deployment_ships_and_prunes(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     Markers are filled in, what is excluded is left alone, and nothing is retained if
     so declared.
     """
     name = unique("stack")
-    client = embedded_aws.client("s3")
+    client = near_aws.client("s3")
     client.create_bucket(Bucket=name)
     client.put_object(Bucket=name, Key="old.zip", Body=zipped(a="1 <<mark>>", b="2"))
     client.put_object(Bucket=name, Key="new.zip", Body=zipped(c="3", d="4"))

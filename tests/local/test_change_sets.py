@@ -88,13 +88,13 @@ class ChangeSets:
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 @pytest.fixture(name="change_sets", scope="module")
-def _change_sets(embedded_aws: EmbeddedAws) -> ChangeSets:
-    return ChangeSets(embedded_aws)
+def _change_sets(near_aws: EmbeddedAws) -> ChangeSets:
+    return ChangeSets(near_aws)
 
 
 def test_a_changed_target_is_announced_with_both_values(
@@ -262,12 +262,12 @@ def test_changes_come_a_page_at_a_time(change_sets: ChangeSets) -> None:
 
 
 def test_a_parameter_of_systems_manager_is_seen_to_have_changed(
-    embedded_aws: EmbeddedAws, stacks: Stacks, change_sets: ChangeSets
+    near_aws: EmbeddedAws, stacks: Stacks, change_sets: ChangeSets
 ) -> None:
     """
     The template is the same, word for word.
     """
-    ssm = embedded_aws.client("ssm")
+    ssm = near_aws.client("ssm")
     parameter = unique("/parameter")
     ssm.put_parameter(Name=parameter, Value="one", Type="String")
     template: Template = {

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 class TestCreate:
@@ -38,7 +38,9 @@ class TestCreate:
         done = [e[0] for e in stacks.events(name) if e[1] == "CREATE_COMPLETE"]
         assert done == ["Model", "Config", "Endpoint", "Target", "Policy", name]
 
-    def test_references_are_those_of_cloudformation(self, stacks: Stacks) -> None:
+    def test_references_are_those_of_cloudformation(
+        self, near_aws: EmbeddedAws, stacks: Stacks
+    ) -> None:
         """
         Ref of a hosting resource is its ARN, that of a target its three parts.
         """
@@ -48,7 +50,8 @@ class TestCreate:
         outputs = stacks.outputs(name)
         resource_id = f"endpoint/{outputs['Name']}/variant/AllTraffic"
         dimension = "sagemaker:variant:DesiredInstanceCount"
-        assert outputs["Model"].startswith("arn:aws:sagemaker:us-east-1:1234567890")
+        place = f"arn:aws:sagemaker:us-east-1:{near_aws.account}:model/"
+        assert outputs["Model"].startswith(place)
         assert outputs["Target"] == f"{resource_id}|{dimension}|sagemaker"
         assert stacks.scaling.describe_scaling_policies(
             ServiceNamespace="sagemaker", ResourceId=resource_id
@@ -167,13 +170,13 @@ class TestCreate:
         assert stacks.outputs(name)["Value"] == "9"
 
     def test_a_secret_is_read_when_it_is_deployed(
-        self, stacks: Stacks, embedded_aws: EmbeddedAws
+        self, stacks: Stacks, near_aws: EmbeddedAws
     ) -> None:
         """
         And a secret, or a key of it, that is not there fails clearly.
         """
         secret = unique("secret")
-        manager = embedded_aws.client("secretsmanager")
+        manager = near_aws.client("secretsmanager")
         made = manager.create_secret(Name=secret, SecretString='{"token": "open"}')
         name = unique("stack")
         stacks.create(name, with_token(f"{made['ARN']}:SecretString:token::"))
@@ -190,7 +193,7 @@ class TestCreate:
             assert words in " ".join(event[2] for event in stacks.events(failed))
 
     def test_an_alarm_can_be_read_back(
-        self, stacks: Stacks, embedded_aws: EmbeddedAws
+        self, stacks: Stacks, near_aws: EmbeddedAws
     ) -> None:
         """
         moto serves alarms by API alone; nothing ever sets one off.
@@ -220,7 +223,7 @@ class TestCreate:
 
         assert stacks.create(name, template) == "CREATE_COMPLETE"
         outputs = stacks.outputs(name)
-        found = embedded_aws.client("cloudwatch").describe_alarms(
+        found = near_aws.client("cloudwatch").describe_alarms(
             AlarmNames=[outputs["Name"]]
         )["MetricAlarms"]
         assert found[0]["AlarmArn"] == outputs["Arn"]
@@ -399,7 +402,7 @@ class TestDelete:
         assert stacks.delete(name) == "DELETE_COMPLETE"
 
     def test_a_network_can_be_taken_down(
-        self, stacks: Stacks, embedded_aws: EmbeddedAws
+        self, stacks: Stacks, near_aws: EmbeddedAws
     ) -> None:
         """
         moto leaves route tables and gateways behind, which hold on to the VPC.
@@ -410,7 +413,7 @@ class TestDelete:
 
         assert stacks.delete(name) == "DELETE_COMPLETE"
         with pytest.raises(ClientError, match="does not exist"):
-            embedded_aws.client("ec2").describe_vpcs(VpcIds=[vpc])
+            near_aws.client("ec2").describe_vpcs(VpcIds=[vpc])
 
 
 class TestExports:

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from cdk_sagemaker_llm.cli.commands import add_command
 from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
-from tests.local.conftest import ACCOUNT, REGION
+from tests.local.conftest import REGION
 from tests.local.hosting_requests import unique
 from tests.local.stacks import Stacks, Template
 
@@ -54,8 +54,8 @@ exports.handler = (event, context) => {
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 @pytest.fixture(name="with_callable", scope="module")
@@ -70,7 +70,7 @@ def _with_callable() -> Iterator[EmbeddedAws]:
 
 
 def test_a_python_function_creates_updates_and_deletes(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     It calls the embedded AWS meanwhile; scalars reach it as strings.
@@ -89,7 +89,7 @@ def test_a_python_function_creates_updates_and_deletes(
     stacks.delete(name)
 
     created, updated, deleted = (
-        written(embedded_aws, log + kind) for kind in ("Create", "Update", "Delete")
+        written(near_aws, log + kind) for kind in ("Create", "Update", "Delete")
     )
     assert created[0]["Number"] == "1"
     assert created[0]["Truth"] == "true"
@@ -103,7 +103,7 @@ def test_a_python_function_creates_updates_and_deletes(
 
 
 def test_another_physical_id_has_the_first_resource_deleted(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     After the update, as for every replacement.
@@ -114,11 +114,11 @@ def test_another_physical_id_has_the_first_resource_deleted(
     stacks.update(name, custom(PYTHON, Log=log, Word="b", Id="second"))
 
     assert stacks.physical_ids(name)["Custom"] == "second"
-    assert written(embedded_aws, f"{log}Delete")[2] == "first"
+    assert written(near_aws, f"{log}Delete")[2] == "first"
 
 
 def test_a_failure_is_told_and_cleaned_up(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     The function's reason is the event's; what it may have begun is deleted.
@@ -132,7 +132,7 @@ def test_a_failure_is_told_and_cleaned_up(
     assert "Message returned: a wrong word (RequestId" in json.dumps(
         stacks.events(name)
     )
-    assert written(embedded_aws, f"{log}Delete")[2] == "made"
+    assert written(near_aws, f"{log}Delete")[2] == "made"
 
 
 def test_a_failed_update_goes_back(stacks: Stacks) -> None:
@@ -210,7 +210,7 @@ def test_the_provider_framework_is_played(stacks: Stacks) -> None:
     assert stacks.outputs(name) == {"Id": "provided", "Word": "slow"}
 
 
-def test_code_in_s3_is_run(embedded_aws: EmbeddedAws, stacks: Stacks) -> None:
+def test_code_in_s3_is_run(near_aws: EmbeddedAws, stacks: Stacks) -> None:
     """
     A ZIP archive with a module of its own beside the handler's.
     """
@@ -220,7 +220,7 @@ def test_code_in_s3_is_run(embedded_aws: EmbeddedAws, stacks: Stacks) -> None:
         archive.writestr("index.py", PYTHON.replace('asked["Word"]}', "words.WORD}"))
         source = archive.read("index.py").replace(b"import json", b"import words, json")
         archive.writestr("src/index.py", source)
-    s3_client = embedded_aws.client("s3")
+    s3_client = near_aws.client("s3")
     s3_client.create_bucket(Bucket="function-code")
     s3_client.put_object(Bucket="function-code", Key="a.zip", Body=packed.getvalue())
     name = unique("stack")
@@ -261,14 +261,14 @@ def test_what_cannot_be_run_is_recorded_with_a_remark(
 
 
 def test_the_code_of_a_function_changes_in_place(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     Its name and ARN stay, and it runs what it was given last, inline or from S3.
     """
     name, log = unique("stack"), f"/{unique('log')}/"
-    client = embedded_aws.client("lambda")
-    s3_client = embedded_aws.client("s3")
+    client = near_aws.client("lambda")
+    s3_client = near_aws.client("s3")
     s3_client.create_bucket(Bucket=name)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -411,7 +411,7 @@ def test_the_command_takes_callables() -> None:
 
 
 def test_custom_resources_of_an_app_are_deployed_and_empty_buckets(
-    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
+    near_aws: EmbeddedAws, near_deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     The function as an asset; a bucket that the CDK's own resource empties.
@@ -420,7 +420,9 @@ def test_custom_resources_of_an_app_are_deployed_and_empty_buckets(
     code.mkdir()
     (code / "index.py").write_text(PYTHON)
     app = App(outdir=str(outdir), analytics_reporting=False)
-    stack = Stack(app, "Customised", env=Environment(account=ACCOUNT, region=REGION))
+    stack = Stack(
+        app, "Customised", env=Environment(account=near_aws.account, region=REGION)
+    )
     bucket = s3.Bucket(
         stack,
         "Bucket",
@@ -444,13 +446,13 @@ def test_custom_resources_of_an_app_are_deployed_and_empty_buckets(
     CfnOutput(stack, "Word", value=made.get_att_string("Word"))
     app.synth()
 
-    deployed = deployer.deploy(outdir).checked()
+    deployed = near_deployer.deploy(outdir).checked()
     body = b"text"
-    embedded_aws.client("s3").put_object(Bucket="emptied-bucket", Key="k", Body=body)
-    deployer.destroy(outdir).checked()
+    near_aws.client("s3").put_object(Bucket="emptied-bucket", Key="k", Body=body)
+    near_deployer.destroy(outdir).checked()
 
     assert deployed.outputs["Customised"]["Word"] == "emptied-bucket"
-    buckets = embedded_aws.client("s3").list_buckets()["Buckets"]
+    buckets = near_aws.client("s3").list_buckets()["Buckets"]
     assert "emptied-bucket" not in [found["Name"] for found in buckets]
 
 

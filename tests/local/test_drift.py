@@ -24,12 +24,12 @@ DIMENSION = "sagemaker:variant:DesiredInstanceCount"
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 def test_a_stack_as_it_was_deployed_has_not_drifted(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     Numbers that the template writes as strings included; a topic is not checked.
@@ -40,10 +40,8 @@ def test_a_stack_as_it_was_deployed_has_not_drifted(
     template["Resources"]["Alarm"] = alarm(Threshold="5", Tags=[TAG])
     stacks.create(name, template)
 
-    assert detected(embedded_aws, name)["StackDriftStatus"] == "IN_SYNC"
-    assert {
-        k: d["StackResourceDriftStatus"] for k, d in drifts(embedded_aws, name)
-    } == {
+    assert detected(near_aws, name)["StackDriftStatus"] == "IN_SYNC"
+    assert {k: d["StackResourceDriftStatus"] for k, d in drifts(near_aws, name)} == {
         "Model": "IN_SYNC",
         "Config": "IN_SYNC",
         "Endpoint": "IN_SYNC",
@@ -51,7 +49,7 @@ def test_a_stack_as_it_was_deployed_has_not_drifted(
         "Policy": "IN_SYNC",
         "Alarm": "IN_SYNC",
     }
-    client = embedded_aws.client("cloudformation")
+    client = near_aws.client("cloudformation")
     listed = client.list_stack_resources(StackName=name)["StackResourceSummaries"]
     states = {
         r["LogicalResourceId"]: r["DriftInformation"]["StackResourceDriftStatus"]
@@ -61,7 +59,7 @@ def test_a_stack_as_it_was_deployed_has_not_drifted(
     assert stacks.describe(name)["DriftInformation"]["StackDriftStatus"] == "IN_SYNC"
 
 
-def test_what_boto3_changed_is_found(embedded_aws: EmbeddedAws, stacks: Stacks) -> None:
+def test_what_boto3_changed_is_found(near_aws: EmbeddedAws, stacks: Stacks) -> None:
     """
     With both values and the path of the property; an update makes it good.
     """
@@ -88,8 +86,8 @@ def test_what_boto3_changed_is_found(embedded_aws: EmbeddedAws, stacks: Stacks) 
         },
     )
 
-    assert detected(embedded_aws, name)["DriftedStackResourceCount"] == 2
-    found = dict(drifts(embedded_aws, name, "MODIFIED"))
+    assert detected(near_aws, name)["DriftedStackResourceCount"] == 2
+    found = dict(drifts(near_aws, name, "MODIFIED"))
     assert found["Target"]["PropertyDifferences"] == [
         {
             "PropertyPath": "/MaxCapacity",
@@ -102,18 +100,16 @@ def test_what_boto3_changed_is_found(embedded_aws: EmbeddedAws, stacks: Stacks) 
     path = "/TargetTrackingScalingPolicyConfiguration/TargetValue"
     assert found["Policy"]["PropertyDifferences"][0]["PropertyPath"] == path
     stacks.update(name, hosted(max_capacity=6, target_value=7))
-    assert detected(embedded_aws, name)["StackDriftStatus"] == "IN_SYNC"
+    assert detected(near_aws, name)["StackDriftStatus"] == "IN_SYNC"
 
 
-def test_a_deleted_component_is_found(
-    embedded_aws: EmbeddedAws, stacks: Stacks
-) -> None:
+def test_a_deleted_component_is_found(near_aws: EmbeddedAws, stacks: Stacks) -> None:
     """
     By the operation for one resource, too.
     """
     name = unique("stack")
     stacks.create(name, hosting_components())
-    client = embedded_aws.client("cloudformation")
+    client = near_aws.client("cloudformation")
     one = {"StackName": name, "LogicalResourceId": "Component"}
     before = client.detect_stack_resource_drift(**one)["StackResourceDrift"]
     component = before["PhysicalResourceId"].rpartition("/")[2]
@@ -123,10 +119,10 @@ def test_a_deleted_component_is_found(
 
     assert before["StackResourceDriftStatus"] == "IN_SYNC"
     assert after["StackResourceDriftStatus"] == "DELETED"
-    assert detected(embedded_aws, name)["StackDriftStatus"] == "DRIFTED"
+    assert detected(near_aws, name)["StackDriftStatus"] == "DRIFTED"
 
 
-def test_a_changed_tag_is_found(embedded_aws: EmbeddedAws, stacks: Stacks) -> None:
+def test_a_changed_tag_is_found(near_aws: EmbeddedAws, stacks: Stacks) -> None:
     """
     And a tag that was added, where the template declares tags.
     """
@@ -138,20 +134,20 @@ def test_a_changed_tag_is_found(embedded_aws: EmbeddedAws, stacks: Stacks) -> No
     more = [{"Key": "team", "Value": "b"}, {"Key": "extra", "Value": "c"}]
     stacks.sagemaker.add_tags(ResourceArn=arn, Tags=more)
 
-    detected(embedded_aws, name)
+    detected(near_aws, name)
 
-    found = dict(drifts(embedded_aws, name, "MODIFIED"))["Model"]
+    found = dict(drifts(near_aws, name, "MODIFIED"))["Model"]
     kinds = {d["DifferenceType"] for d in found["PropertyDifferences"]}
     assert kinds == {"NOT_EQUAL", "ADD"}
 
 
 def test_what_cannot_be_detected_is_refused(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     An unknown detection, a type that is not checked, and a resource that is not there.
     """
-    client = embedded_aws.client("cloudformation")
+    client = near_aws.client("cloudformation")
     name = unique("stack")
     stacks.create(name, {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}})
 
@@ -164,12 +160,12 @@ def test_what_cannot_be_detected_is_refused(
 
 
 def test_an_alarm_of_metric_math_is_kept_and_described(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     With its queries, its band's id, its option for few samples and its tags.
     """
-    cloudwatch = embedded_aws.client("cloudwatch")
+    cloudwatch = near_aws.client("cloudwatch")
     name = unique("alarm")
     metric = {
         "Namespace": "AWS/SageMaker",
@@ -203,7 +199,7 @@ def test_an_alarm_of_metric_math_is_kept_and_described(
     assert found["EvaluateLowSampleCountPercentile"] == "ignore"
     tags = cloudwatch.list_tags_for_resource(ResourceARN=found["AlarmArn"])["Tags"]
     assert tags == [TAG]
-    assert detected(embedded_aws, stack)["StackDriftStatus"] == "IN_SYNC"
+    assert detected(near_aws, stack)["StackDriftStatus"] == "IN_SYNC"
 
 
 def test_cdk_drift_tells_what_was_changed(

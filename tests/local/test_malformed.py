@@ -51,12 +51,12 @@ class TestHosting:
         ids=["half", "list", "number", "null", "string", "utf-8", "nan", "deep"],
     )
     def test_what_is_no_object_cannot_be_read(
-        self, embedded_aws: EmbeddedAws, body: bytes
+        self, near_aws: EmbeddedAws, body: bytes
     ) -> None:
         """
         A SerializationException, in JSON.
         """
-        status, told = post(embedded_aws, body, target="SageMaker.ListModels")
+        status, told = post(near_aws, body, target="SageMaker.ListModels")
 
         assert (status, told["__type"]) == (400, "SerializationException")
 
@@ -74,13 +74,13 @@ class TestHosting:
         ],
     )
     def test_members_of_a_wrong_type_cannot_be_read(
-        self, embedded_aws: EmbeddedAws, member: dict[str, Untyped], words: str
+        self, near_aws: EmbeddedAws, member: dict[str, Untyped], words: str
     ) -> None:
         """
         Before anything else is looked at.
         """
         body = json.dumps(member).encode()
-        status, told = post(embedded_aws, body, target="SageMaker.CreateModel")
+        status, told = post(near_aws, body, target="SageMaker.CreateModel")
 
         assert (status, told["__type"]) == (400, "SerializationException")
         assert words in told["message"]
@@ -90,33 +90,33 @@ class TestHosting:
         [("2026-01-01T00:00:00Z", 200), ("1700000000", 400), ("yesterday", 400)],
     )
     def test_times_may_be_written_out(
-        self, embedded_aws: EmbeddedAws, moment: str, status: int
+        self, near_aws: EmbeddedAws, moment: str, status: int
     ) -> None:
         """
         Beside the seconds that the SDKs send.
         """
         body = json.dumps({"CreationTimeAfter": moment}).encode()
-        answered, told = post(embedded_aws, body, target="SageMaker.ListModels")
+        answered, told = post(near_aws, body, target="SageMaker.ListModels")
 
         assert answered == status
         assert status == 200 or told["__type"] == "SerializationException"
 
-    def test_a_boolean_is_no_number(self, embedded_aws: EmbeddedAws) -> None:
+    def test_a_boolean_is_no_number(self, near_aws: EmbeddedAws) -> None:
         """
         Though Python takes it for one.
         """
         status, told = post(
-            embedded_aws, b'{"MaxResults": true}', target="SageMaker.ListModels"
+            near_aws, b'{"MaxResults": true}', target="SageMaker.ListModels"
         )
 
         assert (status, told["__type"]) == (400, "SerializationException")
 
-    def test_no_body_has_no_members(self, embedded_aws: EmbeddedAws) -> None:
+    def test_no_body_has_no_members(self, near_aws: EmbeddedAws) -> None:
         """
         A list needs none; a creation says what is missing.
         """
-        listed, _ = post(embedded_aws, b"", target="SageMaker.ListModels")
-        status, told = post(embedded_aws, b"", target="SageMaker.CreateModel")
+        listed, _ = post(near_aws, b"", target="SageMaker.ListModels")
+        status, told = post(near_aws, b"", target="SageMaker.CreateModel")
 
         assert listed == 200
         assert (status, told["__type"]) == (400, "ValidationException")
@@ -124,12 +124,12 @@ class TestHosting:
 
     @pytest.mark.parametrize("target", ["SageMaker.MakeCoffee", "SageMaker."])
     def test_an_operation_that_there_is_not(
-        self, embedded_aws: EmbeddedAws, target: str
+        self, near_aws: EmbeddedAws, target: str
     ) -> None:
         """
         An UnknownOperationException.
         """
-        status, told = post(embedded_aws, b"{}", target=target)
+        status, told = post(near_aws, b"{}", target=target)
 
         assert (status, told["__type"]) == (400, "UnknownOperationException")
 
@@ -161,26 +161,26 @@ class TestArns:
         ],
     )
     def test_tags_of_what_is_not_here(
-        self, embedded_aws: EmbeddedAws, operation: str, more: Untyped, arn: str
+        self, near_aws: EmbeddedAws, operation: str, more: Untyped, arn: str
     ) -> None:
         """
         A ValidationException, as for anything that is not there.
         """
-        sagemaker = unchecked(embedded_aws, "sagemaker")
+        sagemaker = unchecked(near_aws, "sagemaker")
 
         with pytest.raises(ClientError, match=r"\(ValidationException\)"):
             getattr(sagemaker, operation)(ResourceArn=arn, **more)
 
-    def test_an_arn_is_no_name(self, embedded_aws: EmbeddedAws) -> None:
+    def test_an_arn_is_no_name(self, near_aws: EmbeddedAws) -> None:
         """
         Where a name is asked for.
         """
         arn = "arn:aws:sagemaker:eu-west-1:999999999999:endpoint/other"
 
         with pytest.raises(ClientError, match=r"\(ValidationException\)"):
-            embedded_aws.client("sagemaker").describe_endpoint(EndpointName=arn)
+            near_aws.client("sagemaker").describe_endpoint(EndpointName=arn)
         with pytest.raises(ClientError, match=r"\(ValidationException\)"):
-            embedded_aws.client("sagemaker").describe_model(ModelName=arn)
+            near_aws.client("sagemaker").describe_model(ModelName=arn)
 
 
 class TestInvocations:
@@ -205,15 +205,15 @@ class TestInvocations:
         ],
     )
     def test_the_container_refuses_what_it_cannot_read(
-        self, embedded_aws: EmbeddedAws, image: str, body: bytes
+        self, near_aws: EmbeddedAws, image: str, body: bytes
     ) -> None:
         """
         As a ModelError.
         """
-        endpoint = serve(embedded_aws, image)
+        endpoint = serve(near_aws, image)
 
         with pytest.raises(ClientError, match=r"\(ModelError\)"):
-            embedded_aws.client("sagemaker-runtime").invoke_endpoint(
+            near_aws.client("sagemaker-runtime").invoke_endpoint(
                 EndpointName=endpoint, Body=body
             )
 
@@ -221,13 +221,13 @@ class TestInvocations:
         "operation", ["invoke_endpoint", "invoke_endpoint_with_response_stream"]
     )
     def test_a_body_has_a_largest_size(
-        self, embedded_aws: EmbeddedAws, operation: str
+        self, near_aws: EmbeddedAws, operation: str
     ) -> None:
         """
         6,291,456 bytes pass, one more does not.
         """
-        endpoint = serve(embedded_aws, TGI)
-        call = getattr(embedded_aws.client("sagemaker-runtime"), operation)
+        endpoint = serve(near_aws, TGI)
+        call = getattr(near_aws.client("sagemaker-runtime"), operation)
         body = prompt("Who?")
         padded = body + b" " * (LIMIT - len(body))
 
@@ -259,24 +259,22 @@ class TestOtherServices:
         ],
     )
     def test_json(
-        self, embedded_aws: EmbeddedAws, service: str, target: str, body: bytes
+        self, near_aws: EmbeddedAws, service: str, target: str, body: bytes
     ) -> None:
         """
         A SerializationException.
         """
-        status, told = post(embedded_aws, body, target=target, service=service)
+        status, told = post(near_aws, body, target=target, service=service)
 
         assert (status, told["__type"]) == (400, "SerializationException")
 
-    def test_an_unknown_operation(self, embedded_aws: EmbeddedAws) -> None:
+    def test_an_unknown_operation(self, near_aws: EmbeddedAws) -> None:
         """
         An UnknownOperationException; what moto lacks is said to be not emulated.
         """
-        _, unknown = post(
-            embedded_aws, b"{}", target="AmazonSSM.MakeCoffee", service="ssm"
-        )
+        _, unknown = post(near_aws, b"{}", target="AmazonSSM.MakeCoffee", service="ssm")
         _, lacking = post(
-            embedded_aws,
+            near_aws,
             json.dumps(
                 {"ResourceARN": f"{SCALING}:scalable-target/{'1a' * 8}"}
             ).encode(),
@@ -294,11 +292,11 @@ class TestOtherServices:
             (b"Version=2011-06-15", b"MissingAction"),
         ],
     )
-    def test_query(self, embedded_aws: EmbeddedAws, body: bytes, code: bytes) -> None:
+    def test_query(self, near_aws: EmbeddedAws, body: bytes, code: bytes) -> None:
         """
         XML with a code.
         """
-        status, answer = send(embedded_aws, body, FORM, service="sts")
+        status, answer = send(near_aws, body, FORM, service="sts")
 
         assert status == 400
         assert answer.startswith(b"<ErrorResponse><Error><Code>" + code)
@@ -319,23 +317,23 @@ class TestOtherServices:
         ],
     )
     def test_query_parameters(
-        self, embedded_aws: EmbeddedAws, service: str, body: bytes, code: bytes
+        self, near_aws: EmbeddedAws, service: str, body: bytes, code: bytes
     ) -> None:
         """
         One that cannot be read, and one that is not there.
         """
-        status, answer = send(embedded_aws, body, FORM, service=service)
+        status, answer = send(near_aws, body, FORM, service=service)
 
         assert status == 400
         assert b"<Code>" + code in answer
 
-    def test_cbor(self, embedded_aws: EmbeddedAws) -> None:
+    def test_cbor(self, near_aws: EmbeddedAws) -> None:
         """
         A map of code and message; moto does not speak it.
         """
         path = "/service/GraniteServiceVersion20100801/operation/DescribeAlarms"
         status, answer = send(
-            embedded_aws,
+            near_aws,
             b"\xa0",
             "application/cbor",
             service="monitoring",
@@ -346,51 +344,51 @@ class TestOtherServices:
         assert status == 404
         assert answer.startswith(b"\xa2\x66__type\x78\x19UnknownOp")
 
-    def test_rest_xml(self, embedded_aws: EmbeddedAws) -> None:
+    def test_rest_xml(self, near_aws: EmbeddedAws) -> None:
         """
         S3's errors have their code at the top.
         """
         status, answer = send(
-            embedded_aws, b"<", "text/xml", service="s3", path="/b?delete"
+            near_aws, b"<", "text/xml", service="s3", path="/b?delete"
         )
 
         assert status == 400
         assert answer.startswith(b"<Error><Code>MalformedXML</Code>")
 
-    def test_rest_json(self, embedded_aws: EmbeddedAws) -> None:
+    def test_rest_json(self, near_aws: EmbeddedAws) -> None:
         """
         A SerializationException as well.
         """
         path = "/2015-03-31/functions"
         status, answer = send(
-            embedded_aws, b"{", "application/json", service="lambda", path=path
+            near_aws, b"{", "application/json", service="lambda", path=path
         )
 
         assert status == 400
         assert json.loads(answer)["__type"] == "SerializationException"
 
-    def test_a_service_that_there_is_not(self, embedded_aws: EmbeddedAws) -> None:
+    def test_a_service_that_there_is_not(self, near_aws: EmbeddedAws) -> None:
         """
         No page of HTML either.
         """
-        _, answer = send(embedded_aws, b"{}", AMZ_JSON, service="coffee", path="/x/y")
+        _, answer = send(near_aws, b"{}", AMZ_JSON, service="coffee", path="/x/y")
 
         assert b"<!doctype" not in answer.lower()
 
-    def test_nothing_at_all(self, embedded_aws: EmbeddedAws) -> None:
+    def test_nothing_at_all(self, near_aws: EmbeddedAws) -> None:
         """
         Neither an operation nor a body.
         """
-        status, answer = send(embedded_aws, b"", AMZ_JSON, service="sagemaker")
+        status, answer = send(near_aws, b"", AMZ_JSON, service="sagemaker")
 
         assert status == 404
         assert json.loads(answer)["__type"] == "UnknownOperationException"
 
-    def test_the_server_goes_on(self, embedded_aws: EmbeddedAws) -> None:
+    def test_the_server_goes_on(self, near_aws: EmbeddedAws) -> None:
         """
         After all of it.
         """
-        assert make_model(embedded_aws)
+        assert make_model(near_aws)
 
 
 def post(

@@ -70,29 +70,29 @@ class TestAddresses:
 
     @pytest.mark.parametrize("address", HTTPS[:3])
     def test_a_model_by_https_address_is_looked_up_and_served(
-        self, embedded_aws: EmbeddedAws, address: str
+        self, near_aws: EmbeddedAws, address: str
     ) -> None:
         """
         Its options are read too; a key that is not there is refused.
         """
-        bucket = bucket_with(embedded_aws, "m.tar.gz", artifact(tgi_compat="true"))
+        bucket = bucket_with(near_aws, "m.tar.gz", artifact(tgi_compat="true"))
         data = {"ModelDataUrl": address.format(bucket=bucket, key="m.tar.gz")}
-        model = make_model(embedded_aws, image=LMI_28, container=data)
+        model = make_model(near_aws, image=LMI_28, container=data)
         missing = address.format(bucket=bucket, key="other.tar.gz")
 
-        assert invoke(embedded_aws, endpoint_of(embedded_aws, model)).startswith(b"[")
+        assert invoke(near_aws, endpoint_of(near_aws, model)).startswith(b"[")
         with refused(f"Could not access model data at {missing}."):
-            make_model(embedded_aws, container={"ModelDataUrl": missing})
+            make_model(near_aws, container={"ModelDataUrl": missing})
 
     def test_the_address_of_many_models_is_not_looked_up(
-        self, embedded_aws: EmbeddedAws
+        self, near_aws: EmbeddedAws
     ) -> None:
         """
         It is where they will be.
         """
         data = {"ModelDataUrl": "s3://models-to-come/", "Mode": "MultiModel"}
 
-        assert make_model(embedded_aws, container=data)
+        assert make_model(near_aws, container=data)
 
 
 class TestModelDataSource:
@@ -100,52 +100,48 @@ class TestModelDataSource:
     Weights by ``ModelDataSource``.
     """
 
-    def test_a_prefix_needs_an_object_under_it(self, embedded_aws: EmbeddedAws) -> None:
+    def test_a_prefix_needs_an_object_under_it(self, near_aws: EmbeddedAws) -> None:
         """
         An empty one is what fails first on AWS.
         """
-        bucket = bucket_with(embedded_aws, "weights/config.json", b"{}")
+        bucket = bucket_with(near_aws, "weights/config.json", b"{}")
 
-        make_model(embedded_aws, container=source(f"s3://{bucket}/weights/"))
+        make_model(near_aws, container=source(f"s3://{bucket}/weights/"))
         for wrong in (
             f"s3://{bucket}/empty/",
             f"s3://{bucket}/weights",
             f"s3://{unique('nobody')}/weights/",
         ):
             with refused(f"Could not access model data at {wrong}."):
-                make_model(embedded_aws, container=source(wrong))
+                make_model(near_aws, container=source(wrong))
 
-    def test_a_deleted_object_is_not_there(self, embedded_aws: EmbeddedAws) -> None:
+    def test_a_deleted_object_is_not_there(self, near_aws: EmbeddedAws) -> None:
         """
         A delete marker under the prefix is no object.
         """
-        bucket = bucket_with(embedded_aws, "weights/config.json", b"{}")
-        s3 = embedded_aws.client("s3")
+        bucket = bucket_with(near_aws, "weights/config.json", b"{}")
+        s3 = near_aws.client("s3")
         s3.put_bucket_versioning(
             Bucket=bucket, VersioningConfiguration={"Status": "Enabled"}
         )
         s3.delete_object(Bucket=bucket, Key="weights/config.json")
 
         with refused("Could not access model data at"):
-            make_model(embedded_aws, container=source(f"s3://{bucket}/weights/"))
+            make_model(near_aws, container=source(f"s3://{bucket}/weights/"))
 
-    def test_an_object_has_to_be_there(self, embedded_aws: EmbeddedAws) -> None:
+    def test_an_object_has_to_be_there(self, near_aws: EmbeddedAws) -> None:
         """
         As the object of a ``ModelDataUrl`` has.
         """
-        bucket = bucket_with(embedded_aws, "m.tar.gz", b"")
+        bucket = bucket_with(near_aws, "m.tar.gz", b"")
 
-        make_model(
-            embedded_aws, container=source(f"s3://{bucket}/m.tar.gz", "S3Object")
-        )
+        make_model(near_aws, container=source(f"s3://{bucket}/m.tar.gz", "S3Object"))
         with refused(f"Could not access model data at s3://{bucket}/n.tar.gz."):
             make_model(
-                embedded_aws, container=source(f"s3://{bucket}/n.tar.gz", "S3Object")
+                near_aws, container=source(f"s3://{bucket}/n.tar.gz", "S3Object")
             )
 
-    def test_additional_sources_are_looked_up_too(
-        self, embedded_aws: EmbeddedAws
-    ) -> None:
+    def test_additional_sources_are_looked_up_too(self, near_aws: EmbeddedAws) -> None:
         """
         A draft model for speculative decoding comes by one.
         """
@@ -153,35 +149,35 @@ class TestModelDataSource:
         draft["S3DataSource"] = draft.pop("ModelDataSource")["S3DataSource"]
 
         with refused("Could not access model data at s3://nobody-here/draft/."):
-            make_model(embedded_aws, container={"AdditionalModelDataSources": [draft]})
+            make_model(near_aws, container={"AdditionalModelDataSources": [draft]})
 
     @pytest.mark.parametrize(
         "bucket", ["jumpstart-cache-prod-us-east-1", "sagemaker-sample-files"]
     )
     def test_public_buckets_of_aws_are_taken_unseen(
-        self, embedded_aws: EmbeddedAws, bucket: str
+        self, near_aws: EmbeddedAws, bucket: str
     ) -> None:
         """
         They are in an account that is not emulated.
         """
-        model = make_model(embedded_aws, container=source(f"s3://{bucket}/llama/"))
+        model = make_model(near_aws, container=source(f"s3://{bucket}/llama/"))
 
-        assert invoke(embedded_aws, endpoint_of(embedded_aws, model))
+        assert invoke(near_aws, endpoint_of(near_aws, model))
 
     def test_a_properties_file_under_the_prefix_is_read(
-        self, embedded_aws: EmbeddedAws
+        self, near_aws: EmbeddedAws
     ) -> None:
         """
         As the container reads it out of its model directory.
         """
         bucket = bucket_with(
-            embedded_aws, "w/serving.properties", b"option.tgi_compat=true\n"
+            near_aws, "w/serving.properties", b"option.tgi_compat=true\n"
         )
         model = make_model(
-            embedded_aws, image=LMI_28, container=source(f"s3://{bucket}/w/")
+            near_aws, image=LMI_28, container=source(f"s3://{bucket}/w/")
         )
 
-        assert invoke(embedded_aws, endpoint_of(embedded_aws, model)).startswith(b"[")
+        assert invoke(near_aws, endpoint_of(near_aws, model)).startswith(b"[")
 
 
 class TestReading:
@@ -218,24 +214,24 @@ class TestReading:
         artifacts.options(every[0])
         assert bucket.reads == 258
 
-    def test_a_changed_artifact_is_noticed(self, embedded_aws: EmbeddedAws) -> None:
+    def test_a_changed_artifact_is_noticed(self, near_aws: EmbeddedAws) -> None:
         """
         By the next call.
         """
-        endpoint = serve(embedded_aws, LMI_28)
-        before = invoke(embedded_aws, endpoint)
-        model = embedded_aws.client("sagemaker").list_models(MaxResults=1)["Models"][0]
-        described = embedded_aws.client("sagemaker").describe_model(
+        endpoint = serve(near_aws, LMI_28)
+        before = invoke(near_aws, endpoint)
+        model = near_aws.client("sagemaker").list_models(MaxResults=1)["Models"][0]
+        described = near_aws.client("sagemaker").describe_model(
             ModelName=model["ModelName"]
         )
         place = Location.of(described["PrimaryContainer"]["ModelDataUrl"])
         assert place is not None
-        embedded_aws.client("s3").put_object(
+        near_aws.client("s3").put_object(
             Bucket=place.bucket, Key=place.key, Body=artifact(tgi_compat="true")
         )
 
         assert before.startswith(b"{")
-        assert invoke(embedded_aws, endpoint).startswith(b"[")
+        assert invoke(near_aws, endpoint).startswith(b"[")
 
 
 class CountingBucket:

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 def test_a_nested_stack_is_made_changed_and_deleted(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     With parameters, outputs, tags, its parent's id and events of its own.
     """
     name = unique("parent")
-    template = parent(stored(embedded_aws, child()), Word="first")
+    template = parent(stored(near_aws, child()), Word="first")
     stacks.create(name, template)
 
     made = stacks.physical_ids(name)["Nested"]
@@ -46,53 +46,53 @@ def test_a_nested_stack_is_made_changed_and_deleted(
     topic = stacks.physical_ids(made)["Topic"]
     assert stacks.outputs(name) == {"Joined": f"{topic} first", "Plain": topic}
 
-    template = parent(stored(embedded_aws, child()), Word="second")
+    template = parent(stored(near_aws, child()), Word="second")
     assert stacks.update(name, template) == "UPDATE_COMPLETE"
     assert stacks.outputs(name)["Joined"] == f"{topic} second"
     assert stacks.status(made) == "UPDATE_COMPLETE"
 
     stacks.delete(name)
     assert stacks.status(made) == "DELETE_COMPLETE"
-    topics = embedded_aws.client("sns").list_topics()["Topics"]
+    topics = near_aws.client("sns").list_topics()["Topics"]
     assert topic not in [found["TopicArn"] for found in topics]
 
 
 def test_a_nested_failure_fails_the_parent(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     The parent's event says which nested resource it was; nothing is left.
     """
     name = unique("parent")
-    broken = stored(embedded_aws, hosted(instance_type="ml.p9.huge"))
+    broken = stored(near_aws, hosted(instance_type="ml.p9.huge"))
 
     assert stacks.create(name, parent(broken)) == "ROLLBACK_COMPLETE"
 
     reasons = [reason for what, _, reason in stacks.events(name) if what == "Nested"]
     assert "was not successfully created" in reasons[1]
     assert "failed to create: [Config]" in reasons[1]
-    listed = embedded_aws.client("cloudformation").describe_stacks()["Stacks"]
+    listed = near_aws.client("cloudformation").describe_stacks()["Stacks"]
     names = [stack["StackName"] for stack in listed]
     assert not [found for found in names if found.startswith(f"{name}-")]
 
 
 def test_a_nested_update_that_fails_rolls_both_back(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     And one that went through is taken back when its parent fails later.
     """
     name = unique("parent")
-    stacks.create(name, parent(stored(embedded_aws, hosted())))
+    stacks.create(name, parent(stored(near_aws, hosted())))
     made = stacks.physical_ids(name)["Nested"]
     before = stacks.physical_ids(made)
 
-    broken = stored(embedded_aws, hosted(instance_type="ml.p9.huge"))
+    broken = stored(near_aws, hosted(instance_type="ml.p9.huge"))
     assert stacks.update(name, parent(broken)) == "UPDATE_ROLLBACK_COMPLETE"
     assert stacks.status(made) == "UPDATE_ROLLBACK_COMPLETE"
     assert stacks.physical_ids(made) == before
 
-    later = parent(stored(embedded_aws, hosted(max_capacity=9)))
+    later = parent(stored(near_aws, hosted(max_capacity=9)))
     properties = {"AlarmName": {"Ref": "Nested"}, "ComparisonOperator": "Wrong"}
     wrong = {"Type": "AWS::CloudWatch::Alarm", "Properties": properties}
     later["Resources"]["Wrong"] = wrong
@@ -116,19 +116,19 @@ def test_a_template_that_is_not_there_fails_the_resource(stacks: Stacks) -> None
 
 
 def test_a_change_set_reaches_into_nested_stacks(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     Where it is asked to; the nested one knows its parent.
     """
     name = unique("parent")
-    stacks.create(name, parent(stored(embedded_aws, child()), Word="first"))
-    client = embedded_aws.client("cloudformation")
+    stacks.create(name, parent(stored(near_aws, child()), Word="first"))
+    client = near_aws.client("cloudformation")
     outer = client.create_change_set(
         StackName=name,
         ChangeSetName="wider",
         TemplateBody=json.dumps(
-            parent(stored(embedded_aws, child(DisplayName="new")), Word="first")
+            parent(stored(near_aws, child(DisplayName="new")), Word="first")
         ),
         IncludeNestedStacks=True,
     )["Id"]
@@ -143,21 +143,23 @@ def test_a_change_set_reaches_into_nested_stacks(
 
 
 def test_an_app_with_a_nested_stack_is_deployed_changed_and_destroyed(
-    embedded_aws: EmbeddedAws, deployer: Deployer, tmp_path: Path
+    near_aws: EmbeddedAws, near_deployer: Deployer, tmp_path: Path
 ) -> None:
     """
     An endpoint in the nested stack, its name in an output of the parent.
     """
-    first, edited = synth(tmp_path / "a", 1), synth(tmp_path / "b", 2)
-    sagemaker = embedded_aws.client("sagemaker")
+    first, edited = (
+        synth(tmp_path / str(count), count, near_aws.account) for count in (1, 2)
+    )
+    sagemaker = near_aws.client("sagemaker")
 
-    deployed = deployer.deploy(first).checked()
-    deployer.deploy(edited).checked()
+    deployed = near_deployer.deploy(first).checked()
+    near_deployer.deploy(edited).checked()
 
     assert deployed.outputs["Nesting"]["EndpointName"] == "nested-endpoint"
     found = sagemaker.describe_endpoint(EndpointName="nested-endpoint")
     assert found["ProductionVariants"][0]["CurrentInstanceCount"] == 2
-    deployer.destroy(first).checked()
+    near_deployer.destroy(first).checked()
     names = [e["EndpointName"] for e in sagemaker.list_endpoints()["Endpoints"]]
     assert "nested-endpoint" not in names
 
@@ -226,14 +228,14 @@ def stored(aws: EmbeddedAws, template: Template) -> str:
     return f"https://s3.us-east-1.amazonaws.com/nested-templates/{key}"
 
 
-def synth(outdir: Path, instances: int) -> Path:
+def synth(outdir: Path, instances: int, account: str = ACCOUNT) -> Path:
     """
     Write an app with an endpoint in a nested stack.
     """
     # The CLI says so where it runs an app itself, and reads nested templates by it.
     context = {"aws:cdk:enable-asset-metadata": True}
     app = App(outdir=str(outdir), analytics_reporting=False, context=context)
-    stack = Stack(app, "Nesting", env=Environment(account=ACCOUNT, region=REGION))
+    stack = Stack(app, "Nesting", env=Environment(account=account, region=REGION))
     nested = NestedStack(stack, "Inner")
 
     def add(id: str, kind: str, **properties: Any) -> CfnResource:  # noqa: ANN401 - a template's

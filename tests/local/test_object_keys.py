@@ -80,8 +80,8 @@ class Bench:
 
 
 @pytest.fixture(name="bench")
-def _bench(embedded_aws: EmbeddedAws) -> Iterator[Bench]:
-    bench = Bench(embedded_aws)
+def _bench(near_aws: EmbeddedAws) -> Iterator[Bench]:
+    bench = Bench(near_aws)
     yield bench
     # What is in the server at the end is read.
     bench.reopen()
@@ -204,7 +204,7 @@ def test_an_object_may_name_its_key(bench: Bench) -> None:
     bench.put("new", ServerSideEncryption="aws:kms", SSEKMSKeyId=elsewhere)
 
 
-def test_a_key_of_a_stack_encrypts(embedded_aws: EmbeddedAws) -> None:
+def test_a_key_of_a_stack_encrypts(near_aws: EmbeddedAws) -> None:
     """
     Its policy comes as a template has it, with the bucket beside it.
     """
@@ -217,12 +217,12 @@ def test_a_key_of_a_stack_encrypts(embedded_aws: EmbeddedAws) -> None:
     rules = [{"ServerSideEncryptionByDefault": default}]
     encryption = {"ServerSideEncryptionConfiguration": rules}
     bucket = {"Type": "AWS::S3::Bucket", "Properties": {"BucketEncryption": encryption}}
-    stacks, name = Stacks(embedded_aws), unique("stack")
+    stacks, name = Stacks(near_aws), unique("stack")
     stacks.create(name, {"Resources": {"Key": key, "Bucket": bucket}})
-    found = embedded_aws.client("cloudformation").describe_stack_resource(
+    found = near_aws.client("cloudformation").describe_stack_resource(
         StackName=name, LogicalResourceId="Bucket"
     )["StackResourceDetail"]["PhysicalResourceId"]
-    s3 = embedded_aws.client("s3")
+    s3 = near_aws.client("s3")
     s3.put_object(Bucket=found, Key="it", Body=b"x")
 
     assert s3.get_object(Bucket=found, Key="it")["Body"].read() == b"x"

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(fresh_aws: EmbeddedAws) -> Stacks:
-    return Stacks(fresh_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 @pytest.fixture(name="client", scope="module")
-def _client(fresh_aws: EmbeddedAws) -> Untyped:
-    return fresh_aws.client("cloudformation")
+def _client(near_aws: EmbeddedAws) -> Untyped:
+    return near_aws.client("cloudformation")
 
 
 GOOD = {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Value": "x"}}
@@ -102,7 +102,7 @@ def test_a_paused_stack_takes_no_update_that_would_roll_back(
 
 @pytest.mark.parametrize("is_mended", [True, False])
 def test_what_failed_to_create_goes_with_the_next_operation(
-    fresh_aws: EmbeddedAws, client: Untyped, stacks: Stacks, *, is_mended: bool
+    near_aws: EmbeddedAws, client: Untyped, stacks: Stacks, *, is_mended: bool
 ) -> None:
     """
     A failed endpoint is there until the stack is updated, which makes it again under
@@ -110,18 +110,18 @@ def test_what_failed_to_create_goes_with_the_next_operation(
     """
     name = unique("stack")
     variant = {
-        "ModelName": make_model(fresh_aws),
+        "ModelName": make_model(near_aws),
         "InstanceType": "ml.g5.xlarge",
         "InitialInstanceCount": 1,
     }
-    config = make_config(fresh_aws, variant=variant)
+    config = make_config(near_aws, variant=variant)
     properties = {"EndpointName": name, "EndpointConfigName": config}
     template = body(E={"Type": "AWS::SageMaker::Endpoint", "Properties": properties})
     wanted = {"StackName": name, "TemplateBody": template, "DisableRollback": True}
 
-    fresh_aws.fault("never-healthy", name)
+    near_aws.fault("never-healthy", name)
     client.create_stack(**wanted)
-    fresh_aws.clear_faults()
+    near_aws.clear_faults()
     shown = client.describe_stack_resource(StackName=name, LogicalResourceId="E")
     detail = shown["StackResourceDetail"]
     failed = stacks.sagemaker.describe_endpoint(EndpointName=name)["EndpointStatus"]
@@ -175,7 +175,7 @@ def test_nothing_is_replaced_where_rollback_is_disabled(
 
 @pytest.mark.parametrize("deletes_new", [True, False])
 def test_an_update_is_rolled_back_to_what_was_stable(
-    fresh_aws: EmbeddedAws, client: Untyped, stacks: Stacks, *, deletes_new: bool
+    near_aws: EmbeddedAws, client: Untyped, stacks: Stacks, *, deletes_new: bool
 ) -> None:
     """
     Over two failed updates: what was changed is as it was, what was taken away is there
@@ -193,7 +193,7 @@ def test_an_update_is_rolled_back_to_what_was_stable(
             DisableRollback=True,
         )
         assert stacks.status(name) == "UPDATE_FAILED"
-    ssm = fresh_aws.client("ssm")
+    ssm = near_aws.client("ssm")
     assert ssm.get_parameter(Name=parameter)["Parameter"]["Value"] == "third"
     kept, gone = (stacks.physical_ids(name)[key] for key in "NM")
 
@@ -210,7 +210,7 @@ def test_an_update_is_rolled_back_to_what_was_stable(
 
 
 def test_a_creation_is_rolled_back_to_nothing(
-    fresh_aws: EmbeddedAws, client: Untyped, stacks: Stacks
+    near_aws: EmbeddedAws, client: Untyped, stacks: Stacks
 ) -> None:
     """
     Then the stack can only be deleted, as after any creation that was rolled back.
@@ -225,7 +225,7 @@ def test_a_creation_is_rolled_back_to_nothing(
 
     assert stacks.status(name) == "ROLLBACK_COMPLETE"
     assert stacks.physical_ids(name) == {}
-    assert fresh_aws.client("ssm").get_parameters(Names=[made])["Parameters"] == []
+    assert near_aws.client("ssm").get_parameters(Names=[made])["Parameters"] == []
     with pytest.raises(ClientError, match="ROLLBACK_COMPLETE state and can not be upd"):
         client.update_stack(StackName=name, TemplateBody=body(A=GOOD))
     assert stacks.delete(name) == "DELETE_COMPLETE"

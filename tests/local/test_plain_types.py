@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 def test_a_bucket_policy_is_kept_and_shuts_nobody_out(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     Not even one that demands TLS, which the embedded AWS has not.
     """
-    s3, bucket = embedded_aws.client("s3"), unique("bucket")
+    s3, bucket = near_aws.client("s3"), unique("bucket")
     name = unique("stack")
     stacks.create(name, with_policy(bucket, "s3:*"))
 
@@ -44,13 +44,11 @@ def test_a_bucket_policy_is_kept_and_shuts_nobody_out(
         s3.get_bucket_policy(Bucket=bucket)
 
 
-def test_alarms_and_dashboards_are_made(
-    embedded_aws: EmbeddedAws, stacks: Stacks
-) -> None:
+def test_alarms_and_dashboards_are_made(near_aws: EmbeddedAws, stacks: Stacks) -> None:
     """
     A composite alarm by its rule; a dashboard by its body.
     """
-    cloudwatch = embedded_aws.client("cloudwatch")
+    cloudwatch = near_aws.client("cloudwatch")
     name, composite, board = unique("stack"), unique("composite"), unique("board")
     rule = "ALARM(one) OR ALARM(two)"
     template: Template = {
@@ -81,12 +79,12 @@ def test_alarms_and_dashboards_are_made(
 
 
 def test_topics_have_subscriptions_and_policies(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     A subscription's filter changes in place, its address by another subscription.
     """
-    sns, name = embedded_aws.client("sns"), unique("stack")
+    sns, name = near_aws.client("sns"), unique("stack")
     stacks.create(name, with_subscription("one@example.com", ["a"]))
     first = stacks.physical_ids(name)
 
@@ -105,11 +103,11 @@ def test_topics_have_subscriptions_and_policies(
     assert stacks.delete(name) == "DELETE_COMPLETE"
 
 
-def test_a_metric_filter_is_made(embedded_aws: EmbeddedAws, stacks: Stacks) -> None:
+def test_a_metric_filter_is_made(near_aws: EmbeddedAws, stacks: Stacks) -> None:
     """
     On the log group of an endpoint.
     """
-    logs, name, group = embedded_aws.client("logs"), unique("stack"), unique("/group")
+    logs, name, group = near_aws.client("logs"), unique("stack"), unique("/group")
     counted = {
         "MetricName": "Errors",
         "MetricNamespace": "Endpoints",

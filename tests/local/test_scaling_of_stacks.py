@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(name="stacks")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 def _thresholds(aws: EmbeddedAws, endpoint: str) -> dict[str, float]:
@@ -28,7 +28,7 @@ def _thresholds(aws: EmbeddedAws, endpoint: str) -> dict[str, float]:
 
 
 def test_they_come_change_and_go_with_the_policy(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     An update keeps their names, and the policy its ARN.
@@ -36,7 +36,7 @@ def test_they_come_change_and_go_with_the_policy(
     name, template = unique("scaled"), hosted()
     assert stacks.create(name, template) == "CREATE_COMPLETE"
     endpoint = stacks.physical_ids(name)["Endpoint"].rpartition("/")[2]
-    before = _thresholds(embedded_aws, endpoint)
+    before = _thresholds(near_aws, endpoint)
 
     policy = next(
         resource
@@ -46,10 +46,10 @@ def test_they_come_change_and_go_with_the_policy(
     tracking = policy["Properties"]["TargetTrackingScalingPolicyConfiguration"]
     tracking["TargetValue"] = 40
     assert stacks.update(name, template) == "UPDATE_COMPLETE"
-    after = _thresholds(embedded_aws, endpoint)
+    after = _thresholds(near_aws, endpoint)
     stacks.delete(name)
 
     assert sorted(kind.rpartition("-Alarm")[2][:3] for kind in before) == ["Hig", "Low"]
     assert after.keys() == before.keys()
     assert sorted(after.values()) == [36.0, 40.0]
-    assert _thresholds(embedded_aws, endpoint) == {}
+    assert _thresholds(near_aws, endpoint) == {}

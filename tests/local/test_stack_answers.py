@@ -21,13 +21,13 @@ TOPIC = {"Type": "AWS::SNS::Topic"}
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 @pytest.fixture(name="client", scope="module")
-def _client(embedded_aws: EmbeddedAws) -> Untyped:
-    return embedded_aws.client("cloudformation")
+def _client(near_aws: EmbeddedAws) -> Untyped:
+    return near_aws.client("cloudformation")
 
 
 def test_a_template_is_given_back_and_summarised(
@@ -235,7 +235,7 @@ def role(**properties: str) -> Template:
 )
 @pytest.mark.parametrize("operation", ["create_stack", "update_stack"])
 def test_what_a_rollback_finds_new_may_be_retained(
-    embedded_aws: EmbeddedAws,
+    near_aws: EmbeddedAws,
     client: Untyped,
     stacks: Stacks,
     *,
@@ -265,14 +265,14 @@ def test_what_a_rollback_finds_new_may_be_retained(
     assert stacks.status(name).endswith("ROLLBACK_COMPLETE")
     events = client.describe_stack_events(StackName=name)["StackEvents"]
     of_role = [e["ResourceStatus"] for e in events if e["LogicalResourceId"] == "Role"]
-    roles = embedded_aws.client("iam").list_roles()["Roles"]
+    roles = near_aws.client("iam").list_roles()["Roles"]
     assert (role_name in {one["RoleName"] for one in roles}) is stays
     assert of_role[0] == ("DELETE_SKIPPED" if stays else "DELETE_COMPLETE")
 
 
 @pytest.mark.parametrize("empties", [False, True])
 def test_a_repository_with_images_goes_if_it_is_to_be_emptied(
-    embedded_aws: EmbeddedAws, client: Untyped, stacks: Stacks, *, empties: bool
+    near_aws: EmbeddedAws, client: Untyped, stacks: Stacks, *, empties: bool
 ) -> None:
     """
     By ``EmptyOnDelete``; any other stays with its stack.
@@ -281,7 +281,7 @@ def test_a_repository_with_images_goes_if_it_is_to_be_emptied(
     properties = {"RepositoryName": name, "EmptyOnDelete": empties}
     repository = {"Type": "AWS::ECR::Repository", "Properties": properties}
     stacks.create(name, {"Resources": {"Images": repository}})
-    ecr = embedded_aws.client("ecr")
+    ecr = near_aws.client("ecr")
     kind = "application/vnd.docker.distribution.manifest.v2+json"
     manifest = json.dumps({"schemaVersion": 2, "mediaType": kind, "layers": []})
     ecr.put_image(repositoryName=name, imageManifest=manifest, imageTag="a")
@@ -293,7 +293,7 @@ def test_a_repository_with_images_goes_if_it_is_to_be_emptied(
 
 
 def test_what_is_retained_outlives_its_stack(
-    embedded_aws: EmbeddedAws, client: Untyped, stacks: Stacks
+    near_aws: EmbeddedAws, client: Untyped, stacks: Stacks
 ) -> None:
     """
     As the role of an endpoint does, which SageMaker needs some minutes longer.
@@ -307,4 +307,4 @@ def test_what_is_retained_outlives_its_stack(
         StackName=name, WaiterConfig={"Delay": 1}
     )
 
-    assert embedded_aws.client("iam").get_role(RoleName=name)["Role"]["RoleName"]
+    assert near_aws.client("iam").get_role(RoleName=name)["Role"]["RoleName"]

@@ -20,13 +20,13 @@ TOPIC = {"Type": "AWS::SNS::Topic"}
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 @pytest.fixture(name="client", scope="module")
-def _client(embedded_aws: EmbeddedAws) -> Untyped:
-    return embedded_aws.client("cloudformation")
+def _client(near_aws: EmbeddedAws) -> Untyped:
+    return near_aws.client("cloudformation")
 
 
 def parameter(value: Any) -> dict[str, Any]:  # noqa: ANN401 - any part of a template
@@ -156,7 +156,7 @@ def test_stacks_are_listed_by_name_and_status(client: Untyped, stacks: Stacks) -
 
 
 def test_a_secret_of_the_stack_can_be_referred_to(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     As the CDK does for a secret that it makes: by its ARN, which is its ``Ref``.
@@ -182,12 +182,13 @@ def test_a_secret_of_the_stack_can_be_referred_to(
 
     assert stacks.create(name, template) == "CREATE_COMPLETE"
     outputs = stacks.outputs(name)
-    secrets = embedded_aws.client("secretsmanager")
+    secrets = near_aws.client("secretsmanager")
     text = secrets.get_secret_value(SecretId=outputs["Arn"])["SecretString"]
-    made = embedded_aws.client("ssm").get_parameter(Name=outputs["A"])
+    made = near_aws.client("ssm").get_parameter(Name=outputs["A"])
     stacks.delete(name)
 
-    assert outputs["Arn"].startswith("arn:aws:secretsmanager:us-east-1:123456789012:")
+    place = f"arn:aws:secretsmanager:us-east-1:{near_aws.account}:"
+    assert outputs["Arn"].startswith(place)
     assert len(json.loads(text)["word"]) == len("twenty characters up")
     assert made["Parameter"]["Value"] == json.loads(text)["word"]
     assert outputs["Arn"] not in [
@@ -195,9 +196,7 @@ def test_a_secret_of_the_stack_can_be_referred_to(
     ]
 
 
-def test_a_secret_is_changed_in_place(
-    embedded_aws: EmbeddedAws, stacks: Stacks
-) -> None:
+def test_a_secret_is_changed_in_place(near_aws: EmbeddedAws, stacks: Stacks) -> None:
     """
     Its ARN stays; a name that is taken fails the stack.
     """
@@ -208,7 +207,7 @@ def test_a_secret_is_changed_in_place(
         kind = "AWS::SecretsManager::Secret"
         return {"Resources": {"Made": {"Type": kind, "Properties": properties}}}
 
-    client = embedded_aws.client("secretsmanager")
+    client = near_aws.client("secretsmanager")
     stacks.create(name, template("one"))
     arn = client.describe_secret(SecretId=secret)["ARN"]
     status = stacks.update(name, template("two"))
@@ -231,7 +230,7 @@ def test_parameters_without_a_name_have_one_in_every_stack(stacks: Stacks) -> No
 
 
 def test_a_bucket_that_is_not_empty_stays(
-    embedded_aws: EmbeddedAws, client: Untyped, stacks: Stacks
+    near_aws: EmbeddedAws, client: Untyped, stacks: Stacks
 ) -> None:
     """
     The stack says so, and goes when the bucket is to be retained.
@@ -241,7 +240,7 @@ def test_a_bucket_that_is_not_empty_stays(
     made = {"Type": "AWS::S3::Bucket", "Properties": properties}
     stacks.create(name, {"Resources": {"Bucket": made}})
     stack_id = stacks.describe(name)["StackId"]
-    s3 = embedded_aws.client("s3")
+    s3 = near_aws.client("s3")
     s3.put_object(Bucket=bucket, Key="a", Body=b"")
 
     assert stacks.delete(name) == "DELETE_FAILED"
@@ -252,12 +251,12 @@ def test_a_bucket_that_is_not_empty_stays(
 
 
 def test_what_somebody_has_deleted_does_not_hold_a_stack_back(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     Whichever service it was of, and by whatever words it says so.
     """
-    name, model = unique("stack"), make_model(embedded_aws)
+    name, model = unique("stack"), make_model(near_aws)
     variant = {
         "VariantName": "A",
         "ModelName": model,
@@ -271,10 +270,10 @@ def test_what_somebody_has_deleted_does_not_hold_a_stack_back(
     stacks.create(name, {"Resources": resources})
     ids = stacks.physical_ids(name)
 
-    hosting = embedded_aws.client("sagemaker")
+    hosting = near_aws.client("sagemaker")
     hosting.delete_endpoint_config(EndpointConfigName=ids["Config"].split("/")[-1])
-    embedded_aws.client("sqs").delete_queue(QueueUrl=ids["Queue"])
-    embedded_aws.client("ssm").delete_parameter(Name=ids["Word"])
+    near_aws.client("sqs").delete_queue(QueueUrl=ids["Queue"])
+    near_aws.client("ssm").delete_parameter(Name=ids["Word"])
 
     assert stacks.delete(name) == "DELETE_COMPLETE"
 
@@ -346,7 +345,7 @@ def unscaled(instance_type: str) -> Template:
 
 
 def test_a_repository_without_a_name_is_made(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     Its name is made of small letters alone.
@@ -355,11 +354,11 @@ def test_a_repository_without_a_name_is_made(
     made = {"Type": "AWS::ECR::Repository"}
 
     assert stacks.create(name, {"Resources": {"Repo": made}}) == "CREATE_COMPLETE"
-    found = embedded_aws.client("ecr").describe_repositories()["repositories"]
+    found = near_aws.client("ecr").describe_repositories()["repositories"]
     assert stacks.physical_ids(name)["Repo"] in [one["repositoryName"] for one in found]
 
 
-def test_new_tags_replace_nothing(embedded_aws: EmbeddedAws, stacks: Stacks) -> None:
+def test_new_tags_replace_nothing(near_aws: EmbeddedAws, stacks: Stacks) -> None:
     """
     A table would lose what is in it, and a network what is attached to it.
     """
@@ -389,7 +388,7 @@ def test_new_tags_replace_nothing(embedded_aws: EmbeddedAws, stacks: Stacks) -> 
 
     assert status == "UPDATE_COMPLETE"
     assert stacks.physical_ids(name) == before
-    read = embedded_aws.client("ssm").get_parameter(Name=before["Word"])
+    read = near_aws.client("ssm").get_parameter(Name=before["Word"])
     assert read["Parameter"]["Value"] == "two"
 
 

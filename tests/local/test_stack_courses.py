@@ -21,13 +21,13 @@ TOPIC: dict[str, Any] = {"Type": "AWS::SNS::Topic"}
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 @pytest.fixture(name="client", scope="module")
-def _client(embedded_aws: EmbeddedAws) -> Untyped:
-    return embedded_aws.client("cloudformation")
+def _client(near_aws: EmbeddedAws) -> Untyped:
+    return near_aws.client("cloudformation")
 
 
 def value(text: Untyped, **more: Untyped) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def value(text: Untyped, **more: Untyped) -> dict[str, Any]:
 
 
 def test_what_fails_to_go_is_named_and_may_be_left(
-    embedded_aws: EmbeddedAws, client: Untyped, stacks: Stacks
+    near_aws: EmbeddedAws, client: Untyped, stacks: Stacks
 ) -> None:
     """
     A bucket with something in it; what is retained stays when the rest has gone.
@@ -62,7 +62,7 @@ def test_what_fails_to_go_is_named_and_may_be_left(
         },
     )
     kept = stacks.physical_ids(name)
-    s3, ssm = embedded_aws.client("s3"), embedded_aws.client("ssm")
+    s3, ssm = near_aws.client("s3"), near_aws.client("ssm")
     s3.put_object(Bucket=bucket, Key="key", Body=b"")
 
     assert stacks.delete(name) == "DELETE_FAILED"
@@ -83,7 +83,7 @@ def test_what_fails_to_go_is_named_and_may_be_left(
 
 
 def test_what_one_that_fails_to_go_holds_on_to_stays(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     It would be of no use without, such as a bucket without its key.
@@ -104,13 +104,13 @@ def test_what_one_that_fails_to_go_holds_on_to_stays(
             }
         },
     )
-    made, s3 = stacks.physical_ids(name), embedded_aws.client("s3")
+    made, s3 = stacks.physical_ids(name), near_aws.client("s3")
     s3.put_object(Bucket=bucket, Key="key", Body=b"")
 
     assert stacks.delete(name) == "DELETE_FAILED"
     assert stacks.physical_ids(name).keys() == {"Bucket", "Held", "Far"}
     values = [made[each] for each in ("Held", "Far", "Mere")]
-    left = embedded_aws.client("ssm").get_parameters(Names=values)["Parameters"]
+    left = near_aws.client("ssm").get_parameters(Names=values)["Parameters"]
     assert {one["Name"] for one in left} == {made["Held"], made["Far"]}
     s3.delete_object(Bucket=bucket, Key="key")
     stack_id = stacks.describe(name)["StackId"]
@@ -119,12 +119,12 @@ def test_what_one_that_fails_to_go_holds_on_to_stays(
 
 
 def test_what_is_replaced_goes_unless_it_is_retained(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     By the policy for replacements, not by the one for deletions.
     """
-    name, ssm = unique("stack"), embedded_aws.client("ssm")
+    name, ssm = unique("stack"), near_aws.client("ssm")
     one, other, new = (f"/{unique('parameter')}" for _ in range(3))
 
     def named(first: str, second: str) -> Template:
@@ -242,13 +242,13 @@ def test_an_attribute_that_is_not_there_fails_what_asks_for_it(
 
 
 def test_a_project_of_a_stack_has_its_arn_and_words(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     What CodeBuild refuses fails the stack in CodeBuild's words.
     """
     name, project = unique("stack"), unique("project")
-    projects = Projects(embedded_aws)
+    projects = Projects(near_aws)
     properties = {
         "Name": project,
         "Source": {"Type": "NO_SOURCE", "BuildSpec": buildspec(build=["true"])},
@@ -271,7 +271,7 @@ def test_a_project_of_a_stack_has_its_arn_and_words(
     stacks.create(second, template)
 
     assert stacks.outputs(name) == {
-        "Arn": f"arn:aws:codebuild:us-east-1:123456789012:project/{project}",
+        "Arn": f"arn:aws:codebuild:us-east-1:{near_aws.account}:project/{project}",
         "Id": project,
     }
     (reason,) = [
@@ -279,7 +279,7 @@ def test_a_project_of_a_stack_has_its_arn_and_words(
     ]
     assert reason == (
         'Resource handler returned message: "Project already exists: '
-        f'arn:aws:codebuild:us-east-1:123456789012:project/{project}" '
+        f'arn:aws:codebuild:us-east-1:{near_aws.account}:project/{project}" '
         "(HandlerErrorCode: InvalidRequest)"
     )
 
@@ -327,7 +327,7 @@ def test_a_secret_whose_name_is_taken_fails_its_stack(stacks: Stacks) -> None:
     ],
 )
 def test_a_generated_secret_is_as_it_was_wished_for(
-    embedded_aws: EmbeddedAws,
+    near_aws: EmbeddedAws,
     stacks: Stacks,
     wish: dict[str, Any],
     length: int,
@@ -341,7 +341,7 @@ def test_a_generated_secret_is_as_it_was_wished_for(
     declared = {"Type": "AWS::SecretsManager::Secret", "Properties": properties}
     stacks.create(name, {"Resources": {"S": declared}})
     secret = stacks.physical_ids(name)["S"]
-    client = embedded_aws.client("secretsmanager")
+    client = near_aws.client("secretsmanager")
 
     text = client.get_secret_value(SecretId=secret)["SecretString"]
 
@@ -358,7 +358,7 @@ def test_a_generated_secret_is_as_it_was_wished_for(
 
 
 def test_a_filter_and_a_subscription_have_their_settings(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     Under a name of one's own; a text is left as it is.
@@ -397,7 +397,7 @@ def test_a_filter_and_a_subscription_have_their_settings(
             }
         },
     )
-    sns, logs = embedded_aws.client("sns"), embedded_aws.client("logs")
+    sns, logs = near_aws.client("sns"), near_aws.client("logs")
     arn = stacks.physical_ids(name)["Subscription"]
 
     kept = sns.get_subscription_attributes(SubscriptionArn=arn)["Attributes"]
@@ -417,9 +417,7 @@ def test_a_filter_and_a_subscription_have_their_settings(
         sns.get_subscription_attributes(SubscriptionArn=arn)
 
 
-def test_a_wait_that_is_not_said_is_none(
-    embedded_aws: EmbeddedAws, stacks: Stacks
-) -> None:
+def test_a_wait_that_is_not_said_is_none(near_aws: EmbeddedAws, stacks: Stacks) -> None:
     """
     CloudFormation does not ask for it, and SageMaker does.
     """
@@ -434,7 +432,7 @@ def test_a_wait_that_is_not_said_is_none(
 
     assert stacks.update(name, template) == "UPDATE_COMPLETE", stacks.events(name)
 
-    shown = embedded_aws.client("sagemaker").describe_endpoint(
+    shown = near_aws.client("sagemaker").describe_endpoint(
         EndpointName=stacks.outputs(name)["Name"]
     )["LastDeploymentConfig"]
     routing = shown["BlueGreenUpdatePolicy"]["TrafficRoutingConfiguration"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.local.conftest import ACCOUNT, REGION
+from tests.local.conftest import REGION
 from tests.local.hosting_requests import unique
 from tests.local.stacks import Stacks, Template
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 def test_a_value_is_read_when_a_stack_is_made_or_changed(stacks: Stacks) -> None:
@@ -58,14 +58,14 @@ def test_a_list_comes_as_one_text(stacks: Stacks) -> None:
 
 
 def test_a_value_is_read_in_another_region(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     Where a stack of the same name may be too.
     """
     producer, consumer = unique("stack"), unique("stack")
     stacks.create(producer, giving("here"))
-    there = embedded_aws.client("cloudformation", region_name="eu-west-1")
+    there = near_aws.client("cloudformation", region_name="eu-west-1")
     there.create_stack(StackName=producer, TemplateBody=json.dumps(giving("there")))
 
     stacks.create(consumer, reading(producer, Region="eu-west-1"))
@@ -84,12 +84,12 @@ def test_a_value_is_read_in_another_region(
             {"RoleArn": "arn:aws:iam::999999999999:role/reader"},
             "not emulated: Fn::GetStackOutput of another account",
         ),
-        ({"RoleArn": f"arn:aws:iam::{ACCOUNT}:role/reader"}, None),
+        ({"RoleArn": {"Fn::Sub": "arn:aws:iam::${AWS::AccountId}:role/reader"}}, None),
     ],
     ids=["no stack", "no output", "another account", "a role of the account"],
 )
 def test_what_cannot_be_read_fails_the_resource(
-    stacks: Stacks, changes: dict[str, str], reason: str | None
+    stacks: Stacks, changes: dict[str, Any], reason: str | None
 ) -> None:
     """
     And its event says why.

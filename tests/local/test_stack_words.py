@@ -24,13 +24,13 @@ ONE: Template = {"Resources": {"Topic": TOPIC}}
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 @pytest.fixture(name="client", scope="module")
-def _client(embedded_aws: EmbeddedAws) -> Untyped:
-    return unchecked(embedded_aws, "cloudformation")
+def _client(near_aws: EmbeddedAws) -> Untyped:
+    return unchecked(near_aws, "cloudformation")
 
 
 @pytest.fixture(name="name", scope="module")

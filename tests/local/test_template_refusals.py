@@ -21,13 +21,13 @@ TOPIC = {"Type": "AWS::SNS::Topic"}
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 @pytest.fixture(name="client", scope="module")
-def _client(embedded_aws: EmbeddedAws) -> Untyped:
-    return embedded_aws.client("cloudformation")
+def _client(near_aws: EmbeddedAws) -> Untyped:
+    return near_aws.client("cloudformation")
 
 
 def topic(name: Any) -> dict[str, Any]:  # noqa: ANN401 - any part of a template
@@ -340,12 +340,12 @@ def test_a_template_that_is_not_in_s3_is_refused(
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
 def test_a_template_is_read_by_each_address_of_the_server(
-    embedded_aws: EmbeddedAws, client: Untyped, host: str
+    near_aws: EmbeddedAws, client: Untyped, host: str
 ) -> None:
     """
     The CDK CLI writes the address that it was given in front of the path.
     """
-    s3, bucket, name = embedded_aws.client("s3"), unique("bucket"), unique("stack")
+    s3, bucket, name = near_aws.client("s3"), unique("bucket"), unique("stack")
     s3.create_bucket(Bucket=bucket)
     body = json.dumps({"Resources": {"A": TOPIC}})
     s3.put_object(Bucket=bucket, Key="a/template.json", Body=body)

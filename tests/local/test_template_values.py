@@ -20,8 +20,8 @@ TOPIC: dict[str, Any] = {"Type": "AWS::SNS::Topic"}
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 def giving(**values: Untyped) -> Template:
@@ -65,12 +65,12 @@ def failure(stacks: Stacks, template: Template) -> str:
     ],
 )
 def test_pseudo_parameters_are_of_the_stack_and_its_region(
-    embedded_aws: EmbeddedAws, region: str, partition: str, suffix: str
+    near_aws: EmbeddedAws, region: str, partition: str, suffix: str
 ) -> None:
     """
     As a Ref and inside a text.
     """
-    client = embedded_aws.client("cloudformation", region_name=region)
+    client = near_aws.client("cloudformation", region_name=region)
     name = unique("stack")
     names = ("Partition", "URLSuffix", "Region", "AccountId", "StackName")
     whole = " ".join(f"${{AWS::{one}}}" for one in names)
@@ -85,7 +85,7 @@ def test_pseudo_parameters_are_of_the_stack_and_its_region(
 
     (shown,) = client.describe_stacks(StackName=name)["Stacks"]
     assert {it["OutputKey"]: it["OutputValue"] for it in shown["Outputs"]} == {
-        "Text": f"{partition} {suffix} {region} 123456789012 {name}",
+        "Text": f"{partition} {suffix} {region} {near_aws.account} {name}",
         "Suffix": suffix,
         "Zones": f"{region}a {region}b {region}c",
         "Id": shown["StackId"],
@@ -155,13 +155,13 @@ def test_what_is_beyond_a_list_is_not_selected(stacks: Stacks, index: int) -> No
     ],
 )
 def test_a_reference_to_nothing_fails_what_has_it(
-    embedded_aws: EmbeddedAws, stacks: Stacks, reference: str, why: str
+    near_aws: EmbeddedAws, stacks: Stacks, reference: str, why: str
 ) -> None:
     """
     In the words of the service that it is to.
     """
     secret = unique("secret")
-    embedded_aws.client("secretsmanager").create_secret(
+    near_aws.client("secretsmanager").create_secret(
         Name=secret, SecretString='{"key": "x"}'
     )
 
@@ -171,14 +171,14 @@ def test_a_reference_to_nothing_fails_what_has_it(
 
 
 def test_references_inside_a_text_are_read(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     By a key of a secret, or a parameter's name; what a stack keeps is the reference.
     """
     secret, parameter, name = unique("secret"), f"/{unique('p')}", unique("stack")
-    ssm = embedded_aws.client("ssm")
-    embedded_aws.client("secretsmanager").create_secret(
+    ssm = near_aws.client("ssm")
+    near_aws.client("secretsmanager").create_secret(
         Name=secret, SecretString='{"key": "one"}'
     )
     ssm.put_parameter(Name=parameter, Value="two", Type="String")
@@ -208,12 +208,12 @@ def test_a_parameter_of_systems_manager_is_there(stacks: Stacks) -> None:
 
 
 def test_a_change_set_without_changes_says_so(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     In the words that deployment tools look for.
     """
-    client, name = embedded_aws.client("cloudformation"), unique("stack")
+    client, name = near_aws.client("cloudformation"), unique("stack")
     stacks.create(name, giving())
     named = {"StackName": name, "ChangeSetName": "change"}
     client.create_change_set(**named, TemplateBody=json.dumps(giving()))

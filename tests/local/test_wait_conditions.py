@@ -25,8 +25,8 @@ REFUSED = "403 <Error><Code>SignatureDoesNotMatch</Code>"
 
 
 @pytest.fixture(name="stacks", scope="module")
-def _stacks(embedded_aws: EmbeddedAws) -> Stacks:
-    return Stacks(embedded_aws)
+def _stacks(near_aws: EmbeddedAws) -> Stacks:
+    return Stacks(near_aws)
 
 
 @pytest.fixture(name="slow", scope="module")
@@ -396,12 +396,12 @@ def test_a_stack_that_waits_can_be_deleted(stacks: Stacks) -> None:
 
 
 def test_a_nested_stack_that_waits_goes_with_its_parent(
-    embedded_aws: EmbeddedAws, stacks: Stacks
+    near_aws: EmbeddedAws, stacks: Stacks
 ) -> None:
     """
     Its wait is over as well.
     """
-    s3, bucket = embedded_aws.client("s3"), unique("templates")
+    s3, bucket = near_aws.client("s3"), unique("templates")
     s3.create_bucket(Bucket=bucket)
     s3.put_object(Bucket=bucket, Key="inner.json", Body=json.dumps(waiting()).encode())
     url = f"https://{bucket}.s3.us-east-1.amazonaws.com/inner.json"

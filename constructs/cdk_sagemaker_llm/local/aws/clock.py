@@ -109,8 +109,9 @@ class Clock:
         """
         Return how long embedded seconds take on the wall; by hand, nobody knows.
         """
-        at_once = self.speed is None or self.is_by_hand
-        return 0.0 if at_once else seconds / (self.speed or 1.0)
+        if self.speed is None or self.is_by_hand:
+            return 0.0
+        return seconds / self.speed
 
     def sleep(self, seconds: float) -> None:
         """

@@ -153,6 +153,14 @@ def _put_metric_filter(name: str, properties: Properties, scope: Scope) -> str:
     return name
 
 
+def _change_metric_filter(
+    resource: Resource, properties: Properties, scope: Scope
+) -> None:
+    # moto would keep the one there was beside it.
+    _drop_metric_filter(resource, scope)
+    _put_metric_filter(resource.physical_resource_id, properties, scope)
+
+
 def _drop_metric_filter(resource: Resource, scope: Scope) -> None:
     logs_backends[scope.account][scope.region].delete_metric_filter(
         resource.physical_resource_id, resource.properties["LogGroupName"]
@@ -290,7 +298,10 @@ PLAIN_TYPES: dict[str, ResourceType] = {
         drop=lambda resource, scope: None,  # noqa: ARG005 - the form of the others
     ),
     "AWS::Logs::MetricFilter": PlainType(
-        put=_put_metric_filter, drop=_drop_metric_filter, name="FilterName"
+        put=_put_metric_filter,
+        drop=_drop_metric_filter,
+        change=_change_metric_filter,
+        name="FilterName",
     ),
     "AWS::SecretsManager::Secret": PlainType(
         put=_put_secret, drop=_drop_secret, change=_change_secret, name="Name"

@@ -201,11 +201,7 @@ class MotoType:
         elif own is None:
             self._delete_by_name(resource, scope)
         else:
-            try:
-                own(scope.account, scope.region)
-            except TypeError:
-                # Some classes have a delete() that means something else.
-                self._delete_by_name(resource, scope)
+            own(scope.account, scope.region)
 
     @property
     def _changes_in_place(self) -> bool:
@@ -300,14 +296,6 @@ def _check_bucket_is_empty(resource: Resource, scope: Scope) -> None:
         )
 
 
-def _disassociate(ec2: EC2Backend, resource: Resource) -> None:
-    subnet_id = resource.properties["SubnetId"]
-    table = ec2.get_route_table(resource.properties["RouteTableId"])
-    for association_id, associated in list(table._associations.items()):  # noqa: SLF001 - moto has no other way
-        if associated == subnet_id:
-            ec2.disassociate_route_table(association_id)
-
-
 def _detach(ec2: EC2Backend, resource: Resource) -> None:
     gateway_id = resource.properties.get("InternetGatewayId")
     if gateway_id:
@@ -323,10 +311,12 @@ _DELETIONS: dict[str, Callable[[EC2Backend, Resource], object]] = {
     "AWS::EC2::NatGateway": (
         lambda ec2, r: ec2.delete_nat_gateway(r.physical_resource_id)
     ),
+    "AWS::EC2::NetworkInterface": (
+        lambda ec2, r: ec2.delete_network_interface(r.physical_resource_id)
+    ),
     "AWS::EC2::RouteTable": (
         lambda ec2, r: ec2.delete_route_table(r.physical_resource_id)
     ),
-    "AWS::EC2::SubnetRouteTableAssociation": _disassociate,
     "AWS::EC2::VPCEndpoint": (
         lambda ec2, r: ec2.delete_vpc_endpoints([r.physical_resource_id])
     ),

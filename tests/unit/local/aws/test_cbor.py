@@ -7,6 +7,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import cbor2
 import pytest
 from botocore.parsers import RpcV2CBORParser
 from botocore.serialize import RpcV2CBORSerializer
@@ -89,7 +90,9 @@ def test_what_is_no_map_is_refused(body: bytes) -> None:
     with pytest.raises(AwsError) as refused:
         protocols.read_cbor(body)
 
-    assert refused.value.code == "SerializationException"
+    assert (refused.value.code, refused.value.status) == ("SerializationException", 400)
+    words = "Unexpected field type" if body == b"\x01" else "not valid CBOR: "
+    assert refused.value.message.startswith(words)
 
 
 def test_nothing_stands_for_no_members() -> None:
@@ -113,3 +116,23 @@ def test_other_requests_have_no_operation(path: str, headers: dict[str, str]) ->
     asks = request(path, **headers)
 
     assert (protocols.cbor_service(asks), protocols.cbor_operation(asks)) == ("", "")
+
+
+def test_members_that_are_null_are_left_out() -> None:
+    """
+    At any depth; an item of a list stays.
+    """
+    body = cbor2.dumps({"a": None, "b": {"c": None, "d": [None, {"e": None}]}})
+
+    assert protocols.read_cbor(body) == {"b": {"d": [None, {}]}}
+
+
+def test_an_answer_has_its_status() -> None:
+    """
+    And its type.
+    """
+    made = [protocols.cbor_answer({}), protocols.cbor_answer({"a": 1}, 404)]
+
+    assert [one.status_code for one in made] == [200, 404]
+    assert {one.content_type for one in made} == {"application/cbor"}
+    assert cbor2.loads(made[1].get_data()) == {"a": 1}
