@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from tests.local.by_hand import NOON, HandRunAws, hand_run_aws
-from tests.local.hosting_requests import make_config, make_endpoint, make_model, words
+from tests.local.hosting_requests import (
+    make_config,
+    make_endpoint,
+    make_model,
+    unique,
+    words,
+)
 from tests.local.scaled import Scaled, scaled_component, scaled_variant
 
 _OF = {"ServiceNamespace": "sagemaker"}
@@ -331,6 +337,45 @@ def test_a_variant_of_an_endpoint_with_a_queue_may_have_no_instance(
         **_OF, ResourceIds=[key["ResourceId"]]
     )["ScalableTargets"]
     assert (target["MinCapacity"], target["MaxCapacity"]) == (0, 0)
+    scaling.deregister_scalable_target(**key)
+
+
+def test_concurrency_of_a_serverless_variant_has_alarms_alone(aws: HandRunAws) -> None:
+    """
+    By the minute, on its own metric; nothing scales it here.
+    """
+    name, sagemaker = unique("config"), aws.client("sagemaker")
+    serverless = {"MaxConcurrency": 4, "MemorySizeInMB": 1024}
+    variant = {"VariantName": "AllTraffic", "ModelName": make_model(aws)}
+    sagemaker.create_endpoint_config(
+        EndpointConfigName=name,
+        ProductionVariants=[{**variant, "ServerlessConfig": serverless}],
+    )
+    key = {
+        **_OF,
+        "ResourceId": f"endpoint/{make_endpoint(aws, name)}/variant/AllTraffic",
+        "ScalableDimension": "sagemaker:variant:DesiredProvisionedConcurrency",
+    }
+    scaling = aws.client("application-autoscaling")
+    scaling.register_scalable_target(**key, MinCapacity=2, MaxCapacity=4)
+    kind = "SageMakerVariantProvisionedConcurrencyUtilization"
+    metric = {"PredefinedMetricType": kind}
+    made = scaling.put_scaling_policy(
+        **key,
+        PolicyName="Busy",
+        PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={
+            "TargetValue": 0.5,
+            "PredefinedMetricSpecification": metric,
+        },
+    )
+    names = [one["AlarmName"] for one in made["Alarms"]]
+    alarms = aws.client("cloudwatch").describe_alarms(AlarmNames=names)["MetricAlarms"]
+    assert [
+        (one["MetricName"], one["Statistic"], one["Period"]) for one in alarms
+    ] == [(kind, "Average", 60)] * 2
+    asked = {**_OF, "ResourceId": key["ResourceId"]}
+    assert scaling.describe_scaling_activities(**asked)["ScalingActivities"] == []
     scaling.deregister_scalable_target(**key)
 
 

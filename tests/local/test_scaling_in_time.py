@@ -554,6 +554,30 @@ def test_a_deleted_policy_does_nothing(aws: HandRunAws) -> None:
     assert variant.activities(IncludeNotScaledActivities=True) == []
 
 
+def test_a_deleted_policy_keeps_no_capacity(aws: HandRunAws) -> None:
+    """
+    While it is there, another one that would take instances away waits for it.
+    """
+    variant = scaled_variant(aws, count=3)
+    variant.register(1, 3)
+    variant.track(5.0)
+    variant.scaling.put_scaling_policy(
+        **variant.key,
+        PolicyName="Orders",
+        PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={
+            "TargetValue": 5.0,
+            "CustomizedMetricSpecification": {**_ORDERS, "Statistic": "Average"},
+        },
+    )
+    _order(aws, 5.0, minutes=20)
+    assert variant.capacity.running == 3
+    variant.scaling.delete_scaling_policy(**variant.key, PolicyName="Orders")
+    aws.run(60)
+
+    assert variant.capacity.running < 3
+
+
 def test_a_deleted_endpoint_is_no_target(aws: HandRunAws) -> None:
     """
     Its policies and alarms go with it, and time goes on.

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from cdk_sagemaker_llm.local.aws.clock import Clock
-from cdk_sagemaker_llm.local.aws.surroundings import Surroundings
 from cdk_sagemaker_llm.local.hosting import queueing
 from cdk_sagemaker_llm.local.hosting.traffic import (
     Backlog,
@@ -22,18 +21,23 @@ from cdk_sagemaker_llm.local.hosting.traffic import (
     Where,
 )
 from cdk_sagemaker_llm.local.hosting.world import (
-    Component,
     ComponentUpdate,
     Endpoint,
-    World,
     key_of,
     plain_name,
 )
-from cdk_sagemaker_llm.simulation.clock import Timeline
-from cdk_sagemaker_llm.simulation.fleet import Fleet, FleetTimes, Pool
+from cdk_sagemaker_llm.local.scaling.meter import Meter
+from cdk_sagemaker_llm.local.scaling.watching import count_backlogs
+from tests.unit.local.hosted import component_of, endpoint_of, fleet_of, world_of
 
 _CHAT: Where = ("chat", "AllTraffic", None)
 _LLAMA: Where = ("host", "AllTraffic", "llama")
+_OF_QUEUES = [
+    "ApproximateBacklogSize",
+    "ApproximateBacklogSizePerInstance",
+    "ApproximateAgeOfOldestRequest",
+    "HasBacklogWithoutCapacity",
+]
 
 
 @dataclass
@@ -192,20 +196,6 @@ def test_a_backlog_counts_what_waits_and_what_is_in_work() -> None:
     assert (backlog.size, backlog.age(150.0)) == (1, 20.0)
 
 
-def fleet(name: str, count: int) -> Fleet:
-    """
-    Make the fleet of a variant with a model.
-    """
-    made = Fleet(
-        Timeline(),
-        pools=[Pool("ml.g5.xlarge")],
-        instances=count,
-        times=FleetTimes.instant(),
-    )
-    made.add(name, None, count)
-    return made
-
-
 @dataclass
 class Queues:
     """
@@ -219,26 +209,15 @@ class Queues:
         """
         Lay out the world.
         """
-        around = cast("Surroundings", None)  # Nothing here asks for anything else.
-        self.world = World("us-east-1", "123456789012", "aws", around, clock=self.clock)
+        self.world = world_of(self.clock)
 
     def endpoint(self, name: str, count: int, **client: int) -> Endpoint:
         """
         Add an endpoint of two variants, the second of which has one instance.
         """
-        config: dict[str, Any] = {
-            "ProductionVariants": [{"VariantName": "A"}, {"VariantName": "B"}],
-            "AsyncInferenceConfig": {"ClientConfig": client} if client else {},
-        }
-        made = Endpoint(
-            name=name,
-            arn=f"arn:{name}",
-            request={},
-            config_name="config",
-            config=config,
-            fleets={"A": fleet("A", count), "B": fleet("B", 1)},
-            weights={},
-        )
+        fleets = {"A": fleet_of("A", count), "B": fleet_of("B", 1)}
+        queue = {"ClientConfig": client} if client else {}
+        made = endpoint_of(name, fleets, AsyncInferenceConfig=queue)
         self.world.endpoints.add(made)
         return made
 
@@ -316,7 +295,7 @@ def test_work_begins_wherever_instances_have_come(queues: Queues) -> None:
         queues.send(endpoint, f"{endpoint.name} a", f"{endpoint.name} b")
     assert queues.run(0) == []
     for endpoint in (chat, search):
-        endpoint.fleets["A"] = fleet("A", 1)
+        endpoint.fleets["A"] = fleet_of("A", 1)
     queueing.work_everywhere(queues.world)
 
     assert queues.run(0) == ["chat a starts", "search a starts"]
@@ -333,10 +312,10 @@ def test_where_nothing_takes_time_who_started_one_goes_on(wall: Wall) -> None:
     queues = Queues(Clock(wall))
     endpoint = queues.endpoint("chat", 0)
     for name in ("A", "B"):
-        endpoint.fleets[name] = fleet(name, 0)
+        endpoint.fleets[name] = fleet_of(name, 0)
     queues.send(endpoint, "a", "b")
     assert queues.log == []
-    endpoint.fleets["A"] = fleet("A", 1)
+    endpoint.fleets["A"] = fleet_of("A", 1)
     queueing.work_everywhere(queues.world)
 
     assert queues.log == ["a starts", "a ends", "b starts", "b ends"]
@@ -410,14 +389,7 @@ def test_a_component_is_hosted_under_a_name_for_each_version() -> None:
         *("llama", "llama#1", "llama#12"),
     ]
     assert [plain_name(key) for key in ("llama", "llama#12")] == ["llama", "llama"]
-    component = Component(
-        name="llama",
-        arn="arn",
-        request={"is": "old"},
-        endpoint_name="host",
-        variant_name="AllTraffic",
-        copies=1,
-    )
+    component = component_of("llama", {"is": "old"})
     assert component.key == "llama"
     assert component.request_of("llama") == {"is": "old"}
     component.update = ComponentUpdate(request={"is": "new"}, copies=1, version=1)
@@ -445,14 +417,7 @@ def test_a_world_names_what_is_in_it(queues: Queues) -> None:
     assert world.endpoints.find("chat") is endpoint
     assert world.components_on(endpoint) == []
     every = [
-        Component(
-            name=name,
-            arn=name,
-            request={},
-            endpoint_name=host,
-            variant_name="A",
-            copies=1,
-        )
+        component_of(name, endpoint=host)
         for name, host in (("b", "Chat"), ("a", "Chat"), ("c", "Other"))
     ]
     for one in every:
@@ -481,13 +446,33 @@ def test_a_model_has_the_image_of_its_first_container(
     A model that is not there has none.
     """
     world = queues.world
-    world.deployed_models["m"] = Component(
-        name="m",
-        arn="m",
-        request=request_,
-        endpoint_name="",
-        variant_name="",
-        copies=0,
-    )
+    world.deployed_models["m"] = component_of("m", request_)
     assert world.image_of("m") == image
     assert world.image_of("other") == ""
+
+
+def test_what_waits_is_counted_at_every_endpoint_with_a_queue(queues: Queues) -> None:
+    """
+    By the instances that there are; where there are none, as by one.
+    """
+    busy, asleep, empty = (queues.endpoint(name, 1) for name in ("a", "b", "c"))
+    for endpoint in (asleep, empty):
+        for fleet in endpoint.fleets.values():
+            fleet.close()
+    queues.world.endpoints.add(endpoint_of("plain", {"A": fleet_of("A", 1)}))
+    queues.send(busy, "1", "2", "3")
+    queues.send(asleep, "4", "5")
+    meter = Meter()
+    count_backlogs(meter, queues.world, 130.0)
+
+    found: dict[str, list[float]] = {}
+    for metric, start, point in meter.take(180):
+        assert (start, point.count) == (120, 1.0)
+        ((_, name),) = metric.dimensions
+        found.setdefault(name, []).append(point.total)
+        assert len(found[name]) == 1 + _OF_QUEUES.index(metric.name)
+    assert found == {
+        "a": [3.0, 1.5, 30.0, 0.0],
+        "b": [2.0, 2.0, 30.0, 1.0],
+        "c": [0.0, 0.0, 0.0, 0.0],
+    }
