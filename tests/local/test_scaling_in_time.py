@@ -327,7 +327,7 @@ def test_a_step_policy_acts_on_a_clients_alarm(aws: HandRunAws) -> None:
         EvaluationPeriods=1,
         Threshold=5.0,
         ComparisonOperator="GreaterThanThreshold",
-        AlarmActions=[arn],
+        AlarmActions=["arn:aws:sns:us-east-1:123456789012:topic", arn],
         ActionsEnabled=False,
     )
     policies = variant.scaling.describe_scaling_policies(ServiceNamespace="sagemaker")
@@ -554,7 +554,8 @@ def test_a_deleted_policy_does_nothing(aws: HandRunAws) -> None:
     assert variant.activities(IncludeNotScaledActivities=True) == []
 
 
-def test_a_deleted_policy_keeps_no_capacity(aws: HandRunAws) -> None:
+@pytest.mark.parametrize("how", ["deleted", "changed"])
+def test_a_policy_that_is_gone_keeps_no_capacity(aws: HandRunAws, how: str) -> None:
     """
     While it is there, another one that would take instances away waits for it.
     """
@@ -572,7 +573,10 @@ def test_a_deleted_policy_keeps_no_capacity(aws: HandRunAws) -> None:
     )
     _order(aws, 5.0, minutes=20)
     assert variant.capacity.running == 3
-    variant.scaling.delete_scaling_policy(**variant.key, PolicyName="Orders")
+    if how == "deleted":
+        variant.scaling.delete_scaling_policy(**variant.key, PolicyName="Orders")
+    else:
+        variant.step(name="Orders")
     aws.run(60)
 
     assert variant.capacity.running < 3
