@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.local.aws.faults import Fault
 from cdk_sagemaker_llm.local.hosting import container_starts
 from tests.local.by_hand import TIMES, HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
@@ -55,7 +54,7 @@ def _aws() -> Iterator[HandRunAws]:
 @pytest.fixture(autouse=True)
 def _without_faults(aws: HandRunAws) -> Iterator[None]:
     yield
-    aws.hosting.world.faults.clear()
+    aws.clear_faults()
 
 
 def endpoint_of(aws: HandRunAws, model: str, **variant: object) -> str:
@@ -155,7 +154,7 @@ def test_a_model_that_does_not_come_fails_its_endpoint(
     The instance takes 200 seconds and its image 100; then its health check runs.
     """
     model = make_model(aws)
-    aws.hosting.world.faults.put(Fault(kind=kind, target=model))
+    aws.fault(kind, model)
     endpoint = endpoint_of(aws, model, **settings)
 
     aws.run(seconds - 1)
@@ -186,7 +185,7 @@ def test_a_component_that_does_not_come_fails(
     Its instance is there already; the fault may be its endpoint's or its model's.
     """
     names = {"endpoint": host_of(aws), "model": make_model(aws)}
-    aws.hosting.world.faults.put(Fault(kind=kind, target=names[target]))
+    aws.fault(kind, names[target])
     component = component_of(aws, names["endpoint"], names["model"], **startup)
 
     aws.run(seconds - 1)
@@ -222,7 +221,7 @@ def test_a_fault_of_another_concerns_nobody(aws: HandRunAws) -> None:
     Neither the model beside it, nor the component.
     """
     endpoint = host_of(aws)
-    aws.hosting.world.faults.put(Fault(kind="no-image", target="another"))
+    aws.fault("no-image", "another")
     component = component_of(aws, endpoint, make_model(aws))
     aws.run(200)
 
@@ -313,9 +312,7 @@ def test_a_container_that_restarts_is_away_for_its_start(
     """
     endpoint, model = host_of(aws), make_model(aws)
     component = make_component(aws, endpoint, model=model)
-    aws.hosting.world.faults.put(
-        Fault(kind="restarts", target=component, seconds=seconds)
-    )
+    aws.fault("restarts", component, seconds=seconds)
     container_starts.begin_restarts(aws.hosting.world)
     aws.run(200)
 
@@ -335,7 +332,7 @@ def test_a_container_that_restarts_is_away_for_its_start(
         assert copies() == 0
         aws.run(1)
         assert copies() == 1
-    aws.hosting.world.faults.clear()
+    aws.clear_faults()
     aws.run(2 * away)
     assert copies() == 1
 
@@ -348,7 +345,7 @@ def test_what_serves_restarts_from_the_fault_on(aws: HandRunAws) -> None:
     aws.run(400)
     world = aws.hosting.world
     for name in (endpoint, gone):
-        world.faults.put(Fault(kind="restarts", target=name))
+        aws.fault("restarts", name)
     container_starts.begin_restarts(world)
     fleet = world.endpoints.get(endpoint).fleets["AllTraffic"]
     aws.client("sagemaker").delete_endpoint(EndpointName=gone)
