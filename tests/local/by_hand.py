@@ -98,6 +98,19 @@ class HandRunAws:
             with CLOCK.lock:
                 CLOCK.advance(seconds)
 
+    @property
+    def now(self) -> float:
+        """
+        The time, as ``EmbeddedAws`` tells it.
+        """
+        return self._wall
+
+    def advance(self, seconds: float) -> None:
+        """
+        Let time pass, as ``EmbeddedAws`` does.
+        """
+        self.run(seconds)
+
     def run_to_the_hour(self) -> float:
         """
         Let time pass until the next full hour, and return it.
