@@ -26,6 +26,7 @@ from werkzeug.test import Client
 
 from cdk_sagemaker_llm.local import regions
 from cdk_sagemaker_llm.local.aws.clock import CLOCK
+from cdk_sagemaker_llm.local.aws.faults import Fault
 from cdk_sagemaker_llm.local.aws.settings import BY_HAND, Settings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.builds import codebuild, functions
@@ -99,12 +100,37 @@ class HandRunAws:
             with CLOCK.lock:
                 CLOCK.advance(seconds)
 
+    @property
+    def now(self) -> float:
+        """
+        The time, as ``EmbeddedAws`` tells it.
+        """
+        return self._wall
+
+    def advance(self, seconds: float) -> None:
+        """
+        Let time pass, as ``EmbeddedAws`` does.
+        """
+        self.run(seconds)
+
     def run_to_the_hour(self) -> float:
         """
         Let time pass until the next full hour, and return it.
         """
         self.run(3600 - self._wall % 3600)
         return self._wall
+
+    def fault(self, kind: str, target: str = "", **settings: Untyped) -> None:
+        """
+        Have something go wrong from now on.
+        """
+        self.hosting.world.faults.put(Fault(kind=kind, target=target, **settings))
+
+    def clear_faults(self) -> None:
+        """
+        Have nothing go wrong any more.
+        """
+        self.hosting.world.faults.clear()
 
     def client(self, service: str, **settings: Untyped) -> Untyped:
         """

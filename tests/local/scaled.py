@@ -82,7 +82,7 @@ class Scaled:
         """
         return self._track(target, CustomizedMetricSpecification=metric)
 
-    def step(self, **settings: Untyped) -> str:
+    def step(self, name: str = "Steps", **settings: Untyped) -> str:
         """
         Put a policy of steps, plus one if nothing else is said; return its ARN.
         """
@@ -96,7 +96,7 @@ class Scaled:
         }
         answer = self.scaling.put_scaling_policy(
             **self.key,
-            PolicyName="Steps",
+            PolicyName=name,
             PolicyType="StepScaling",
             StepScalingPolicyConfiguration=configuration,
         )

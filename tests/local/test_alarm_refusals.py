@@ -5,15 +5,14 @@ What CloudWatch refuses of alarms, over the API.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import unchecked, unique
-
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.local import EmbeddedAws
 
 MATH = [
     {"Id": "e", "Expression": "m * 2", "ReturnData": True},
@@ -28,6 +27,12 @@ MATH = [
     },
 ]
 NO_METRIC = {"Namespace": None, "MetricName": None, "Period": None, "Statistic": None}
+
+
+@pytest.fixture(name="aws", scope="module")
+def _aws() -> Iterator[HandRunAws]:
+    with hand_run_aws(takes_time=False) as aws:
+        yield aws
 
 
 @pytest.mark.parametrize(
@@ -56,15 +61,15 @@ NO_METRIC = {"Namespace": None, "MetricName": None, "Period": None, "Statistic":
         ({"AlarmActions": ["a"] * 6}, "Member must have length less than or equal to"),
     ],
 )
-def test_refused(near_aws: EmbeddedAws, change: dict[str, Any], words: str) -> None:
+def test_refused(aws: HandRunAws, change: dict[str, Any], words: str) -> None:
     """
     And no alarm is kept.
     """
     name = unique("alarm")
 
     with pytest.raises(ClientError, match=re.escape(words)):
-        put(near_aws, name, change)
-    assert not described(near_aws, name)
+        put(aws, name, change)
+    assert not described(aws, name)
 
 
 @pytest.mark.parametrize(
@@ -84,18 +89,18 @@ def test_refused(near_aws: EmbeddedAws, change: dict[str, Any], words: str) -> N
         {"Threshold": 0},
     ],
 )
-def test_taken(near_aws: EmbeddedAws, change: dict[str, Any]) -> None:
+def test_taken(aws: HandRunAws, change: dict[str, Any]) -> None:
     """
     The boundaries on the right side, and what moto does not know.
     """
     name = unique("alarm")
-    put(near_aws, name, change)
+    put(aws, name, change)
 
-    found = described(near_aws, name)[0]
+    found = described(aws, name)[0]
     assert found.get("ExtendedStatistic") == change.get("ExtendedStatistic")
 
 
-def put(aws: EmbeddedAws, name: str, change: dict[str, Any]) -> None:
+def put(aws: HandRunAws, name: str, change: dict[str, Any]) -> None:
     """
     Put an alarm, with something changed.
     """
@@ -115,7 +120,7 @@ def put(aws: EmbeddedAws, name: str, change: dict[str, Any]) -> None:
     )
 
 
-def described(aws: EmbeddedAws, name: str) -> list[dict[str, Any]]:
+def described(aws: HandRunAws, name: str) -> list[dict[str, Any]]:
     """
     Find an alarm.
     """

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
     make_config,
     make_endpoint,
@@ -19,26 +21,29 @@ from tests.local.hosting_requests import (
     unique,
 )
 
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.local import EmbeddedAws
-
 REQUEST = json.dumps({"inputs": "hello", "parameters": {"max_new_tokens": 5}}).encode()
 
 
+@pytest.fixture(name="aws", scope="module")
+def _aws() -> Iterator[HandRunAws]:
+    with hand_run_aws(takes_time=False) as aws:
+        yield aws
+
+
 @pytest.fixture(name="bucket", scope="module")
-def _bucket(embedded_aws: EmbeddedAws) -> str:
+def _bucket(aws: HandRunAws) -> str:
     name = unique("bucket")
-    embedded_aws.client("s3").create_bucket(Bucket=name)
-    embedded_aws.client("s3").put_object(Bucket=name, Key="in/a.json", Body=REQUEST)
+    aws.client("s3").create_bucket(Bucket=name)
+    aws.client("s3").put_object(Bucket=name, Key="in/a.json", Body=REQUEST)
     return name
 
 
 @pytest.fixture(name="runtime", scope="module")
-def _runtime(embedded_aws: EmbeddedAws) -> Untyped:
-    return embedded_aws.client("sagemaker-runtime")
+def _runtime(aws: HandRunAws) -> Untyped:
+    return aws.client("sagemaker-runtime")
 
 
-def endpoint_of(aws: EmbeddedAws, **output: str) -> str:
+def endpoint_of(aws: HandRunAws, **output: str) -> str:
     """
     Make an endpoint, for asynchronous inference if places are given.
     """
@@ -49,7 +54,7 @@ def endpoint_of(aws: EmbeddedAws, **output: str) -> str:
     return make_endpoint(aws, make_config(aws, variant=variant, **settings))
 
 
-def read(aws: EmbeddedAws, url: str) -> bytes:
+def read(aws: HandRunAws, url: str) -> bytes:
     """
     Read an object by its address.
     """
@@ -59,17 +64,17 @@ def read(aws: EmbeddedAws, url: str) -> bytes:
 
 
 def test_the_answer_is_written_where_the_configuration_says(
-    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str
+    aws: HandRunAws, runtime: Untyped, bucket: str
 ) -> None:
     """
     It is what the same container answers to a client that waits.
     """
     endpoint = endpoint_of(
-        embedded_aws,
+        aws,
         S3OutputPath=f"s3://{bucket}/out",
         S3FailurePath=f"s3://{bucket}/failed/",
     )
-    waiting = endpoint_of(embedded_aws)
+    waiting = endpoint_of(aws)
 
     told = runtime.invoke_endpoint_async(
         EndpointName=endpoint,
@@ -85,16 +90,16 @@ def test_the_answer_is_written_where_the_configuration_says(
     assert told["InferenceId"] == "one"
     assert told["OutputLocation"] == f"s3://{bucket}/out/one.out"
     assert told["FailureLocation"] == f"s3://{bucket}/failed/one-error.out"
-    assert read(embedded_aws, told["OutputLocation"]) == waited["Body"].read()
+    assert read(aws, told["OutputLocation"]) == waited["Body"].read()
 
 
 def test_a_client_may_name_the_file(
-    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str
+    aws: HandRunAws, runtime: Untyped, bucket: str
 ) -> None:
     """
     And a folder under the configured path; two requests have two identifiers.
     """
-    endpoint = endpoint_of(embedded_aws, S3OutputPath=f"s3://{bucket}/named")
+    endpoint = endpoint_of(aws, S3OutputPath=f"s3://{bucket}/named")
     source = {"EndpointName": endpoint, "InputLocation": f"s3://{bucket}/in/a.json"}
 
     named = runtime.invoke_endpoint_async(
@@ -104,23 +109,23 @@ def test_a_client_may_name_the_file(
     other = runtime.invoke_endpoint_async(**source)
 
     assert named["OutputLocation"] == f"s3://{bucket}/named/today/mine.json"
-    assert b"generated_text" in read(embedded_aws, named["OutputLocation"])
+    assert b"generated_text" in read(aws, named["OutputLocation"])
     assert "FailureLocation" not in named
     assert one["InferenceId"] != other["InferenceId"]
 
 
 @pytest.mark.parametrize("body", [None, b"{"])
 def test_a_failure_is_written_too(
-    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str, body: bytes | None
+    aws: HandRunAws, runtime: Untyped, bucket: str, body: bytes | None
 ) -> None:
     """
     Of a request that is not there, and of one that the container refuses.
     """
     key = unique("in/key")
     if body is not None:
-        embedded_aws.client("s3").put_object(Bucket=bucket, Key=key, Body=body)
+        aws.client("s3").put_object(Bucket=bucket, Key=key, Body=body)
     endpoint = endpoint_of(
-        embedded_aws,
+        aws,
         S3OutputPath=f"s3://{bucket}/out",
         S3FailurePath=f"s3://{bucket}/failed",
     )
@@ -129,19 +134,19 @@ def test_a_failure_is_written_too(
         EndpointName=endpoint, InputLocation=f"s3://{bucket}/{key}"
     )
 
-    assert read(embedded_aws, told["FailureLocation"])
+    assert read(aws, told["FailureLocation"])
     with pytest.raises(ClientError, match="NoSuchKey"):
-        read(embedded_aws, told["OutputLocation"])
+        read(aws, told["OutputLocation"])
 
 
 def test_each_kind_of_endpoint_has_its_own_call(
-    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str
+    aws: HandRunAws, runtime: Untyped, bucket: str
 ) -> None:
     """
     Waiting for the one, streaming from it, and not waiting for the other.
     """
-    later = endpoint_of(embedded_aws, S3OutputPath=f"s3://{bucket}/out")
-    now = endpoint_of(embedded_aws)
+    later = endpoint_of(aws, S3OutputPath=f"s3://{bucket}/out")
+    now = endpoint_of(aws)
     source = f"s3://{bucket}/in/a.json"
 
     for call in (
@@ -156,17 +161,15 @@ def test_each_kind_of_endpoint_has_its_own_call(
         runtime.invoke_endpoint_async(EndpointName="none", InputLocation=source)
 
 
-def test_an_asynchronous_endpoint_stays_one(
-    embedded_aws: EmbeddedAws, bucket: str
-) -> None:
+def test_an_asynchronous_endpoint_stays_one(aws: HandRunAws, bucket: str) -> None:
     """
     It takes another place for its answers, and no configuration without one.
     """
-    sagemaker = embedded_aws.client("sagemaker")
-    endpoint = endpoint_of(embedded_aws, S3OutputPath=f"s3://{bucket}/out")
-    variant = {"ModelName": make_model(embedded_aws)}
+    sagemaker = aws.client("sagemaker")
+    endpoint = endpoint_of(aws, S3OutputPath=f"s3://{bucket}/out")
+    variant = {"ModelName": make_model(aws)}
     output = {"OutputConfig": {"S3OutputPath": f"s3://{bucket}/other"}}
-    elsewhere = make_config(embedded_aws, variant=variant, AsyncInferenceConfig=output)
+    elsewhere = make_config(aws, variant=variant, AsyncInferenceConfig=output)
 
     with pytest.raises(
         ClientError,
@@ -175,7 +178,7 @@ def test_an_asynchronous_endpoint_stays_one(
     ):
         sagemaker.update_endpoint(
             EndpointName=endpoint,
-            EndpointConfigName=make_config(embedded_aws, variant=variant),
+            EndpointConfigName=make_config(aws, variant=variant),
         )
     sagemaker.update_endpoint(EndpointName=endpoint, EndpointConfigName=elsewhere)
 
@@ -183,7 +186,7 @@ def test_an_asynchronous_endpoint_stays_one(
     assert shown["AsyncInferenceConfig"] == output
 
 
-def topic_with_queue(aws: EmbeddedAws) -> tuple[str, str]:
+def topic_with_queue(aws: HandRunAws) -> tuple[str, str]:
     """
     Make a topic, and a queue that hears of it.
     """
@@ -196,7 +199,7 @@ def topic_with_queue(aws: EmbeddedAws) -> tuple[str, str]:
     return topic, queue
 
 
-def heard(aws: EmbeddedAws, queue: str) -> list[dict[str, Any]]:
+def heard(aws: HandRunAws, queue: str) -> list[dict[str, Any]]:
     """
     Return what a topic told its queue.
     """
@@ -207,12 +210,12 @@ def heard(aws: EmbeddedAws, queue: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("included", [True, False])
 def test_topics_are_told_of_answers_and_failures(
-    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str, *, included: bool
+    aws: HandRunAws, runtime: Untyped, bucket: str, *, included: bool
 ) -> None:
     """
     In the members that the service's notifications have.
     """
-    (success, good), (error, bad) = (topic_with_queue(embedded_aws) for _ in range(2))
+    (success, good), (error, bad) = (topic_with_queue(aws) for _ in range(2))
     topics: dict[str, Any] = {"SuccessTopic": success, "ErrorTopic": error}
     if included:
         both = ["SUCCESS_NOTIFICATION_TOPIC", "ERROR_NOTIFICATION_TOPIC"]
@@ -221,7 +224,7 @@ def test_topics_are_told_of_answers_and_failures(
         "S3OutputPath": f"s3://{bucket}/out",
         "NotificationConfig": topics,
     }
-    endpoint = endpoint_of(embedded_aws, **output)
+    endpoint = endpoint_of(aws, **output)
 
     told = [
         runtime.invoke_endpoint_async(
@@ -232,7 +235,7 @@ def test_topics_are_told_of_answers_and_failures(
         )
         for key in ("in/a.json", "in/none")
     ]
-    (one,), (other,) = heard(embedded_aws, good), heard(embedded_aws, bad)
+    (one,), (other,) = heard(aws, good), heard(aws, bad)
 
     answered = told[0]["OutputLocation"]
     assert one.pop("eventTime") >= one.pop("receivedTime")
@@ -254,7 +257,7 @@ def test_topics_are_told_of_answers_and_failures(
         "eventSource": "aws:sagemaker",
         "eventName": "InferenceResult",
     }
-    expected = read(embedded_aws, answered) if included else b""
+    expected = read(aws, answered) if included else b""
     assert base64.b64decode(content) == expected
     assert other["invocationStatus"] == "Failed"
     assert "Failed to download the request" in other["failureReason"]
@@ -262,13 +265,13 @@ def test_topics_are_told_of_answers_and_failures(
 
 
 def test_a_request_waits_for_an_instance(
-    embedded_aws: EmbeddedAws, runtime: Untyped, bucket: str
+    aws: HandRunAws, runtime: Untyped, bucket: str
 ) -> None:
     """
     At no instances it is taken all the same, and answered when one is there.
     """
-    endpoint = endpoint_of(embedded_aws, S3OutputPath=f"s3://{bucket}/waited")
-    sagemaker = embedded_aws.client("sagemaker")
+    endpoint = endpoint_of(aws, S3OutputPath=f"s3://{bucket}/waited")
+    sagemaker = aws.client("sagemaker")
 
     def scale(count: int) -> None:
         wanted = {"VariantName": "AllTraffic", "DesiredInstanceCount": count}
@@ -281,26 +284,26 @@ def test_a_request_waits_for_an_instance(
         EndpointName=endpoint, InputLocation=f"s3://{bucket}/in/a.json"
     )
     with pytest.raises(ClientError, match="NoSuchKey"):
-        read(embedded_aws, told["OutputLocation"])
+        read(aws, told["OutputLocation"])
     scale(1)
 
-    assert b"generated_text" in read(embedded_aws, told["OutputLocation"])
+    assert b"generated_text" in read(aws, told["OutputLocation"])
 
 
 def test_an_update_cannot_answer_at_once_what_waited_in_a_queue(
-    embedded_aws: EmbeddedAws, bucket: str
+    aws: HandRunAws, bucket: str
 ) -> None:
     """
     Another name, or a new endpoint, is the way out.
     """
-    endpoint = endpoint_of(embedded_aws, S3OutputPath=f"s3://{bucket}/out")
-    variant = {"ModelName": make_model(embedded_aws)}
-    config = make_config(embedded_aws, variant=variant)
+    endpoint = endpoint_of(aws, S3OutputPath=f"s3://{bucket}/out")
+    variant = {"ModelName": make_model(aws)}
+    config = make_config(aws, variant=variant)
 
     with pytest.raises(
         ClientError,
         match="The AsyncInferenceConfig parameter cannot be removed from this endpoint",
     ):
-        embedded_aws.client("sagemaker").update_endpoint(
+        aws.client("sagemaker").update_endpoint(
             EndpointName=endpoint, EndpointConfigName=config
         )

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local.engines.story import continue_prompt
+from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
     LMI_26,
     LMI_28,
@@ -21,9 +23,6 @@ from tests.local.hosting_requests import (
     prompt,
     serve,
 )
-
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.local import EmbeddedAws
 
 TGI_3 = f"{REGISTRY}/huggingface-pytorch-tgi-inference:2.6.0-tgi3.2.3-gpu-py311-cu124"
 LMI_27 = f"{REGISTRY}/djl-inference:0.27.0-deepspeed0.12.6-cu121"
@@ -43,16 +42,22 @@ KNOWING = pytest.mark.parametrize(
 )
 
 
+@pytest.fixture(name="aws", scope="module")
+def _aws() -> Iterator[HandRunAws]:
+    with hand_run_aws(takes_time=False) as aws:
+        yield aws
+
+
 @KNOWING
 def test_the_whole_answer(
-    embedded_aws: EmbeddedAws, image: str, environment: dict[str, str]
+    aws: HandRunAws, image: str, environment: dict[str, str]
 ) -> None:
     """
     One choice, why it stopped, and the tokens that were used.
     """
-    endpoint = serve(embedded_aws, image, environment)
+    endpoint = serve(aws, image, environment)
 
-    content_type, body = call(embedded_aws, endpoint, max_tokens=5)
+    content_type, body = call(aws, endpoint, max_tokens=5)
     answer = json.loads(body)
     assert content_type == "application/json"
     assert answer["object"] == "chat.completion"
@@ -79,28 +84,26 @@ def test_the_whole_answer(
     ids=["lmi-0.28", "lmi-0.36", "tgi-1.4.5", "tgi-3.2.3"],
 )
 def test_why_it_stopped(
-    embedded_aws: EmbeddedAws, image: str, environment: dict[str, str], reason: str
+    aws: HandRunAws, image: str, environment: dict[str, str], reason: str
 ) -> None:
     """
     In each container's own word.
     """
-    endpoint = serve(embedded_aws, image, environment)
+    endpoint = serve(aws, image, environment)
 
-    choice = json.loads(call(embedded_aws, endpoint, max_tokens=500)[1])["choices"][0]
+    choice = json.loads(call(aws, endpoint, max_tokens=500)[1])["choices"][0]
     assert choice["message"]["content"] == TEXT
     assert choice["finish_reason"] == reason
 
 
 @KNOWING
-def test_a_stream(
-    embedded_aws: EmbeddedAws, image: str, environment: dict[str, str]
-) -> None:
+def test_a_stream(aws: HandRunAws, image: str, environment: dict[str, str]) -> None:
     """
     Server-sent events of TGI, which end with DONE, and lines of JSON of LMI.
     """
-    endpoint = serve(embedded_aws, image, environment)
+    endpoint = serve(aws, image, environment)
 
-    content_type, body = call_stream(embedded_aws, endpoint, max_tokens=500)
+    content_type, body = call_stream(aws, endpoint, max_tokens=500)
     if "tgi" in image:
         assert content_type == "text/event-stream"
         *events, done = [e.removeprefix("data:") for e in body.split("\n\n") if e]
@@ -119,16 +122,14 @@ def test_a_stream(
 
 
 @pytest.mark.parametrize("image", [LMI_36, TGI_3], ids=["lmi-0.36", "tgi-3.2.3"])
-def test_a_stream_counts_its_tokens_on_request(
-    embedded_aws: EmbeddedAws, image: str
-) -> None:
+def test_a_stream_counts_its_tokens_on_request(aws: HandRunAws, image: str) -> None:
     """
     In a last chunk without choices.
     """
-    endpoint = serve(embedded_aws, image)
+    endpoint = serve(aws, image)
 
     _, body = call_stream(
-        embedded_aws, endpoint, max_tokens=5, stream_options={"include_usage": True}
+        aws, endpoint, max_tokens=5, stream_options={"include_usage": True}
     )
     usage = re.findall(r'"total_tokens": ?(\d+)', body)
     assert usage == ["10"]
@@ -144,39 +145,37 @@ def test_a_stream_counts_its_tokens_on_request(
     ids=["lmi-0.26", "tgi-1.4.5", "tgi-1.4.5-off"],
 )
 def test_who_does_not_know_them_refuses(
-    embedded_aws: EmbeddedAws, image: str, environment: dict[str, str], words: str
+    aws: HandRunAws, image: str, environment: dict[str, str], words: str
 ) -> None:
     """
     As a body without its prompt.
     """
-    endpoint = serve(embedded_aws, image, environment)
+    endpoint = serve(aws, image, environment)
 
     with pytest.raises(ClientError, match=rf"\(ModelError\).*{words}"):
-        call(embedded_aws, endpoint)
+        call(aws, endpoint)
 
 
-def test_an_older_tgi_that_chats_does_nothing_else(embedded_aws: EmbeddedAws) -> None:
+def test_an_older_tgi_that_chats_does_nothing_else(aws: HandRunAws) -> None:
     """
     The variable exchanges the route behind /invocations.
     """
-    endpoint = serve(embedded_aws, TGI, ENABLED)
+    endpoint = serve(aws, TGI, ENABLED)
 
     with pytest.raises(ClientError, match="missing field `messages`"):
-        embedded_aws.client("sagemaker-runtime").invoke_endpoint(
+        aws.client("sagemaker-runtime").invoke_endpoint(
             EndpointName=endpoint, Body=prompt("Who?")
         )
 
 
 @pytest.mark.parametrize("image", [LMI_28, LMI_36, TGI_3])
-def test_a_plain_prompt_is_answered_beside(
-    embedded_aws: EmbeddedAws, image: str
-) -> None:
+def test_a_plain_prompt_is_answered_beside(aws: HandRunAws, image: str) -> None:
     """
     By its shape.
     """
-    endpoint = serve(embedded_aws, image)
+    endpoint = serve(aws, image)
 
-    answered = embedded_aws.client("sagemaker-runtime").invoke_endpoint(
+    answered = aws.client("sagemaker-runtime").invoke_endpoint(
         EndpointName=endpoint, Body=prompt("Who?")
     )
     assert b"generated_text" in answered["Body"].read()
@@ -189,20 +188,20 @@ def test_a_plain_prompt_is_answered_beside(
 )
 @pytest.mark.parametrize("image", [LMI_28, LMI_36, TGI_3])
 def test_what_are_no_messages_is_refused(
-    embedded_aws: EmbeddedAws,
+    aws: HandRunAws,
     image: str,
     messages: Any,  # noqa: ANN401 - anything but messages
 ) -> None:
     """
     By the container.
     """
-    endpoint = serve(embedded_aws, image)
+    endpoint = serve(aws, image)
 
     with pytest.raises(ClientError, match=r"\(ModelError\)"):
-        call(embedded_aws, endpoint, messages=messages)
+        call(aws, endpoint, messages=messages)
 
 
-def call(aws: EmbeddedAws, endpoint: str, **more: object) -> tuple[str, str]:
+def call(aws: HandRunAws, endpoint: str, **more: object) -> tuple[str, str]:
     """
     Ask for a chat completion.
     """
@@ -214,7 +213,7 @@ def call(aws: EmbeddedAws, endpoint: str, **more: object) -> tuple[str, str]:
     return answered["ContentType"], answered["Body"].read().decode()
 
 
-def call_stream(aws: EmbeddedAws, endpoint: str, **more: object) -> tuple[str, str]:
+def call_stream(aws: HandRunAws, endpoint: str, **more: object) -> tuple[str, str]:
     """
     Ask for a chat completion in parts.
     """

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.simulation.fleet import FleetTimes
+from tests.local.by_hand import TIMES, HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
     LMI_28,
     make_component,
@@ -25,14 +24,10 @@ from tests.local.hosting_requests import (
 from tests.local.test_guardrails import alarm
 from tests.local.waiting import endpoint_status, until
 
-TIMES = FleetTimes(
-    provision=200.0, image_pull=100.0, model_start=100.0, drain=40.0, retry=0.0
-)
-
 
 @pytest.fixture(name="aws", scope="module")
-def _aws() -> Iterator[EmbeddedAws]:
-    with EmbeddedAws(clock="by hand", times=TIMES) as aws:
+def _aws() -> Iterator[HandRunAws]:
+    with hand_run_aws(TIMES) as aws:
         yield aws
 
 
@@ -43,9 +38,7 @@ def component(sagemaker: Untyped, name: str) -> Untyped:
     return sagemaker.describe_inference_component(InferenceComponentName=name)
 
 
-def hosted(
-    aws: EmbeddedAws, sagemaker: Untyped, copies: int, **variant: Untyped
-) -> str:
+def hosted(aws: HandRunAws, sagemaker: Untyped, copies: int, **variant: Untyped) -> str:
     """
     Make a component on an endpoint of its own and wait until it serves.
     """
@@ -64,7 +57,7 @@ def settled(sagemaker: Untyped, name: str) -> bool:
     return bool(found["InferenceComponentStatus"] == "InService")
 
 
-def specification(aws: EmbeddedAws) -> dict[str, Untyped]:
+def specification(aws: HandRunAws) -> dict[str, Untyped]:
     """
     Write another specification.
     """
@@ -77,7 +70,7 @@ def specification(aws: EmbeddedAws) -> dict[str, Untyped]:
     }
 
 
-def test_a_component_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> None:
+def test_a_component_rolls_in_batches(aws: HandRunAws, sagemaker: Untyped) -> None:
     """
     Two of four copies at a time, beside the old ones; four serve throughout.
     """
@@ -109,7 +102,7 @@ def test_a_component_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> N
 
 
 def test_a_component_without_room_for_two_versions_is_replaced_in_place(
-    aws: EmbeddedAws, sagemaker: Untyped
+    aws: HandRunAws, sagemaker: Untyped
 ) -> None:
     """
     Eight copies on eight accelerators: the old ones go first.
@@ -128,7 +121,7 @@ def test_a_component_without_room_for_two_versions_is_replaced_in_place(
 
 
 def test_a_component_whose_new_version_fails_keeps_the_old_one(
-    aws: EmbeddedAws, sagemaker: Untyped
+    aws: HandRunAws, sagemaker: Untyped
 ) -> None:
     """
     It says why, and the next update succeeds.
@@ -157,7 +150,7 @@ def test_a_component_whose_new_version_fails_keeps_the_old_one(
 
 
 def test_components_stay_as_they_are_while_their_endpoint_moves(
-    aws: EmbeddedAws, sagemaker: Untyped
+    aws: HandRunAws, sagemaker: Untyped
 ) -> None:
     """
     They come along with the new fleet, and can be changed again afterwards.
@@ -188,7 +181,7 @@ BATCHES_OF_TWO = {
 }
 
 
-def answers(aws: EmbeddedAws, name: str, count: int) -> list[str]:
+def answers(aws: HandRunAws, name: str, count: int) -> list[str]:
     """
     Ask a component some times; tell which container answered, or that none did.
     """
@@ -208,7 +201,7 @@ def answers(aws: EmbeddedAws, name: str, count: int) -> list[str]:
     return found
 
 
-def test_each_batch_answers_for_its_share(aws: EmbeddedAws, sagemaker: Untyped) -> None:
+def test_each_batch_answers_for_its_share(aws: HandRunAws, sagemaker: Untyped) -> None:
     """
     Two new copies of eight take a quarter of the requests, four a half, and in the end
     the new version takes all.
@@ -231,7 +224,7 @@ def test_each_batch_answers_for_its_share(aws: EmbeddedAws, sagemaker: Untyped) 
 
 
 def test_a_version_that_fails_is_turned_back_by_its_alarm(
-    aws: EmbeddedAws, sagemaker: Untyped
+    aws: HandRunAws, sagemaker: Untyped
 ) -> None:
     """
     While the old version still answers most requests, and none is lost afterwards.
@@ -278,7 +271,7 @@ def test_a_version_that_fails_is_turned_back_by_its_alarm(
 
 
 def test_a_version_that_does_not_start_is_told_by_its_own_model(
-    aws: EmbeddedAws, sagemaker: Untyped
+    aws: HandRunAws, sagemaker: Untyped
 ) -> None:
     """
     What befalls the new model befalls the copies of the new version alone.
@@ -299,7 +292,7 @@ def test_a_version_that_does_not_start_is_told_by_its_own_model(
 
 
 def test_a_rollback_brings_the_old_copies_up_first(
-    aws: EmbeddedAws, sagemaker: Untyped
+    aws: HandRunAws, sagemaker: Untyped
 ) -> None:
     """
     Where there is room beside the new ones: eight serve throughout.
@@ -332,7 +325,7 @@ def test_a_rollback_brings_the_old_copies_up_first(
 
 
 def test_an_update_goes_by_no_alarm_of_the_one_before(
-    aws: EmbeddedAws, sagemaker: Untyped
+    aws: HandRunAws, sagemaker: Untyped
 ) -> None:
     """
     Its batches and alarms are of one update: the next one says its own, or has none.
@@ -361,7 +354,7 @@ def test_an_update_goes_by_no_alarm_of_the_one_before(
 
 
 def test_a_rollback_brings_the_old_copies_up_in_its_own_batches(
-    aws: EmbeddedAws, sagemaker: Untyped
+    aws: HandRunAws, sagemaker: Untyped
 ) -> None:
     """
     Of four new copies among eight two go at a time, each pair when two old ones serve

@@ -7,10 +7,12 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
     make_config,
     make_endpoint,
@@ -19,22 +21,25 @@ from tests.local.hosting_requests import (
     unique,
 )
 
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.local import EmbeddedAws
-
 BODY = prompt("Once", max_new_tokens=4)
 BOTH = [{"CaptureMode": "Input"}, {"CaptureMode": "Output"}]
 
 
+@pytest.fixture(name="aws", scope="module")
+def _aws() -> Iterator[HandRunAws]:
+    with hand_run_aws(takes_time=False) as aws:
+        yield aws
+
+
 @pytest.fixture(name="bucket")
-def _bucket(embedded_aws: EmbeddedAws) -> str:
+def _bucket(aws: HandRunAws) -> str:
     name = unique("captured")
-    embedded_aws.client("s3").create_bucket(Bucket=name)
+    aws.client("s3").create_bucket(Bucket=name)
     return name
 
 
 def endpoint_of(
-    aws: EmbeddedAws,
+    aws: HandRunAws,
     bucket: str,
     *,
     percent: int = 100,
@@ -54,7 +59,7 @@ def endpoint_of(
     return make_endpoint(aws, config)
 
 
-def invoke(aws: EmbeddedAws, endpoint: str, times: int = 1, **more: str) -> str:
+def invoke(aws: HandRunAws, endpoint: str, times: int = 1, **more: str) -> str:
     """
     Send requests; return the last answer.
     """
@@ -66,7 +71,7 @@ def invoke(aws: EmbeddedAws, endpoint: str, times: int = 1, **more: str) -> str:
     return answer.decode()
 
 
-def kept(aws: EmbeddedAws, bucket: str) -> dict[str, dict[str, Any]]:
+def kept(aws: HandRunAws, bucket: str) -> dict[str, dict[str, Any]]:
     """
     Return what was kept, by its key.
     """
@@ -80,16 +85,14 @@ def kept(aws: EmbeddedAws, bucket: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def test_a_request_and_its_answer_are_kept(
-    embedded_aws: EmbeddedAws, bucket: str
-) -> None:
+def test_a_request_and_its_answer_are_kept(aws: HandRunAws, bucket: str) -> None:
     """
     In the guide's layout, JSON as it is.
     """
     types = {"JsonContentTypes": ["application/json"]}
-    endpoint = endpoint_of(embedded_aws, bucket, CaptureContentTypeHeader=types)
-    answer = invoke(embedded_aws, endpoint, InferenceId="mine")
-    ((key, line),) = kept(embedded_aws, bucket).items()
+    endpoint = endpoint_of(aws, bucket, CaptureContentTypeHeader=types)
+    answer = invoke(aws, endpoint, InferenceId="mine")
+    ((key, line),) = kept(aws, bucket).items()
 
     form = rf"llm/{endpoint}/AllTraffic/\d{{4}}/\d\d/\d\d/\d\d/[\w-]+\.jsonl"
     assert re.fullmatch(form, key)
@@ -118,15 +121,15 @@ def test_a_request_and_its_answer_are_kept(
     ("types", "encoding"), [({}, "BASE64"), ({"CsvContentTypes": ["a/b"]}, "BASE64")]
 )
 def test_other_types_are_in_base64(
-    embedded_aws: EmbeddedAws, bucket: str, types: dict[str, Any], encoding: str
+    aws: HandRunAws, bucket: str, types: dict[str, Any], encoding: str
 ) -> None:
     """
     Whatever is not named.
     """
     more: dict[str, Any] = {"CaptureContentTypeHeader": types} if types else {}
-    endpoint = endpoint_of(embedded_aws, bucket, **more)
-    answer = invoke(embedded_aws, endpoint)
-    (line,) = kept(embedded_aws, bucket).values()
+    endpoint = endpoint_of(aws, bucket, **more)
+    answer = invoke(aws, endpoint)
+    (line,) = kept(aws, bucket).values()
     output = line["captureData"]["endpointOutput"]
 
     assert output["encoding"] == encoding
@@ -134,42 +137,40 @@ def test_other_types_are_in_base64(
 
 
 @pytest.mark.parametrize("mode", ["Input", "Output"])
-def test_one_of_both_is_kept(embedded_aws: EmbeddedAws, bucket: str, mode: str) -> None:
+def test_one_of_both_is_kept(aws: HandRunAws, bucket: str, mode: str) -> None:
     """
     As it was asked for.
     """
     options = [{"CaptureMode": mode}]
-    endpoint = endpoint_of(embedded_aws, bucket, CaptureOptions=options)
-    invoke(embedded_aws, endpoint)
-    (line,) = kept(embedded_aws, bucket).values()
+    endpoint = endpoint_of(aws, bucket, CaptureOptions=options)
+    invoke(aws, endpoint)
+    (line,) = kept(aws, bucket).values()
 
     assert set(line["captureData"]) == {f"endpoint{mode}"}
 
 
 @pytest.mark.parametrize(("percent", "files"), [(0, 0), (20, 2), (100, 10)])
 def test_a_sample_is_kept(
-    embedded_aws: EmbeddedAws, bucket: str, percent: int, files: int
+    aws: HandRunAws, bucket: str, percent: int, files: int
 ) -> None:
     """
     Of ten requests, evenly.
     """
-    endpoint = endpoint_of(embedded_aws, bucket, percent=percent)
-    invoke(embedded_aws, endpoint, 10)
+    endpoint = endpoint_of(aws, bucket, percent=percent)
+    invoke(aws, endpoint, 10)
 
-    assert len(kept(embedded_aws, bucket)) == files
+    assert len(kept(aws, bucket)) == files
 
 
-def test_nothing_is_kept_where_it_is_off(
-    embedded_aws: EmbeddedAws, bucket: str
-) -> None:
+def test_nothing_is_kept_where_it_is_off(aws: HandRunAws, bucket: str) -> None:
     """
     And the endpoint says so.
     """
-    endpoint = endpoint_of(embedded_aws, bucket, EnableCapture=False)
-    invoke(embedded_aws, endpoint)
-    sagemaker = embedded_aws.client("sagemaker")
+    endpoint = endpoint_of(aws, bucket, EnableCapture=False)
+    invoke(aws, endpoint)
+    sagemaker = aws.client("sagemaker")
     described = sagemaker.describe_endpoint(EndpointName=endpoint)
 
-    assert kept(embedded_aws, bucket) == {}
+    assert kept(aws, bucket) == {}
     assert described["DataCaptureConfig"]["EnableCapture"] is False
     assert described["DataCaptureConfig"]["CaptureStatus"] == "Stopped"

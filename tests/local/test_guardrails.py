@@ -9,10 +9,8 @@ from collections.abc import Iterator
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from cdk_sagemaker_llm.simulation.fleet import FleetTimes
-from tests.local.by_hand import hand_run_aws
+from tests.local.by_hand import TIMES, HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
     LMI_28,
     make_config,
@@ -24,18 +22,19 @@ from tests.local.hosting_requests import (
 from tests.local.scaled import scaled_component, scaled_variant
 from tests.local.waiting import endpoint_status, until
 
-TIMES = FleetTimes(
-    provision=200.0, image_pull=100.0, model_start=100.0, drain=40.0, retry=0.0
-)
 
-
-@pytest.fixture(name="aws", scope="module")
-def _aws() -> Iterator[EmbeddedAws]:
-    with EmbeddedAws(clock="by hand", times=TIMES) as aws:
+@pytest.fixture(name="aws")
+def _aws() -> Iterator[HandRunAws]:
+    with hand_run_aws(TIMES) as aws:
         yield aws
 
 
-def config_of(aws: EmbeddedAws, count: int = 1, **model: Untyped) -> str:
+@pytest.fixture(name="sagemaker")
+def _sagemaker(aws: HandRunAws) -> Untyped:
+    return aws.client("sagemaker")
+
+
+def config_of(aws: HandRunAws, count: int = 1, **model: Untyped) -> str:
     """
     Make a configuration of a model on some ml.g5.12xlarge.
     """
@@ -47,7 +46,7 @@ def config_of(aws: EmbeddedAws, count: int = 1, **model: Untyped) -> str:
     return make_config(aws, variant=variant)
 
 
-def serving(aws: EmbeddedAws, sagemaker: Untyped, count: int = 1) -> str:
+def serving(aws: HandRunAws, sagemaker: Untyped, count: int = 1) -> str:
     """
     Make an endpoint of TGI and wait until it serves.
     """
@@ -56,7 +55,7 @@ def serving(aws: EmbeddedAws, sagemaker: Untyped, count: int = 1) -> str:
     return endpoint
 
 
-def alarm(aws: EmbeddedAws, state: str, name: str = "") -> str:
+def alarm(aws: HandRunAws, state: str, name: str = "") -> str:
     """
     Put an alarm into a state.
     """
@@ -77,7 +76,7 @@ def alarm(aws: EmbeddedAws, state: str, name: str = "") -> str:
     return name
 
 
-def who(aws: EmbeddedAws, endpoint: str) -> str:
+def who(aws: HandRunAws, endpoint: str) -> str:
     """
     Tell from the answer's form which container gave it: TGI's has brackets around it.
     """
@@ -88,7 +87,7 @@ def who(aws: EmbeddedAws, endpoint: str) -> str:
 
 
 def test_the_old_fleet_serves_until_the_new_one_does(
-    aws: EmbeddedAws, sagemaker: Untyped
+    aws: HandRunAws, sagemaker: Untyped
 ) -> None:
     """
     400 s for the new one, then 600 more until the old one may go.
@@ -122,7 +121,7 @@ def test_the_old_fleet_serves_until_the_new_one_does(
 
 
 def test_a_canary_gets_its_share_and_an_alarm_turns_it_back(
-    aws: EmbeddedAws, sagemaker: Untyped
+    aws: HandRunAws, sagemaker: Untyped
 ) -> None:
     """
     A quarter of the requests, until the alarm; the endpoint says why.
@@ -332,7 +331,7 @@ def test_a_component_rolls_by_up_to_half_of_its_copies(
 
 
 def test_a_deployment_is_described_while_it_is_under_way(
-    aws: EmbeddedAws, sagemaker: Untyped
+    aws: HandRunAws, sagemaker: Untyped
 ) -> None:
     """
     With its configuration, its instances and its stage; not before it and not after.
@@ -378,7 +377,7 @@ def stage_of(pending: Untyped) -> str:
     return str(status["Status"])
 
 
-def test_an_endpoint_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> None:
+def test_an_endpoint_rolls_in_batches(aws: HandRunAws, sagemaker: Untyped) -> None:
     """
     Half of two instances at a time: never more than three, and one after the other.
     """
@@ -410,7 +409,7 @@ def test_an_endpoint_rolls_in_batches(aws: EmbeddedAws, sagemaker: Untyped) -> N
     [({}, [2, 4]), ({"RollbackMaximumBatchSize": _instances(1)}, [2, 3, 4])],
 )
 def test_a_rollback_has_batches_of_its_own(
-    aws: EmbeddedAws, sagemaker: Untyped, size: dict[str, Untyped], counts: list[int]
+    aws: HandRunAws, sagemaker: Untyped, size: dict[str, Untyped], counts: list[int]
 ) -> None:
     """
     If nothing is said, all the old instances come back at once.

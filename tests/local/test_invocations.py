@@ -14,9 +14,11 @@ import pytest
 from botocore.exceptions import ClientError, EventStreamError
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
     LMI_26,
     REGISTRY,
+    Aws,
     make_component,
     make_config,
     make_endpoint,
@@ -33,21 +35,39 @@ LMI_27 = f"{REGISTRY}/djl-inference:0.27.0-deepspeed0.12.6-cu121"
 SIX = prompt("Who is it?", stream=True, max_new_tokens=6)
 
 
+@pytest.fixture(name="own", scope="module")
+def _own() -> Iterator[HandRunAws]:
+    """
+    Give an AWS inside the test's own process, in which nothing takes time.
+    """
+    with hand_run_aws(takes_time=False) as own:
+        yield own
+
+
 @pytest.fixture(name="aws")
-def _aws(embedded_aws: EmbeddedAws) -> Iterator[EmbeddedAws]:
-    yield embedded_aws
-    embedded_aws.clear_faults()
+def _aws(own: HandRunAws) -> Iterator[HandRunAws]:
+    yield own
+    own.clear_faults()
 
 
 @pytest.fixture(name="names", scope="module")
-def _names(embedded_aws: EmbeddedAws) -> dict[str, str]:
+def _names(own: HandRunAws) -> dict[str, str]:
+    return names_in(own)
+
+
+@pytest.fixture(name="account", scope="module")
+def _account(own: HandRunAws) -> str:
+    return str(own.client("sts").get_caller_identity()["Account"])
+
+
+def names_in(aws: Aws) -> dict[str, str]:
     """
-    What a component and all around it are called.
+    Host a component; return what it and all around it are called.
     """
-    model, variant = make_model(embedded_aws), unique("variant")
-    config = make_config(embedded_aws, variant={"VariantName": variant})
-    endpoint, component = make_endpoint(embedded_aws, config), unique("component")
-    embedded_aws.client("sagemaker").create_inference_component(
+    model, variant = make_model(aws), unique("variant")
+    config = make_config(aws, variant={"VariantName": variant})
+    endpoint, component = make_endpoint(aws, config), unique("component")
+    aws.client("sagemaker").create_inference_component(
         InferenceComponentName=component,
         EndpointName=endpoint,
         VariantName=variant,
@@ -68,7 +88,7 @@ def _names(embedded_aws: EmbeddedAws) -> dict[str, str]:
     }
 
 
-def served(aws: EmbeddedAws, image: str) -> str:
+def served(aws: HandRunAws, image: str) -> str:
     """
     Make an endpoint of one model and return its name.
     """
@@ -76,7 +96,7 @@ def served(aws: EmbeddedAws, image: str) -> str:
     return make_endpoint(aws, make_config(aws, variant=variant))
 
 
-def refused(aws: EmbeddedAws, endpoint: str, **settings: Untyped) -> dict[str, Any]:
+def refused(aws: HandRunAws, endpoint: str, **settings: Untyped) -> dict[str, Any]:
     """
     Invoke an endpoint that refuses; return what boto3 has of it.
     """
@@ -89,7 +109,7 @@ def refused(aws: EmbeddedAws, endpoint: str, **settings: Untyped) -> dict[str, A
 
 @pytest.mark.parametrize("which", ["endpoint", "variant", "component", "model"])
 def test_a_fault_befalls_whom_it_names(
-    aws: EmbeddedAws, names: dict[str, str], which: str
+    aws: HandRunAws, names: dict[str, str], which: str
 ) -> None:
     """
     Each of the names that a request goes by.
@@ -107,7 +127,12 @@ def test_a_fault_befalls_whom_it_names(
     [("", 500, "server"), ("499", 499, "client"), ("500", 500, "server")],
 )
 def test_an_error_of_the_model_has_all_that_the_runtime_says(
-    aws: EmbeddedAws, names: dict[str, str], answer: str, status: int, kind: str
+    aws: HandRunAws,
+    account: str,
+    names: dict[str, str],
+    answer: str,
+    status: int,
+    kind: str,
 ) -> None:
     """
     The container's status and words, and where its log is.
@@ -122,18 +147,18 @@ def test_an_error_of_the_model_has_all_that_the_runtime_says(
         "Code": "ModelError",
         "Message": f"Received {kind} error ({status}) from primary with message "
         f'"this request was chosen to fail". See log group {group} in account '
-        "123456789012 for more information.",
+        f"{account} for more information.",
     }
     assert found["OriginalStatusCode"] == status
     assert found["OriginalMessage"] == "this request was chosen to fail"
     assert found["LogStreamArn"] == (
-        f"arn:aws:logs:us-east-1:123456789012:log-group:{group}"
+        f"arn:aws:logs:us-east-1:{account}:log-group:{group}"
     )
     assert found["ResponseMetadata"]["HTTPStatusCode"] == 424
 
 
 def test_too_many_requests_are_refused_in_aws_words(
-    aws: EmbeddedAws, names: dict[str, str]
+    aws: HandRunAws, names: dict[str, str]
 ) -> None:
     """
     Also of a stream.
@@ -154,7 +179,7 @@ def test_too_many_requests_are_refused_in_aws_words(
     }
 
 
-def streamed(aws: EmbeddedAws, endpoint: str) -> Iterator[bytes]:
+def streamed(aws: HandRunAws, endpoint: str) -> Iterator[bytes]:
     """
     Walk through the parts of a stream of six tokens.
     """
@@ -172,7 +197,7 @@ def streamed(aws: EmbeddedAws, endpoint: str) -> Iterator[bytes]:
     ids=["0.26", "0.27"],
 )
 def test_lmi_0_26_writes_four_tokens_at_once(
-    aws: EmbeddedAws, image: str, parts: int, cut: int
+    aws: HandRunAws, image: str, parts: int, cut: int
 ) -> None:
     """
     Later releases write each as it comes; a stream that is cut has half of them.
@@ -191,7 +216,7 @@ def test_lmi_0_26_writes_four_tokens_at_once(
 
 @pytest.mark.parametrize("kind", [{}, {"ContentType": "application/json"}])
 def test_a_request_that_says_no_type_is_json(
-    aws: EmbeddedAws, kind: dict[str, str]
+    aws: HandRunAws, kind: dict[str, str]
 ) -> None:
     """
     Which vLLM asks for.
@@ -213,7 +238,7 @@ def test_a_request_that_says_no_type_is_json(
     assert json.loads(answer["Body"].read())["usage"]["completion_tokens"] == 1
 
 
-def test_what_is_not_there_is_named(aws: EmbeddedAws, names: dict[str, str]) -> None:
+def test_what_is_not_there_is_named(aws: HandRunAws, names: dict[str, str]) -> None:
     """
     A variant, or a component of this endpoint: another's does not count.
     """
@@ -233,7 +258,7 @@ def test_what_is_not_there_is_named(aws: EmbeddedAws, names: dict[str, str]) -> 
         }
 
 
-def test_an_asynchronous_request_needs_an_input(aws: EmbeddedAws) -> None:
+def test_an_asynchronous_request_needs_an_input(aws: HandRunAws, account: str) -> None:
     """
     Which boto3 knows; other clients are told.
     """
@@ -257,9 +282,7 @@ def test_an_asynchronous_request_needs_an_input(aws: EmbeddedAws) -> None:
         "Message": "InputLocation is required.",
     }
     # Without a place of its own: the bucket that SageMaker has for each account.
-    assert told["OutputLocation"] == (
-        "s3://sagemaker-us-east-1-123456789012/a/b/one.out"
-    )
+    assert told["OutputLocation"] == (f"s3://sagemaker-us-east-1-{account}/a/b/one.out")
     assert "FailureLocation" not in told
 
 
@@ -305,7 +328,7 @@ def page(
     ],
 )
 def test_pages_say_what_they_do_not_take(
-    aws: EmbeddedAws,
+    embedded_aws: EmbeddedAws,
     method: str,
     name: str,
     body: bytes | None,
@@ -315,18 +338,17 @@ def test_pages_say_what_they_do_not_take(
     """
     In words, for whoever asks.
     """
-    assert page(aws, method, name, body) == (status, words)
+    assert page(embedded_aws, method, name, body) == (status, words)
 
 
-def test_pages_show_their_state_as_json(
-    aws: EmbeddedAws, names: dict[str, str]
-) -> None:
+def test_pages_show_their_state_as_json(embedded_aws: EmbeddedAws) -> None:
     """
     The clock, what is hosted, and what was put into it.
     """
-    _, clock = page(aws, "GET", "clock")
-    _, hosted = page(aws, "GET", "hosting")
-    _, log = page(aws, "GET", "log")
+    names = names_in(embedded_aws)
+    _, clock = page(embedded_aws, "GET", "clock")
+    _, hosted = page(embedded_aws, "GET", "hosting")
+    _, log = page(embedded_aws, "GET", "log")
 
     shown = json.loads(clock)
     assert shown.pop("now") > 1_700_000_000

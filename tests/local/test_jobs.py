@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.building.projects import trusting
+from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
     REGISTRY,
     ROLE,
@@ -63,7 +64,7 @@ class Bench:
     Jobs of one server, and a bucket for them.
     """
 
-    def __init__(self, aws: EmbeddedAws) -> None:
+    def __init__(self, aws: EmbeddedAws | HandRunAws) -> None:
         self.aws = aws
         self.sagemaker = aws.client("sagemaker")
         self.bucket = unique("jobs")
@@ -206,8 +207,9 @@ class Bench:
 
 
 @pytest.fixture(name="bench", scope="module")
-def _bench(embedded_aws: EmbeddedAws) -> Bench:
-    return Bench(embedded_aws)
+def _bench() -> Iterator[Bench]:
+    with hand_run_aws(takes_time=False) as aws:
+        yield Bench(aws)
 
 
 @pytest.fixture(name="by_hand", scope="module")
@@ -536,11 +538,11 @@ def handler(event, context):
 """
 
 
-def test_rules_hear_of_jobs(bench: Bench) -> None:
+def test_rules_hear_of_jobs(embedded_aws: EmbeddedAws) -> None:
     """
     With what DescribeProcessingJob and DescribeTrainingJob show.
     """
-    aws, stacks, name = bench.aws, Stacks(bench.aws), unique("stack")
+    bench, stacks, name = Bench(embedded_aws), Stacks(embedded_aws), unique("stack")
     kinds = [
         f"SageMaker {word} Job State Change" for word in ("Processing", "Training")
     ]
@@ -571,7 +573,7 @@ def test_rules_hear_of_jobs(bench: Bench) -> None:
     trained = bench.train(["partition"])
 
     def heard(parameter: str) -> Untyped:
-        ssm = aws.client("ssm")
+        ssm = embedded_aws.client("ssm")
         until(lambda: ssm.get_parameters(Names=[parameter])["Parameters"])
         return json.loads(ssm.get_parameter(Name=parameter)["Parameter"]["Value"])
 

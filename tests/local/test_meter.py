@@ -8,13 +8,40 @@ import pytest
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.hosting.traffic import Served
-from cdk_sagemaker_llm.local.scaling.meter import Meter, Subject, period_of, unit_of
+from cdk_sagemaker_llm.local.scaling.meter import (
+    Meter,
+    Subject,
+    Work,
+    period_of,
+    unit_of,
+)
 from cdk_sagemaker_llm.local.scaling.watching import Publisher
 from cdk_sagemaker_llm.simulation.clock import Timeline
 from cdk_sagemaker_llm.simulation.metrics import Datapoint, Metric
 
 _VARIANT = Subject("chat", "AllTraffic")
 _COMPONENT = Subject("host", "AllTraffic", "llama")
+_UNITS = {
+    "ApproximateAgeOfOldestRequest": "Seconds",
+    "ApproximateBacklogSize": "Count",
+    "ApproximateBacklogSizePerInstance": "Count",
+    "ConcurrentRequestsPerModel": "None",
+    "ExpiredRequests": "Count",
+    "FirstChunkLatency": "Microseconds",
+    "GPUUtilization": "Percent",
+    "GPUUtilizationNormalized": "Percent",
+    "HasBacklogWithoutCapacity": "Count",
+    "Invocation5XXErrors": "None",
+    "InvocationFailures": "Count",
+    "Invocations": "None",
+    "InvocationsProcessed": "Count",
+    "ModelLatency": "Microseconds",
+    "NotificationFailures": "Count",
+    "OverheadLatency": "Microseconds",
+    "RequestDownloadFailures": "Count",
+    "TimeInBacklog": "Microseconds",
+    "TotalProcessingTime": "Milliseconds",
+}
 
 Published = dict[tuple[str, float], Datapoint]
 
@@ -96,6 +123,8 @@ def test_latencies_are_microseconds() -> None:
     ("status", "errors"),
     [
         (200, (0.0, 0.0, 0.0)),
+        (299, (0.0, 0.0, 0.0)),
+        (300, (0.0, 0.0, 1.0)),
         (399, (0.0, 0.0, 1.0)),
         (400, (1.0, 0.0, 1.0)),
         (499, (1.0, 0.0, 1.0)),
@@ -304,3 +333,148 @@ def test_latencies_have_percentiles() -> None:
     point = _named(meter.take(60))["ModelLatency", 0.0]
 
     assert point.value("p90") == 1_500_000.0
+
+
+def test_every_metric_has_its_unit() -> None:
+    """
+    Those of queues as the guide has them, and none for what is counted otherwise.
+    """
+    assert {name: unit_of(name) for name in _UNITS} == _UNITS
+
+
+def test_a_metric_has_the_dimensions_of_its_subject() -> None:
+    """
+    An endpoint's name alone, a variant's with it, or a component's.
+    """
+    found = {
+        subject: subject.metric("Invocations")
+        for subject in (Subject("chat", ""), _VARIANT, _COMPONENT)
+    }
+    endpoint, variant = ("EndpointName", "chat"), ("VariantName", "AllTraffic")
+    assert {subject: metric.dimensions for subject, metric in found.items()} == {
+        Subject("chat", ""): (endpoint,),
+        _VARIANT: (endpoint, variant),
+        _COMPONENT: (("InferenceComponentName", "llama"),),
+    }
+    assert {one.namespace for one in found.values()} == {"AWS/SageMaker"}
+    assert {one.name for one in found.values()} == {"Invocations"}
+    assert Subject.of(("chat", "AllTraffic", None)) == _VARIANT
+    assert Subject.of(("host", "AllTraffic", "llama")) == _COMPONENT
+
+
+def test_a_subject_counts_under_names_of_its_kind() -> None:
+    """
+    By instance and model, or by copy.
+    """
+    names = [
+        (each.utilization, each.invocations_each, each.concurrency)
+        for each in (_VARIANT, _COMPONENT)
+    ]
+    assert names == [
+        ("GPUUtilization", "InvocationsPerInstance", "ConcurrentRequestsPerModel"),
+        ("GPUUtilizationNormalized", "InvocationsPerCopy", "ConcurrentRequestsPerCopy"),
+    ]
+
+
+@pytest.mark.parametrize(("capacity", "share"), [(0, 1.0), (1, 1.0), (2, 0.5)])
+def test_a_request_is_a_share_of_what_there_is(capacity: int, share: float) -> None:
+    """
+    Of nothing as of one.
+    """
+    meter = Meter()
+    meter.begin(_VARIANT, capacity, 0.0)
+
+    found = _named(meter.take(60))
+    assert found["InvocationsPerInstance", 0.0].total == share
+    assert found["ConcurrentRequestsPerModel", 0.0].count == max(1, capacity)
+
+
+def test_what_is_noted_belongs_to_its_minute() -> None:
+    """
+    Each value as it is, at the endpoint or variant.
+    """
+    meter, queue = Meter(), Subject("chat", "")
+    meter.note(queue, 60.0, {"ExpiredRequests": 1.0, "TimeInBacklog": 5.0})
+    meter.note(queue, 119.9, {"ExpiredRequests": 0.5})
+    meter.note(queue, 120.0, {"ExpiredRequests": 7.0})
+    assert meter.pending == 2
+
+    taken = meter.take(120)
+    assert {
+        (metric, start, point.total, point.count, point.least, point.most)
+        for metric, start, point in taken
+    } == {
+        (queue.metric("ExpiredRequests"), 60, 1.5, 2.0, 0.5, 1.0),
+        (queue.metric("TimeInBacklog"), 60, 5.0, 1.0, 5.0, 5.0),
+    }
+    assert meter.pending == 1
+
+
+def test_what_was_asked_publishes_no_zeros() -> None:
+    """
+    Its minute has the request alone, and the minute after it nothing but zeros.
+    """
+    meter = Meter()
+    _serve(meter, 1.0)
+    for start in range(0, 120, 10):
+        meter.idle(_VARIANT, 1, float(start))
+
+    found = _named(meter.take(120))
+    for name in ("Invocations", "InvocationsPerInstance"):
+        assert [found[name, start].count for start in (0.0, 60.0)] == [1.0, 1.0]
+        assert [found[name, start].total for start in (0.0, 60.0)] == [1.0, 0.0]
+
+
+def test_a_refusal_is_no_invocation() -> None:
+    """
+    It is not under way, has no latency, and ends nobody else's request.
+    """
+    meter = Meter()
+    meter.begin(_COMPONENT, 1, 0.0)
+    meter.end(_served(_COMPONENT, 5.0, 5.0, status=400, no_capacity=True))
+    assert _named(meter.take(10))["NoCapacityInvocationFailures", 0.0].total == 1.0
+    meter.idle(_COMPONENT, 1, 10.0)
+
+    found = _named(meter.take(60))
+    assert found["ConcurrentRequestsPerCopy", 10.0].most == 1.0
+    assert "ModelLatency" not in {name for name, _ in found}
+
+
+def test_accelerators_are_never_busier_than_all_of_the_time() -> None:
+    """
+    Two copies had requests for eight seconds, and one is left.
+    """
+    meter = Meter(devices=lambda _: 4)
+    for _ in range(2):
+        meter.begin(_COMPONENT, 2, 0.0)
+    meter.end(_served(_COMPONENT, 0.0, 8.0))
+    meter.idle(_COMPONENT, 1, 0.0)
+
+    found = _named(meter.take(60))
+    assert found["GPUUtilizationNormalized", 0.0].total == 100.0
+
+
+@pytest.mark.parametrize("meter", [Meter(), Meter(devices=lambda _: 0)])
+def test_without_accelerators_nothing_is_said_of_them(meter: Meter) -> None:
+    """
+    Nobody knows of them, or there are none.
+    """
+    _serve(meter, 1.0)
+    meter.idle(_VARIANT, 1, 0.0)
+
+    names = {name for name, _ in _named(meter.take(60))}
+    assert "GPUUtilization" not in names
+
+
+def test_time_that_was_worked_is_given_once() -> None:
+    """
+    Of what ends before the moment at which that is known, nothing is taken back.
+    """
+    work = Work(5.0)
+    work.go_on(4.0, 3)
+    work.go_on(7.0, 2)
+    work.go_on(6.0, 1)
+    work.go_on(8.0, 1)
+
+    assert work.take() == 5.0
+    assert work.take() == 0.0

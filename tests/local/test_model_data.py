@@ -5,6 +5,7 @@ Where model data may lie, what is looked up of it, and how often it is read.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local.aws.artifacts import Artifacts, ModelData
 from cdk_sagemaker_llm.local.aws.surroundings import Location
+from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
     LMI_28,
     artifact,
@@ -26,7 +28,6 @@ from tests.local.hosting_requests import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cdk_sagemaker_llm.local import EmbeddedAws
     from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 HTTPS = (
@@ -37,6 +38,12 @@ HTTPS = (
     "https://{bucket}.s3.cn-north-1.amazonaws.com.cn/{key}",
     "https://{bucket}.s3-us-west-2.amazonaws.com/{key}",
 )
+
+
+@pytest.fixture(name="aws", scope="module")
+def _aws() -> Iterator[HandRunAws]:
+    with hand_run_aws(takes_time=False) as aws:
+        yield aws
 
 
 class TestAddresses:
@@ -70,29 +77,27 @@ class TestAddresses:
 
     @pytest.mark.parametrize("address", HTTPS[:3])
     def test_a_model_by_https_address_is_looked_up_and_served(
-        self, near_aws: EmbeddedAws, address: str
+        self, aws: HandRunAws, address: str
     ) -> None:
         """
         Its options are read too; a key that is not there is refused.
         """
-        bucket = bucket_with(near_aws, "m.tar.gz", artifact(tgi_compat="true"))
+        bucket = bucket_with(aws, "m.tar.gz", artifact(tgi_compat="true"))
         data = {"ModelDataUrl": address.format(bucket=bucket, key="m.tar.gz")}
-        model = make_model(near_aws, image=LMI_28, container=data)
+        model = make_model(aws, image=LMI_28, container=data)
         missing = address.format(bucket=bucket, key="other.tar.gz")
 
-        assert invoke(near_aws, endpoint_of(near_aws, model)).startswith(b"[")
+        assert invoke(aws, endpoint_of(aws, model)).startswith(b"[")
         with refused(f"Could not access model data at {missing}."):
-            make_model(near_aws, container={"ModelDataUrl": missing})
+            make_model(aws, container={"ModelDataUrl": missing})
 
-    def test_the_address_of_many_models_is_not_looked_up(
-        self, near_aws: EmbeddedAws
-    ) -> None:
+    def test_the_address_of_many_models_is_not_looked_up(self, aws: HandRunAws) -> None:
         """
         It is where they will be.
         """
         data = {"ModelDataUrl": "s3://models-to-come/", "Mode": "MultiModel"}
 
-        assert make_model(near_aws, container=data)
+        assert make_model(aws, container=data)
 
 
 class TestModelDataSource:
@@ -100,48 +105,46 @@ class TestModelDataSource:
     Weights by ``ModelDataSource``.
     """
 
-    def test_a_prefix_needs_an_object_under_it(self, near_aws: EmbeddedAws) -> None:
+    def test_a_prefix_needs_an_object_under_it(self, aws: HandRunAws) -> None:
         """
         An empty one is what fails first on AWS.
         """
-        bucket = bucket_with(near_aws, "weights/config.json", b"{}")
+        bucket = bucket_with(aws, "weights/config.json", b"{}")
 
-        make_model(near_aws, container=source(f"s3://{bucket}/weights/"))
+        make_model(aws, container=source(f"s3://{bucket}/weights/"))
         for wrong in (
             f"s3://{bucket}/empty/",
             f"s3://{bucket}/weights",
             f"s3://{unique('nobody')}/weights/",
         ):
             with refused(f"Could not access model data at {wrong}."):
-                make_model(near_aws, container=source(wrong))
+                make_model(aws, container=source(wrong))
 
-    def test_a_deleted_object_is_not_there(self, near_aws: EmbeddedAws) -> None:
+    def test_a_deleted_object_is_not_there(self, aws: HandRunAws) -> None:
         """
         A delete marker under the prefix is no object.
         """
-        bucket = bucket_with(near_aws, "weights/config.json", b"{}")
-        s3 = near_aws.client("s3")
+        bucket = bucket_with(aws, "weights/config.json", b"{}")
+        s3 = aws.client("s3")
         s3.put_bucket_versioning(
             Bucket=bucket, VersioningConfiguration={"Status": "Enabled"}
         )
         s3.delete_object(Bucket=bucket, Key="weights/config.json")
 
         with refused("Could not access model data at"):
-            make_model(near_aws, container=source(f"s3://{bucket}/weights/"))
+            make_model(aws, container=source(f"s3://{bucket}/weights/"))
 
-    def test_an_object_has_to_be_there(self, near_aws: EmbeddedAws) -> None:
+    def test_an_object_has_to_be_there(self, aws: HandRunAws) -> None:
         """
         As the object of a ``ModelDataUrl`` has.
         """
-        bucket = bucket_with(near_aws, "m.tar.gz", b"")
+        bucket = bucket_with(aws, "m.tar.gz", b"")
 
-        make_model(near_aws, container=source(f"s3://{bucket}/m.tar.gz", "S3Object"))
+        make_model(aws, container=source(f"s3://{bucket}/m.tar.gz", "S3Object"))
         with refused(f"Could not access model data at s3://{bucket}/n.tar.gz."):
-            make_model(
-                near_aws, container=source(f"s3://{bucket}/n.tar.gz", "S3Object")
-            )
+            make_model(aws, container=source(f"s3://{bucket}/n.tar.gz", "S3Object"))
 
-    def test_additional_sources_are_looked_up_too(self, near_aws: EmbeddedAws) -> None:
+    def test_additional_sources_are_looked_up_too(self, aws: HandRunAws) -> None:
         """
         A draft model for speculative decoding comes by one.
         """
@@ -149,35 +152,29 @@ class TestModelDataSource:
         draft["S3DataSource"] = draft.pop("ModelDataSource")["S3DataSource"]
 
         with refused("Could not access model data at s3://nobody-here/draft/."):
-            make_model(near_aws, container={"AdditionalModelDataSources": [draft]})
+            make_model(aws, container={"AdditionalModelDataSources": [draft]})
 
     @pytest.mark.parametrize(
         "bucket", ["jumpstart-cache-prod-us-east-1", "sagemaker-sample-files"]
     )
     def test_public_buckets_of_aws_are_taken_unseen(
-        self, near_aws: EmbeddedAws, bucket: str
+        self, aws: HandRunAws, bucket: str
     ) -> None:
         """
         They are in an account that is not emulated.
         """
-        model = make_model(near_aws, container=source(f"s3://{bucket}/llama/"))
+        model = make_model(aws, container=source(f"s3://{bucket}/llama/"))
 
-        assert invoke(near_aws, endpoint_of(near_aws, model))
+        assert invoke(aws, endpoint_of(aws, model))
 
-    def test_a_properties_file_under_the_prefix_is_read(
-        self, near_aws: EmbeddedAws
-    ) -> None:
+    def test_a_properties_file_under_the_prefix_is_read(self, aws: HandRunAws) -> None:
         """
         As the container reads it out of its model directory.
         """
-        bucket = bucket_with(
-            near_aws, "w/serving.properties", b"option.tgi_compat=true\n"
-        )
-        model = make_model(
-            near_aws, image=LMI_28, container=source(f"s3://{bucket}/w/")
-        )
+        bucket = bucket_with(aws, "w/serving.properties", b"option.tgi_compat=true\n")
+        model = make_model(aws, image=LMI_28, container=source(f"s3://{bucket}/w/"))
 
-        assert invoke(near_aws, endpoint_of(near_aws, model)).startswith(b"[")
+        assert invoke(aws, endpoint_of(aws, model)).startswith(b"[")
 
 
 class TestReading:
@@ -214,24 +211,22 @@ class TestReading:
         artifacts.options(every[0])
         assert bucket.reads == 258
 
-    def test_a_changed_artifact_is_noticed(self, near_aws: EmbeddedAws) -> None:
+    def test_a_changed_artifact_is_noticed(self, aws: HandRunAws) -> None:
         """
         By the next call.
         """
-        endpoint = serve(near_aws, LMI_28)
-        before = invoke(near_aws, endpoint)
-        model = near_aws.client("sagemaker").list_models(MaxResults=1)["Models"][0]
-        described = near_aws.client("sagemaker").describe_model(
-            ModelName=model["ModelName"]
-        )
+        endpoint = serve(aws, LMI_28)
+        before = invoke(aws, endpoint)
+        model = aws.client("sagemaker").list_models(MaxResults=1)["Models"][0]
+        described = aws.client("sagemaker").describe_model(ModelName=model["ModelName"])
         place = Location.of(described["PrimaryContainer"]["ModelDataUrl"])
         assert place is not None
-        near_aws.client("s3").put_object(
+        aws.client("s3").put_object(
             Bucket=place.bucket, Key=place.key, Body=artifact(tgi_compat="true")
         )
 
         assert before.startswith(b"{")
-        assert invoke(near_aws, endpoint).startswith(b"[")
+        assert invoke(aws, endpoint).startswith(b"[")
 
 
 class CountingBucket:
@@ -328,7 +323,7 @@ def source(url: str, kind: str = "S3Prefix") -> dict[str, Untyped]:
     return {"ModelDataSource": {"S3DataSource": place}}
 
 
-def bucket_with(aws: EmbeddedAws, key: str, body: bytes) -> str:
+def bucket_with(aws: HandRunAws, key: str, body: bytes) -> str:
     """
     Make a bucket with an object in it and return its name.
     """
@@ -339,7 +334,7 @@ def bucket_with(aws: EmbeddedAws, key: str, body: bytes) -> str:
     return bucket
 
 
-def endpoint_of(aws: EmbeddedAws, model: str) -> str:
+def endpoint_of(aws: HandRunAws, model: str) -> str:
     """
     Deploy a model and return the endpoint's name.
     """
@@ -347,7 +342,7 @@ def endpoint_of(aws: EmbeddedAws, model: str) -> str:
     return make_endpoint(aws, make_config(aws, variant=variant))
 
 
-def invoke(aws: EmbeddedAws, endpoint: str) -> bytes:
+def invoke(aws: HandRunAws, endpoint: str) -> bytes:
     """
     Call an endpoint and return the body.
     """

@@ -327,7 +327,7 @@ def test_a_step_policy_acts_on_a_clients_alarm(aws: HandRunAws) -> None:
         EvaluationPeriods=1,
         Threshold=5.0,
         ComparisonOperator="GreaterThanThreshold",
-        AlarmActions=[arn],
+        AlarmActions=["arn:aws:sns:us-east-1:123456789012:topic", arn],
         ActionsEnabled=False,
     )
     policies = variant.scaling.describe_scaling_policies(ServiceNamespace="sagemaker")
@@ -552,6 +552,34 @@ def test_a_deleted_policy_does_nothing(aws: HandRunAws) -> None:
     variant.ask_for(600, per_minute=60)
 
     assert variant.activities(IncludeNotScaledActivities=True) == []
+
+
+@pytest.mark.parametrize("how", ["deleted", "changed"])
+def test_a_policy_that_is_gone_keeps_no_capacity(aws: HandRunAws, how: str) -> None:
+    """
+    While it is there, another one that would take instances away waits for it.
+    """
+    variant = scaled_variant(aws, count=3)
+    variant.register(1, 3)
+    variant.track(5.0)
+    variant.scaling.put_scaling_policy(
+        **variant.key,
+        PolicyName="Orders",
+        PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={
+            "TargetValue": 5.0,
+            "CustomizedMetricSpecification": {**_ORDERS, "Statistic": "Average"},
+        },
+    )
+    _order(aws, 5.0, minutes=20)
+    assert variant.capacity.running == 3
+    if how == "deleted":
+        variant.scaling.delete_scaling_policy(**variant.key, PolicyName="Orders")
+    else:
+        variant.step(name="Orders")
+    aws.run(60)
+
+    assert variant.capacity.running < 3
 
 
 def test_a_deleted_endpoint_is_no_target(aws: HandRunAws) -> None:

@@ -5,11 +5,13 @@ What Application Auto Scaling refuses, over the API.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
     make_component,
     make_config,
@@ -19,7 +21,6 @@ from tests.local.hosting_requests import (
 )
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.local import EmbeddedAws
     from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
 VARIANT = "sagemaker:variant:DesiredInstanceCount"
@@ -29,24 +30,30 @@ PER_COPY = {"PredefinedMetricType": "SageMakerInferenceComponentInvocationsPerCo
 CUSTOM = {"MetricName": "M", "Namespace": "N", "Statistic": "Sum"}
 
 
+@pytest.fixture(name="aws", scope="module")
+def _aws() -> Iterator[HandRunAws]:
+    with hand_run_aws(takes_time=False) as aws:
+        yield aws
+
+
 @pytest.fixture(name="variant", scope="module")
-def _variant(embedded_aws: EmbeddedAws) -> str:
+def _variant(aws: HandRunAws) -> str:
     """
     Return the resource id of a variant of a real-time endpoint.
     """
-    model = {"ModelName": make_model(embedded_aws)}
-    endpoint = make_endpoint(embedded_aws, make_config(embedded_aws, variant=model))
+    model = {"ModelName": make_model(aws)}
+    endpoint = make_endpoint(aws, make_config(aws, variant=model))
     return f"endpoint/{endpoint}/variant/AllTraffic"
 
 
 @pytest.fixture(name="component", scope="module")
-def _component(embedded_aws: EmbeddedAws) -> str:
+def _component(aws: HandRunAws) -> str:
     """
     Return the resource id of a component that is a scalable target.
     """
-    endpoint = make_endpoint(embedded_aws, make_config(embedded_aws))
-    resource_id = f"inference-component/{make_component(embedded_aws, endpoint)}"
-    register(embedded_aws, resource_id, COMPONENT, MinCapacity=0, MaxCapacity=4)
+    endpoint = make_endpoint(aws, make_config(aws))
+    resource_id = f"inference-component/{make_component(aws, endpoint)}"
+    register(aws, resource_id, COMPONENT, MinCapacity=0, MaxCapacity=4)
     return resource_id
 
 
@@ -69,20 +76,20 @@ class TestTargets:
         ],
     )
     def test_what_does_not_belong_together(
-        self, embedded_aws: EmbeddedAws, resource_id: str, dimension: str
+        self, aws: HandRunAws, resource_id: str, dimension: str
     ) -> None:
         """
         Namespace, resource id and dimension.
         """
         with refused(UNSUPPORTED):
-            register(embedded_aws, resource_id, dimension, MinCapacity=1, MaxCapacity=2)
+            register(aws, resource_id, dimension, MinCapacity=1, MaxCapacity=2)
 
-    def test_a_resource_id_of_another_service(self, embedded_aws: EmbeddedAws) -> None:
+    def test_a_resource_id_of_another_service(self, aws: HandRunAws) -> None:
         """
         That moto cannot take apart.
         """
         with refused(UNSUPPORTED):
-            embedded_aws.client("application-autoscaling").register_scalable_target(
+            aws.client("application-autoscaling").register_scalable_target(
                 ServiceNamespace="ecs",
                 ResourceId="service",
                 ScalableDimension="ecs:service:DesiredCount",
@@ -105,7 +112,7 @@ class TestTargets:
     )
     def test_bounds_that_a_real_time_variant_cannot_have(
         self,
-        embedded_aws: EmbeddedAws,
+        aws: HandRunAws,
         variant: str,
         bounds: dict[str, Any],
         words: str,
@@ -114,37 +121,31 @@ class TestTargets:
         Both are needed, in order, and at least one.
         """
         with refused(words):
-            register(embedded_aws, variant, VARIANT, **bounds)
+            register(aws, variant, VARIANT, **bounds)
 
-    def test_an_asynchronous_endpoint_goes_to_zero(
-        self, embedded_aws: EmbeddedAws
-    ) -> None:
+    def test_an_asynchronous_endpoint_goes_to_zero(self, aws: HandRunAws) -> None:
         """
         As a component does.
         """
         output = {"OutputConfig": {"S3OutputPath": "s3://bucket/out"}}
         config = make_config(
-            embedded_aws,
-            variant={"ModelName": make_model(embedded_aws)},
+            aws,
+            variant={"ModelName": make_model(aws)},
             AsyncInferenceConfig=output,
         )
-        resource_id = (
-            f"endpoint/{make_endpoint(embedded_aws, config)}/variant/AllTraffic"
-        )
+        resource_id = f"endpoint/{make_endpoint(aws, config)}/variant/AllTraffic"
 
-        register(embedded_aws, resource_id, VARIANT, MinCapacity=0, MaxCapacity=2)
+        register(aws, resource_id, VARIANT, MinCapacity=0, MaxCapacity=2)
 
-    def test_one_bound_may_follow(
-        self, embedded_aws: EmbeddedAws, component: str
-    ) -> None:
+    def test_one_bound_may_follow(self, aws: HandRunAws, component: str) -> None:
         """
         It is held against the other one as registered.
         """
-        register(embedded_aws, component, COMPONENT, MaxCapacity=5)
+        register(aws, component, COMPONENT, MaxCapacity=5)
 
         with refused("Maximum capacity cannot be less than minimum capacity"):
-            register(embedded_aws, component, COMPONENT, MinCapacity=6)
-        register(embedded_aws, component, COMPONENT, MinCapacity=0, MaxCapacity=4)
+            register(aws, component, COMPONENT, MinCapacity=6)
+        register(aws, component, COMPONENT, MinCapacity=0, MaxCapacity=4)
 
 
 class TestTracking:
@@ -201,7 +202,7 @@ class TestTracking:
     )
     def test_refused(
         self,
-        embedded_aws: EmbeddedAws,
+        aws: HandRunAws,
         component: str,
         change: dict[str, Any],
         words: str,
@@ -210,7 +211,7 @@ class TestTracking:
         And nothing is kept.
         """
         with refused(words):
-            track(embedded_aws, component, **change)
+            track(aws, component, **change)
 
     @pytest.mark.parametrize(
         "change",
@@ -224,12 +225,12 @@ class TestTracking:
         ],
     )
     def test_taken(
-        self, embedded_aws: EmbeddedAws, component: str, change: dict[str, Any]
+        self, aws: HandRunAws, component: str, change: dict[str, Any]
     ) -> None:
         """
         The boundaries on the right side.
         """
-        track(embedded_aws, component, **change)
+        track(aws, component, **change)
 
 
 class TestSteps:
@@ -253,7 +254,7 @@ class TestSteps:
     )
     def test_intervals_that_are_refused(
         self,
-        embedded_aws: EmbeddedAws,
+        aws: HandRunAws,
         component: str,
         steps: list[tuple[float | None, float | None]],
         words: str,
@@ -262,7 +263,7 @@ class TestSteps:
         They cover one side of the threshold, or both, without hole or doubt.
         """
         with refused(words):
-            step(embedded_aws, component, steps)
+            step(aws, component, steps)
 
     @pytest.mark.parametrize(
         "steps",
@@ -277,14 +278,14 @@ class TestSteps:
     )
     def test_intervals_that_are_taken(
         self,
-        embedded_aws: EmbeddedAws,
+        aws: HandRunAws,
         component: str,
         steps: list[tuple[float | None, float | None]],
     ) -> None:
         """
         In any order.
         """
-        step(embedded_aws, component, steps)
+        step(aws, component, steps)
 
     @pytest.mark.parametrize(
         ("change", "words"),
@@ -305,7 +306,7 @@ class TestSteps:
     )
     def test_the_rest_that_is_refused(
         self,
-        embedded_aws: EmbeddedAws,
+        aws: HandRunAws,
         component: str,
         change: dict[str, Any],
         words: str,
@@ -314,16 +315,16 @@ class TestSteps:
         Each on its own.
         """
         with refused(words):
-            step(embedded_aws, component, [(0, None)], **change)
+            step(aws, component, [(0, None)], **change)
 
     def test_a_percentage_may_have_a_least_magnitude(
-        self, embedded_aws: EmbeddedAws, component: str
+        self, aws: HandRunAws, component: str
     ) -> None:
         """
         Of one.
         """
         step(
-            embedded_aws,
+            aws,
             component,
             [(0, None)],
             AdjustmentType="PercentChangeInCapacity",
@@ -363,7 +364,7 @@ class TestPolicies:
     )
     def test_its_type_and_configuration_belong_together(
         self,
-        embedded_aws: EmbeddedAws,
+        aws: HandRunAws,
         component: str,
         policy: dict[str, Any],
         words: str,
@@ -372,21 +373,21 @@ class TestPolicies:
         One of each.
         """
         with refused(words):
-            put_policy(embedded_aws, component, PolicyName="Odd", **policy)
+            put_policy(aws, component, PolicyName="Odd", **policy)
 
     def test_a_predefined_metric_is_followed_by_one(
-        self, embedded_aws: EmbeddedAws, component: str
+        self, aws: HandRunAws, component: str
     ) -> None:
         """
         Whatever else the two say; the policy that has it can be changed.
         """
-        track(embedded_aws, component)
-        track(embedded_aws, component, TargetValue=6.0)
+        track(aws, component)
+        track(aws, component, TargetValue=6.0)
         second = {"TargetValue": 9.0, "PredefinedMetricSpecification": PER_COPY}
 
         with refused("Only one TargetTrackingScaling policy for a given metric"):
             put_policy(
-                embedded_aws,
+                aws,
                 component,
                 PolicyName="Second",
                 PolicyType="TargetTrackingScaling",
@@ -394,19 +395,17 @@ class TestPolicies:
             )
 
     def test_a_policy_that_exists_keeps_what_is_left_out(
-        self, embedded_aws: EmbeddedAws, component: str
+        self, aws: HandRunAws, component: str
     ) -> None:
         """
         As the API reference says.
         """
-        track(embedded_aws, component)
-        put_policy(embedded_aws, component, PolicyName="Track")
+        track(aws, component)
+        put_policy(aws, component, PolicyName="Track")
 
-        found = embedded_aws.client(
-            "application-autoscaling"
-        ).describe_scaling_policies(ServiceNamespace="sagemaker", ResourceId=component)[
-            "ScalingPolicies"
-        ]
+        found = aws.client("application-autoscaling").describe_scaling_policies(
+            ServiceNamespace="sagemaker", ResourceId=component
+        )["ScalingPolicies"]
         kept = [p for p in found if p["PolicyName"] == "Track"]
         configured = kept[0]["TargetTrackingScalingPolicyConfiguration"]
         assert configured["TargetValue"] == 5.0
@@ -430,12 +429,12 @@ class TestSchedules:
         ],
     )
     def test_schedules_that_are_taken(
-        self, embedded_aws: EmbeddedAws, component: str, schedule: str
+        self, aws: HandRunAws, component: str, schedule: str
     ) -> None:
         """
         Of the three forms.
         """
-        plan(embedded_aws, component, Schedule=schedule)
+        plan(aws, component, Schedule=schedule)
 
     @pytest.mark.parametrize(
         "schedule",
@@ -459,13 +458,13 @@ class TestSchedules:
         ],
     )
     def test_schedules_that_are_refused(
-        self, embedded_aws: EmbeddedAws, component: str, schedule: str
+        self, aws: HandRunAws, component: str, schedule: str
     ) -> None:
         """
         Named as they are.
         """
         with refused(f"Schedule {schedule} is not a valid"):
-            plan(embedded_aws, component, Schedule=schedule)
+            plan(aws, component, Schedule=schedule)
 
     @pytest.mark.parametrize(
         ("change", "words"),
@@ -491,7 +490,7 @@ class TestSchedules:
     )
     def test_the_rest_that_is_refused(
         self,
-        embedded_aws: EmbeddedAws,
+        aws: HandRunAws,
         component: str,
         change: dict[str, Any],
         words: str,
@@ -500,23 +499,21 @@ class TestSchedules:
         Each on its own.
         """
         with refused(words):
-            plan(embedded_aws, component, ScheduledActionName="Odd", **change)
+            plan(aws, component, ScheduledActionName="Odd", **change)
 
-    def test_it_needs_a_target(self, embedded_aws: EmbeddedAws) -> None:
+    def test_it_needs_a_target(self, aws: HandRunAws) -> None:
         """
         That is registered.
         """
         with pytest.raises(ClientError, match=r"\(ObjectNotFoundException\)"):
-            plan(embedded_aws, "inference-component/nobody")
+            plan(aws, "inference-component/nobody")
 
-    def test_a_time_zone_is_taken(
-        self, embedded_aws: EmbeddedAws, component: str
-    ) -> None:
+    def test_a_time_zone_is_taken(self, aws: HandRunAws, component: str) -> None:
         """
         By its canonical name, and a window in order.
         """
         plan(
-            embedded_aws,
+            aws,
             component,
             Timezone="Europe/Berlin",
             StartTime=1_700_000_000,
@@ -539,7 +536,7 @@ def without_nothing(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def register(
-    aws: EmbeddedAws, resource_id: str, dimension: str, **bounds: Untyped
+    aws: HandRunAws, resource_id: str, dimension: str, **bounds: Untyped
 ) -> None:
     """
     Register a target.
@@ -552,7 +549,7 @@ def register(
     )
 
 
-def put_policy(aws: EmbeddedAws, component: str, **policy: Untyped) -> None:
+def put_policy(aws: HandRunAws, component: str, **policy: Untyped) -> None:
     """
     Put a policy of a component.
     """
@@ -564,7 +561,7 @@ def put_policy(aws: EmbeddedAws, component: str, **policy: Untyped) -> None:
     )
 
 
-def track(aws: EmbeddedAws, component: str, **change: Untyped) -> None:
+def track(aws: HandRunAws, component: str, **change: Untyped) -> None:
     """
     Track invocations, with something changed.
     """
@@ -583,7 +580,7 @@ def track(aws: EmbeddedAws, component: str, **change: Untyped) -> None:
 
 
 def step(
-    aws: EmbeddedAws,
+    aws: HandRunAws,
     component: str,
     steps: list[tuple[float | None, float | None]],
     **change: Untyped,
@@ -612,7 +609,7 @@ def step(
     )
 
 
-def plan(aws: EmbeddedAws, component: str, **change: Untyped) -> None:
+def plan(aws: HandRunAws, component: str, **change: Untyped) -> None:
     """
     Schedule an action, with something changed.
     """

@@ -6,16 +6,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.local import EmbeddedAws
+    from tests.local.by_hand import HandRunAws
 
 # Seconds that pass by hand between two looks, and how many looks there are: a day.
 _STEP, _MOST = 10.0, 8640
 
 
 def until(
-    found: Callable[[], object], limit: float = 300.0, *, by: EmbeddedAws | None = None
+    found: Callable[[], object],
+    limit: float = 300.0,
+    *,
+    by: EmbeddedAws | HandRunAws | None = None,
 ) -> None:
     """
     Poll until something is so, for some seconds at most.

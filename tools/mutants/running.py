@@ -34,12 +34,14 @@ _RECORD = f"{_VARIABLE}RECORD"  # Where to write what each test takes.
 _TEST = f"{_VARIABLE}TEST"  # The test that runs, for coverage.py in what it starts.
 _PLUGIN = ("-p", "tools.mutants.running", "-p", "no:cacheprovider", "-q")
 _PACKAGE = "cdk_sagemaker_llm"
+# The servers of the embedded AWS end by os._exit, before which nothing else is saved.
 _SETTINGS = f"""\
 [run]
 core = ctrace
 source_dirs = {{root}}/constructs/{_PACKAGE}
 data_file = {{folder}}/coverage
 parallel = true
+patch = _exit
 context = ${{{{{_TEST}-}}}}
 disable_warnings = no-data-collected,module-not-measured
 """

@@ -134,10 +134,11 @@ def load_failure(world: World, name: str, request: dict[str, Any]) -> str | None
 
 def unload(world: World, component: Component) -> None:
     """
-    Have the container of an adapter's base forget it.
+    Have the container of an adapter's base forget it, if it was loaded.
     """
     base = world.components.find(base_name(component.request) or "")
-    if base is not None and _engine(world, base) is not None:
+    is_loaded = component.status != "Failed"
+    if is_loaded and base is not None and _engine(world, base) is not None:
         _write(world, base, f"Removed LoRA adapter: name '{component.name}'")
 
 

@@ -294,8 +294,6 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             policy.creation_time = before.creation_time
             if before.policy_type == "TargetTrackingScaling":
                 names = [alarm.name for alarm in before.alarms]
-            if self._acting:
-                self._acting.delete_policy(before)
         if policy.policy_type == "TargetTrackingScaling":
             policy.alarms = put_alarms(self._cloudwatch, policy, names)
         kept = {alarm.name for alarm in policy.alarms}

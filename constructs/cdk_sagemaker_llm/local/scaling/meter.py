@@ -55,7 +55,7 @@ class Meter:
         self._devices = devices
         self._work: dict[Subject, Work] = {}
         self._in_flight: Counter[Subject] = Counter()
-        self._capacity: dict[Subject, int] = {}
+        self._capacity: Counter[Subject] = Counter()
         self._counted: dict[tuple[Subject, int, int], dict[str, Datapoint]] = {}
 
     @property
@@ -83,7 +83,7 @@ class Meter:
             _add(counts, NO_CAPACITY, 1.0)
             return
         # It was there until now.
-        self._sample(subject, self._capacity.get(subject, 1), served.ended)
+        self._sample(subject, self._capacity[subject], served.ended)
         self._pass(subject, served.ended)
         self._in_flight[subject] -= 1
         counts = self._counts(subject, MINUTE, served.ended)
@@ -126,9 +126,8 @@ class Meter:
         ]
 
     def _pass(self, subject: Subject, now: float) -> None:
-        capacity = self._capacity.get(subject, 1)
         work = self._work.setdefault(subject, Work(now))
-        work.go_on(now, min(self._in_flight[subject], capacity))
+        work.go_on(now, min(self._in_flight[subject], self._capacity[subject]))
 
     def _utilize(self, subject: Subject, capacity: int, start: float) -> None:
         """
@@ -156,7 +155,7 @@ class Meter:
     def _counts(
         self, subject: Subject, period: int, now: float
     ) -> dict[str, Datapoint]:
-        start = int(now // period) * period
+        start = int(now) // period * period
         return self._counted.setdefault((subject, period, start), {})
 
 

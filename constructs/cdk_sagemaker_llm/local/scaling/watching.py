@@ -34,8 +34,8 @@ class Watching:
     What happens by itself in one account and region.
 
     Args:
-        timeline: The time it lives in. If omitted, nothing happens by itself, and
-            what is counted is published when it is read.
+        timeline: The time it lives in. If it is ``None``, nothing happens by itself,
+            and what is counted is published when it is read.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Watching:
         hosting: SageMaker,
         publish: Callable[[Metric, float, Datapoint], None],
         now: Callable[[], float],
-        timeline: Timeline | None = None,
+        timeline: Timeline | None,
     ) -> None:
         self.meter = Meter(lambda subject: devices(hosting.world, subject))
         self.store = MetricStore()
