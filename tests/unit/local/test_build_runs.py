@@ -235,7 +235,8 @@ def test_packages_are_not_installed() -> None:
     at = around.log.index("Entering phase INSTALL")
     assert around.log[at + 1 : at + 5] == [
         (
-            "The embedded AWS does not run the commands of the phase INSTALL: packages are "
+            "The embedded AWS does not run the commands of the phase INSTALL: packages "
+            "are "
             "those of the Python that it runs on itself"
         ),
         "Not run: one",
@@ -341,7 +342,8 @@ def test_no_source_brings_nothing(tmp_path: Path) -> None:
         (
             {"type": "S3", "location": "bucket/a/gone.zip"},
             (
-                "NoSuchKey: The specified key does not exist. status code: 404 for primary "
+                "NoSuchKey: The specified key does not exist. status code: 404 for "
+                "primary "
                 "source s3://bucket/a/gone.zip"
             ),
         ),
@@ -425,7 +427,8 @@ def test_a_buildspec_has_commands(
         (
             "version: 0.2\nphases: {build: {runtime-versions: {}}}",
             (
-                "not emulated: phases/build/runtime-versions of a buildspec; builds run "
+                "not emulated: phases/build/runtime-versions of a buildspec; builds "
+                "run "
                 "the commands of the phase build"
             ),
         ),
@@ -554,14 +557,16 @@ def test_a_variable_may_be_a_part_of_a_secret() -> None:
                 (
                     "nowhere:a",
                     (
-                        " Error Message: ResourceNotFoundException: Secrets Manager can't "
+                        " Error Message: ResourceNotFoundException: Secrets Manager "
+                        "can't "
                         "find the specified secret: nowhere"
                     ),
                 ),
                 (
                     "keyed:a:NO_STAGE",
                     (
-                        " Error Message: ResourceNotFoundException: Secrets Manager can't "
+                        " Error Message: ResourceNotFoundException: Secrets Manager "
+                        "can't "
                         "find the specified secret: keyed"
                     ),
                 ),
