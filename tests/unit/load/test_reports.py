@@ -23,8 +23,9 @@ from cdk_sagemaker_llm.load.reports import (
     panels_of,
     panels_of_benchmark,
 )
+from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.pages import check_ending
-from tests.unit.load.examples import histogram, run_of
+from tests.unit.load.examples import BEGIN, histogram, run_of
 from tests.unit.load.sweeps import row, sweep
 
 MARKDOWN = """\
@@ -207,6 +208,32 @@ def test_the_page_has_charts_and_needs_nothing_else() -> None:
     ]
     assert all(path.startswith("M") for path in page.paths)
     assert "no room &lt;here&gt;" in written
+
+
+@pytest.mark.parametrize(
+    ("settings", "load"),
+    [
+        (LoadSettings(endpoint="chat", users=1), "1 user, token by token"),
+        (
+            LoadSettings(endpoint="chat", users=20, is_streamed=False),
+            "20 users, whole answers",
+        ),
+        (
+            LoadSettings(endpoint="chat", arrival_rate=2.5),
+            "2.5 requests a second arriving at random, token by token",
+        ),
+    ],
+)
+def test_a_page_begins_with_what_was_asked(settings: LoadSettings, load: str) -> None:
+    """
+    By how many, how, for how long and when.
+    """
+    written = page_of(replace(run_of(), settings=settings, end=BEGIN + 9.6))
+
+    assert "Load test of chat" in written
+    assert (
+        f"<p>{load}, measured for 10 s from 2027-01-17 12:00:00 UTC on.</p>" in written
+    )
 
 
 def test_a_picture_is_drawn(tmp_path: Path) -> None:

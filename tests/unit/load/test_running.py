@@ -32,6 +32,10 @@ tell("joined", message="joined the load test")
 LEADING = """
 tell("refused", message=str(os.getsid(0)))
 """
+DYING = """
+print("no such\\ntroubled", file=sys.stderr)
+sys.exit(1)
+"""
 LOADING = """
 tell("progress", phase="starting", seconds=0, users=0, requests=0, recent=[])
 time.sleep(20)
@@ -89,6 +93,22 @@ def test_ctrl_c_does_not_reach_who_leads_by_itself(generator: Path) -> None:
     with pytest.raises(LoadError) as caught:
         run_load(LoadSettings(endpoint="chat"))
     assert str(caught.value) != str(os.getsid(0))
+
+
+@pytest.mark.parametrize(
+    ("script", "words"), [(DYING, "troubled"), ("", "it ended without a word")]
+)
+def test_why_a_load_generator_died_is_told(
+    generator: Path, script: str, words: str
+) -> None:
+    """
+    By the last line of its complaints, if it had any.
+    """
+    generator.write_text(STAND_IN + script, encoding="utf-8")
+
+    with pytest.raises(LoadError) as caught:
+        run_load(LoadSettings(endpoint="chat"))
+    assert str(caught.value) == f"the load generator failed: {words}"
 
 
 def test_ctrl_c_before_anything_was_measured(generator: Path) -> None:

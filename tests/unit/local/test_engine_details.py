@@ -99,6 +99,11 @@ def test_adapters_are_taken_where_both_switches_are_on(
     ("modules", "names"),
     [
         ("a=/x", ("a",)),
+        ("a=/x=b/c=d", ("a",)),
+        ("/x/a", ("/x/a",)),
+        ('{"lora_name":"n","lora_path":"p"}', ("n",)),
+        ('{"name":"n","lora_name":"m"}', ("n",)),
+        ('{"a":"/x","b":"/y"}', ("a", "b")),
         ('{"name":"n","path":"p"}', ("n",)),
         ("{bad", ()),
     ],
