@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sys
+import threading
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,6 +46,7 @@ class Around(MotoSurroundings):
         super().__init__(ACCOUNT, REGION, "aws")
         self._objects = {Location("bucket", key): it for key, it in objects.items()}
         self.lines: list[str] = []
+        self.threads: set[threading.Thread] = set()
         self.logs: set[tuple[str, str]] = set()
 
     def read_object(self, location: Location) -> bytes | None:
@@ -60,6 +62,7 @@ class Around(MotoSurroundings):
         Keep lines.
         """
         assert abs(moment - now()) < 60
+        self.threads |= {*threading.enumerate()}
         self.lines += lines
         self.logs.add((group, stream))
 
@@ -127,9 +130,12 @@ def test_a_build_lives_through_its_phases() -> None:
     Its beginning and its end are told, and the log has each step between them.
     """
     one, around = build(), Around()
+    before = {*threading.enumerate()}
 
     told = lived(one, around)
 
+    # None holds up the end of the embedded AWS.
+    assert {thread.daemon for thread in around.threads - before} == {True}
     assert told == [("IN_PROGRESS", "DOWNLOAD_SOURCE"), ("SUCCEEDED", "COMPLETED")]
     assert (one.status, one.is_over) == ("SUCCEEDED", True)
     *others, last = one.phases
@@ -596,12 +602,17 @@ def test_each_line_of_a_secret_is_hidden() -> None:
     Those that have something in them, and the longest first; plain ones are shown.
     """
     secret("ab\n \n\nabc", "lines")
+    secret("xyz", "another")
 
     found = Variables(
-        build(GOOD, {"name": "B", "value": "plain"}, *of_secrets(A="lines"))
+        build(
+            GOOD,
+            {"name": "B", "value": "plain"},
+            *of_secrets(A="lines", C="another"),
+        )
     )
 
-    assert found.hide("abc ab  a plain") == "*** ***  a plain"
+    assert found.hide("abc ab  a plain xyz") == "*** ***  a plain ***"
 
 
 def test_why_a_phase_ended_hides_secrets() -> None:

@@ -148,6 +148,8 @@ def test_a_build_is_its_projects_unless_its_start_says_otherwise(
         {"name": "A", "value": "a", "type": "PLAINTEXT"},
         {"name": "B", "value": "c", "type": "PLAINTEXT"},
     ]
+    (kept,) = service.call("BatchGetProjects", {"names": ["mine"]})["projects"]
+    assert kept["environment"]["environmentVariables"] == variables
     assert (build["logs"]["groupName"], build["logs"]["streamName"]) == (
         "/aws/codebuild/mine",
         own,

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 import time
 import urllib.request
 import zipfile
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from moto.events.models import Rule, events_backends
 
 from cdk_sagemaker_llm.local.aws.clock import CLOCK
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
@@ -446,6 +448,127 @@ def test_what_fails_is_tried_again_twice(
     assert capsys.readouterr().out.splitlines() == [
         f"{ARN}, called by a rule, failed: no" for end in ends if end
     ]
+
+
+def rule_of(state: str | None, pattern: str | None, *arns: str) -> Rule:
+    """
+    Make a rule with targets.
+    """
+    kind: Untyped = Rule
+    made: Rule = kind(
+        "mine",
+        "111111111111",
+        "eu-west-1",
+        None,
+        pattern,
+        None if pattern else "rate(1 day)",
+        None,
+        "default",
+        state,
+        targets=[{"Id": arn, "Arn": arn} for arn in arns],
+    )
+    return made
+
+
+CHANGE = {"source": "aws.codebuild", "detail": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("state", "pattern", "is_sent"),
+    [
+        (None, '{"source": ["aws.codebuild"]}', True),
+        ("DISABLED", '{"source": ["aws.codebuild"]}', False),
+        ("ENABLED", '{"source": ["aws.s3"]}', False),
+        ("ENABLED", None, False),
+    ],
+)
+def test_a_rule_sends_what_its_pattern_matches(
+    monkeypatch: pytest.MonkeyPatch,
+    state: str | None,
+    pattern: str | None,
+    *,
+    is_sent: bool,
+) -> None:
+    """
+    To each of its functions a copy, and to others as moto does.
+    """
+    delivered: list[tuple[Untyped, ...]] = []
+    others: list[tuple[Untyped, ...]] = []
+    arrived = threading.Semaphore(0)
+
+    def deliver(*given: Untyped) -> None:
+        delivered.append(given)
+        arrived.release()
+
+    def send(rule: Rule, event: Untyped, transform_input: Untyped) -> None:
+        arns = [target["Arn"] for target in rule.targets]
+        others.append((arns, event, transform_input))
+
+    log = "arn:aws:logs:eu-west-1:111111111111:log-group:mine"
+    monkeypatch.setattr(functions, "_deliver", deliver)
+    monkeypatch.setattr(Rule, "send_to_targets", send)
+    functions.send_to_functions()
+    rule = rule_of(state, pattern, ARN, log, f"{ARN}-2")
+
+    rule.send_to_targets(CHANGE)  # type: ignore[arg-type]  # a part of one
+    for _ in range(2 * is_sent):
+        assert arrived.acquire(timeout=30)
+
+    assert others == [([log], CHANGE, True)] * is_sent
+    assert sorted(delivered, key=str) == [
+        ("111111111111", "eu-west-1", {"Id": arn, "Arn": arn}, CHANGE)
+        for arn in (ARN, f"{ARN}-2")
+        if is_sent
+    ]
+    assert all(one[3] is not CHANGE for one in delivered)
+    assert len(rule.targets) == 3
+
+
+def test_an_event_is_published_to_every_rule(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    A rule that fails holds up no other, and nothing is sent elsewhere.
+    """
+    heard: list[Untyped] = []
+
+    def send(rule: Rule, event: Untyped) -> None:
+        heard.append((rule.name, event))
+        if rule.name == "first":
+            raise ValueError("no such target")
+
+    monkeypatch.setattr(Rule, "send_to_targets", send)
+    backends: Untyped = events_backends["111111111111"]
+    rules = backends["eu-west-1"].event_buses["default"].rules
+    elsewhere = backends["eu-west-2"].event_buses["default"].rules
+    rules |= {name: rule_of(None, "{}") for name in ("first", "second")}
+    elsewhere["third"] = rule_of(None, "{}")
+    for name, rule in (*rules.items(), *elsewhere.items()):
+        rule.name = name
+    before = time.time()
+
+    functions.publish(
+        "111111111111", "eu-west-1", "aws.codebuild", "Change", {"a": (1,)}, "arn"
+    )
+    rules.clear()
+    elsewhere.clear()
+
+    assert [name for name, _ in heard] == ["first", "second"]
+    first, second = (event for _, event in heard)
+    assert first is not second
+    assert first == second
+    assert len(first.pop("id")) == 36
+    assert before <= first.pop("time") <= time.time()
+    assert first == {
+        "version": "0",
+        "detail-type": "Change",
+        "source": "aws.codebuild",
+        "account": "111111111111",
+        "region": "eu-west-1",
+        "resources": ["arn"],
+        "detail": {"a": [1]},
+    }
+    assert "ValueError: no such target" in capsys.readouterr().err
 
 
 def in_process(
