@@ -8,13 +8,16 @@ import gc
 import importlib
 import io
 import json
+import os
 import re
+import signal
 import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -561,6 +564,134 @@ def test_an_address_that_is_taken_is_told(run: Run) -> None:
         "Address already in use"
     )
     assert words.endswith("; name another")
+
+
+class Process:
+    """
+    This process in place of one that was started for a run.
+    """
+
+    def __init__(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._run = run
+        self._gevent = importlib.import_module("gevent")
+        self.exits: list[int] = []
+        self.signals: dict[int, Callable[[], None]] = {}
+        self.input, self._write = os.pipe()
+        # What reads it would close it.
+        given = SimpleNamespace(buffer=os.fdopen(self.input, "rb", closefd=False))
+        monkeypatch.setattr(sys, "stdin", given)
+        monkeypatch.setattr(sys, "stdout", sys.stdout)
+        monkeypatch.setattr(os, "_exit", self.exits.append)
+        monkeypatch.setattr(self._gevent, "signal_handler", self.signals.__setitem__)
+        runners = importlib.import_module("locust.runners")
+        monkeypatch.setattr(runners, "CONNECT_TIMEOUT", 0.05)
+
+    def begin(self, **order: object) -> Untyped:
+        """
+        Give it its order.
+        """
+        os.write(self._write, f"{json.dumps(order)}\n".encode())
+        return self._gevent.spawn(part("__main__", "main"))
+
+    def end(self, running: Untyped) -> list[int]:
+        """
+        Wait until it has ended, end its input, and return how it has exited each time.
+        """
+        running.get(timeout=LIMIT)
+        before = len(self.exits)
+        os.close(self._write)
+        self._run.until(lambda: len(self.exits) > before)
+        return self.exits
+
+
+@pytest.fixture(name="process")
+def _process(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
+    process = Process(run, monkeypatch)
+    yield process
+    os.close(process.input)
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_a_process_that_joins_tells_why_it_ended(
+    run: Run, process: Process, *, tells: bool
+) -> None:
+    """
+    If anybody wants to know; it ends with its input, too.
+    """
+    order = {"host": "127.0.0.1", "port": run.port, "within": 0.05, "tells": tells}
+
+    assert process.end(process.begin(**order)) == [0, 1]
+
+    assert [one["kind"] for one in run.told] == ["over"] * tells
+    for one in run.told:
+        assert one["message"].startswith("no load test answers at 127.0.0.1:")
+
+
+def test_a_process_that_joins_tells_that_it_has(run: Run, process: Process) -> None:
+    """
+    Before it works.
+    """
+    with Misbehaving(answer) as server:
+        leading = run.begin(run.settings(server, workers=1))
+        where = {"host": "127.0.0.1", "port": run.port}
+        process.end(process.begin(**where, within=20.0, tells=True))
+        leading.get(timeout=LIMIT)
+
+    told = [one for one in run.told if one["kind"] in {"joined", "over"}]
+    assert told == [
+        {
+            "kind": "joined",
+            "message": f"joined the load test at 127.0.0.1:{run.port}",
+        },
+        {"kind": "over", "message": ""},
+    ]
+
+
+def test_a_process_that_cannot_read_its_order_fails(
+    run: Run, process: Process, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Its last words are among the errors.
+    """
+    assert process.end(process.begin(host="x")) == [1, 1]
+    assert run.told == []
+    assert capsys.readouterr().err.splitlines()[-1] == "KeyError: 'tells'"
+
+
+def test_who_leads_tells_that_the_endpoint_refuses(run: Run, process: Process) -> None:
+    """
+    Before anything is loaded.
+    """
+    with Misbehaving(
+        lambda peer: peer.refuse("AccessDeniedException", "not allowed", 403)
+    ) as server:
+        settings = run.settings(server, workers=None, users=1)
+        running = process.begin(settings=settings.packed())
+        assert process.end(running) == [0, 1]
+
+    (told,) = run.told
+    assert told["kind"] == "refused"
+    assert "not allowed" in told["message"]
+    assert process.signals == {}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_leads_ends_early_with_what_was_measured(
+    run: Run, process: Process, number: int
+) -> None:
+    """
+    At the first signal; at the second one it waits for no more answers.
+    """
+    with Misbehaving(answer) as server:
+        settings = run.settings(server, workers=None, users=1, run_time=600.0)
+        running = process.begin(settings=settings.packed())
+        run.until(lambda: any(one["phase"] == "measuring" for one in run.told))
+        assert {*process.signals} == {signal.SIGINT, signal.SIGTERM}
+        for _ in range(2):
+            process.signals[number]()
+        assert process.end(running) == [0, 1]
+
+    assert run.measured.records
 
 
 @pytest.mark.parametrize(
