@@ -285,6 +285,19 @@ def test_percentiles_are_of_what_began_in_time() -> None:
     assert first == [0.5] * 88 + [1.0] * 13
 
 
+def test_of_nothing_that_ended_well_there_are_no_percentiles() -> None:
+    """
+    Nor is there a curve of first tokens.
+    """
+    run = run_of()
+    run.measured.records = [replace(run.measured.records[0], failure="x")]
+    *_, percentiles = panels_of(run)
+
+    assert percentiles.curves == [("latency", [None] * 101)]
+    assert percentiles.unit == "seconds at most"
+    assert percentiles.x_unit == "percentile of the requests that ended well"
+
+
 def test_a_picture_of_no_format_is_refused() -> None:
     """
     Before anything is measured.
