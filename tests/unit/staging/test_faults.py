@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
@@ -217,6 +218,33 @@ def test_fails_if_the_bucket_takes_no_file(
         storage.put(local, FILE)
 
     assert str(caught.value) == words
+
+
+def test_fails_if_a_file_does_not_get_there(tmp_path: Path) -> None:
+    """
+    For another reason than the bucket's, in the client's own words.
+    """
+    local = tmp_path / "it"
+    local.write_bytes(b"12345")
+    storage = Storage(ORDER)
+
+    def fail(*_: object, **__: object) -> None:
+        raise S3UploadFailedError("the line broke")
+
+    storage._s3.upload_file = fail  # noqa: SLF001 - its client
+    with pytest.raises(StagingError, match="^the line broke$"):
+        storage.put(local, FILE)
+
+
+def test_fails_if_the_manifest_is_not_taken() -> None:
+    """
+    Nor is it said to be there.
+    """
+    storage = Storage(ORDER)
+    stubbed(storage).add_client_error("put_object", "NoSuchBucket")
+
+    with pytest.raises(StagingError, match="^bucket bucket does not exist$"):
+        storage.seal({})
 
 
 def test_fails_if_the_manifest_cannot_be_looked_at() -> None:
