@@ -4,6 +4,8 @@ What S3 refuses, which the embedded AWS does not: botocore's stubs answer.
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +220,20 @@ def test_fails_if_the_bucket_takes_no_file(
         storage.put(local, FILE)
 
     assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(("revision", "is_staged"), [("c", True), ("d", False)])
+def test_a_manifest_is_of_a_revision(revision: str, *, is_staged: bool) -> None:
+    """
+    That of another one says nothing.
+    """
+    storage = Storage(ORDER)
+    stubs = stubbed(storage)
+    stubs.add_response("list_objects_v2", listing("models.json", 2))
+    body = json.dumps({"revision": revision * 40}).encode()
+    stubs.add_response("get_object", {"Body": io.BytesIO(body)})
+
+    assert storage.is_staged() is is_staged
 
 
 def test_fails_if_a_file_does_not_get_there(tmp_path: Path) -> None:
