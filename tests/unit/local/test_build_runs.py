@@ -61,7 +61,7 @@ class Around(MotoSurroundings):
         """
         Keep lines.
         """
-        assert abs(moment - now()) < 60
+        assert abs(moment - CLOCK.now) < 60 * (CLOCK.speed or 1.0)
         self.threads |= {*threading.enumerate()}
         self.lines += lines
         self.logs.add((group, stream))
@@ -278,6 +278,29 @@ def test_a_build_that_is_stopped_before_it_works_does_nothing() -> None:
         assert CLOCK.lock.wait_for(lambda: over.is_over, 60)
         later.stop()
     assert over.status == "SUCCEEDED"
+
+
+def test_a_build_that_takes_too_long_is_ended() -> None:
+    """
+    By its own time, which is that of the clock: ten minutes a second here.
+    """
+    spec = "version: 0.2\nphases: {build: {commands: [sleep 600, echo never]}}"
+    CLOCK.run_at(600.0)
+    try:
+        one = build(spec, timeoutInMinutes=5)
+        around = Around()
+        lived(one, around)
+    finally:
+        CLOCK.run_at(None)
+
+    assert one.status == "TIMED_OUT"
+    words = ("TIMED_OUT", "BUILD_TIMED_OUT", "Build has timed out. ")
+    assert ends(one)["BUILD"] == words
+    assert "POST_BUILD" not in ends(one)
+    assert "Running command echo never" not in around.log
+    assert around.log[-1] == (
+        "Phase context status code: BUILD_TIMED_OUT Message: Build has timed out. "
+    )
 
 
 def test_what_goes_on_in_the_background_is_not_waited_for() -> None:
