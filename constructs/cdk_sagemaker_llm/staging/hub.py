@@ -27,7 +27,7 @@ _CHUNK = 1024 * 1024
 _ATTEMPTS = 6
 # How often contents may be others than the Hub's hash says.
 _ARRIVALS = 3
-_UNAUTHORIZED, _NOT_FOUND, _TOO_MANY = 401, 404, 429
+_TOO_MANY = 429
 _SERVERS_FAULT = 500
 
 Result = TypeVar("Result")

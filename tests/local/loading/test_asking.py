@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import boto3
 import pytest
 
 from cdk_sagemaker_llm.client import LlmClient
@@ -30,6 +31,9 @@ CHAT = (
     b'{"choices": [{"index": 0, "message": {"content": "It is I"}, "finish_reason": '
     b'"stop"}], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}'
 )
+
+
+REMEDY = "name a region with --region or AWS_DEFAULT_REGION, or choose an AWS_PROFILE"
 
 
 @pytest.fixture(name="machine")
@@ -285,6 +289,70 @@ def test_nothing_counts_before_all_users_are_there() -> None:
     assert kept.delays[1].at(1.0) == pytest.approx(0.5)
     assert kept.cpus[1] > 0
     assert asking.take().records == []
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize(
+    ("code", "message", "told"),
+    [
+        ("AccessDeniedException", "not allowed", "not allowed"),
+        ("ValidationError", "Endpoint chat not found.", "Endpoint chat not found."),
+        ("ModelError", "no room", None),
+        ("ThrottlingException", "Rate exceeded", None),
+    ],
+)
+def test_what_will_never_be_answered_is_not_loaded(
+    code: str, message: str, told: str | None
+) -> None:
+    """
+    What may pass is measured.
+    """
+    with Misbehaving(lambda peer: peer.refuse(code, message, 400)) as server:
+        settings = LoadSettings(endpoint="chat", endpoint_url=server.url)
+        if told is None:
+            assert prepared(settings, 1).take().records == []
+            return
+        with pytest.raises(HopelessError, match=told):
+            prepared(settings, 1)
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize(
+    ("variables", "settings", "told"),
+    [
+        ({}, {"tokenizer": "/no/such.json"}, "no/such.json.*; correct the setting$"),
+        (
+            {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""},
+            {"endpoint_url": "http://127.0.0.1:1"},
+            "^NoCredentialsError: Unable to locate credentials; choose a profile with",
+        ),
+        (
+            {"AWS_DEFAULT_REGION": ""},
+            {},
+            f"region.* The settings of AWS are at fault: {REMEDY}",
+        ),
+    ],
+)
+def test_settings_that_are_missing_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    settings: dict[str, Untyped],
+    told: str,
+) -> None:
+    """
+    With what to do.
+    """
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, "none")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+        if not value:
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+
+    with pytest.raises(HopelessError, match=told):
+        prepared(LoadSettings(endpoint="chat", **settings), 1)
 
 
 def arrivals(number: int, **more: Untyped) -> list[float]:

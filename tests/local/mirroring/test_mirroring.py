@@ -18,6 +18,7 @@ import pytest
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.staging import mirroring
+from tests.local.building.projects import Projects, buildspec
 from tests.local.conftest import REGION
 from tests.local.staging.listener import Listener, Told
 
@@ -132,6 +133,38 @@ def test_what_is_not_there_is_built(
     assert answer["Status"] == "FAILED"
     assert answer["PhysicalResourceId"] == "nothing-mirrored"
     assert "no-such-project" in answer["Reason"]
+
+
+def test_how_a_build_that_mirrors_ended_is_told(
+    embedded_aws: EmbeddedAws,
+    told: Told,
+    ecr: Untyped,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    It has the order and the handle; what it could not say itself is said for it.
+    """
+    projects = Projects(embedded_aws)
+    project = projects.make(buildspec(build=["exit 3"]))
+    ecr.create_repository(repositoryName="mirroring-built")
+    wanted = "sha256:" + "0" * 64
+    asked = event(told, "mirroring-built", wanted, "Create")
+    asked["ResourceProperties"]["Project"] = project
+    mirroring.handler(asked, None)
+    (build_id,) = projects.client.list_builds_for_project(projectName=project)["ids"]
+    build = projects.ended(build_id)
+
+    mirroring.handler({"detail": {"build-id": build["arn"]}}, None)
+
+    (answer,), (heard,) = told.at("/answer"), told.at("/handle")
+    assert answer["PhysicalResourceId"] == f"mirroring-built@{wanted}"
+    assert f"{wanted} is mirrored by {build_id}" in capsys.readouterr().out
+    given = {
+        one["name"]: one["value"]
+        for one in build["environment"]["environmentVariables"]
+    }
+    assert given == {"STAGING_ORDER": "{}", "STAGING_HANDLE": f"{told.url}/handle"}
+    assert (heard["Status"], heard["UniqueId"]) == ("FAILURE", build_id)
 
 
 @pytest.mark.usefixtures("ecr")

@@ -99,6 +99,36 @@ def test_percentiles_are_kept_from_the_median_on() -> None:
     assert kept["first_token"] == [0.5] * 38 + [1.0] * 13
 
 
+def test_of_a_row_in_which_nothing_ended_well_nothing_is_known() -> None:
+    """
+    But how many requests there were.
+    """
+    run = run_of()
+    failed = [replace(one, failure="ModelError 503") for one in run.measured.records]
+    run.measured.records = failed
+    row = row_of(run)
+
+    assert (row.users, row.seconds, row.requests) == (3, 10.0, 10)
+    assert row.latency is row.first_token is row.facts["steady"] is None
+    assert row.facts["percents"] == {"latency": [], "first_token": []}
+    assert row.success is not None
+    assert row.success.value == 0.0
+    assert row.cells() == ("3", "10", "0.00", "-", "0%")
+
+
+def test_what_is_steady_was_streamed() -> None:
+    """
+    Whole answers do not say when they began.
+    """
+    run = run_of()
+    whole = [replace(one, first_token=None) for one in run.measured.records]
+    run.measured.records = whole
+    row = row_of(run)
+
+    assert row.facts["steady"] is row.first_token is None
+    assert row.latency is not None
+
+
 def test_a_file_may_lack_what_came_later() -> None:
     """
     It is read as if that were not known.

@@ -175,6 +175,41 @@ def test_a_batch_moves_on_while_no_prompt_holds_it_up() -> None:
     )
 
 
+def test_one_at_a_time_is_written_when_its_prompt_is_read() -> None:
+    """
+    Less what it is on the way; as often as it was measured, the mean counts.
+    """
+    times = fit_service_times([seen(1.0, 10.03)], alone=ALONE, max_sequences=8).times
+
+    assert [count for count, _ in times.decode] == [1]
+    assert times.decode[0][1] == pytest.approx((0.02 + (10.0 - 0.1) / 46) / 2)
+
+
+def test_answers_that_take_no_time_are_refused() -> None:
+    """
+    With what to do.
+    """
+    rows = (alone(100, 20.0, between=0.0), alone(1000, 20.0, between=0.0))
+
+    with pytest.raises(
+        ValueError, match="^answers took no longer than their prompts; "
+    ):
+        fit_service_times([seen(1.0, 10.0)], alone=rows)
+
+
+def test_a_row_without_streams_is_left_out() -> None:
+    """
+    Of what is told, and of what is doubted; its requests count.
+    """
+    row = replace(seen(4, 10.03), seconds=90.0, rate=Estimate(1.0, 1.0, 1.0))
+    whole = replace(row, users=9, facts={**row.facts, "steady": None})
+    found = fit_service_times([row, whole], alone=ALONE)
+
+    assert found.times == fit_service_times([row], alone=ALONE).times
+    assert found.requests == 2 * row.requests
+    assert not found.times.is_estimate
+
+
 @pytest.mark.parametrize(
     ("under_way", "pace"),
     [

@@ -23,8 +23,9 @@ from cdk_sagemaker_llm.load.reports import (
     panels_of,
     panels_of_benchmark,
 )
+from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.pages import check_ending
-from tests.unit.load.examples import histogram, run_of
+from tests.unit.load.examples import BEGIN, histogram, run_of
 from tests.unit.load.sweeps import row, sweep
 
 MARKDOWN = """\
@@ -209,6 +210,32 @@ def test_the_page_has_charts_and_needs_nothing_else() -> None:
     assert "no room &lt;here&gt;" in written
 
 
+@pytest.mark.parametrize(
+    ("settings", "load"),
+    [
+        (LoadSettings(endpoint="chat", users=1), "1 user, token by token"),
+        (
+            LoadSettings(endpoint="chat", users=20, is_streamed=False),
+            "20 users, whole answers",
+        ),
+        (
+            LoadSettings(endpoint="chat", arrival_rate=2.5),
+            "2.5 requests a second arriving at random, token by token",
+        ),
+    ],
+)
+def test_a_page_begins_with_what_was_asked(settings: LoadSettings, load: str) -> None:
+    """
+    By how many, how, for how long and when.
+    """
+    written = page_of(replace(run_of(), settings=settings, end=BEGIN + 9.6))
+
+    assert "Load test of chat" in written
+    assert (
+        f"<p>{load}, measured for 10 s from 2027-01-17 12:00:00 UTC on.</p>" in written
+    )
+
+
 def test_a_picture_is_drawn(tmp_path: Path) -> None:
     """
     In the format that its name ends in.
@@ -256,6 +283,19 @@ def test_percentiles_are_of_what_began_in_time() -> None:
     # One of a second, six of two, one of four.
     assert latency == [1.0] * 13 + [2.0] * 75 + [4.0] * 13
     assert first == [0.5] * 88 + [1.0] * 13
+
+
+def test_of_nothing_that_ended_well_there_are_no_percentiles() -> None:
+    """
+    Nor is there a curve of first tokens.
+    """
+    run = run_of()
+    run.measured.records = [replace(run.measured.records[0], failure="x")]
+    *_, percentiles = panels_of(run)
+
+    assert percentiles.curves == [("latency", [None] * 101)]
+    assert percentiles.unit == "seconds at most"
+    assert percentiles.x_unit == "percentile of the requests that ended well"
 
 
 def test_a_picture_of_no_format_is_refused() -> None:

@@ -4,17 +4,30 @@ The processes of a run: how many there are, and which of them Ctrl-C reaches.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import stat
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from cdk_sagemaker_llm.load.running import LoadError, join_load, run_load
+from cdk_sagemaker_llm.load import running
+from cdk_sagemaker_llm.load.measured import Measured, Record
+from cdk_sagemaker_llm.load.result import LoadResult
+from cdk_sagemaker_llm.load.running import (
+    LoadError,
+    MissingPackageError,
+    Progress,
+    check_packages,
+    join_load,
+    run_load,
+)
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
+MADE = Measured(records=[Record(11.0, 0.5)], cpus={1: 0.5}).packed()
 # What takes the place of the load generator: it reads its order, and tells its session.
 STAND_IN = f"""#!{sys.executable}
 import json, os, sys, time
@@ -31,6 +44,22 @@ tell("joined", message="joined the load test")
 """
 LEADING = """
 tell("refused", message=str(os.getsid(0)))
+"""
+MEASURING = f"""
+tell("progress", phase="measuring", seconds=2.5, users=3, requests=7,
+     recent=[[1.0, 0.5, None, 4, None, ""]])
+tell("progress", phase="ending", seconds=3.0, users=0, requests=8, recent=[])
+tell("measured", begin=10.0, end=13.0, measured=json.loads({json.dumps(MADE)!r}))
+"""
+DEAF = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+tell("progress", phase="starting", seconds=0, users=0, requests=0, recent=[])
+sys.stdin.read()
+"""
+DYING = """
+print("no such\\ntroubled", file=sys.stderr)
+sys.exit(1)
 """
 LOADING = """
 tell("progress", phase="starting", seconds=0, users=0, requests=0, recent=[])
@@ -80,6 +109,79 @@ def test_a_process_that_ends_before_the_load_test_is_a_failure(generator: Path) 
         join_load("127.0.0.1", processes=2)
 
 
+def test_what_was_measured_is_handed_over(generator: Path) -> None:
+    """
+    And how it goes is told meanwhile, if anybody wants to know.
+    """
+    generator.write_text(STAND_IN + MEASURING, encoding="utf-8")
+    settings = LoadSettings(endpoint="chat", users=3)
+    told: list[Progress] = []
+
+    found = run_load(settings, told.append)
+
+    expected = LoadResult(
+        settings=settings, begin=10.0, end=13.0, measured=Measured.unpacked(MADE)
+    )
+    assert found == run_load(settings) == expected
+    assert told == [
+        Progress(
+            phase="measuring",
+            seconds=2.5,
+            users=3,
+            recent=(Record(1.0, 0.5, tokens=4),),
+            requests=7,
+        ),
+        Progress(phase="ending", seconds=3.0, users=0, recent=(), requests=8),
+    ]
+
+
+def test_the_third_ctrl_c_ends_it_at_once(generator: Path) -> None:
+    """
+    Whatever the load generator does.
+    """
+    generator.write_text(STAND_IN + DEAF, encoding="utf-8")
+    came: list[int] = []
+
+    def interrupt(_: Progress) -> None:
+        for number in range(3):
+            came.append(number)
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        run_load(LoadSettings(endpoint="chat"), interrupt)
+    assert came == [0, 1, 2]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_thread_may_run_a_load_test(generator: Path) -> None:
+    """
+    Nobody interrupts it there.
+    """
+    generator.write_text(STAND_IN + MEASURING, encoding="utf-8")
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(run_load, LoadSettings(endpoint="chat")).result()
+
+    assert (found.begin, found.end) == (10.0, 13.0)
+
+
+@pytest.mark.parametrize("package", ["boto3", "locust"])
+def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    """
+    With how to install it.
+    """
+    monkeypatch.setattr(
+        running, "find_spec", lambda name: None if name == package else name
+    )
+
+    with pytest.raises(MissingPackageError) as raised:
+        check_packages()
+    assert str(raised.value) == (
+        f"a load test needs {package}; install it with: "
+        "pip install 'cdk-sagemaker-llm[load]'"
+    )
+
+
 def test_ctrl_c_does_not_reach_who_leads_by_itself(generator: Path) -> None:
     """
     It is passed on: twice would be one time too many.
@@ -89,6 +191,22 @@ def test_ctrl_c_does_not_reach_who_leads_by_itself(generator: Path) -> None:
     with pytest.raises(LoadError) as caught:
         run_load(LoadSettings(endpoint="chat"))
     assert str(caught.value) != str(os.getsid(0))
+
+
+@pytest.mark.parametrize(
+    ("script", "words"), [(DYING, "troubled"), ("", "it ended without a word")]
+)
+def test_why_a_load_generator_died_is_told(
+    generator: Path, script: str, words: str
+) -> None:
+    """
+    By the last line of its complaints, if it had any.
+    """
+    generator.write_text(STAND_IN + script, encoding="utf-8")
+
+    with pytest.raises(LoadError) as caught:
+        run_load(LoadSettings(endpoint="chat"))
+    assert str(caught.value) == f"the load generator failed: {words}"
 
 
 def test_ctrl_c_before_anything_was_measured(generator: Path) -> None:

@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.local.engines.answers import stops_of
-from cdk_sagemaker_llm.local.engines.bodies import chat_faults
-from cdk_sagemaker_llm.local.engines.containers import EngineError, StartedEngine
+from cdk_sagemaker_llm.local.engines.bodies import chat_faults, read_json
+from cdk_sagemaker_llm.local.engines.containers import (
+    ContainerRequest,
+    EngineError,
+    StartedEngine,
+)
 from cdk_sagemaker_llm.local.engines.starting import engine_release
 from tests.unit.local.engine_requests import (
     QUESTION,
@@ -99,6 +103,11 @@ def test_adapters_are_taken_where_both_switches_are_on(
     ("modules", "names"),
     [
         ("a=/x", ("a",)),
+        ("a=/x=b/c=d", ("a",)),
+        ("/x/a", ("/x/a",)),
+        ('{"lora_name":"n","lora_path":"p"}', ("n",)),
+        ('{"name":"n","lora_name":"m"}', ("n",)),
+        ('{"a":"/x","b":"/y"}', ("a", "b")),
         ('{"name":"n","path":"p"}', ("n",)),
         ("{bad", ()),
     ],
@@ -190,3 +199,30 @@ def test_a_release_that_nobody_told_answers_as_the_newest() -> None:
 
     assert fields("2") == fields("2.6")
     assert "reasoning_content" not in fields("2")
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_json"),
+    [
+        ("application/json", True),
+        ("Application/JSON;charset=utf-8;q=1", True),
+        ("application/jsonlines", False),
+        ("text/plain;application/json", False),
+        ("", False),
+    ],
+)
+def test_a_request_says_that_it_is_json(kind: str, *, is_json: bool) -> None:
+    """
+    Whatever it says beside it.
+    """
+    assert ContainerRequest(body=b"", content_type=kind).is_json is is_json
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b"{", b'"\\ud800"', b"\xff"])
+def test_a_body_that_is_no_json_is_a_wrong_value(body: bytes) -> None:
+    """
+    Also one that goes too deep, or is no text.
+    """
+    with pytest.raises(ValueError, match="."):
+        read_json(body)
+    assert read_json(b'{"a": "\\u00e9"}') == {"a": "é"}

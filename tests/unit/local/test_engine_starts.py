@@ -239,6 +239,47 @@ def test_adapters_that_vllm_does_not_take() -> None:
     assert "The lora adapter 'one' has already been loaded. If you want" in told
 
 
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (b"{", "Expecting property name enclosed in double quotes"),
+        (b"[" * 100_000, "maximum recursion depth exceeded"),
+        (b'{"use_dora": true}', "vLLM does not yet support DoRA."),
+        (b'{"bias": "all"}', "Adapter bias is not supported."),
+        (
+            b'{"modules_to_save": ["a"], "use_dora": true, "r": 17, "bias": "all"}',
+            (
+                "vLLM only supports modules_to_save being None. vLLM does not yet "
+                "support "
+                "DoRA. LoRA rank 17 is greater than max_lora_rank 16. Adapter bias is "
+                "not "
+                "supported."
+            ),
+        ),
+    ],
+)
+def test_an_adapter_that_cannot_be_read_is_the_servers_fault(
+    config: bytes, words: str
+) -> None:
+    """
+    All that is wrong is told.
+    """
+    with pytest.raises(RefusedError) as caught:
+        load_adapter(lora(), "one", config)
+    told = json.loads(caught.value.body)["error"]
+    assert told["message"].startswith(words)
+    assert (caught.value.status, told["code"]) == (500, 500)
+    assert (told["type"], told["param"]) == ("InternalServerError", None)
+
+
+@pytest.mark.parametrize("config", [b"[]", b"{}", b'{"r": null}', b'{"r": 1}'])
+def test_an_adapter_may_say_little(config: bytes) -> None:
+    """
+    What it does not say is no fault.
+    """
+    load_adapter(lora(), "one", config)
+
+
 def test_an_adapter_answers_by_its_name() -> None:
     """
     Where adapters are off, there is no such model.

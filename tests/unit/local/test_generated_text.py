@@ -562,3 +562,23 @@ def test_an_engine_that_does_not_start_says_so_line_by_line() -> None:
     error = EngineError("one", "two")
 
     assert (str(error), error.lines) == ("one\ntwo", ("one", "two"))
+
+
+@pytest.mark.parametrize(
+    ("server", "flavour", "version", "count"),
+    [
+        ("tgi", "", (2, 0, 0), 100),
+        ("lmi", "tensorrtllm0.7.1-cu122", (0, 26, 0), 128),
+        ("lmi", "tensorrtllm0.8.0-cu122", (0, 27, 0), 30),
+        ("lmi", "deepspeed0.12.6-cu121", (0, 26, 0), 30),
+    ],
+)
+def test_an_answer_has_so_many_tokens_where_nothing_is_said(
+    server: str, flavour: str, version: tuple[int, ...], count: int
+) -> None:
+    """
+    By the server, and by the release.
+    """
+    found = ServingContainer(server=server, version=version, flavour=flavour)
+
+    assert found.default_new_tokens == count

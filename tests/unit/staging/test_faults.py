@@ -4,10 +4,13 @@ What S3 refuses, which the embedded AWS does not: botocore's stubs answer.
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
@@ -217,6 +220,47 @@ def test_fails_if_the_bucket_takes_no_file(
         storage.put(local, FILE)
 
     assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(("revision", "is_staged"), [("c", True), ("d", False)])
+def test_a_manifest_is_of_a_revision(revision: str, *, is_staged: bool) -> None:
+    """
+    That of another one says nothing.
+    """
+    storage = Storage(ORDER)
+    stubs = stubbed(storage)
+    stubs.add_response("list_objects_v2", listing("models.json", 2))
+    body = json.dumps({"revision": revision * 40}).encode()
+    stubs.add_response("get_object", {"Body": io.BytesIO(body)})
+
+    assert storage.is_staged() is is_staged
+
+
+def test_fails_if_a_file_does_not_get_there(tmp_path: Path) -> None:
+    """
+    For another reason than the bucket's, in the client's own words.
+    """
+    local = tmp_path / "it"
+    local.write_bytes(b"12345")
+    storage = Storage(ORDER)
+
+    def fail(*_: object, **__: object) -> None:
+        raise S3UploadFailedError("the line broke")
+
+    storage._s3.upload_file = fail  # noqa: SLF001 - its client
+    with pytest.raises(StagingError, match="^the line broke$"):
+        storage.put(local, FILE)
+
+
+def test_fails_if_the_manifest_is_not_taken() -> None:
+    """
+    Nor is it said to be there.
+    """
+    storage = Storage(ORDER)
+    stubbed(storage).add_client_error("put_object", "NoSuchBucket")
+
+    with pytest.raises(StagingError, match="^bucket bucket does not exist$"):
+        storage.seal({})
 
 
 def test_fails_if_the_manifest_cannot_be_looked_at() -> None:

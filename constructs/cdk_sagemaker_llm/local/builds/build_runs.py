@@ -237,7 +237,7 @@ def _surroundings(build: Build, root: Path, source: Path) -> dict[str, str]:
     # The root is a folder of the build's own, which gets a home and a Python.
     home, programs, temporary = root / "home", root / "bin", root / "tmp"
     for folder in (home, programs, temporary):
-        folder.mkdir(exist_ok=True)
+        folder.mkdir()
     # A script, where a link would lose the virtual environment that it is in.
     for name in ("python3", "python"):
         program = programs / name

@@ -128,9 +128,9 @@ def main() -> None:
     """
     Wait for the end of standard input, or for a word on it.
     """
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        # They are for the command, whose group this process leads.
-        with contextlib.suppress(OSError, ValueError):
+    for number in signal.valid_signals():
+        # They are for the command, whose group this process leads; some end anybody.
+        with contextlib.suppress(OSError):
             signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # For ps, which is waited for.
     os.write(1, b".")
