@@ -253,7 +253,7 @@ def test_statements_under_other_conditions_are_other_statements(
     """
     Though they have no names, and are on the same.
     """
-    conditions = [{"Bool": {"aws:SecureTransport": "true"}}, {}, None]
+    conditions = [{"Bool": {"aws:SecureTransport": "true"}}, None]
     resources = {
         "It": ROLE,
         "P": policy_of(
@@ -276,7 +276,7 @@ def test_statements_under_other_conditions_are_other_statements(
     found = statements(assembly(tmp_path, resources), "runs")
     assert [each.get("Condition") for each in found] == [conditions[0], None, None]
     # What differs in its reasons alone is one.
-    assert [len(each["Action"]) for each in found] == [1, 2, 2]
+    assert [len(each["Action"]) for each in found] == [1, 1, 2]
 
 
 def test_statements_of_one_name_are_numbered(tmp_path: Path) -> None:
