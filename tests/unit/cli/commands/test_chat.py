@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 from cdk_sagemaker_llm.cli.commands import _asking as asking
-from cdk_sagemaker_llm.cli.commands.chat import HELP
+from cdk_sagemaker_llm.cli.commands.chat import HELP, _is_interactive
 from cdk_sagemaker_llm.client.answers import FinishReason, Token, ToolCall, Usage
 from cdk_sagemaker_llm.client.errors import LlmError
 from cdk_sagemaker_llm.client.requests import Schema
@@ -259,3 +259,61 @@ def test_what_is_no_text_is_misuse() -> None:
 
     assert (status, out) == (2, "")
     assert beside == ["sagemaker-llm chat: standard input is not UTF-8 text"]
+
+
+def typed(client: Client, *lines: str | BaseException) -> tuple[int, str, list[str]]:
+    """
+    Chat on a terminal, where lines are typed.
+    """
+    inputs = mock.Mock(side_effect=[*lines, EOFError()])
+    is_terminal = "cdk_sagemaker_llm.cli.commands.chat._is_interactive"
+    with (
+        mock.patch(is_terminal, return_value=True),
+        mock.patch("builtins.input", inputs),
+    ):
+        found = chat(client, "")
+    assert {call.args for call in inputs.call_args_list} == {("> ",)}
+    return found
+
+
+def test_a_chat_on_a_terminal_begins_with_how_it_ends() -> None:
+    """
+    And ends with the line that Ctrl-D left open.
+    """
+    client = Client(spoken("a"))
+    status, out, beside = typed(client, "one \ud800")
+
+    assert (status, out) == (0, "a\n")
+    assert beside[0] == (
+        "/help lists the commands, Ctrl-C stops an answer, /exit ends the chat"
+    )
+    assert beside[-1] == ""
+    assert client.asked == [[("user", "one ?")]]
+
+
+def test_ctrl_c_between_answers_on_a_terminal_ends_nothing() -> None:
+    """
+    It says what does.
+    """
+    client = Client(spoken("a"))
+    status, _, beside = typed(client, KeyboardInterrupt(), "one")
+
+    assert (status, len(client.asked)) == (0, 1)
+    assert beside[1:3] == ["", "/exit or Ctrl-D ends the chat"]
+
+
+def test_a_message_without_an_answer_is_no_failure_on_a_terminal() -> None:
+    """
+    Who sits there has seen it.
+    """
+    assert typed(Client([LlmError("gone")]), "one")[0] == 0
+
+
+def test_a_terminal_is_one_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    A pipe on either side is none.
+    """
+    for reads, writes in ((True, True), (True, False), (False, True)):
+        monkeypatch.setattr("sys.stdin", mock.Mock(isatty=lambda it=reads: it))
+        monkeypatch.setattr("sys.stdout", mock.Mock(isatty=lambda it=writes: it))
+        assert _is_interactive() is (reads and writes)
