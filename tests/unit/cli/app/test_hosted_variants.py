@@ -268,3 +268,23 @@ def test_a_queue_of_one_variant_and_others_are_read_beside_what_is_not(
         "Host/Away: its configuration is not in the app: old",
         "Host/Queue: one queue of several variants is not simulated",
     )
+
+
+def test_what_a_condition_leaves_open_is_there(tmp_path: Path) -> None:
+    """
+    What it rules out is not.
+    """
+    hosts = variant()
+    for name in ("Perhaps", "Gone"):
+        hosts[name] = {**hosts["Host"], "Condition": name}
+    found = read(
+        tmp_path,
+        hosts,
+        Parameters={"Open": {"Type": "String"}},
+        Conditions={
+            "Perhaps": {"Fn::Equals": [{"Ref": "Open"}, "x"]},
+            "Gone": {"Fn::Equals": ["x", "y"]},
+        },
+    )
+
+    assert [one.endpoint for one in found.variants] == ["Host/Host", "Host/Perhaps"]

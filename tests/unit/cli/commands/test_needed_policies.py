@@ -354,6 +354,8 @@ def test_trust_is_that_of_a_role(tmp_path: Path) -> None:
 
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == "sagemaker-llm permissions: --trust needs --role\n"
+    nameless = run(assembly(tmp_path), "--trust", "--role", "")
+    assert nameless.stderr == "sagemaker-llm permissions: the app has no role ''\n"
 
 
 def test_a_nested_stack_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -167,3 +167,16 @@ def test_without_prices_there_are_no_costs(capsys: pytest.CaptureFixture[str]) -
         "    accelerators: 15 used, unknown free",
         "    3 x Llama: 5 accelerators, 2 CPU cores, 2,048 MiB each",
     ]
+
+
+@pytest.mark.parametrize(
+    ("instances", "most", "running"),
+    [(1, 3, 3), (2, 3, 3), (4, 6, 4), (1, 2, 2), (3, 3, 3)],
+)
+def test_as_many_instances_run_as_the_copies_need(
+    instances: int, most: int, running: int
+) -> None:
+    """
+    But none goes for it, and no more come than may.
+    """
+    assert variant(instances=instances, most_instances=most).running == running
