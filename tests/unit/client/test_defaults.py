@@ -54,8 +54,6 @@ def test_a_client_is_made_alike_whichever_it_is(client: type[BaseClient]) -> Non
     With three more tries, and ten minutes for a copy that wakes up.
     """
     assert defaults(client) == OF_A_CLIENT
-    assert defaults(client.from_ssm) == {"region": None, "ssm_endpoint_url": None}
-    assert defaults(client.from_connection) == {}
 
 
 @pytest.mark.parametrize("client", [LlmClient, AsyncLlmClient])
@@ -67,6 +65,7 @@ def test_a_question_is_asked_alike(client: type[LlmClient | AsyncLlmClient]) -> 
         "max_requests": 16,
         "max_total_tokens": None,
     }
+    assert defaults(client.from_ssm) == {"region": None, "ssm_endpoint_url": None}
     assert defaults(client.embed) == {"parameters": None}
     assert defaults(client.rerank) == {"top_n": None, "parameters": None}
 
