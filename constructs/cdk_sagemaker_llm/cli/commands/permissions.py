@@ -237,7 +237,7 @@ def _names(holder: Holder) -> set[str]:
 
 def _statements(allowed: Sequence[Permission]) -> Iterator[dict[str, Any]]:
     ours = [each for each in allowed if each.reason is not None]
-    for _, group in groupby(ours, key=lambda one: (one.policy, one.sid, one.resources)):
+    for _, group in groupby(ours, _statement):
         every = list(group)
         first = every[0]
         sid = {"Sid": first.sid} if first.sid else {}
@@ -249,6 +249,10 @@ def _statements(allowed: Sequence[Permission]) -> Iterator[dict[str, Any]]:
             "Resource": list(first.resources),
             **condition,
         }
+
+
+def _statement(one: Permission) -> tuple[Any, ...]:
+    return (one.policy, one.sid, one.resources, one.condition)
 
 
 def _numbered(statements: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -92,7 +92,7 @@ def show_plan(choice: Choice) -> None:
     Print one plan's arithmetic and the bar of an accelerator.
     """
     console = plain_console()
-    console.print(choice.plan.explain(), markup=False, highlight=False)
+    console.print(choice.plan.explain())
     console.print()
     console.print(memory_bar(choice.plan))
     if not choice.plan.fits:
@@ -103,7 +103,6 @@ def show_plan(choice: Choice) -> None:
     copies = counted(choice.copies, "copy", "copies")
     console.print(
         f"{copies}: {counted(choice.instances, 'instance')}{devices}{cost}",
-        highlight=False,
     )
 
 
@@ -113,7 +112,7 @@ def show_ranking(choices: Sequence[Choice]) -> None:
     """
     console = plain_console()
     if not choices:
-        console.print("no instance type of the catalogue can host it", highlight=False)
+        console.print("no instance type of the catalogue can host it")
         return
     first = choices[0].plan
     kind = first.setting.gguf_type or f"{first.weight_bits} bits"
@@ -121,7 +120,7 @@ def show_ranking(choices: Sequence[Choice]) -> None:
         f"{first.architecture.architecture}, {first.architecture.parameter_count:,} "
         f"parameters in {kind}, {first.context_length} tokens"
     )
-    console.print(head, highlight=False)
+    console.print(head)
     table = Table(box=None, pad_edge=False)
     table.add_column("instance type")
     for name in ("degree", "copies each", "instances", "accelerators", "sequences"):
@@ -132,8 +131,8 @@ def show_ranking(choices: Sequence[Choice]) -> None:
         table.add_row(*_row(choice), memory_bar(choice.plan, cells=16))
     console.print(table)
     if len(choices) > _MOST_ROWS:
-        console.print(f"and {len(choices) - _MOST_ROWS} more", highlight=False)
-    console.print(_legend(), highlight=False)
+        console.print(f"and {len(choices) - _MOST_ROWS} more")
+    console.print(_legend())
 
 
 def memory_bar(plan: Plan, *, cells: int = _BAR_CELLS) -> Text:
@@ -177,10 +176,13 @@ def _legend() -> str:
 
 def plain_console() -> Console:
     """
-    Return where tables are printed: in a pipe or a file they are not cut.
+    Return where tables are printed: as they are, and in a pipe or a file not cut.
     """
-    console = Console(soft_wrap=True)
-    return console if console.is_terminal else Console(width=200, soft_wrap=True)
+    # Names may have brackets and colons, which are neither markup nor emoji.
+    console = Console(soft_wrap=True, markup=False, emoji=False, highlight=False)
+    if not console.is_terminal:
+        console.width = 200
+    return console
 
 
 def draw_memory(plans: Sequence[Plan], path: Path) -> None:

@@ -61,7 +61,7 @@ def show_compared(runs: Sequence[Run], prices: Prices) -> None:
     """
     console = plain_console()
     for one in side_by_side(runs, prices):
-        console.print(one.endpoint, style="bold", highlight=False)
+        console.print(one.endpoint, style="bold")
         table = Table(box=None, pad_edge=False)
         table.add_column("")
         for run in runs:
@@ -73,7 +73,7 @@ def show_compared(runs: Sequence[Run], prices: Prices) -> None:
         console.print()
     for run in runs:
         for result in run.results:
-            console.print(f"\n{run.name}", style="bold", highlight=False)
+            console.print(f"\n{run.name}", style="bold")
             for model in result.outcome.workloads:
                 _estimate(console, result, model)
                 _curves(console, result, model)
@@ -88,11 +88,10 @@ def _show_variant(console: Console, result: VariantResult, prices: Prices) -> No
         f"{hosted.endpoint} ({hosted.variant}): {hosted.instances} x {kinds}, "
         f"{hosted.minimum} to {hosted.maximum}",
         style="bold",
-        highlight=False,
     )
-    console.print(start_of(result), highlight=False)
+    console.print(start_of(result))
     for model, words in result.traffic.items():
-        console.print(f"traffic of {model}: {words}", highlight=False)
+        console.print(f"traffic of {model}: {words}")
         _estimate(console, result, model)
         table = Table(box=None, pad_edge=False)
         for name in HEADS:
@@ -104,7 +103,7 @@ def _show_variant(console: Console, result: VariantResult, prices: Prices) -> No
         console.print(_totals(figures(result, model, prices)))
         console.print()
     if shares(result.outcome.workloads):
-        console.print(ALL_MODELS, style="bold", highlight=False)
+        console.print(ALL_MODELS, style="bold")
         console.print(_totals(costs(result, prices)))
         console.print()
     _log(console, result)
@@ -113,7 +112,7 @@ def _show_variant(console: Console, result: VariantResult, prices: Prices) -> No
 
 def _estimate(console: Console, result: VariantResult, model: str) -> None:
     if is_estimated(result, model):
-        console.print(_ESTIMATED, highlight=False)
+        console.print(_ESTIMATED)
 
 
 def _curves(console: Console, result: VariantResult, model: str) -> None:
@@ -129,7 +128,7 @@ def _curves(console: Console, result: VariantResult, model: str) -> None:
     ):
         if any(numbers):
             line = f"{name:>12} {_sparkline(numbers)} up to {max(numbers):.4g}"
-            console.print(line, highlight=False, markup=False)
+            console.print(line)
 
 
 def _sparkline(numbers: Sequence[float], cells: int = _CELLS) -> str:
@@ -173,7 +172,7 @@ def _log(console: Console, result: VariantResult) -> None:
     console.print(table)
     more = len(found) - len(events[:_MOST_EVENTS])
     if more:
-        console.print(f"and {more} more; --json has them all", highlight=False)
+        console.print(f"and {more} more; --json has them all")
     console.print()
 
 
@@ -190,13 +189,13 @@ def _told_once(events: Sequence[Event]) -> Iterator[Event]:
 
 def _report(console: Console, result: VariantResult) -> None:
     for section in sections_of(result):
-        console.print(section.title, style="bold", highlight=False)
+        console.print(section.title, style="bold")
         for sentence in section.sentences:
-            console.print(f"  - {sentence}", highlight=False, markup=False)
+            console.print(f"  - {sentence}")
 
 
 def _show_left_out(console: Console, run: Run) -> None:
     if run.left_out:
         console.print("Not simulated", style="bold")
         for one in run.left_out:
-            console.print(f"  - {one}", highlight=False, markup=False)
+            console.print(f"  - {one}")

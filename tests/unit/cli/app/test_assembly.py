@@ -5,12 +5,21 @@ A cloud assembly: its stacks, those of its stages too, and the tarballs beside t
 from __future__ import annotations
 
 import json
+from importlib import metadata
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
-from cdk_sagemaker_llm.cli.app.assembly import Stack, read_stacks
+from cdk_sagemaker_llm.cli.app.assembly import (
+    _SCHEMA,
+    Stack,
+    read_app,
+    read_assembly,
+    read_stacks,
+    unknown_version,
+)
 from cdk_sagemaker_llm.cli.app.hosting import artifact_files, image_of
 from cdk_sagemaker_llm.cli.app.intrinsics import resolve
 from cdk_sagemaker_llm.cli.app.template_shapes import (
@@ -235,3 +244,294 @@ def test_fails_if_the_manifest_cannot_be_read(
 
     with pytest.raises(AssemblyError, match=message):
         read_stacks(tmp_path)
+
+
+NESTED = "AWS::CloudFormation::Stack"
+
+
+def nested(path: str, **properties: object) -> dict[str, Any]:
+    """
+    Write a nested stack, whose template is named in its metadata.
+    """
+    return {
+        "Type": NESTED,
+        "Metadata": {"aws:asset:path": path},
+        "Properties": properties,
+    }
+
+
+@pytest.mark.parametrize(
+    ("environment", "region"),
+    [
+        ("aws://111111111111/us-east-1", "us-east-1"),
+        ("aws://unknown-account/unknown-region", ""),
+        ("", ""),
+    ],
+)
+def test_a_stack_is_deployed_where_its_environment_says(
+    environment: str, region: str, tmp_path: Path
+) -> None:
+    """
+    And what is nested in it too, under no name of its own.
+    """
+    artifact = {**stack_artifact("It"), "environment": environment}
+    write(tmp_path, "manifest.json", {"artifacts": {"A": artifact}})
+    inner = nested("Inner.json", Parameters={"P": "x"})
+    write(tmp_path, "It.json", {"Resources": {"In": inner}})
+    write(tmp_path, "Inner.json", {"Resources": {"B": {"Type": "Y"}}})
+    outer, within = read_stacks(tmp_path)
+
+    assert (outer.name, outer.deployed_name, outer.region) == ("A", "A", region)
+    assert (within.name, within.deployed_name, within.region) == ("A/In", "", region)
+    assert (within.parent, within.parameters) == (outer, {"P": "x"})
+    assert (within.template, within.folder) == (tmp_path / "Inner.json", tmp_path)
+    assert outer.nested == {"In": within}
+    assert outer.peers == within.peers == [outer, within]
+    assert within.resources == {"B": {"Type": "Y"}}
+    assert outer.template == tmp_path / "It.json"
+
+
+def test_what_an_app_exports_is_known_to_all_its_stacks(tmp_path: Path) -> None:
+    """
+    By the name of the export, of nested stacks and of stages too.
+    """
+    outputs = {
+        "Key": {"Value": {"Ref": "Key"}, "Export": {"Name": "the-key"}},
+        "Own": {"Value": "x"},
+        "Odd": "x",
+        "Open": {"Value": "y", "Export": {"Name": {"Fn::Sub": "${A}-y"}}},
+    }
+    write(tmp_path, "manifest.json", {"artifacts": {"A": stack_artifact("It")}})
+    write(
+        tmp_path,
+        "It.json",
+        {"Resources": {"In": nested("In.json")}, "Outputs": outputs},
+    )
+    write(tmp_path, "In.json", {"Outputs": {"B": {"Export": {"Name": "inner"}}}})
+    found = read_assembly(tmp_path)
+    outer, within = found.stacks
+
+    assert found.exports == {
+        "the-key": (outer, {"Ref": "Key"}),
+        "${A}-y": (outer, "y"),
+        "inner": (within, None),
+    }
+    assert outer.exports is within.exports is found.exports
+    assert outer.outputs == outputs
+    assert outer.content["Outputs"] == outputs
+
+
+def test_what_a_stage_lacks_is_told_with_the_rest(tmp_path: Path) -> None:
+    """
+    Its faults, the templates that are not there, and its exports.
+    """
+    inner = tmp_path / "assembly-Prod"
+    stage = {
+        "type": "cdk:cloud-assembly",
+        "properties": {"directoryName": "assembly-Prod"},
+    }
+    write(tmp_path, "manifest.json", {"artifacts": {"Prod": stage}})
+    artifacts = {"A": stack_artifact("A"), "B": stack_artifact("B")}
+    write(inner, "manifest.json", {"artifacts": artifacts})
+    out = {"X": {"Value": 1, "Export": {"Name": "x"}}}
+    content = {"Resources": {"Gone": {"Type": NESTED}}, "Outputs": out}
+    write(inner, "A.json", content)
+    found = read_app(tmp_path)
+
+    assert [one.name for one in found.stacks] == ["A"]
+    assert found.unopened == ["A/Gone"]
+    assert found.faults == [f"{inner / 'B.json'} is missing"]
+    assert list(found.exports) == ["x"]
+    with pytest.raises(AssemblyError, match="B.json is missing$"):
+        read_stacks(tmp_path)
+
+
+def test_all_that_cannot_be_read_is_told_together(tmp_path: Path) -> None:
+    """
+    A line each, where everything must be read.
+    """
+    artifacts = {"A": stack_artifact("A"), "B": stack_artifact("B"), "C": 5}
+    write(tmp_path, "manifest.json", {"artifacts": artifacts})
+    with pytest.raises(AssemblyError) as raised:
+        read_stacks(tmp_path)
+
+    assert str(raised.value).splitlines() == [
+        f"{tmp_path / 'A.json'} is missing",
+        f"{tmp_path / 'B.json'} is missing",
+        f"{tmp_path / 'manifest.json'}: C must be a map, got a number",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("Host.template.json", "Host"),
+        ("Host.json", "Host"),
+        ("Host.template", "Host"),
+        ("a.b.template.json", "a.b"),
+    ],
+)
+def test_a_template_alone_is_an_app_of_one_stack(
+    file: str, name: str, tmp_path: Path
+) -> None:
+    """
+    Named after its file.
+    """
+    write(tmp_path, file, {"Resources": {"A": {"Type": "X"}}})
+    (stack,) = read_app(tmp_path / file).stacks
+
+    assert stack == Stack(name, tmp_path, {"A": {"Type": "X"}})
+    assert stack.template == tmp_path / file
+
+
+def test_what_is_neither_is_told_what_to_name(tmp_path: Path) -> None:
+    """
+    A folder, and a file.
+    """
+    with pytest.raises(AssemblyError) as raised:
+        read_app(tmp_path)
+    assert str(raised.value) == (
+        f"{tmp_path} holds no manifest.json; name what cdk synth has written, or one "
+        "template"
+    )
+    write(tmp_path, "x.json", {})
+    with pytest.raises(AssemblyError) as raised:
+        read_app(tmp_path / "x.json")
+    assert str(raised.value) == (
+        f"{tmp_path / 'x.json'} is no template: it has no Resources; name what cdk "
+        "synth has written, or one template"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "known", "is_told"),
+    [
+        (f"{_SCHEMA}.0.0", "1.0.0", False),
+        (f"{_SCHEMA + 1}.0.0", f"{_SCHEMA}.0.0", True),
+        (f"{_SCHEMA + 1}.0.0", f"{_SCHEMA + 1}.0.0", False),
+        (f"{_SCHEMA + 1}.5.0", f"{_SCHEMA + 1}.0.0", False),
+        (f"{_SCHEMA + 2}", f"{_SCHEMA + 1}.9.9", True),
+        (None, "1.0.0", False),
+        ("next", "1.0.0", False),
+        (f"{_SCHEMA + 1}.0.0", "next", True),
+    ],
+)
+def test_a_newer_form_than_the_installed_ones_is_told(
+    written: str | None,
+    known: str,
+    is_told: bool,  # noqa: FBT001 - a table
+    tmp_path: Path,
+) -> None:
+    """
+    By the first of its numbers.
+    """
+    write(tmp_path, "manifest.json", {} if written is None else {"version": written})
+    with mock.patch.object(metadata, "version", return_value=known) as version:
+        found = unknown_version(tmp_path)
+
+    assert found == (
+        f"manifest.json is of version {written}, and the installed CDK writes {known}: "
+        "what is new in it is not seen"
+        if is_told
+        else ""
+    )
+    for call in version.call_args_list:
+        assert call.args == ("aws-cdk.cloud-assembly-schema",)
+
+
+def test_without_the_cdk_no_form_is_newer(tmp_path: Path) -> None:
+    """
+    Nothing tells it.
+    """
+    write(tmp_path, "manifest.json", {"version": "999.0.0"})
+    absent = metadata.PackageNotFoundError()
+    with mock.patch.object(metadata, "version", side_effect=absent):
+        assert unknown_version(tmp_path) == ""
+
+
+def test_an_asset_is_found_beside_the_stage_or_above(tmp_path: Path) -> None:
+    """
+    As far up as there are assemblies.
+    """
+    inner = tmp_path / "out" / "assembly-Prod"
+    for folder in (tmp_path / "out", inner):
+        write(folder, "manifest.json", {})
+    stack, url = Stack("S", inner, {}), f"https://s3/assets/{HASH}.json"
+    assert stack.asset(url) is None
+    (tmp_path / f"asset.{HASH}.txt").write_text("beyond")
+    assert stack.asset(url) is None
+    above, beside = tmp_path / "out" / f"asset.{HASH}.gz", inner / f"asset.{HASH}.gz"
+    above.write_text("above")
+    assert stack.asset(url) == above
+    beside.write_text("beside")
+    assert stack.asset({"Fn::Sub": url}) == beside
+    assert stack.asset(url.replace("/" + HASH, "/x" + HASH)) is None
+    assert stack.asset(url.removesuffix(".json")) is None
+
+
+def test_a_nested_template_is_found_by_the_manifests_of_assets(tmp_path: Path) -> None:
+    """
+    Whichever of them has it; what they say otherwise is passed over.
+    """
+    write(tmp_path, "manifest.json", {"artifacts": {"A": stack_artifact("It")}})
+    url = f"https://s3/assets/{HASH}.json"
+    stacks = {
+        "In": {"Type": NESTED, "Properties": {"TemplateURL": url}},
+        "No": {"Type": NESTED, "Properties": {"TemplateURL": "https://s3/x.json"}},
+    }
+    write(tmp_path, "It.json", {"Resources": stacks})
+    write(tmp_path, "In.json", {"Resources": {"B": {"Type": "Y"}}})
+    odd = {"files": {"x": 5, HASH: {"source": {"path": 5}}}}
+    write(tmp_path, "A.assets.json", odd)
+    write(tmp_path, "B.assets.json", {"files": [1]})
+    assert read_app(tmp_path).unopened == ["A/In", "A/No"]
+    files = {"odd": 5, HASH: {"source": {"path": "In.json"}}}
+    write(tmp_path, "C.assets.json", {"files": files})
+    found = read_app(tmp_path)
+
+    assert [one.name for one in found.stacks] == ["A", "A/In"]
+    assert found.unopened == ["A/No"]
+
+
+def test_a_template_may_be_nested_twice_but_not_in_itself(tmp_path: Path) -> None:
+    """
+    However far around.
+    """
+    write(tmp_path, "manifest.json", {"artifacts": {"A": stack_artifact("It")}})
+    write(
+        tmp_path,
+        "It.json",
+        {"Resources": {"One": nested("In.json"), "Two": nested("In.json")}},
+    )
+    write(tmp_path, "In.json", {"Resources": {"Deep": nested("Deep.json")}})
+    write(tmp_path, "Deep.json", {"Resources": {"Again": nested("It.json")}})
+    found = read_app(tmp_path)
+
+    assert [one.name for one in found.stacks] == [
+        "A",
+        "A/One",
+        "A/One/Deep",
+        "A/Two",
+        "A/Two/Deep",
+    ]
+    assert (
+        found.faults
+        == [f"{tmp_path / 'Deep.json'}: Again must not be nested in itself"] * 2
+    )
+
+
+@pytest.mark.parametrize("directory", [".", "..", "../.."])
+def test_a_stage_is_a_folder_within(directory: str, tmp_path: Path) -> None:
+    """
+    Neither the assembly's own nor one around it.
+    """
+    stage = {"type": "cdk:cloud-assembly", "properties": {"directoryName": directory}}
+    write(tmp_path / "a" / "b", "manifest.json", {"artifacts": {"S": stage}})
+    found = read_app(tmp_path / "a" / "b")
+
+    assert found.faults == [
+        (
+            f"{tmp_path / 'a' / 'b' / 'manifest.json'}: artifacts.S.properties: "
+            "directoryName must be a folder within"
+        )
+    ]

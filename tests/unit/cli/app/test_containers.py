@@ -4,10 +4,21 @@ What a simulation reads out of the variables of an engine in an image of its own
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease, image_at
-from cdk_sagemaker_llm.cli.app.containers import _served, engine_settings
+from cdk_sagemaker_llm.cli.app.containers import (
+    ServedModel,
+    _served,
+    engine_settings,
+)
+from cdk_sagemaker_llm.cli.app.simulated import read_hosted
+from cdk_sagemaker_llm.hosting.models.artifact import tarball
+from tests.unit.cli.app.templates import template, variant
 
 REGISTRY = "763104351884.dkr.ecr.us-east-1.amazonaws.com"
 
@@ -158,3 +169,164 @@ def test_a_plan_is_of_the_engine_in_the_image(
     assert served.gguf_type == gguf
     assert served.architecture is not None
     assert served.architecture.model_type == model_type
+
+
+def read(folder: Path, container: Mapping[str, object]) -> tuple[ServedModel, str]:
+    """
+    Return what a container serves, and what is told of it.
+    """
+    hosts = variant()
+    hosts["Model"]["Properties"]["PrimaryContainer"] = container
+    found = read_hosted(template(folder, hosts))
+    (one,) = found.variants
+    return one.models[0].served, "\n".join(found.left_out)
+
+
+def test_variables_that_an_engine_does_not_take_are_told(tmp_path: Path) -> None:
+    """
+    What they say is taken as they say it.
+    """
+    uri = f"{REGISTRY}/vllm:server-sagemaker-cuda-v2.6"
+    variables = {"HF_MODEL_ID": "Qwen/Qwen3-4B", "SM_VLLM_NO_SUCH": "1"}
+    served, told = read(tmp_path, {"Image": uri, "Environment": variables})
+
+    assert (served.model, served.degree, served.image) == ("Qwen/Qwen3-4B", None, uri)
+    assert told.startswith("Host/Model: its environment cannot be read: ")
+    assert "unrecognized arguments: --no-such" in told
+
+
+def test_model_data_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    """
+    And the variables of an LMI container are taken.
+    """
+    name = "ab" * 32
+    (tmp_path / f"asset.{name}.tar.gz").write_bytes(b"none")
+    uri = f"{REGISTRY}/djl-inference:0.36.0-lmi28.0.0-cu130"
+    container = {
+        "Image": uri,
+        "Environment": {"HF_MODEL_ID": "Qwen/Qwen3-4B"},
+        "ModelDataUrl": f"s3://bucket/{name}.tar.gz",
+    }
+    served, told = read(tmp_path, container)
+
+    assert served.model == "Qwen/Qwen3-4B"
+    assert told.startswith("Host/Model: its model data cannot be read: ")
+
+
+def test_a_tarball_says_what_an_lmi_container_serves(tmp_path: Path) -> None:
+    """
+    With the variables beside it.
+    """
+    name = "ab" * 32
+    text = (
+        "option.model_id=Qwen/Qwen3-4B\noption.tensor_parallel_degree=2\n"
+        "option.max_model_len=2048\noption.max_rolling_batch_size=8\n"
+    )
+    content = tarball({"serving.properties": b"\xef\xbb\xbf" + text.encode()})
+    (tmp_path / f"asset.{name}.tar.gz").write_bytes(content)
+    uri = f"{REGISTRY}/djl-inference:0.36.0-lmi28.0.0-cu130"
+    container = {
+        "Image": uri,
+        "Environment": {"OPTION_QUANTIZE": "fp8", "OPEN": {"Ref": "It"}, "N": 1},
+        "ModelDataUrl": f"s3://bucket/{name}.tar.gz",
+    }
+    served, told = read(tmp_path, container)
+
+    assert told == ""
+    assert (served.model, served.degree, served.weight_bits) == ("Qwen/Qwen3-4B", 2, 8)
+    assert (served.context_length, served.most_sequences) == (2048, 8)
+    assert (served.source, served.unknown) == ("hub", "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "container", "source"),
+    [
+        ({"HF_MODEL_ID": "Qwen/Qwen3-4B"}, {}, "hub"),
+        ({"HF_MODEL_ID": "s3://bucket/it/"}, {}, "s3"),
+        ({"HF_MODEL_ID": "/opt/ml/model"}, {}, "s3"),
+        (
+            {"HF_MODEL_ID": "Qwen/Qwen3-4B"},
+            {"ModelDataSource": {"S3DataSource": {"S3Uri": "s3://bucket/it/"}}},
+            "s3",
+        ),
+        ({}, {}, "s3"),
+    ],
+)
+def test_weights_come_from_the_hub_or_from_s3(
+    settings: dict[str, str], container: dict[str, object], source: str
+) -> None:
+    """
+    As the name of the model says it, or what is put beside the container.
+    """
+    assert _served(settings, container, None).source == source
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "value"),
+    [
+        ({"option.model_id": "a", "model": "b", "HF_MODEL_ID": "c"}, "model", "a"),
+        ({"model": "b", "HF_MODEL_ID": "c"}, "model", "b"),
+        ({"option.tensor_parallel_degree": "2", "SM_NUM_GPUS": "4"}, "degree", 2),
+        ({"SM_NUM_GPUS": "4"}, "degree", 4),
+        ({"option.tensor_parallel_degree": "max"}, "degree", None),
+        ({"option.quantize": "awq"}, "weight_bits", 4),
+        ({"HF_MODEL_QUANTIZE": "awq"}, "weight_bits", 4),
+        ({"QUANTIZE": "awq"}, "weight_bits", 4),
+        ({"quantize": "awq"}, "weight_bits", 4),
+        ({"option.dtype": "fp32"}, "weight_bits", 32),
+        ({"dtype": "float32"}, "weight_bits", 32),
+        ({"DTYPE": "float32"}, "weight_bits", 32),
+        ({"MAX_TOTAL_TOKENS": "99"}, "context_length", 99),
+        ({"context_length": "98"}, "context_length", 98),
+        ({"MAX_BATCH_SIZE": "7"}, "most_sequences", 7),
+        ({"most_sequences": "6"}, "most_sequences", 6),
+    ],
+)
+def test_a_setting_has_several_names(
+    settings: dict[str, str], field: str, value: object
+) -> None:
+    """
+    LMI's own first.
+    """
+    assert getattr(_served(settings, {}, None), field) == value
+
+
+def test_a_model_without_a_name_cannot_be_planned() -> None:
+    """
+    Nor one that the catalogue lacks; each says why.
+    """
+    nameless, unknown = _served({}, {}, None), _served({"model": "a/b"}, {}, None)
+
+    assert nameless.plan_on("ml.g5.xlarge", 1) == (
+        "the app does not say which model it serves"
+    )
+    assert unknown.plan_on("ml.g5.xlarge", 1) == (
+        "the catalogue does not have its model a/b"
+    )
+
+
+def test_a_plan_is_made_with_all_that_is_known() -> None:
+    """
+    Its own degree counts before the accelerators that a copy has.
+    """
+    settings = {
+        "model": "Qwen/Qwen3-4B",
+        "degree": "2",
+        "context_length": "2048",
+        "most_sequences": "8",
+        "quantize": "fp8",
+    }
+    served = _served(settings, {}, image("vllm:server-sagemaker-cuda-v2.6"))
+    plan = served.plan_on("ml.g5.12xlarge", 4)
+    assert not isinstance(plan, str)
+
+    assert (plan.tensor_parallel_degree, plan.context_length) == (2, 2048)
+    assert (plan.weight_bits, plan.engine) == (8, "vllm")
+    assert plan.engine_version == "0.30.0"
+    assert plan.setting.assumptions.max_num_seqs == 8
+    whole = replace(served, degree=None).plan_on("ml.g5.12xlarge", 4)
+    assert not isinstance(whole, str)
+    assert whole.tensor_parallel_degree == 4
+    wrong = served.plan_on("ml.z9.xlarge", 4)
+    assert isinstance(wrong, str)
+    assert "ml.z9.xlarge" in wrong

@@ -235,6 +235,20 @@ def test_what_a_template_leaves_out_is_the_least(tmp_path: Path) -> None:
     assert found.components == {"Small": ResourceRequirements(copies=0, memory_mib=128)}
 
 
+@pytest.mark.parametrize(
+    ("written", "found"), [(0, 0), ("2", 2), ({"Ref": "Open"}, 1), (-1, 1)]
+)
+def test_instances_are_as_many_as_written(
+    tmp_path: Path, written: object, found: int
+) -> None:
+    """
+    One where nobody can tell.
+    """
+    (one,) = read(tmp_path, host(InitialInstanceCount=written))
+
+    assert (one.instances, one.most_instances) == (found, found)
+
+
 def test_an_adapter_reserves_nothing(tmp_path: Path) -> None:
     """
     It is loaded into the copies of its base.

@@ -464,8 +464,12 @@ def test_fails_if_a_path_is_neither(tmp_path: Path) -> None:
     """
     A folder without a manifest, and a file that is no JSON.
     """
-    with pytest.raises(AssemblyError, match="write one with: cdk synth"):
+    with pytest.raises(AssemblyError, match=".") as raised:
         read_hosted(tmp_path)
+    assert str(raised.value) == (
+        f"{tmp_path} is neither a cloud assembly, such as cdk.out, nor a template in "
+        "JSON; write one with: cdk synth"
+    )
     (tmp_path / "x.yaml").write_text("Resources: {}")
     with pytest.raises(AssemblyError, match="is no JSON"):
         read_hosted(tmp_path / "x.yaml")

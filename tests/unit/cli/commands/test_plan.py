@@ -23,6 +23,7 @@ from cdk_sagemaker_llm import (
     ResourceRequirements,
 )
 from cdk_sagemaker_llm.catalog.architectures import model_names
+from cdk_sagemaker_llm.cli.commands.plan import _demand
 from tests import running
 from tests.deployments import ROOT, synthesised
 
@@ -505,3 +506,49 @@ def test_an_unreachable_price_list_is_told() -> None:
 
     assert done.returncode == 2
     assert "the AWS Price List gave no answer" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("serving", "engine", "release", "sequences"),
+    [
+        ("vllm", "vllm", "0.30.0", None),
+        ("lmi-vllm", "vllm", "0.23.1", 32),
+        ("lmi-dist", "vllm", "0.7.1", 256),
+        ("trtllm", "tensorrt-llm", None, None),
+        ("tgi", "tgi", "3.3.6", None),
+        ("sglang", "sglang", "0.5.19", None),
+        ("llama.cpp", "llama.cpp", None, None),
+        ("tei", "tei", None, None),
+    ],
+)
+def test_each_engine_is_planned_as_it_is_served(
+    serving: str, engine: str, release: str | None, sequences: int | None
+) -> None:
+    """
+    By the newest release that this library serves, with its own defaults.
+    """
+    found = _demand(serving, None)
+
+    assert (found.engine, found.engine_version) == (engine, release)
+    assert found.assumptions.max_num_seqs == sequences
+
+
+def test_a_release_counts_before_the_usual_one() -> None:
+    """
+    Where an engine is planned by its release.
+    """
+    assert _demand("sglang", "0.5.5").engine_version == "0.5.5"
+    assert _demand("lmi-dist", "0.8.0").engine_version == "0.8.0"
+    for serving in ("tgi", "trtllm", "llama.cpp", "tei"):
+        with pytest.raises(ValueError, match=".") as raised:
+            _demand(serving, "1.0")
+        assert str(raised.value) == (
+            "--engine-version is that of vLLM or SGLang, and --serving is "
+            f"{serving}; leave it out"
+        )
+    with pytest.raises(ValueError, match=".") as raised:
+        _demand("ollama", None)
+    assert str(raised.value) == (
+        "--serving must be one of vllm, lmi-vllm, lmi-dist, trtllm, tgi, sglang, "
+        "llama.cpp, tei, got 'ollama'"
+    )
