@@ -188,7 +188,8 @@ def test_the_type_of_the_cdk_is_told_from_ours() -> None:
     theirs = type("InstanceType", (), members)
 
     assert told("InstanceType", made("InstanceType")()) == []
-    assert told("InstanceType", theirs()) == [
-        "it must be an InstanceType, got a value of type InstanceType; "
-        "write 'ml.g5.xlarge'"
-    ]
+    (fault,) = kind_of("InstanceType").faults("it", theirs())
+    assert (
+        fault.message == "it must be an InstanceType, got a value of type InstanceType"
+    )
+    assert fault.remedy == "write 'ml.g5.xlarge'"
