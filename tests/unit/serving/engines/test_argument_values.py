@@ -35,6 +35,7 @@ def an(kind: str, name: str = "it", **more: Any) -> EngineArgument:  # noqa: ANN
     return EngineArgument(name=name, kind=kind, **more)
 
 
+AUTO = an("human_int_or_auto")
 LORA = an("str", action="LoRAParserAction")
 GRAPHS = an("json", "cuda-graph-config")
 LEVEL = an("str", "log-level")
@@ -72,7 +73,7 @@ LEVEL = an("str", "log-level")
         (an("human_int"), "sglang", "0.5.19", "8k", 8000),
         (an("human_int"), "sglang", "0.5.19", "8Ki", 8192),
         (an("human_int"), "sglang", "0.5.19", "8M", 8_000_000),
-        (an("human_int"), "sglang", "0.5.19", "1.5Mi", 3 * 2**19),
+        (an("human_int"), "sglang", "0.5.19", "1.5M", 1_500_000),
         (LORA, "vllm", LATE, "a=/b", "a=/b"),
         (LORA, "vllm", LATE, "a=/b=c", "a=/b=c"),
         (LORA, "vllm", "0.29.0", "a=/b", "a=/b"),
@@ -126,7 +127,7 @@ def test_each_kind_is_read_as_the_parser_reads_it(
         (an("kvs"), "vllm", LATE, "image", "pairs such as image=4,video=1"),
         (an("kvs"), "vllm", LATE, "image=a", "pairs such as image=4,video=1"),
         (an("int"), "vllm", LATE, "None", "a whole number"),
-        (an("str", choices=("on", "off")), "vllm", LATE, "of", "on or off"),
+        (an("str", choices=("on", "off")), "vllm", LATE, "zzz", "on or off"),
         (
             an("str", choices=("awq", "gptq", "fp8")),
             "vllm",
@@ -135,25 +136,26 @@ def test_each_kind_is_read_as_the_parser_reads_it(
             "awq, gptq or fp8 (did you mean gptq?)",
         ),
         (
-            an("str", choices=("on", "off"), allows_none=True),
+            an("str", choices=("half", "full"), allows_none=True),
             "vllm",
             LATE,
-            "None",
-            "on or off",
+            "",
+            "half or full",
         ),
         (an("human_int"), "vllm", LATE, "8Ki", f"a whole number {K}"),
         (an("human_int"), "vllm", LATE, "1.5K", f"a whole number {K}"),
         (an("human_int"), "vllm", EARLY, "2t", f"a whole number {K}"),
         (an("human_int"), "vllm", LATE, "auto", f"a whole number {K}"),
-        (an("human_int_or_auto"), "vllm", LATE, "many", f"a whole number {K}, or auto"),
+        (AUTO, "vllm", LATE, "many", f"a whole number {K}, or auto"),
         (
-            an("human_int_or_auto"),
+            AUTO,
             "vllm",
             EARLY,
             " auto",
             f"a whole number {K}, or auto",
         ),
         (an("human_int"), "sglang", "0.5.19", "8K", f"a whole number {KI}"),
+        (an("human_int"), "sglang", "0.5.19", "1.5Mi", f"a whole number {KI}"),
         (an("human_int"), "vllm", LATE, "1" * 310 + "k", f"a whole number {K}"),
         (LORA, "vllm", LATE, "a", ADAPTER),
         (LORA, "vllm", "0.29.0", "a=/b=c", ADAPTER),

@@ -5,6 +5,7 @@ What the images' entry points make of variables.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import pytest
 
@@ -23,6 +24,7 @@ from cdk_sagemaker_llm.serving.engines.entry_points import (
 PLAIN = EntryPoint(name="plain", prefix="SM_X_")
 SPREADS = EntryPoint(name="spreads", prefix="SM_X_", spreads_lists=True)
 TRIMS = EntryPoint(name="trims", prefix="SM_X_", trims=True, reads_lines=False)
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - what the container listens on
 TEXTS = EntryPoint(name="texts", prefix="SM_X_", reads_truth=False)
 
 
@@ -140,7 +142,7 @@ def test_names_keep_underscores_where_the_rule_does() -> None:
             ),
             {"SM_X_PORT": "1"},
             (),
-            ["--port", "1", "--host", "0.0.0.0", "--model-path", "/opt/ml/model"],
+            ["--port", "1", "--host", EVERYWHERE, "--model-path", "/opt/ml/model"],
         ),
         (
             EntryPoint(
@@ -194,7 +196,7 @@ def test_llama_cpp_takes_the_first_file(
     """
     rule = ENTRY_POINTS["llama-cpp"]
     found = command_line(environment, rule, model_data=files)
-    named = [value for flag, value in zip(found, found[1:]) if flag == rule.model_flag]
+    named = [value for flag, value in pairwise(found) if flag == rule.model_flag]
 
     assert named[:1] == ([] if expected is None else [expected])
 
@@ -253,8 +255,8 @@ def test_the_supervisor_hands_arguments_on(
             {"LOG_LEVEL": "loud"},
             False,
             (
-                "Invalid LOG_LEVEL: 'loud'; it must be one of debug, info, warn, error, "
-                "critical"
+                "Invalid LOG_LEVEL: 'loud'; it must be one of debug, info, warn, "
+                "error, critical"
             ),
         ),
         (
