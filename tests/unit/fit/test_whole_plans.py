@@ -180,6 +180,14 @@ def test_what_is_found_of_a_demand(snapshot: SnapshotAssertion) -> None:
         }
         found |= {f"{engine} {version}: {name}": row for name, row in rows.items()}
     found |= {
+        "more than there are": told(
+            MISTRAL,
+            A10GS,
+            4,
+            engine="llama.cpp",
+            gguf_type="Q8_0",
+            tensor_parallel_degree=8,
+        ),
         "unknown model": told(None, A10G, 1),
         "unknown file": told(MISTRAL, A10G, 1, engine="llama.cpp"),
     }
