@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
-from aws_cdk import Duration, Stack
+from aws_cdk import Duration, Stack, Validations
 from aws_cdk import aws_applicationautoscaling as appscaling
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
@@ -51,7 +51,7 @@ from cdk_sagemaker_llm import (
 from tests.unit.hosting.expected import KEY_ARN
 from tests.unit.hosting.scaling.made import metric
 from tests.unit.hosting.vpc.closed import a_chat, a_function, a_vpc
-from tests.unit.hosting.written import written
+from tests.unit.hosting.written import warnings_of, written
 from tests.unit.staging_rule_examples import PINNED, staged
 
 GPT2 = HuggingFaceModel("gpt2")
@@ -298,6 +298,18 @@ EVERY = (waiting, at_once, shared, of_several_types, closed, brought)
 DEFINITIONS: dict[str, Callable[[Stack], None]] = {one.__name__: one for one in EVERY}
 
 
+def acknowledged_in(stack: Stack) -> dict[str, dict[str, str]]:
+    """
+    Return the rules of linters that are acknowledged, by where, with the reasons.
+    """
+    key = Validations.ACKNOWLEDGED_RULES_METADATA_KEY
+    return {
+        each.node.path: {k: v for one in data for k, v in one.items()}
+        for each in stack.node.find_all()
+        if (data := [one.data for one in each.node.metadata if one.type == key])
+    }
+
+
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_each_template_is_the_reviewed_one(
     name: str, stack: Stack, snapshot: SnapshotAssertion
@@ -306,5 +318,10 @@ def test_each_template_is_the_reviewed_one(
     ``make snapshots`` accepts it as it is now.
     """
     DEFINITIONS[name](stack)
+    found = {
+        "resources": written(stack),
+        "reasons": acknowledged_in(stack),
+        "warnings": warnings_of(stack),
+    }
 
-    assert written(stack) == snapshot(extension_class=JSONSnapshotExtension)
+    assert found == snapshot(extension_class=JSONSnapshotExtension)
