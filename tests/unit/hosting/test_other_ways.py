@@ -14,6 +14,7 @@ from aws_cdk import App, CfnParameter, Duration, Environment, SecretValue, Stack
 from aws_cdk import aws_applicationautoscaling as appscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
 from syrupy.assertion import SnapshotAssertion
@@ -49,6 +50,8 @@ from cdk_sagemaker_llm import (
     ScalableInstanceCount,
     ScalableTarget,
     ScalingStep,
+    TargetTrackingScaling,
+    TensorRtLlm,
     Tgi,
     find_image,
 )
@@ -580,7 +583,97 @@ def weights_elsewhere(_: Stack) -> object:
     )
 
 
+def turned_back_without_a_name(stack: Stack) -> object:
+    """
+    Watch copies whose name CloudFormation makes.
+    """
+    rollout = Rolling(percent=50, rollback_on=RollbackAlarms())
+    return host(stack).add_model(
+        "It", model=GPT2, serving=TGI, resources=ONE, rollout=rollout
+    )
+
+
+def tracked(**given: Any) -> Definition:  # noqa: ANN401 - any keyword
+    """
+    Track by the building block.
+    """
+    return lambda stack: TargetTrackingScaling(
+        stack, "It", target=copies_of(stack), target_value=1, **given
+    )
+
+
+def never_to_zero(stack: Stack) -> object:
+    """
+    Let instances go, and keep the copies.
+    """
+    it = host(stack, min_instance_count=0)
+    it.add_model("It", model=GPT2, serving=TGI, resources=ONE)
+    raise ValueError("; ".join(it.node.validate()))
+
+
+def begins_later(stack: Stack) -> object:
+    """
+    Name a component by a beginning that only deployment knows.
+    """
+    return host(stack).add_model(
+        "It",
+        model=GPT2,
+        serving=TGI,
+        resources=ONE,
+        inference_component_name_prefix=later(stack),
+    )
+
+
+def keys_elsewhere(_: Stack) -> object:
+    """
+    Encrypt answers, captured data and weights with a key of another region.
+    """
+    stack = Stack(App(), "Other", env=Environment(region="eu-west-1"))
+    far = kms.Key.from_key_arn(
+        stack, "Key", "arn:aws:kms:us-east-1:111111111111:key/abc"
+    )
+    return llm(
+        model=S3Model("s3://bucket/weights/", kms_key=far),
+        serving=LmiVllm(),
+        async_inference=AsyncInference(output="s3://answers", kms_key=far),
+        data_capture=DataCapture(bucket="s3://captured", kms_key=far),
+    )(stack)
+
+
+def token_of_a_parameter(stack: Stack) -> object:
+    """
+    Keep a token where CloudFormation does not look it up.
+    """
+    token = SecretValue.ssm_secure("token", "1")
+    return llm(model=HuggingFaceModel("a/b", token=token))(stack)
+
+
 WAYS: dict[str, Definition] = {
+    "copies: watched without a name": turned_back_without_a_name,
+    "copies: begin with what is known later": begins_later,
+    "hosts: never to zero": never_to_zero,
+    "keys: far": keys_elsewhere,
+    "mirror: gallery without it": mirrored_with(
+        image=find_image("djl-lmi", "0.36.0"), source=ImageSource.public_gallery()
+    ),
+    "staged: compiled where nothing is": staged_with(
+        model=HuggingFaceModel("mistralai/Mistral-7B-v0.1", revision="a" * 40),
+        compile=TensorRtLlm("0.26.0", tensor_parallel_degree=4),
+        instance_type="ml.c5.xlarge",
+    ),
+    "token: of a secure parameter": token_of_a_parameter,
+    "tracking: neither": tracked(),
+    "tracking: both": tracked(
+        metric=metric(),
+        predefined_metric="SageMakerInferenceComponentInvocationsPerCopy",
+    ),
+    "routing: by prefix to one host": lambda stack: host(
+        stack,
+        max_instance_count=1,
+        routing_strategy=PrefixAwareRouting(
+            prefix_length=1024, concurrency_threshold=2
+        ),
+    ),
     "adapter: of an adapter": adapter_of_an_adapter,
     "adapter: scaled": lambda stack: adapter(stack).auto_scale_copy_count(
         max_capacity=2

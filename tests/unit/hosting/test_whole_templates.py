@@ -52,6 +52,7 @@ from tests.unit.hosting.expected import KEY_ARN
 from tests.unit.hosting.scaling.made import metric
 from tests.unit.hosting.vpc.closed import a_chat, a_function, a_vpc
 from tests.unit.hosting.written import warnings_of, written
+from tests.unit.mirroring_rule_examples import mirrored
 from tests.unit.staging_rule_examples import PINNED, staged
 
 GPT2 = HuggingFaceModel("gpt2")
@@ -186,6 +187,7 @@ def at_once(stack: Stack) -> None:
     )
     role = caller(stack)
     llm.grant_invoke(role)
+    LlmDashboard(stack, "Dashboard", endpoints=[llm])
     ConnectionParameter(
         stack, "Connection", connection=llm.connection, parameter_name="/llm/chat"
     ).grant_read(role)
@@ -294,7 +296,21 @@ def brought(stack: Stack) -> None:
     )
 
 
-EVERY = (waiting, at_once, shared, of_several_types, closed, brought)
+def mirrored_here(stack: Stack) -> None:
+    """
+    Copy an image, and serve by it.
+    """
+    copy = mirrored(stack)
+    LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        serving=Vllm("0.20.2", image=copy.image),
+        instance_type="ml.g5.xlarge",
+    )
+
+
+EVERY = (waiting, at_once, shared, of_several_types, closed, brought, mirrored_here)
 DEFINITIONS: dict[str, Callable[[Stack], None]] = {one.__name__: one for one in EVERY}
 
 
