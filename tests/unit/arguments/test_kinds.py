@@ -5,10 +5,9 @@ Kinds of values, placeholders among them.
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -278,13 +277,9 @@ def test_what_is_held_is_called_as_it_is() -> None:
         return first + second
 
     assert (joined("a"), joined(first="c", second="d")) == ("ab", "cd")
-    with pytest.raises(
-        ValueError, match=r"^first must be text, got 1 \(int\); write '1'"
-    ):
+    with pytest.raises(ValueError, match=r"^first must be text, got 1 \(int\); "):
         joined(1)  # type: ignore[arg-type] # as a user may call it
-    with pytest.raises(
-        ValueError, match=r"^first must be .*; second must be text, got"
-    ):
+    with pytest.raises(ValueError, match=r"^first must .*; second must be text"):
         joined(1, second=2)  # type: ignore[arg-type] # as above
 
 
@@ -305,6 +300,15 @@ def test_faults_may_be_handed_to_the_caller() -> None:
     assert refused == [["value must be a whole number, got 'a' (str)"], {"value": "a"}]
 
 
+class Pair(NamedTuple):
+    """
+    A named tuple of a user's.
+    """
+
+    first: object
+    second: object
+
+
 @dataclass(frozen=True)
 class Kept:
     """
@@ -313,7 +317,7 @@ class Kept:
 
     items: Sequence[object] = ()
     names: Mapping[str, object] = field(default_factory=dict)
-    count: float = 0
+    count: float | None = 0
 
     def __post_init__(self) -> None:
         hold_kinds(self)
@@ -323,7 +327,7 @@ def test_lists_and_mappings_are_kept_as_they_are_now() -> None:
     """
     Whole, each of its own type; a named tuple stays what it is.
     """
-    inner, pair = [1], namedtuple("Pair", "a b")([2], 3)  # noqa: PYI024 - any of a user's
+    inner, pair = [1], Pair([2], 3)
     kept = Kept(items=[inner, pair, (inner,)], names={"a": {"b": inner}})
     inner.append(4)
 
@@ -342,7 +346,5 @@ def test_numbers_that_deployment_knows_are_left_out_or_refused() -> None:
     assert known_at_synth(known) is known
     assert known_at_synth(later).count is None
     hold_known(known)
-    with pytest.raises(
-        ValueError, match=r"^count is known only at deployment, and is n"
-    ):
+    with pytest.raises(ValueError, match=r"^count is known only at deployment, "):
         hold_known(later)
