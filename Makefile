@@ -149,8 +149,8 @@ bench: setup ## Measure checks, plans, the client, load tests, the embedded AWS,
 memory: setup ## Hold the memory plan against what vLLM reported when it started.
 	@$(BIN)/python -m benchmarks.memory
 
-snapshots: setup ## Accept the templates as they are now; review the diff like code.
-	@$(BIN)/python -m pytest tests/snapshot --snapshot-update
+snapshots: setup ## Accept the templates and messages as they are now; review the diff like code.
+	@$(BIN)/python -m pytest $$(grep -rl --include='*.py' SnapshotAssertion tests) --snapshot-update
 
 .venv-catalog/.ready: tools/catalog/requirements.txt
 	@echo "setup: what engines declare their arguments with, locked by hash"

@@ -114,10 +114,7 @@ class EngineArgument:
         """
         Whether it takes no value.
         """
-        constant = (self.action or "").startswith(
-            ("DeprecatedStoreTrue", "DeprecatedStoreConst")
-        )
-        return constant or (self.kind == "bool" and not self.takes_truth)
+        return self.kind == "bool" and not self.takes_truth
 
     @property
     def takes_several(self) -> bool:

@@ -190,19 +190,19 @@ def _cannot_be_split(found: Plan, demand: Demand) -> Finding:
         if one <= hardware.accelerators
     ]
     word = demand.spoken.degree
-    if demand.engine in ("llama.cpp", "tei"):
-        possible = [str(min(hardware.accelerators, 1) or 1)]
+    if demand.engine == "llama.cpp":
+        # It splits layers, over as many as there are.
+        possible = [str(hardware.accelerators or 1)]
+    elif demand.engine == "tei":
+        possible = ["1"]
     remedy = f"set {word} to {' or '.join(possible) or '1'}"
     if demand.tensor_parallel_degree is None:
         message = f"a copy has {counted(degree, 'accelerator')}"
     else:
         message = f"{word} is {degree}"
-    return CANNOT_BE_SPLIT.finding(
-        f"{message}, and {found.obstacle} of {found.architecture.architecture}"
-        if degree <= hardware.accelerators
-        else f"{message}, and {found.obstacle}",
-        remedy,
-    )
+    is_of_heads = degree <= hardware.accelerators and found.setting.release.keeps_cache
+    of_model = f" of {found.architecture.architecture}" if is_of_heads else ""
+    return CANNOT_BE_SPLIT.finding(f"{message}, and {found.obstacle}{of_model}", remedy)
 
 
 def _way_out(found: Plan, words: Words) -> str:

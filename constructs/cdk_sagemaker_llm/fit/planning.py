@@ -175,7 +175,8 @@ def _obstacle(setting: Setting, engine: EngineName) -> str:
     if setting.release.splits_layers:
         return ""
     if not setting.release.keeps_cache:
-        return "" if degree == 1 else f"{engine} runs on one accelerator alone"
+        alone = f"{engine_title(engine)} runs on one accelerator alone"
+        return "" if degree == 1 else alone
     if degree not in model.tensor_parallel_degrees:
         heads, shared = model.num_attention_heads, model.num_key_value_heads
         if heads is not None and heads % degree == 0:

@@ -5,11 +5,23 @@ Kinds of values, placeholders among them.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import pytest
 
 from cdk_sagemaker_llm import ProductionVariant
-from cdk_sagemaker_llm.arguments import UnknownKindError, is_later, kind_of
+from cdk_sagemaker_llm.arguments import (
+    Fault,
+    UnknownKindError,
+    held,
+    hold_kinds,
+    hold_known,
+    is_later,
+    kind_of,
+    known_at_synth,
+)
 from cdk_sagemaker_llm.arguments.kinds import value_text
 
 NUMBER_TOKEN = -1.8881545897087626e289
@@ -227,3 +239,112 @@ def test_json_holds_what_it_can(value: object, words: str) -> None:
 
     assert len(faults) == bool(words)
     assert "".join(faults).startswith(words)
+
+
+def test_a_missing_argument_is_told_of_by_class_or_method() -> None:
+    """
+    Of a class within another as well; ``__init__`` is nobody's word.
+    """
+
+    class Thing:
+        @held
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+        @held
+        def grow(self, by: int) -> None:
+            self.value += by
+
+    made: Any = Thing
+    here = "test_a_missing_argument_is_told_of_by_class_or_method.<locals>.Thing"
+    with pytest.raises(TypeError) as raised:
+        made()
+    with pytest.raises(TypeError) as unknown:
+        made(1).grow(2, more=3)
+
+    missing = "missing 1 required positional argument: 'value'"
+    assert str(raised.value) == f"{here}() {missing}"
+    assert str(unknown.value) == "grow() got an unexpected keyword argument 'more'"
+
+
+def test_what_is_held_is_called_as_it_is() -> None:
+    """
+    With defaults, by position and by keyword; what it returns is handed on.
+    """
+
+    @held
+    def joined(first: str, *, second: str = "b") -> str:
+        return first + second
+
+    assert (joined("a"), joined(first="c", second="d")) == ("ab", "cd")
+    with pytest.raises(ValueError, match=r"^first must be text, got 1 \(int\); "):
+        joined(1)  # type: ignore[arg-type] # as a user may call it
+    with pytest.raises(ValueError, match=r"^first must .*; second must be text"):
+        joined(1, second=2)  # type: ignore[arg-type] # as above
+
+
+def test_faults_may_be_handed_to_the_caller() -> None:
+    """
+    With all values of the call.
+    """
+    refused: list[object] = []
+
+    def refuse(faults: list[Fault], values: Mapping[str, object]) -> None:
+        refused.extend([[str(fault) for fault in faults], dict(values)])
+
+    def twice(value: int) -> int:
+        return value * 2
+
+    held(twice, refuse=refuse)("a")  # type: ignore[arg-type] # as a user may call it
+
+    assert refused == [["value must be a whole number, got 'a' (str)"], {"value": "a"}]
+
+
+class Pair(NamedTuple):
+    """
+    A named tuple of a user's.
+    """
+
+    first: object
+    second: object
+
+
+@dataclass(frozen=True)
+class Kept:
+    """
+    What a user's own values are kept in.
+    """
+
+    items: Sequence[object] = ()
+    names: Mapping[str, object] = field(default_factory=dict)
+    count: float | None = 0
+
+    def __post_init__(self) -> None:
+        hold_kinds(self)
+
+
+def test_lists_and_mappings_are_kept_as_they_are_now() -> None:
+    """
+    Whole, each of its own type; a named tuple stays what it is.
+    """
+    inner, pair = [1], Pair([2], 3)
+    kept = Kept(items=[inner, pair, (inner,)], names={"a": {"b": inner}})
+    inner.append(4)
+
+    assert kept.items == [[1], pair, ([1],)]
+    assert isinstance(kept.items[1], type(pair))
+    assert kept.names == {"a": {"b": [1]}}
+
+
+def test_numbers_that_deployment_knows_are_left_out_or_refused() -> None:
+    """
+    What is computed with at synth is asked for.
+    """
+    later = Kept(count=NUMBER_TOKEN)
+    known = Kept(count=3)
+
+    assert known_at_synth(known) is known
+    assert known_at_synth(later).count is None
+    hold_known(known)
+    with pytest.raises(ValueError, match=r"^count is known only at deployment, "):
+        hold_known(later)

@@ -141,3 +141,15 @@ def test_schema_keys() -> None:
     assert "parallel_drafting" in known
     assert "acceptance_method" not in known
     assert schema_keys("Unheard", "0.30.0") is None
+
+
+@pytest.mark.parametrize("release", engine_releases("sglang"))
+def test_what_a_deprecated_switch_does_takes_no_value(release: str) -> None:
+    """
+    Whatever it stands for: ``--monokernel-backend`` has a choice, and takes none.
+    """
+    names = argument_names("sglang", release)
+    found = filter(None, (find_argument("sglang", name, release) for name in names))
+    switches = [one for one in found if str(one.action).startswith("DeprecatedStore")]
+
+    assert all(one.is_switch and not one.takes_several for one in switches)

@@ -214,7 +214,7 @@ def test_tei_runs_on_one_accelerator() -> None:
     split = plan(BGE, "ml.g5.12xlarge", engine="tei", tensor_parallel_degree=2)
 
     assert (found.tensor_parallel_degree, found.replicas) == (1, 4)
-    assert split.obstacle == "tei runs on one accelerator alone"
+    assert split.obstacle == "TEI runs on one accelerator alone"
 
 
 def test_a_model_that_is_too_large_says_so_without_a_cache() -> None:

@@ -188,9 +188,9 @@ class PrivateAccess(Construct):
                 "is made",
                 "give models a network in this VPC, or name clients or services",
             )
-            self._findings.append(nobody)
+            self._findings = [nobody]
             return
-        self._findings += taken_findings(self, self.vpc, services, self._defined())
+        self._findings = taken_findings(self, self.vpc, services, self._defined())
         if _S3 in services:
             self._findings += route_findings(self._routed(callers))
         if errors_of(self._findings):

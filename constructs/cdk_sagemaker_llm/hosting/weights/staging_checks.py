@@ -273,7 +273,7 @@ def _pattern_findings(patterns: Sequence[str]) -> Iterator[Finding]:
             yield NO_PATTERN.finding(
                 "include and exclude are held against paths such as 'sub/config.json', "
                 f"none of which is like {pattern!r}",
-                f"write {pattern.lstrip('./')!r}",
+                f"write {pattern.removeprefix('.').lstrip('/')!r}",
             )
 
 

@@ -130,7 +130,7 @@ class TgiNeuron(TgiServing):
                 )
             )
         variables = self._with_token(case, variable_texts(self._typed(case)))
-        subject = TgiSubject(variables, case.image.version)
+        subject = TgiSubject(variables, case.image.version, None)
         return [
             *found,
             *model_id_findings(subject),
@@ -168,7 +168,7 @@ def neuron_findings(environment: Mapping[str, str], version: str) -> list[Findin
     """
     Check an environment of the image: its model, the type, and the lengths.
     """
-    subject = TgiSubject(environment, version)
+    subject = TgiSubject(environment, version, None)
     found = [
         *model_id_findings(subject),
         *hub_findings(subject),

@@ -103,7 +103,7 @@ class TgiSubject:
 
     environment: Mapping[str, str]
     version: str
-    accelerators: int | None = None
+    accelerators: int | None
     words: Mapping[str, str] = field(default_factory=dict)
     unchecked: Collection[str] = ()
     attention_heads: int | None = None

@@ -21,12 +21,18 @@ from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.hosting.common.limits import (
     bounds_findings,
     count_findings,
+    gibibytes,
     host_image_findings,
     least_findings,
+    minute_findings,
+    minutes,
     name_findings,
     range_findings,
     seconds,
+    size_findings,
+    time_findings,
     timeout_findings,
+    together_findings,
 )
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     EndpointConfigDefinition,
@@ -400,3 +406,103 @@ def test_fails_for_a_weight_below_zero() -> None:
     (found,) = least_findings("initial_variant_weight", -0.5, 0)
 
     assert str(found) == "LLM111 initial_variant_weight must be at least 0, got -0.5"
+
+
+@pytest.mark.parametrize(
+    ("period", "periods", "message"),
+    [
+        (None, 10**6, None),
+        (60, 1440, None),
+        (60, 1441, "60 seconds must be at most a day together, got 1441"),
+        (3599, 24, None),
+        (3599, 25, "3599 seconds must be at most a day together, got 25"),
+        (3600, 168, None),
+        (3600, 169, "3600 seconds must be at most a week together, got 169"),
+    ],
+)
+def test_an_alarm_looks_back_a_day_or_a_week(
+    period: float | None, periods: int, message: str | None
+) -> None:
+    """
+    A week with periods of an hour and more.
+    """
+    text = f"evaluation_periods of {message}"
+    expected = [] if message is None else error("LLM111", text)
+
+    assert together_findings(period, periods) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (2**31 - 1, None),
+        (2**31, "it must be at most 2147483647, got 2147483648"),
+        (3, None),
+        (2, "it must be at least 3, got 2"),
+    ],
+)
+def test_services_count_by_32_bits(value: int, message: str | None) -> None:
+    """
+    As Smithy's integer has them.
+    """
+    expected = [] if message is None else error("LLM105", message)
+
+    assert count_findings("it", value, 3) == expected
+
+
+def test_times_and_sizes_are_whole(stack: Stack) -> None:
+    """
+    In the unit that the service counts; what deployment knows is in that unit.
+    """
+    later = CfnParameter(stack, "Later", type="Number").value_as_number
+    most = 2**31 - 1
+    texts = [
+        [str(one) for one in found]
+        for found in (
+            time_findings("it", None),
+            time_findings("it", Duration.seconds(1)),
+            time_findings("it", Duration.seconds(later)),
+            time_findings("it", Duration.seconds(most)),
+            minute_findings("it", None),
+            minute_findings("it", Duration.seconds(60)),
+            minute_findings("it", Duration.minutes(later)),
+            size_findings("it", None),
+            size_findings("it", Size.mebibytes(1024)),
+            size_findings("it", Size.gibibytes(later)),
+        )
+    ]
+
+    assert texts == [[]] * 10
+    assert [
+        str(one)
+        for found in (
+            time_findings("it", Duration.millis(1500)),
+            time_findings("it", Duration.minutes(later)),
+            time_findings("it", Duration.seconds(most + 1)),
+            minute_findings("it", Duration.seconds(61)),
+            minute_findings("it", Duration.seconds(later)),
+            size_findings("it", Size.mebibytes(1025)),
+            size_findings("it", Size.mebibytes(later)),
+        )
+        for one in found
+    ] == [
+        "LLM129 it must be of whole seconds, got 1.5; write Duration.seconds(2)",
+        (
+            "LLM129 it is known only at deployment, and must be in seconds then; "
+            "write Duration.seconds(...)"
+        ),
+        f"LLM129 it must be at most {most} seconds, got more",
+        "LLM129 it must be of whole minutes, got 1.01667; write Duration.minutes(2)",
+        (
+            "LLM129 it is known only at deployment, and must be in minutes then; "
+            "write Duration.minutes(...)"
+        ),
+        "LLM129 it must be of whole GiB, got 1.00098; write Size.gibibytes(2)",
+        (
+            "LLM129 it is known only at deployment, and must be in GiB then; "
+            "write Size.gibibytes(...)"
+        ),
+    ]
+    assert minutes(None) is None
+    assert gibibytes(None) is None
+    assert seconds(None) is None

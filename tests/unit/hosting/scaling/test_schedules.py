@@ -17,6 +17,7 @@ from tests.unit.hosting.scaling.made import component_on, copies_of, instances_o
 from tests.unit.hosting.written import (
     codes_of,
     keywords_of,
+    properties_of,
     required_keywords_of,
     warnings_of,
     written,
@@ -543,3 +544,24 @@ def test_a_scheduled_minimum_of_zero_wakes_by_requests(
     Template.from_stack(stack).resource_count_is("AWS::CloudWatch::Alarm", 1)
     assert copies.waking is not None
     assert "LLM402" in {code for _, code in codes_of(stack)}
+
+
+def test_ranges_around_the_end_of_a_year_or_week_are_let_through(stack: Stack) -> None:
+    """
+    Quartz, whose language it is, reads them: of each month, and of each day.
+    """
+    months = ("FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV")
+    days = ("MON", "TUE", "WED", "THU", "FRI", "SAT")
+    count = copies_of(stack)
+    expressions = [
+        *(f"cron(0 6 1 {month}-JAN ? *)" for month in (*months, "DEC")),
+        *(f"cron(0 6 ? * {day}-SUN *)" for day in days),
+        "cron(0 6 1 11-2 ? *)",
+        "cron(0 6 L-3 * ? *)",
+    ]
+    for number, expression in enumerate(expressions):
+        count.scale_on_schedule(f"A{number}", schedule=expression, min_capacity=1)
+
+    actions = properties_of(stack, "ApplicationAutoScaling::ScalableTarget")
+    written = [each["Schedule"] for each in actions["ScheduledActions"]]
+    assert written == expressions

@@ -16,10 +16,17 @@ from cdk_sagemaker_llm import (
     Model,
     ProductionVariant,
     ServingFolder,
+    TextEmbeddings,
     Tgi,
 )
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
-from cdk_sagemaker_llm.hosting.variants.host_image import engine_image, purpose_findings
+from cdk_sagemaker_llm.hosting.variants.host_image import (
+    choose_host_image,
+    engine_image,
+    follows_type,
+    mixed_findings,
+    purpose_findings,
+)
 from cdk_sagemaker_llm.hosting.variants.variant_definition import define_variant
 
 G5 = "ml.g5.12xlarge"
@@ -144,3 +151,84 @@ def test_a_model_that_is_named_goes_before_the_hosts_purpose(stack: Stack) -> No
 
     assert define_variant(filled).host_image is None
     assert define_variant(chosen).host_image == "mine"
+
+
+def mixed(*types: str, **purpose: Any) -> list[str]:  # noqa: ANN401 - any keyword
+    """
+    Return what is found of pools of several types.
+    """
+    variant = ProductionVariant(instance_type=G5, **purpose)
+    hardware = [find_instance_type(name) for name in types]
+    return [str(each) for each in mixed_findings(variant, hardware, None)]
+
+
+@pytest.mark.parametrize(
+    ("types", "purpose"),
+    [
+        ((G5,), {}),
+        ((G5, "ml.g6.12xlarge"), {}),
+        (("ml.p3.2xlarge", G5), {"inference_ami_version": "any"}),
+        (("ml.p3.2xlarge", G5), {"cuda_version": "${Token[T.1]}"}),
+        (("ml.p3.2xlarge", G5), {"cuda_version": "twelve"}),
+        (("ml.inf2.xlarge", "ml.inf2.8xlarge"), {}),
+    ],
+    ids=["one", "alike", "chosen", "known later", "wrong", "Neuron"],
+)
+def test_types_that_one_host_image_serves_pass(
+    types: tuple[str, ...], purpose: dict[str, Any]
+) -> None:
+    """
+    So do those that were chosen by hand, and what only deployment knows.
+    """
+    assert mixed(*types, **purpose) == []
+
+
+def test_fails_if_no_host_image_serves_all_types() -> None:
+    """
+    GPUs and Neuron cores never go together, and old drivers with new ones seldom.
+    """
+    assert mixed(G5, "ml.inf2.xlarge", inference_ami_version="any") == [
+        (
+            "LLM313 capacity.pools mix GPUs with Inferentia or Trainium: "
+            "ml.g5.12xlarge, ml.inf2.xlarge; serve these from endpoints of their own"
+        )
+    ]
+    (message,) = mixed("ml.p3.2xlarge", G5, cuda_version="13.0")
+    assert message.startswith("LLM313 capacity.pools: no host image with a driver for ")
+    assert message.endswith(
+        "; choose types of one driver generation, or inference_ami_version"
+    )
+
+
+@pytest.mark.parametrize(
+    ("purpose", "follows"),
+    [
+        ({}, True),
+        ({"inference_ami_version": "any"}, False),
+        ({"cuda_version": "12.8"}, True),
+        ({"engine": LmiVllm()}, True),
+        ({"engine": TextEmbeddings(version="1.4.0")}, True),
+    ],
+    ids=["default", "chosen", "CUDA", "LMI", "TEI"],
+)
+def test_the_host_image_follows_the_type_unless_it_is_chosen(
+    purpose: dict[str, Any], *, follows: bool
+) -> None:
+    """
+    By the CUDA version of what is to run there.
+    """
+    variant = ProductionVariant(instance_type=G5, **purpose)
+
+    assert follows_type(variant, None) is follows
+
+
+def test_of_a_model_made_elsewhere_nothing_follows(stack: Stack) -> None:
+    """
+    Its image is not known.
+    """
+    theirs = Model.from_model_name(stack, "Theirs", "theirs")
+    variant = ProductionVariant(instance_type=G5, model=theirs)
+    hardware = [find_instance_type(G5)]
+
+    assert follows_type(variant, None) is False
+    assert choose_host_image(variant, hardware, None) is None

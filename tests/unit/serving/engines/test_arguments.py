@@ -4,6 +4,7 @@ Unchecked options that say again what a parameter, or an option, says.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +21,16 @@ from cdk_sagemaker_llm import (
     VllmNeuron,
     VllmOmni,
 )
-from cdk_sagemaker_llm.serving.engines.arguments import plain_name
+from cdk_sagemaker_llm.catalog.engine_arguments import EngineArgument
+from cdk_sagemaker_llm.serving.engines.arguments import (
+    ArgumentValue,
+    UntellableError,
+    Written,
+    plain_name,
+    plain_text,
+    write,
+)
+from cdk_sagemaker_llm.serving.engines.entry_points import EntryPoint
 from tests.unit.serving.answers import container_of
 
 MODEL = HuggingFaceModel("a/b")
@@ -194,3 +204,158 @@ def test_lmi_is_told_once() -> None:
             "already; keep one of them"
         )
     ]
+
+
+PLAIN = EntryPoint(name="plain", prefix="SM_X_")
+TEXTS = EntryPoint(name="texts", prefix="SM_X_", reads_truth=False, reads_lines=False)
+SPREADS = EntryPoint(name="spreads", prefix="SM_X_", spreads_lists=True)
+KEEPS = EntryPoint(name="keeps", prefix="SM_X_", supervisor="keeps")
+JOINS = EntryPoint(name="joins", prefix="SM_X_", supervisor="joins")
+IT = EngineArgument(name="it")
+SWITCH = EngineArgument(name="it", kind="bool")
+SEVERAL = EngineArgument(name="it", nargs="+")
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "rule", "expected"),
+    [
+        (IT, "a", PLAIN, {"SM_X_IT": "a"}),
+        (IT, 3, PLAIN, {"SM_X_IT": "3"}),
+        (IT, 0.5, PLAIN, {"SM_X_IT": "0.5"}),
+        (IT, -1, PLAIN, {"SM_X_IT": "-1"}),
+        (IT, {"a": [1, True]}, PLAIN, {"SM_X_IT": '{"a":[1,true]}'}),
+        (IT, ["a", "b"], PLAIN, {"SM_X_IT": '["a","b"]'}),
+        (IT, "true", TEXTS, {"SM_X_IT": "true"}),
+        (IT, "a\nb", TEXTS, {"SM_X_IT": "a\nb"}),
+        (SWITCH, True, PLAIN, {"SM_X_IT": "true"}),
+        (SWITCH, True, TEXTS, {"SM_X_IT": ""}),
+        (SWITCH, False, PLAIN, {}),
+        (replace(SWITCH, has_negative=True), False, PLAIN, {"SM_X_NO_IT": "true"}),
+        (replace(SWITCH, has_negative=True), False, TEXTS, {"SM_X_NO_IT": ""}),
+        (replace(SWITCH, takes_truth=True), "on", PLAIN, {"SM_X_IT": "on"}),
+        (replace(SWITCH, takes_truth=True), True, PLAIN, {"SM_X_IT": "true"}),
+        (SEVERAL, ["a"], PLAIN, {"SM_X_IT": "a"}),
+        (SEVERAL, ["a", "é"], SPREADS, {"SM_X_IT": '["a","é"]'}),
+        (SEVERAL, ["[1]"], SPREADS, {"SM_X_IT": '["[1]"]'}),
+        (replace(IT, is_csv=True), ["a", 2], PLAIN, {"SM_X_IT": "a,2"}),
+        (IT, "5%", KEEPS, {"SM_X_IT": "5%%"}),
+        (IT, "a b", KEEPS, {"SM_X_IT": "a b"}),
+    ],
+)
+def test_an_argument_is_written_so_that_it_arrives(
+    argument: EngineArgument,
+    value: ArgumentValue,
+    rule: EntryPoint,
+    expected: dict[str, str],
+) -> None:
+    """
+    As the image's entry point reads it.
+    """
+    assert write(argument, value, rule) == Written(expected)
+
+
+def test_what_a_supervisor_cannot_hand_on_needs_none() -> None:
+    """
+    One that puts blanks between arguments takes them apart there.
+    """
+    written = Written({"SM_X_IT": "a b"}, needs_no_supervisor=True)
+
+    assert write(IT, "a b", JOINS) == written
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "rule", "message"),
+    [
+        (SEVERAL, [], PLAIN, "an empty list cannot be told: leave it out"),
+        (
+            SEVERAL,
+            ["a", "b"],
+            PLAIN,
+            "this image takes one value for each variable, got 2",
+        ),
+        (SWITCH, "on", PLAIN, "it takes True or False, got 'on'"),
+        (
+            replace(SWITCH, default=True),
+            False,
+            PLAIN,
+            (
+                "it is on unless the engine is told otherwise, and has no argument "
+                "that switches it off"
+            ),
+        ),
+        (
+            IT,
+            "-a",
+            PLAIN,
+            "it begins with a dash: the engine's parser takes it for another argument",
+        ),
+        (
+            IT,
+            -0.5,
+            PLAIN,
+            "it begins with a dash: the engine's parser takes it for another argument",
+        ),
+        (
+            IT,
+            "",
+            PLAIN,
+            "an empty value cannot be told: the argument would stand alone",
+        ),
+        (
+            IT,
+            " TRUE",
+            replace(PLAIN, trims=True),
+            "the text ' TRUE' cannot be told: it is read as a switch",
+        ),
+        (
+            IT,
+            "a\nb",
+            PLAIN,
+            "it has more than one line, and only the first would be read",
+        ),
+        (IT, "a=", PLAIN, "it ends in its only '=', which would be lost"),
+        (
+            IT,
+            {"a": float},
+            PLAIN,
+            (
+                "it is not what JSON can say: Object of type type is not JSON "
+                "serializable"
+            ),
+        ),
+        (
+            IT,
+            "a",
+            replace(PLAIN, consumed=("IT",)),
+            "the entry point would make something else of 'a'",
+        ),
+    ],
+)
+def test_fails_if_the_entry_point_cannot_be_told(
+    argument: EngineArgument, value: ArgumentValue, rule: EntryPoint, message: str
+) -> None:
+    """
+    With why.
+    """
+    with pytest.raises(UntellableError) as raised:
+        write(argument, value, rule)
+
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("a", "a"),
+        (True, "true"),
+        (False, "false"),
+        (3, "3"),
+        ({"a": None}, '{"a":null}'),
+        (["a", 1], '["a",1]'),
+    ],
+)
+def test_a_value_is_a_text(value: object, expected: str) -> None:
+    """
+    As an engine's parser reads it.
+    """
+    assert plain_text(value) == expected

@@ -28,6 +28,7 @@ ENVIRONMENT = {
 SUBJECT = TgiSubject(
     ENVIRONMENT,
     "1.4.5",
+    None,
     words={"SM_NUM_GPUS": "num_gpus"},
     unchecked=["HF_MODEL_REVISION"],
 )
@@ -37,11 +38,11 @@ CHOICE = TgiOption(name="X", kind="choice", choices=("awq", "gptq", "fp8"))
 
 def test_left_out_nothing_is_renamed_and_everything_checked() -> None:
     """
-    Nor is it known how many devices there are.
+    Every check is made, and in the launcher's own words.
     """
-    plain = TgiSubject(ENVIRONMENT, "1.4.5")
+    plain = TgiSubject(ENVIRONMENT, "1.4.5", None)
 
-    assert (plain.accelerators, plain.words, plain.unchecked) == (None, {}, ())
+    assert (plain.words, plain.unchecked) == ({}, ())
 
 
 def test_a_variable_is_set_under_either_name() -> None:
@@ -85,7 +86,7 @@ def test_left_out_a_count_is_the_versions_default() -> None:
     names = ["MAX_TOTAL_TOKENS", "NUM_SHARD", "MAX_BATCH_SIZE", "MAX_INPUT_TOKENS"]
 
     assert [SUBJECT.count_or_default(name) for name in names] == [2048, 2, None, None]
-    assert TgiSubject({}, "1.4.5").count_or_default("MAX_INPUT_TOKENS") is None
+    assert TgiSubject({}, "1.4.5", None).count_or_default("MAX_INPUT_TOKENS") is None
 
 
 def test_a_version_is_between_two() -> None:
