@@ -5,7 +5,7 @@ deployment alone decides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 IMPOSSIBLE_TYPE = Rule(
     "LLM101", "an instance type does not exist or cannot host endpoints", "botocore"
+)
+
+CHANGING_TYPE = Rule(
+    "LLM244",
+    "the instance type of a scaled variant is left to the deployment",
+    "SageMaker developer guide, endpoint-scaling-update",
 )
 
 
@@ -98,3 +104,20 @@ def _parameter_of(instance_type: str) -> CfnParameter | None:
     token = Tokenization.reverse_string(instance_type).first_token
     target = token.target if isinstance(token, Reference) else None
     return target if isinstance(target, CfnParameter) else None
+
+
+def changing_type_findings(
+    instance_types: Iterable[str | InstanceType | None],
+) -> list[Finding]:
+    """
+    Warn of a scaled variant whose type deployment decides.
+    """
+    if not any(map(is_unresolved, instance_types)):
+        return []
+    return [
+        CHANGING_TYPE.finding(
+            "the instance type is known only at deployment, and SageMaker refuses an "
+            "update that changes it while the variant is scaled",
+            "name the type, or deploy once without scaling to change it",
+        )
+    ]
