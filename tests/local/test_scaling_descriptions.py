@@ -371,9 +371,9 @@ def test_concurrency_of_a_serverless_variant_has_alarms_alone(aws: HandRunAws) -
     )
     names = [one["AlarmName"] for one in made["Alarms"]]
     alarms = aws.client("cloudwatch").describe_alarms(AlarmNames=names)["MetricAlarms"]
-    assert [
-        (one["MetricName"], one["Statistic"], one["Period"]) for one in alarms
-    ] == [(kind, "Average", 60)] * 2
+    assert [(one["MetricName"], one["Statistic"], one["Period"]) for one in alarms] == [
+        (kind, "Average", 60)
+    ] * 2
     asked = {**_OF, "ResourceId": key["ResourceId"]}
     assert scaling.describe_scaling_activities(**asked)["ScalingActivities"] == []
     scaling.deregister_scalable_target(**key)

@@ -189,9 +189,7 @@ def _lines(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             if not is_elsewhere:
                 yield from _lines(line.body)
             yield from _lines(line.orelse)
-        elif isinstance(line, ast.Try):
-            yield from _lines(line.body)
-        elif isinstance(line, ast.FunctionDef):
+        elif isinstance(line, ast.Try) or isinstance(line, ast.FunctionDef):
             yield from _lines(line.body)
 
 

@@ -4,6 +4,7 @@ What a model is: how many parameters, what its cache takes, how it can be split.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -317,6 +318,7 @@ class ModelArchitecture:
         )
 
 
+@functools.cache
 def find_architecture(model_id: str) -> ModelArchitecture | None:
     """
     Look a model up by its name on the Hub; ``None`` if the catalogue lacks it.

@@ -14,7 +14,7 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cdk_sagemaker_llm.arguments.classes import ALIASES, CLASSES
@@ -52,6 +52,7 @@ _BUILT_IN: Mapping[str, Kind] = {
 }
 # What kinds are known by, of what is the same to them.
 _SAME = {"dict": "Mapping", "list": "Sequence"}
+_PLAIN = (str, int, float, type(None))
 Refuse = Callable[[list[Fault], Mapping[str, object]], None]
 
 
@@ -143,10 +144,16 @@ def keep_copies(instance: DataclassInstance) -> None:
     """
     Copy the lists and mappings of a frozen data class, whole.
     """
-    for field in dataclasses.fields(instance):
-        value = getattr(instance, field.name)
-        if isinstance(value, Mapping | list | tuple):
-            object.__setattr__(instance, field.name, _copied(value))
+    for name in _field_names(type(instance)):
+        value = getattr(instance, name)
+        # Most are text, numbers or nothing, of which this is told at once.
+        if not isinstance(value, _PLAIN) and isinstance(value, Mapping | list | tuple):
+            object.__setattr__(instance, name, _copied(value))
+
+
+@functools.cache
+def _field_names(owner: type[DataclassInstance]) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(owner))
 
 
 def _copied(value: object) -> object:
@@ -207,9 +214,9 @@ def known_at_synth(instance: D) -> D:
 
 def _later_fields(instance: DataclassInstance) -> list[str]:
     return [
-        field.name
-        for field in dataclasses.fields(instance)
-        if is_later(getattr(instance, field.name))
+        name
+        for name in _field_names(type(instance))
+        if is_later(getattr(instance, name))
     ]
 
 
@@ -228,31 +235,42 @@ def held(function: Callable[P, R], *, refuse: Refuse = raise_faults) -> Callable
     arguments, is to raise them as one ``ValueError`` if omitted.
     """
 
-    @functools.cache
-    def signature() -> inspect.Signature:
-        # Read where it is called: most of what is loaded never is.
-        return inspect.signature(function)
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        values = {**dict(zip(names, args, strict=False)), **kwargs}
+        faults = _faults(function.__annotations__, values)
+        if faults and _binds(function, args, kwargs):
+            refuse(faults, values)
         try:
-            values = signature().bind(*args, **kwargs).arguments
-        except TypeError:
+            return function(*args, **kwargs)
+        except TypeError as fault:
+            if _binds(function, args, kwargs):
+                raise
             # Python's own error names the arguments that are missing or unknown, and
             # the class that has the method, of which the caller need not know.
             owner, _, name = function.__qualname__.rpartition(".")
             called = owner if name == "__init__" else name
-            try:
-                return function(*args, **kwargs)
-            except TypeError as fault:
-                text = str(fault).replace(function.__qualname__, called)
-                raise TypeError(text) from None
-        faults = _faults(function.__annotations__, values)
-        if faults:
-            refuse(faults, values)
-        return function(*args, **kwargs)
+            text = str(fault).replace(function.__qualname__, called)
+            raise TypeError(text) from None
 
     return call
+
+
+def _binds(
+    function: Callable[..., object], args: Sequence[object], kwargs: dict[str, object]
+) -> bool:
+    """
+    Whether a call has the arguments that a function takes.
+
+    It takes long, and is asked of calls that fail only.
+    """
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 def _faults(

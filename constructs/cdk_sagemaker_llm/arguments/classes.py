@@ -7,6 +7,7 @@ it: neither is imported, nor is Node asked.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -37,6 +38,11 @@ ALIASES: Mapping[str, str] = {
 }
 
 
+@functools.cache
+def _names_of(owner: type) -> frozenset[str]:
+    return frozenset(base.__name__ for base in owner.__mro__)
+
+
 def _types(value: object) -> list[type]:
     # What jsii hands out as an interface stands before proxies of the interfaces.
     return [type(value), *map(type, getattr(value, "_delegates", ()))]
@@ -44,8 +50,7 @@ def _types(value: object) -> list[type]:
 
 def _is_a(*names: str) -> Callable[[object], bool]:
     def holds(value: object) -> bool:
-        bases = (base for one in _types(value) for base in one.__mro__)
-        return any(base.__name__ in names for base in bases)
+        return any(not _names_of(one).isdisjoint(names) for one in _types(value))
 
     return holds
 

@@ -5,7 +5,7 @@ Kinds of values: what holds, what to write instead, and the message in between.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cdk_sagemaker_llm.text import any_of, redacted
@@ -39,8 +39,8 @@ def _no_way_out(_: object) -> str:
     return ""
 
 
-def _no_parts(_: str, __: object) -> Iterator[Fault]:
-    yield from ()
+def _no_parts(_: str, __: object) -> Iterable[Fault]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +63,18 @@ class Kind:
     words: str
     holds: Callable[[object], bool]
     way_out: Callable[[object], str] = _no_way_out
-    parts: Callable[[str, object], Iterator[Fault]] = _no_parts
+    parts: Callable[[str, object], Iterable[Fault]] = _no_parts
     is_secret: bool = False
 
-    def faults(self, name: str, value: object) -> Iterator[Fault]:
+    def faults(self, name: str, value: object) -> Iterable[Fault]:
         """
         Say how a value is not of this kind, if it is not.
         """
         if self.holds(value):
-            yield from self.parts(name, value)
-            return
+            return self.parts(name, value)
         got = value_text(value, hidden=self.is_secret)
         message = f"{name} must be {self.words}, got {got}"
-        yield Fault(redacted(message), redacted(self.way_out(value)))
+        return [Fault(redacted(message), redacted(self.way_out(value)))]
 
 
 def value_text(value: object, *, hidden: bool = False) -> str:
@@ -205,11 +204,12 @@ def either(*kinds: Kind) -> Kind:
         if all(found):
             yield from found[0]
 
+    has_parts = any(kind.parts is not _no_parts for kind in kinds)
     return Kind(
         words=any_of(dict.fromkeys(kind.words for kind in named)),
         holds=lambda value: any(kind.holds(value) for kind in kinds),
         way_out=way_out,
-        parts=parts,
+        parts=parts if has_parts else _no_parts,
         is_secret=any(kind.is_secret for kind in kinds),
     )
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.catalog._data import load
-from cdk_sagemaker_llm.catalog.engine_arguments import find_argument
 
 # From this version on vLLM's own arguments pass through (VllmRbProperties).
 ARGUMENTS_SINCE = "0.32"
@@ -158,10 +157,11 @@ def engine_argument_state(name: str, version: LmiVersion) -> str:
     Doubtful is what the older list has and the newer, unverified one has not, where
     the table of the release inside does not have it either.
     """
-    if version.vllm is not None and find_argument(
-        "vllm", name.replace("_", "-"), version.vllm
-    ):
-        return "known"
+    if version.vllm is not None:
+        from cdk_sagemaker_llm.catalog.engine_arguments import find_argument  # noqa: PLC0415 - reads a table
+
+        if find_argument("vllm", name.replace("_", "-"), version.vllm):
+            return "known"
     old, new = _arguments("0.8"), _arguments("0.23")
     if version.rows[0] in _VERIFIED_ARGUMENTS:
         return "known" if name in old else "unknown"

@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import held
@@ -33,7 +33,6 @@ from cdk_sagemaker_llm.catalog.instances import (
     instance_type_names,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.adapters import AdapterHost
 from cdk_sagemaker_llm.serving.base import Container
 from cdk_sagemaker_llm.serving.checks import (
     Architecture,
@@ -52,6 +51,9 @@ from cdk_sagemaker_llm.serving.parameters import (
 )
 from cdk_sagemaker_llm.text import any_of, nearest
 from cdk_sagemaker_llm.tokens import is_unresolved
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.serving.adapters import AdapterHost
 
 # CreateModel, ContainerDefinition$Environment.
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")

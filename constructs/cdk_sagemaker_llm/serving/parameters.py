@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm.architectures.families import class_doubt
-from cdk_sagemaker_llm.catalog.engine_arguments import USUAL_NAMES
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.models import (
     HuggingFaceModel,
@@ -277,6 +276,8 @@ def usual_mistake(name: str) -> str | None:
     """
     if name.startswith(_OPTIONS):
         return name.replace(_OPTIONS, "OPTION_", 1)
+    from cdk_sagemaker_llm.catalog.engine_arguments import USUAL_NAMES  # noqa: PLC0415 - reads a table
+
     return USUAL_NAMES.get(name.upper())
 
 

@@ -36,7 +36,6 @@ from cdk_sagemaker_llm.hosting.endpoints.placements import Placement
 from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
 from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
-from cdk_sagemaker_llm.hosting.updates.rollout_checks import component_rollout_findings
 from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     VariantDefinition,
     device_fit_findings,
@@ -203,6 +202,10 @@ def define_component(
         *timeout_findings("model_data_download_timeout", component.download),
     ]
     if component.rollout is not None:
+        from cdk_sagemaker_llm.hosting.updates.rollout_checks import (  # noqa: PLC0415 - who has a rollout has it
+            component_rollout_findings,
+        )
+
         found += component_rollout_findings(
             component.rollout, component.resources.copies, name or prefix
         )

@@ -24,10 +24,6 @@ from cdk_sagemaker_llm.hosting.common.limits import seconds
 from cdk_sagemaker_llm.hosting.common.names import take_name, twice_findings
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import Connectable
-from cdk_sagemaker_llm.hosting.components.adapters import (
-    AdapterInferenceComponent,
-    LoraAdapter,
-)
 from cdk_sagemaker_llm.hosting.components.component_base import (
     ComponentIdentity,
     InferenceComponentBase,
@@ -54,15 +50,6 @@ from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
 from cdk_sagemaker_llm.hosting.models.model_weights import moving_findings
 from cdk_sagemaker_llm.hosting.scaling.counts import HostedCopyCount, ScalableCopyCount
 from cdk_sagemaker_llm.hosting.scaling.zero import CopyHost
-from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (
-    Watched,
-    alarms_of,
-    let_look,
-)
-from cdk_sagemaker_llm.hosting.updates.rollout_checks import (
-    retained_findings,
-    scaled_findings,
-)
 from cdk_sagemaker_llm.hosting.variants.variant import START_UP_SECONDS
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -70,6 +57,10 @@ if TYPE_CHECKING:
     from aws_cdk import Duration, RemovalPolicy
     from aws_cdk import aws_ec2 as ec2
 
+    from cdk_sagemaker_llm.hosting.components.adapters import (
+        AdapterInferenceComponent,
+        LoraAdapter,
+    )
     from cdk_sagemaker_llm.hosting.updates.rollout import Rolling
 
 _Component = sagemaker.CfnInferenceComponent
@@ -271,6 +262,12 @@ class InferenceComponent(InferenceComponentBase):
             self._roll_out(definition.rollout, name or "")
 
     def _roll_out(self, rollout: Rolling, name: str) -> None:
+        from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (  # noqa: PLC0415 - who has a rollout has it
+            Watched,
+            alarms_of,
+            let_look,
+        )
+
         resource = self.cfn_inference_component
         watched = Watched(name=name, dimensions={"InferenceComponentName": name})
         alarms = alarms_of(self, rollout.rollback_on, [watched])
@@ -362,6 +359,11 @@ class InferenceComponent(InferenceComponentBase):
         )
         rollout = self.definition.rollout
         if rollout is not None:
+            from cdk_sagemaker_llm.hosting.updates.rollout_checks import (  # noqa: PLC0415 - who has a rollout has it
+                retained_findings,
+                scaled_findings,
+            )
+
             is_retained = self.definition.retain_copy_count
             scaled = scaled_findings(rollout, min_capacity, max_capacity, "copies")
             annotate(self, [*scaled, *retained_findings(is_retained=is_retained)])
@@ -403,6 +405,10 @@ class InferenceComponent(InferenceComponentBase):
             ValueError: If the service would refuse it, or the base cannot serve it; all
                 reasons at once.
         """
+        from cdk_sagemaker_llm.hosting.components.adapters import (  # noqa: PLC0415 - who has an adapter has it
+            AdapterInferenceComponent,
+        )
+
         return AdapterInferenceComponent(
             self,
             id,

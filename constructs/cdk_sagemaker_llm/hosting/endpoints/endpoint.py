@@ -34,7 +34,6 @@ from cdk_sagemaker_llm.hosting.common.reporting import (
     report,
 )
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, stack_of
-from cdk_sagemaker_llm.hosting.endpoints.asynchronous import caller_statements
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import (
     EndpointBase,
     ImportedEndpoint,
@@ -44,7 +43,6 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     variant_subject,
 )
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
-from cdk_sagemaker_llm.hosting.endpoints.subnet_addresses import fleet_findings
 from cdk_sagemaker_llm.hosting.models.model import Dialect, Model, common_dialect
 from cdk_sagemaker_llm.hosting.models.model_weights import moving_findings
 from cdk_sagemaker_llm.hosting.roles.given_roles import same_role
@@ -54,17 +52,7 @@ from cdk_sagemaker_llm.hosting.roles.network import Network
 from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
 from cdk_sagemaker_llm.hosting.scaling.target_base import contents_of
 from cdk_sagemaker_llm.hosting.scaling.tracking import backlog_findings
-from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (
-    alarms_of,
-    let_look,
-    used_alarms,
-    watched_variants,
-)
-from cdk_sagemaker_llm.hosting.updates.rollout_checks import (
-    changing_type_findings,
-    endpoint_rollout_findings,
-    scaled_findings,
-)
+from cdk_sagemaker_llm.hosting.variants.instance_types import changing_type_findings
 from cdk_sagemaker_llm.hosting.variants.variant import ProductionVariant
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -112,12 +100,23 @@ class Endpoint(EndpointBase):
         endpoint_name: str | None = None,
         rollout: Rollout | None = None,
     ) -> None:
-        rollout_findings = []
+        rollout_findings, own_alarms = [], []
         if rollout is not None:
+            from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (  # noqa: PLC0415 - who has a rollout has it
+                alarms_of,
+                let_look,
+                used_alarms,
+                watched_variants,
+            )
+            from cdk_sagemaker_llm.hosting.updates.rollout_checks import (  # noqa: PLC0415 - as above
+                endpoint_rollout_findings,
+            )
+
+            own_alarms = used_alarms(rollout)
             rollout_findings = endpoint_rollout_findings(
                 rollout, endpoint_config.definition.variants, endpoint_name
             )
-        far = _config_findings(scope, endpoint_config, used_alarms(rollout))
+        far = _config_findings(scope, endpoint_config, own_alarms)
         own = own_name_findings(scope, "endpoint_name", endpoint_name)
         report(scope, id, [*own, *rollout_findings, *far])
         super().__init__(scope, id, physical_name=endpoint_name)
@@ -169,6 +168,10 @@ class Endpoint(EndpointBase):
         """
         Check the subnets' addresses, now that it is known how far it scales.
         """
+        from cdk_sagemaker_llm.hosting.endpoints.subnet_addresses import (  # noqa: PLC0415 - who has a VPC has it
+            fleet_findings,
+        )
+
         most = {name: contents_of(one).most for name, one in self._scaled.items()}
         counts = [
             most.get(each.variant_name, each.most_instances)
@@ -239,6 +242,10 @@ class Endpoint(EndpointBase):
         grant = super().grant_invoke_async(grantee)
         if config.async_inference is None:
             return grant
+        from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (  # noqa: PLC0415 - who answers so has it
+            caller_statements,
+        )
+
         statements = caller_statements(config.async_inference)
         for each in statements:
             grant = grant.combine(
@@ -380,6 +387,10 @@ class Endpoint(EndpointBase):
     ) -> ScalableInstanceCount:
         found = []
         if self.rollout is not None:
+            from cdk_sagemaker_llm.hosting.updates.rollout_checks import (  # noqa: PLC0415 - who has a rollout has it
+                scaled_findings,
+            )
+
             found = scaled_findings(self.rollout, least, most, "instances")
         report(self, "", found)
         config = self.endpoint_config

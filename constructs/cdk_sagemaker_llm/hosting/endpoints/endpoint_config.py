@@ -18,16 +18,6 @@ from cdk_sagemaker_llm.hosting.common.elsewhere import (
 from cdk_sagemaker_llm.hosting.common.names import name_in, named
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.common.scope import belongs, region_of
-from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
-    AsyncInference,
-    async_property,
-    async_statements,
-    make_bucket,
-)
-from cdk_sagemaker_llm.hosting.endpoints.data_capture import (
-    DataCapture,
-    capture_statements,
-)
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     EndpointConfigDefinition,
     Observability,
@@ -54,6 +44,8 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
     from aws_cdk import aws_s3 as s3
 
+    from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
+    from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
 
 _KIND = "endpoint-config"
 
@@ -233,9 +225,17 @@ class EndpointConfig(EndpointConfigBase):
         """Where components run, with the security groups that were made for it."""
         capture = definition.data_capture
         self.async_inference = definition.async_inference
-        if self.async_inference is not None and self.async_inference.output is None:
-            self.async_bucket = make_bucket(self, self.async_inference.kms_key)
-            self.async_inference = self.async_inference.within(self.async_bucket)
+        answers = None
+        if self.async_inference is not None:
+            from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (  # noqa: PLC0415 - who answers so has it
+                async_property,
+                make_bucket,
+            )
+
+            if self.async_inference.output is None:
+                self.async_bucket = make_bucket(self, self.async_inference.kms_key)
+                self.async_inference = self.async_inference.within(self.async_bucket)
+            answers = async_property(self.async_inference)
         access = access_of(self, role) if role else None
         key = definition.kms_key
         self.cfn_endpoint_config = sagemaker.CfnEndpointConfig(
@@ -255,9 +255,7 @@ class EndpointConfig(EndpointConfigBase):
                 for each in definition.shadows
             ]
             or None,
-            async_inference_config=async_property(self.async_inference)
-            if self.async_inference
-            else None,
+            async_inference_config=answers,
             data_capture_config=capture.to_property() if capture else None,
         )
         """The resource itself, for what this class does not offer."""
@@ -284,8 +282,16 @@ class EndpointConfig(EndpointConfigBase):
         if key is not None:
             needed += volume_statements(key)
         if self.async_inference is not None:
+            from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (  # noqa: PLC0415 - as above
+                async_statements,
+            )
+
             needed += async_statements(self.async_inference)
         if capture is not None:
+            from cdk_sagemaker_llm.hosting.endpoints.data_capture import (  # noqa: PLC0415 - who captures has it
+                capture_statements,
+            )
+
             needed += capture_statements(capture)
         policies: list[IDependable] = []
         if access is not None:

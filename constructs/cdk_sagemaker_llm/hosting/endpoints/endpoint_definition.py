@@ -20,15 +20,6 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     time_findings,
 )
 from cdk_sagemaker_llm.hosting.common.reporting import report
-from cdk_sagemaker_llm.hosting.endpoints.asynchronous import (
-    AsyncInference,
-    async_findings,
-)
-from cdk_sagemaker_llm.hosting.endpoints.data_capture import (
-    DataCapture,
-    capture_findings,
-)
-from cdk_sagemaker_llm.hosting.endpoints.shadow import shadow_findings
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.roles.network import (
     Network,
@@ -48,6 +39,8 @@ if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
     from aws_cdk import aws_kms as kms
 
+    from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
+    from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
     from cdk_sagemaker_llm.hosting.models.model import Model
 
 _GUIDE = "SageMaker developer guide"
@@ -184,6 +177,8 @@ def define_endpoint_config(
     if config.kms_key is not None:
         found += _key_findings(every)
     if shadows:
+        from cdk_sagemaker_llm.hosting.endpoints.shadow import shadow_findings  # noqa: PLC0415 - who has one has it
+
         found += shadow_findings(
             [each.has_model for each in shadows],
             variants=len(variants),
@@ -191,10 +186,14 @@ def define_endpoint_config(
             is_async=is_async,
         )
     if config.async_inference is not None:
+        from cdk_sagemaker_llm.hosting.endpoints.asynchronous import async_findings  # noqa: PLC0415 - who answers so has it
+
         found += async_findings(
             config.async_inference, hosts_components=hosts_components
         )
     if config.data_capture is not None:
+        from cdk_sagemaker_llm.hosting.endpoints.data_capture import capture_findings  # noqa: PLC0415 - who captures has it
+
         found += capture_findings(
             config.data_capture, hosts_components=hosts_components, is_async=is_async
         )

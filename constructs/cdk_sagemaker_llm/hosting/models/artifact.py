@@ -21,6 +21,7 @@ from aws_cdk import (
     AssetHashType,
     FileAssetPackaging,
     IAspect,
+    NestedStack,
     Stage,
 )
 from constructs import Construct, IConstruct
@@ -148,7 +149,8 @@ def _owner(scope: Construct) -> str:
     Stages write the same: what is tried in one is what the next one deploys.
     """
     stack = stack_of(scope)
-    while (parent := stack.nested_stack_parent) is not None:
+    # Others have no parent, and asking for it is a call into Node.
+    while isinstance(stack, NestedStack) and (parent := stack.nested_stack_parent):
         stack = parent
     # A construct's text is its path: one call into Node where its node takes two.
     place = stack.to_string().removeprefix(folders_of(scope).stage)

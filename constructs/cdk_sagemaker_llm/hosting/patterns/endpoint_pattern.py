@@ -17,7 +17,6 @@ from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
 from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import VariantMetrics
 from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
 from cdk_sagemaker_llm.hosting.roles.grants import EndpointGrants
-from cdk_sagemaker_llm.hosting.updates.rollout_checks import endpoint_rollout_findings
 
 if TYPE_CHECKING:
     from aws_cdk import aws_iam as iam
@@ -77,5 +76,9 @@ def pattern_findings(
         *role_findings(scope, role),
     ]
     if rollout is not None:
+        from cdk_sagemaker_llm.hosting.updates.rollout_checks import (  # noqa: PLC0415 - who has a rollout has it
+            endpoint_rollout_findings,
+        )
+
         found += endpoint_rollout_findings(rollout, variants, endpoint_name)
     return found

@@ -32,7 +32,6 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     config_place_findings,
     define_endpoint_config,
 )
-from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant, define_shadow
 from cdk_sagemaker_llm.hosting.models.definitions import (
     ModelRequest,
     default_serving,
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.demand import Assumptions
     from cdk_sagemaker_llm.hosting.endpoints.asynchronous import AsyncInference
     from cdk_sagemaker_llm.hosting.endpoints.data_capture import DataCapture
+    from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant
     from cdk_sagemaker_llm.hosting.scaling.counts import ScalableInstanceCount
     from cdk_sagemaker_llm.hosting.updates.rollout import Rollout
     from cdk_sagemaker_llm.models import ModelSource
@@ -228,6 +228,8 @@ class LlmEndpoint(EndpointPattern, AsyncMetrics, Connected):
         )
         shadowing = None
         if shadow is not None:
+            from cdk_sagemaker_llm.hosting.endpoints.shadow import define_shadow  # noqa: PLC0415 - who has one has it
+
             shadowing = define_shadow(shadow, request, variant.instance_types[0])
         config = define_endpoint_config(
             EndpointConfigDefinition(

@@ -13,7 +13,6 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
 from cdk_sagemaker_llm.hosting.scaling.schedules import ScheduledTarget
-from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
 from cdk_sagemaker_llm.hosting.scaling.target_base import (
     COMPONENT_DIMENSION,
     capacity_findings,
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_cloudwatch as cloudwatch
 
-    from cdk_sagemaker_llm.hosting.scaling.stepping import ScalingStep
+    from cdk_sagemaker_llm.hosting.scaling.stepping import ScalingStep, StepScaling
 
 
 class ScalableTarget(ScheduledTarget):
@@ -196,6 +195,8 @@ class ScalableTarget(ScheduledTarget):
 
         The arguments are those of ``StepScaling``.
         """
+        from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling  # noqa: PLC0415 - who has steps has it
+
         return StepScaling(
             self,
             id,

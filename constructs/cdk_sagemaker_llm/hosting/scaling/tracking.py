@@ -13,12 +13,6 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import seconds, time_findings
 from cdk_sagemaker_llm.hosting.common.reporting import checked, report
-from cdk_sagemaker_llm.hosting.scaling.measures import (
-    IMPOSSIBLE_METRIC,
-    Measure,
-    Stat,
-    measure_of,
-)
 from cdk_sagemaker_llm.hosting.scaling.target_base import (
     Policy,
     ScalableTargetBase,
@@ -32,6 +26,8 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 if TYPE_CHECKING:
     from aws_cdk import Duration
     from aws_cdk import aws_cloudwatch as cloudwatch
+
+    from cdk_sagemaker_llm.hosting.scaling.measures import Measure, Stat
 
 # The service's default of variants, and what the guide's page async-inference-autoscale
 # has; that of components is not documented, so that it is always written out.
@@ -105,16 +101,24 @@ class TargetTrackingScaling(Construct):
         scale_in_cooldown: Duration | None = None,
         scale_out_cooldown: Duration | None = None,
     ) -> None:
-        measure = None if metric is None else measure_of(metric)
-        found = [] if measure is None else measure.tracked_findings(scope)
-        if (predefined_metric is None) == (measure is None):
-            got = "neither" if measure is None else "both"
-            found = [
-                IMPOSSIBLE_METRIC.finding(
-                    "predefined_metric or metric must be given, and not both, got "
-                    f"{got}"
-                )
-            ]
+        measure = None
+        found: list[Finding] = []
+        if predefined_metric is None or metric is not None:
+            from cdk_sagemaker_llm.hosting.scaling.measures import (  # noqa: PLC0415 - who has a metric of their own has it
+                IMPOSSIBLE_METRIC,
+                measure_of,
+            )
+
+            measure = None if metric is None else measure_of(metric)
+            found = [] if measure is None else measure.tracked_findings(scope)
+            if (predefined_metric is None) == (measure is None):
+                got = "neither" if measure is None else "both"
+                found = [
+                    IMPOSSIBLE_METRIC.finding(
+                        "predefined_metric or metric must be given, and not both, got "
+                        f"{got}"
+                    )
+                ]
         found += [
             *_value_findings("the target value", target_value),
             *time_findings("scale_in_cooldown", scale_in_cooldown),

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from aws_cdk import Duration
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.hosting.scaling.stepping import ScalingStep, StepScaling
 from cdk_sagemaker_llm.hosting.scaling.target_base import contents_of
 from cdk_sagemaker_llm.hosting.variants.variant import MinimumNotChosen
 from cdk_sagemaker_llm.models import S3Model
@@ -24,6 +23,7 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements
     from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
+    from cdk_sagemaker_llm.hosting.scaling.stepping import StepScaling
     from cdk_sagemaker_llm.hosting.scaling.target_base import ScalableTargetBase
     from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
 
@@ -55,6 +55,11 @@ def wake(target: ScalableTargetBase, inference_component_name: str) -> StepScali
     """
     from aws_cdk import aws_applicationautoscaling as appscaling  # noqa: PLC0415 - who scales to zero has it
     from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - 0.2 s to load
+
+    from cdk_sagemaker_llm.hosting.scaling.stepping import (  # noqa: PLC0415 - as above
+        ScalingStep,
+        StepScaling,
+    )
 
     return StepScaling(
         target,

@@ -6,12 +6,11 @@ fleet is large enough for it and of a kind that allows it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aws_cdk import PhysicalName
 
-from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import (
     count_findings,
@@ -44,11 +43,6 @@ if TYPE_CHECKING:
 
 _GUARDRAILS = "SageMaker developer guide, deployment-guardrails-exclusions"
 
-CHANGING_TYPE = Rule(
-    "LLM244",
-    "the instance type of a scaled variant is left to the deployment",
-    "SageMaker developer guide, endpoint-scaling-update",
-)
 SMALL_FLEET = Rule(
     "LLM336", "a fleet has too few instances or copies for a rollout", API
 )
@@ -118,23 +112,6 @@ def component_rollout_findings(
             remedy="pass inference_component_name_prefix, or a whole name",
         ),
         *_count_findings(rollout, copies, "copies", SMALL_FLEET),
-    ]
-
-
-def changing_type_findings(
-    instance_types: Iterable[str | InstanceType | None],
-) -> list[Finding]:
-    """
-    Warn of a scaled variant whose type deployment decides.
-    """
-    if not any(map(is_unresolved, instance_types)):
-        return []
-    return [
-        CHANGING_TYPE.finding(
-            "the instance type is known only at deployment, and SageMaker refuses an "
-            "update that changes it while the variant is scaled",
-            "name the type, or deploy once without scaling to change it",
-        )
     ]
 
 

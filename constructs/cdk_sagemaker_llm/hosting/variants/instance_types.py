@@ -5,7 +5,7 @@ deployment alone decides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.catalog.instances import (
@@ -29,6 +29,12 @@ NOT_OFFERED = Rule(
     "LLM814",
     "AWS's price list has no such instance type for endpoints in the stack's region",
     "AWS price list of SageMaker, 2026-10",
+)
+
+CHANGING_TYPE = Rule(
+    "LLM244",
+    "the instance type of a scaled variant is left to the deployment",
+    "SageMaker developer guide, endpoint-scaling-update",
 )
 
 
@@ -156,3 +162,20 @@ def _parameter_of(instance_type: str) -> CfnParameter | None:
     token = Tokenization.reverse_string(instance_type).first_token
     target = token.target if isinstance(token, Reference) else None
     return target if isinstance(target, CfnParameter) else None
+
+
+def changing_type_findings(
+    instance_types: Iterable[str | InstanceType | None],
+) -> list[Finding]:
+    """
+    Warn of a scaled variant whose type deployment decides.
+    """
+    if not any(map(is_unresolved, instance_types)):
+        return []
+    return [
+        CHANGING_TYPE.finding(
+            "the instance type is known only at deployment, and SageMaker refuses an "
+            "update that changes it while the variant is scaled",
+            "name the type, or deploy once without scaling to change it",
+        )
+    ]

@@ -21,9 +21,12 @@ from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact, folder_files
 from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, SPREADING
 from cdk_sagemaker_llm.serving.lmi.checks import UNREAD, check_properties
-from cdk_sagemaker_llm.serving.lmi.launch import CONTAINERS, resolve
+from cdk_sagemaker_llm.serving.lmi.launch import (
+    CONTAINERS,
+    SEQUENCES_OF_SERVICE,
+    resolve,
+)
 from cdk_sagemaker_llm.serving.lmi.properties import PropertiesError, as_int, parse
-from cdk_sagemaker_llm.serving.lmi.vllm import SEQUENCES_OF_SERVICE
 from cdk_sagemaker_llm.serving.parameters import (
     credential_findings,
     file_findings,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from cdk_sagemaker_llm.catalog.lmi import LmiVersion, lmi_models
+from cdk_sagemaker_llm.catalog.lmi import ARGUMENTS_SINCE, LmiVersion, lmi_models
 from cdk_sagemaker_llm.serving.checks import Config
 from cdk_sagemaker_llm.serving.lmi.properties import as_bool, as_int
 
@@ -27,6 +27,9 @@ _HUGGING_FACE = "djl_python.huggingface"
 _VLLM_ENTRY_POINTS = ("vllm_async_service", "lmi_vllm")
 # From this size on the front end of 0.30 batches with vLLM on Neuron.
 _VLLM_BATCH_ON_NEURON = 12
+# What the front end writes for vLLM's asynchronous service where nothing says how many
+# (setRollingBatchSize of LmiConfigRecommender).
+SEQUENCES_OF_SERVICE = 32
 
 
 def model_type_of(architecture: str | None) -> str | None:
@@ -317,6 +320,17 @@ class Subject:
         The LMI version that reads the file.
         """
         return self.launch.version
+
+    @property
+    def parser_release(self) -> str | None:
+        """
+        The release of vLLM whose parser options are handed on to; ``None`` where that
+        is not known, or none are.
+        """
+        version = self.version
+        is_passing = version.at_least(ARGUMENTS_SINCE) and version.is_described
+        is_vllm = self.launch.container == "djl-lmi" and self.runs("vllm")
+        return version.vllm if is_passing and is_vllm else None
 
     def option(self, name: str) -> str | None:
         """

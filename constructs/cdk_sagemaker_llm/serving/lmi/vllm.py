@@ -13,14 +13,13 @@ from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
 from cdk_sagemaker_llm.serving.images import ChosenImage
 from cdk_sagemaker_llm.serving.lmi.base import SPREADING, LmiServing, RopeScaling
+from cdk_sagemaker_llm.serving.lmi.launch import SEQUENCES_OF_SERVICE
 from cdk_sagemaker_llm.serving.lmi.properties import PropertyValue
 from cdk_sagemaker_llm.serving.parameters import COUNT, SHARE, Bounds, option
 
 # max_rolling_batch_size, which is max_num_seqs, of a rolling batch of LMI 0.27 and
-# later; 0.26 has 32, which takes less. The asynchronous service has 32 as well, which
-# the front end writes for it (setRollingBatchSize of LmiConfigRecommender).
+# later; 0.26 has 32, which takes less.
 _SEQUENCES = 256
-SEQUENCES_OF_SERVICE = 32
 # The newest release that the SageMaker SDK lists, in all of its regions.
 NEWEST = "0.36.0"
 _CACHE_DTYPES = Bounds(choices=tuple(lmi_models()["cache_dtypes"]))

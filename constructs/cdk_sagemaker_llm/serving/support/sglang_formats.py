@@ -93,8 +93,10 @@ def sglang_quantization_findings(subject: Subject) -> Iterator[Finding]:
     """
     own, asked = subject.checkpoint.method, subject.text("quantization")
     method = asked or own
-    if method and lacks_method("sglang", method, subject.release) and not _is_marlin(
-        subject, method
+    if (
+        method
+        and lacks_method("sglang", method, subject.release)
+        and not _is_marlin(subject, method)
     ):
         of = subject.word("quantization") if asked else subject.checkpoint.name
         spans = method_spans("sglang", method)
@@ -204,7 +206,11 @@ def _refuses_backend(subject: Subject, asked: str, argument: str) -> str:
         return "" if is_known else f"it runs on Blackwell alone, got {subject.gpu}"
     if asked in _OF_LATENT and subject.checkpoint.class_name and not is_latent(subject):
         is_told = subject.checkpoint.is_whole
-        return f"{subject.checkpoint.class_name} has no latent attention" if is_told else ""
+        return (
+            f"{subject.checkpoint.class_name} has no latent attention"
+            if is_told
+            else ""
+        )
     return ""
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.adapters import AdapterHost, without_adapters
 from cdk_sagemaker_llm.serving.base import Container
 from cdk_sagemaker_llm.serving.checks import (
     Dialect,
@@ -22,10 +22,12 @@ from cdk_sagemaker_llm.serving.checks import (
 )
 from cdk_sagemaker_llm.serving.parameters import MISSPELT, NO_WEIGHTS, usual_mistake
 from cdk_sagemaker_llm.serving.tgi import tgi_variables, variable_combinations
-from cdk_sagemaker_llm.serving.tgi.neuron import neuron_findings
 from cdk_sagemaker_llm.serving.tgi.tgi_support import model_support_findings
 from cdk_sagemaker_llm.serving.tgi.tgi_variables import TgiSubject
 from cdk_sagemaker_llm.tokens import is_unresolved
+
+if TYPE_CHECKING:
+    from cdk_sagemaker_llm.serving.adapters import AdapterHost
 
 _CHECKS = checks_of(tgi_variables, variable_combinations)
 
@@ -79,6 +81,8 @@ def _environment_findings(
             )
         ]
     if on_neuron:
+        from cdk_sagemaker_llm.serving.tgi.neuron import neuron_findings  # noqa: PLC0415 - who has Inferentia has it
+
         found = neuron_findings(variables, environment.version)
     else:
         found = tgi_findings(
@@ -118,6 +122,8 @@ def _adapter_host(
     variables: Mapping[str, str],  # noqa: ARG001 - what every family is asked with
     architecture: str | None,  # noqa: ARG001 - as above
 ) -> AdapterHost:
+    from cdk_sagemaker_llm.serving.adapters import without_adapters  # noqa: PLC0415 - who has an adapter has it
+
     return without_adapters(
         container.image, "TGI loads those that its own lora_adapters name"
     )

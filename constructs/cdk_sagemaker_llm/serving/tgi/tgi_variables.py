@@ -5,6 +5,7 @@ each by itself.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -395,14 +396,19 @@ def spelling_findings(subject: TgiSubject) -> Iterator[Finding]:
     names = launcher_variables()
     for name in _checked(subject):
         if name not in names:
-            import difflib  # noqa: PLC0415 - few names are wrong
-
-            near = difflib.get_close_matches(name.upper(), names, 1, _MISTYPED)
+            near = _like_known(name)
             if near:
                 yield MISSPELT.finding(
                     f"{name} is no variable of TGI's launcher: it is ignored",
                     f"did you mean {near[0]}?",
                 )
+
+
+@functools.cache
+def _like_known(name: str) -> list[str]:
+    import difflib  # noqa: PLC0415 - few names are wrong
+
+    return difflib.get_close_matches(name.upper(), launcher_variables(), 1, _MISTYPED)
 
 
 def port_findings(subject: TgiSubject) -> Iterator[Finding]:

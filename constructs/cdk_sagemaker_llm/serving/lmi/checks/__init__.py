@@ -30,7 +30,6 @@ from cdk_sagemaker_llm.serving.lmi.checks import (
     lmi_support,
     options,
     parallelism,
-    passed_arguments,
 )
 from cdk_sagemaker_llm.serving.lmi.launch import (
     BACKENDS,
@@ -54,16 +53,28 @@ _MOST_LINES = 50
 _MARKS = ("\xef\xbb\xbf", "\ufeff")
 _WIDE = ("\xff\xfe", "\xfe\xff", "\ufffe")
 _SAVE = "save it as ASCII"
-_CHECKS = checks_of(
-    launcher,
-    lmi_models,
-    options,
-    backends,
-    parallelism,
-    passed_arguments,
-    lmi_support,
-)
 
+
+def passed_on_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    What is handed on to vLLM is what it takes.
+    """
+    if subject.parser_release is None:
+        return
+    from cdk_sagemaker_llm.serving.lmi.checks.passed_arguments import (  # noqa: PLC0415 - reads tables
+        parser_name_findings,
+        passed_argument_findings,
+    )
+
+    yield from passed_argument_findings(subject)
+    yield from parser_name_findings(subject)
+
+
+_CHECKS = (
+    *checks_of(launcher, lmi_models, options, backends, parallelism),
+    passed_on_findings,
+    *checks_of(lmi_support),
+)
 # What the front end reads itself, whatever code there is to read the rest.
 _CHECKS_BESIDE_CODE = (launcher.launcher_engine_findings, *checks_of(parallelism))
 

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     is_release_between,
     spellings,
 )
-from cdk_sagemaker_llm.catalog.lmi import ARGUMENTS_SINCE, option_type
+from cdk_sagemaker_llm.catalog.lmi import option_type
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.argument_values import (
     ValueFaultError,
@@ -64,7 +64,7 @@ def passed_argument_findings(subject: Subject) -> Iterator[Finding]:
     """
     What is handed on is what vLLM's parser takes.
     """
-    release = _release(subject)
+    release = subject.parser_release
     if release is None:
         return
     for key, value in subject.properties.items():
@@ -85,7 +85,7 @@ def parser_name_findings(subject: Subject) -> Iterator[Finding]:
     """
     The parsers of tool calls and of reasoning are vLLM's.
     """
-    release = _release(subject)
+    release = subject.parser_release
     if release is None:
         return
     chosen = {
@@ -105,17 +105,6 @@ def parser_name_findings(subject: Subject) -> Iterator[Finding]:
                 f"option.{name} must be a parser of vLLM {release}, got {value!r}",
                 instead_of(value, names),
             )
-
-
-def _release(subject: Subject) -> str | None:
-    """
-    Return the release of vLLM that options are handed on to; ``None`` where that is not
-    known, or none are.
-    """
-    version = subject.version
-    is_passing = version.at_least(ARGUMENTS_SINCE) and version.is_described
-    is_vllm = subject.launch.container == "djl-lmi" and subject.runs("vllm")
-    return version.vllm if is_passing and is_vllm else None
 
 
 def _argument(name: str, release: str) -> EngineArgument | None:
