@@ -171,8 +171,12 @@ SHARED: tuple[tuple[str, Example, Example], ...] = (
     ),
     (
         "LLM888",
-        of("sglang", "0.5.14", config=_LENGTH, environment=_FORCED, context_length=4097),
-        of("sglang", "0.5.14", config=_LENGTH, environment=_FORCED, context_length=4096),
+        of(
+            "sglang", "0.5.14", config=_LENGTH, environment=_FORCED, context_length=4097
+        ),
+        of(
+            "sglang", "0.5.14", config=_LENGTH, environment=_FORCED, context_length=4096
+        ),
     ),
     (
         "LLM961",

@@ -31,7 +31,11 @@ _OPEN = {
         (),
         ("engines",),
         *(("engines", one) for one in ENGINES),
-        *(("engines", one, key) for one in ENGINES for key in ("classes", "transformers")),
+        *(
+            ("engines", one, key)
+            for one in ENGINES
+            for key in ("classes", "transformers")
+        ),
     },
     "gpu_formats.json": {
         (),
@@ -144,7 +148,9 @@ def _replace_rows(
     for name in sorted({*methods, *found}):
         at: dict[str, Mapping[str, object] | None] = {}
         for one in known:
-            row = next((r for r in methods.get(name, ()) if _is_in(one, r, known)), None)
+            row = next(
+                (r for r in methods.get(name, ()) if _is_in(one, r, known)), None
+            )
             at[one] = row and {key: value for key, value in row.items() if key != "in"}
         at[release] = found.get(name)
         rows = list(_joined(at, known))
@@ -208,7 +214,9 @@ def render(name: str, table: Table) -> str:
     return f"{_rendered(table, (), _OPEN[name])}\n"
 
 
-def _rendered(value: object, path: tuple[str, ...], opened: set[tuple[str, ...]]) -> str:
+def _rendered(
+    value: object, path: tuple[str, ...], opened: set[tuple[str, ...]]
+) -> str:
     if path not in opened:
         return json.dumps(value, ensure_ascii=False)
     indent = " " * (len(path) + 1)

@@ -13,13 +13,19 @@ from cdk_sagemaker_llm.serving.support.support_subject import Subject
 _ARCHITECTURES = "src/llama-arch.cpp and conversion of llama.cpp"
 
 UNKNOWN_ARCHITECTURE = Rule(
-    "LLM989", "no build of llama.cpp that was read knows the architecture", _ARCHITECTURES
+    "LLM989",
+    "no build of llama.cpp that was read knows the architecture",
+    _ARCHITECTURES,
 )
 NOT_CONVERTED = Rule(
-    "LLM860", "no converter of llama.cpp that was read takes the model's class", _ARCHITECTURES
+    "LLM860",
+    "no converter of llama.cpp that was read takes the model's class",
+    _ARCHITECTURES,
 )
 LATER_ARCHITECTURE = Rule(
-    "LLM862", "the build of llama.cpp may be older than the architecture", _ARCHITECTURES
+    "LLM862",
+    "the build of llama.cpp may be older than the architecture",
+    _ARCHITECTURES,
 )
 
 

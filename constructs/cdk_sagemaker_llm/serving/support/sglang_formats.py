@@ -93,8 +93,10 @@ def sglang_quantization_findings(subject: Subject) -> Iterator[Finding]:
     """
     own, asked = subject.checkpoint.method, subject.text("quantization")
     method = asked or own
-    if method and lacks_method("sglang", method, subject.release) and not _is_marlin(
-        subject, method
+    if (
+        method
+        and lacks_method("sglang", method, subject.release)
+        and not _is_marlin(subject, method)
     ):
         of = subject.word("quantization") if asked else subject.checkpoint.name
         spans = method_spans("sglang", method)
@@ -160,7 +162,7 @@ def _method(subject: Subject) -> str | None:
     Return the method that SGLang comes to; ``None`` where that is not known.
     """
     own, asked = subject.checkpoint.method, subject.text("quantization")
-    if own in {"awq", "gptq"} and asked != own and asked != "moe_wna16":
+    if own in {"awq", "gptq"} and asked not in {own, "moe_wna16"}:
         is_new = subject.capability is not None and subject.capability >= AMPERE
         return f"{own}_marlin" if is_new else None
     return asked or own
@@ -193,18 +195,18 @@ def _refuses_backend(subject: Subject, asked: str, argument: str) -> str:
         return ""
     is_hopper = HOPPER <= capability < BLACKWELL
     is_of_8 = AMPERE <= capability < HOPPER
-    if asked == "fa3":
-        fits = is_hopper or (is_of_8 and not is_latent(subject))
-        return "" if fits else f"FlashAttention 3 does not run on {subject.gpu}"
-    if asked in _ON_BLACKWELL and capability < BLACKWELL:
-        return f"it runs on Blackwell alone, got {subject.gpu}"
-    if asked == "trtllm_mha" and capability < BLACKWELL:
-        is_decode = argument.startswith("decode") and is_hopper
-        is_known = is_decode and subject.is_at("0.5.10")
-        return "" if is_known else f"it runs on Blackwell alone, got {subject.gpu}"
-    if asked in _OF_LATENT and subject.checkpoint.class_name and not is_latent(subject):
-        is_told = subject.checkpoint.is_whole
-        return f"{subject.checkpoint.class_name} has no latent attention" if is_told else ""
+    is_of_decoding = argument.startswith("decode") and is_hopper
+    is_known = is_of_decoding and subject.is_at("0.5.10")
+    unfit = {
+        "fa3": not is_hopper and (not is_of_8 or is_latent(subject)),
+        "trtllm_mha": capability < BLACKWELL and not is_known,
+        **dict.fromkeys(_ON_BLACKWELL, capability < BLACKWELL),
+    }
+    if unfit.get(asked):
+        return f"it does not run on {subject.gpu}"
+    is_told = subject.checkpoint.is_whole and subject.checkpoint.class_name is not None
+    if asked in _OF_LATENT and is_told and not is_latent(subject):
+        return f"{subject.checkpoint.class_name} has no latent attention"
     return ""
 
 
@@ -262,7 +264,8 @@ def sglang_cache_findings(subject: Subject) -> Iterator[Finding]:
     is_old = capability is not None and capability < ADA
     if kind == "fp8_e4m3" and is_old and is_triton:
         yield CACHE_FALLBACK.finding(
-            f"{subject.word('kv_cache_dtype')}={kind} needs a compute capability of 8.9 "
-            f"for attention by Triton, got {subject.gpu}: nobody was seen to run it",
+            f"{subject.word('kv_cache_dtype')}={kind} needs a compute capability "
+            f"of 8.9 for attention by Triton, got {subject.gpu}: nobody was seen to "
+            "run it",
             "leave it out",
         )

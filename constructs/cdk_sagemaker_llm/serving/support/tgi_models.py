@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.catalog.model_types import (
+    Branch,
     has_model_type,
     model_type_spans,
     transformers_beside,
@@ -57,7 +58,9 @@ REMOTE_TYPE = Rule(
     "LLM854", "whether a model's own code runs in the release is not known", _MODELS
 )
 UNSPLIT_TYPE = Rule("LLM977", "transformers does not split the model", _MODELS)
-NO_FLASH = Rule("LLM979", "the model needs flash attention, which the GPU lacks", _ATTENTION)
+NO_FLASH = Rule(
+    "LLM979", "the model needs flash attention, which the GPU lacks", _ATTENTION
+)
 FLASH_FALLBACK = Rule(
     "LLM856", "the GPU lacks flash attention, and the model runs without", _ATTENTION
 )
@@ -96,7 +99,9 @@ def tgi_type_findings(subject: Subject) -> Iterator[Finding]:
             _way(kind),
         )
         return
-    yield UNKNOWN_TYPE.finding(f"{title} does not load models of type {kind}", _way(kind))
+    yield UNKNOWN_TYPE.finding(
+        f"{title} does not load models of type {kind}", _way(kind)
+    )
 
 
 def _way(kind: str) -> str:
@@ -149,7 +154,9 @@ def shards_of(subject: Subject) -> int:
     if subject.text("sharded") == "false":
         return 1
     named = subject.number("num_shard")
-    variables = (subject.environment.get(one, "") for one in ("NUM_SHARD", "SM_NUM_GPUS"))
+    variables = (
+        subject.environment.get(one, "") for one in ("NUM_SHARD", "SM_NUM_GPUS")
+    )
     numbers = [int(one) for one in variables if one.isdigit()]
     return named or next(iter(numbers), 1)
 
@@ -176,11 +183,11 @@ def tgi_attention_findings(subject: Subject) -> Iterator[Finding]:
     elif capability == TURING and not is_off and subject.is_at(*_FLASH_1):
         # Flash attention of the first kind runs there.
         return
-    elif _needs_flash(subject, kind, "flash"):
-        yield _no_flash(subject, kind)
-    elif _needs_flash(subject, kind, "flash_to_shard") and shards_of(subject) > 1:
-        yield _no_flash(subject, kind)
-    elif capability == TURING and not is_off and subject.is_at(*_NO_TURING):
+    elif (
+        _needs_flash(subject, kind, "flash")
+        or (_needs_flash(subject, kind, "flash_to_shard") and shards_of(subject) > 1)
+        or (capability == TURING and not is_off and subject.is_at(*_NO_TURING))
+    ):
         yield _no_flash(subject, kind)
     elif subject.is_at("1.0.3"):
         yield FLASH_FALLBACK.finding(
@@ -190,8 +197,8 @@ def tgi_attention_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _needs_flash(subject: Subject, kind: str, branch: str) -> bool:
-    return bool(has_model_type("tgi", kind, subject.release, branch))  # type: ignore[arg-type] # one of two words
+def _needs_flash(subject: Subject, kind: str, branch: Branch) -> bool:
+    return bool(has_model_type("tgi", kind, subject.release, branch))
 
 
 def _no_flash(subject: Subject, kind: str) -> Finding:
@@ -243,8 +250,16 @@ def tgi_shard_findings(subject: Subject) -> Iterator[Finding]:
     heads = subject.checkpoint.number("num_attention_heads", "n_head", "n_heads")
     kind = subject.checkpoint.model_type or ""
     is_own = has_model_type("tgi", kind, subject.release)
-    if shards > 1 and heads and heads % shards and is_own and kind not in {"mamba", "ssm"}:
-        yield uneven_heads(UNEVEN_HEADS_OF_MODEL, subject.word("num_shard"), heads, shards)
+    if (
+        shards > 1
+        and heads
+        and heads % shards
+        and is_own
+        and kind not in {"mamba", "ssm"}
+    ):
+        yield uneven_heads(
+            UNEVEN_HEADS_OF_MODEL, subject.word("num_shard"), heads, shards
+        )
 
 
 def tgi_rope_findings(subject: Subject) -> Iterator[Finding]:

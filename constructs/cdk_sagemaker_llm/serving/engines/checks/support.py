@@ -1,6 +1,6 @@
 """
-Checks of what the engine's release loads: the model's class, its length and formats, and
-what is asked for, against the checkpoint.
+Checks of what the engine's release loads: the model's class, its length and formats,
+and what is asked for, against the checkpoint.
 """
 
 from __future__ import annotations
