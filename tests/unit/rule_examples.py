@@ -87,6 +87,8 @@ from tests.unit.staging_rule_examples import STAGING
 from tests.unit.support_rule_examples import SUPPORT
 
 GPT2 = HuggingFaceModel("gpt2")
+# One that takes adapters.
+SMALL = HuggingFaceModel("Qwen/Qwen2.5-1.5B-Instruct")
 CODE_LLAMA = HuggingFaceModel("codellama/CodeLlama-7b-hf")
 MIXTRAL = HuggingFaceModel("mistralai/Mixtral-8x7B-v0.1")
 QWEN = HuggingFaceModel("Qwen/Qwen2.5-7B-Instruct")
@@ -191,7 +193,7 @@ def _adapted(
     serving: ServingConfiguration | None = None, artifact: str | LoraAdapter = ADAPTER
 ) -> Callable[[Stack], AdapterInferenceComponent]:
     def define(stack: Stack) -> AdapterInferenceComponent:
-        base = _host(stack).add_model("It", model=GPT2, serving=serving, resources=ONE)
+        base = _host(stack).add_model("It", model=SMALL, serving=serving, resources=ONE)
         return base.add_adapter("A", artifact=artifact)
 
     return define
@@ -211,7 +213,7 @@ def _adapted_elsewhere(stack: Stack) -> object:
 
 
 def _adapted_hundreds_of_times(stack: Stack) -> None:
-    base = _host(stack).add_model("It", model=GPT2, resources=ONE)
+    base = _host(stack).add_model("It", model=SMALL, resources=ONE)
     for number in range(400):
         base.add_adapter(f"A{number}", artifact=f"{ADAPTER}{number}/")
 

@@ -113,6 +113,10 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
         ),
         _of(QWEN, "0.10.2", enable_auto_tool_choice=True, tool_call_parser="hermes"),
     ),
+    "LLM898": (
+        _of("nvidia/NVIDIA-Nemotron-Nano-12B-v2", "0.23.0"),
+        _of("nvidia/NVIDIA-Nemotron-Nano-12B-v2", "0.24.0"),
+    ),
     "LLM901": (_of(GEMMA, "0.7.1"), _of(GEMMA, "0.8.4")),
     "LLM903": (
         _of("google/gemma-4-E4B-it", "0.19.0"),
@@ -209,9 +213,17 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
         _of(LLAMA, "0.8.4", enable_lora=True, max_lora_rank=24),
         _of(LLAMA, "0.8.4", enable_lora=True, max_lora_rank=32),
     ),
+    "LLM959": (
+        _of(MISTRAL, "0.5.3.post1", tokenizer_mode="mistral"),
+        _of(MISTRAL, "0.6.2", tokenizer_mode="mistral"),
+    ),
     "LLM961": (
         _of("a/b", "0.13.0", enable_auto_tool_choice=True, tool_call_parser="glm47"),
         _of("a/b", "0.14.0", enable_auto_tool_choice=True, tool_call_parser="glm47"),
+    ),
+    "LLM967": (
+        _of(LLAMA, "0.10.2", enable_reasoning=True),
+        _of(LLAMA, "0.8.4", enable_reasoning=True),
     ),
     "LLM963": (
         _of("a/b", "0.13.0", enable_auto_tool_choice=True),

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.releases import in_spans, is_between
 
-Ability = Literal["in", "lora", "pp", "eagle3", "by_transformers"]
+Ability = Literal["in", "lora", "pp", "eagle3", "v0only", "by_transformers"]
 
 
 def has_ability(

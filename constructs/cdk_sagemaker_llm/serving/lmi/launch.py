@@ -9,7 +9,7 @@ the handlers, read at each version from 0.25 to 0.36.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from cdk_sagemaker_llm.catalog.lmi import LmiVersion, lmi_models
 from cdk_sagemaker_llm.serving.checks import Config
@@ -292,6 +292,10 @@ class Subject:
         kind: What is known of the model, as the caller has it.
 
         accelerator_model: The accelerator's name, such as ``A10G``.
+
+        variables: Those of the container, as far as they are known.
+
+        is_isolated: Whether the container is cut off from the network.
     """
 
     properties: Mapping[str, str]
@@ -304,6 +308,8 @@ class Subject:
     decided_elsewhere: bool = False
     kind: Config = None
     accelerator_model: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+    is_isolated: bool = False
 
     @property
     def version(self) -> LmiVersion:

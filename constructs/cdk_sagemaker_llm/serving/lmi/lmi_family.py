@@ -83,6 +83,7 @@ def lmi_findings(
     file: Mapping[str, str] | None = None,
     has_model_data: bool | None = None,
     instance_type: str | None = None,
+    network_isolation: bool = False,
 ) -> list[Finding]:
     """
     Check the variables of an LMI container, with the file beside them if there is one.
@@ -123,6 +124,8 @@ def lmi_findings(
             architecture=model,
             decided_elsewhere=is_folder,
             accelerator_model=gpu,
+            variables={k: v for k, v in environment.items() if not is_unresolved(v)},
+            is_isolated=network_isolation,
         )
 
     decided_later = is_unresolved(environment.get(LOAD_MODELS))
@@ -155,6 +158,7 @@ def _environment_findings(environment: Environment) -> list[Finding]:
         file=None if container is None else file_of(container.files),
         has_model_data=environment.has_model_data,
         instance_type=environment.instance_type,
+        network_isolation=environment.network_isolation,
     )
 
 

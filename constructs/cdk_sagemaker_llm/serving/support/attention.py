@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cdk_sagemaker_llm.catalog.model_classes import has_ability
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.support.quantization import is_gpt_oss
+from cdk_sagemaker_llm.serving.support.quantization import (
+    is_gpt_oss,
+    resolved_method,
+)
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 
 TURING, AMPERE, ADA, HOPPER, BLACKWELL = 75, 80, 89, 90, 100
@@ -61,6 +65,9 @@ def cache_findings(subject: Subject) -> Iterator[Finding]:
     word = subject.word("kv_cache_dtype")
     name = f"{word}={kind}"
     why = _refuses_cache(subject, kind, capability)
+    is_of_8 = resolved_method(subject) in {"fp8", "modelopt"}
+    if kind == "fp8_e5m2" and is_of_8 and subject.is_at("0.5.3"):
+        why = "weights in fp8 bring scales for fp8_e4m3"
     if why:
         yield CACHE_FORMAT.finding(
             f"{subject.title} cannot keep the KV cache in 8 bits on {subject.gpu}, got "
@@ -230,20 +237,25 @@ def generation_findings(subject: Subject) -> Iterator[Finding]:
     """
     The generation of the engine that is forced runs on the GPU.
     """
-    capability = subject.capability
+    capability, name = subject.capability, subject.checkpoint.class_name
+    is_forced = subject.environment.get("VLLM_USE_V1") == "1"
+    is_old = bool(name) and has_ability("vllm", name or "", subject.release, "v0only")
+    if is_forced and is_old:
+        yield OLD_ENGINE.finding(
+            f"VLLM_USE_V1=1 forces an engine of {subject.title} that does not run "
+            f"{name}",
+            "leave it out",
+        )
+        return
     if capability is None or capability >= AMPERE:
         return
-    if subject.environment.get("VLLM_USE_V1") == "1" and subject.is_at(
-        "0.7.0", "0.10.1"
-    ):
+    if is_forced and subject.is_at("0.7.0", "0.10.1"):
         yield OLD_ENGINE.finding(
             f"VLLM_USE_V1=1 forces an engine of {subject.title} that does not run on "
             f"{subject.gpu}",
             "leave it out",
         )
-    elif subject.is_at("0.8.0", "0.10.1") and not subject.environment.get(
-        "VLLM_USE_V1"
-    ):
+    elif not is_forced and subject.is_at("0.8.0", "0.10.1"):
         yield OLD_ENGINE_FALLBACK.finding(
             f"{subject.title} falls back to its old engine on {subject.gpu}"
         )

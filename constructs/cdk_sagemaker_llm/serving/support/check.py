@@ -32,6 +32,7 @@ _RULES: Mapping[str, tuple[str, ...]] = {
         "number_formats",
         "lengths",
         "attention",
+        "splits",
         "vllm_arguments",
         "vllm_parsers",
     ),

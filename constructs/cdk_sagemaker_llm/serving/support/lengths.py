@@ -59,7 +59,8 @@ def length_findings(subject: Subject) -> Iterator[Finding]:
         )
     else:
         way = (
-            f", or set {_OVERRIDE}=1 if the model is known to take it"
+            f", or set {_OVERRIDE}=1{subject.words.get(_OVERRIDE, '')} if the model is "
+            "known to take it"
             if subject.is_at(_OVERRIDE_SINCE)
             else ""
         )

@@ -34,11 +34,11 @@ from cdk_sagemaker_llm.serving.support.quantization import (
     OTHER_METHOD,
     is_gpt_oss,
 )
-from cdk_sagemaker_llm.serving.support.support_subject import Subject
-from cdk_sagemaker_llm.serving.support.vllm_arguments import (
+from cdk_sagemaker_llm.serving.support.splits import (
     UNEVEN_HEADS_OF_MODEL,
-    UNEVEN_WEIGHTS,
+    uneven_weights,
 )
+from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.text import any_of
 
 _RUNNER = "sglang/srt/model_executor/model_runner.py"
@@ -230,18 +230,11 @@ def sglang_split_findings(subject: Subject) -> Iterator[Finding]:
     if checkpoint.method != "fp8" or not blocks or not width or _is_by_expert(subject):
         return
     block = blocks[0]
-    if not isinstance(block, int) or not (width % size or width // size % block):
-        return
-    fitting = [
-        str(one)
-        for one in (1, 2, 4, 8)
-        if width % one == 0 and width // one % block == 0
-    ]
-    yield UNEVEN_WEIGHTS.finding(
-        f"{called}={size} cuts layers of {width} into parts of {width / size:g}, which "
-        f"are no multiple of the {block} that the quantized weights have in blocks",
-        f"use {any_of(fitting)}, or ep_size={size}",
-    )
+    if isinstance(block, int):
+        otherwise = f", or ep_size={size}"
+        yield from uneven_weights(
+            called, size, width, block, of="blocks", otherwise=otherwise
+        )
 
 
 _SIZES = ("tensor_parallel_size", "tp_size", "tp")

@@ -28,11 +28,9 @@ from cdk_sagemaker_llm.serving.support.number_formats import (
     GPU_LACKS_METHOD,
 )
 from cdk_sagemaker_llm.serving.support.quantization import NOT_QUANTIZED, OTHER_METHOD
+from cdk_sagemaker_llm.serving.support.splits import UNEVEN_HEADS_OF_MODEL
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
-from cdk_sagemaker_llm.serving.support.vllm_arguments import (
-    NEWER_TOKENIZER,
-    UNEVEN_HEADS_OF_MODEL,
-)
+from cdk_sagemaker_llm.serving.support.vllm_arguments import NEWER_TOKENIZER
 
 _MODELS = "server/text_generation_server/models/__init__.py of TGI"
 _ATTENTION = "server/text_generation_server/utils/flash_attn.py and layers/attention"

@@ -1,6 +1,6 @@
 """
-Arguments of vLLM against the checkpoint: code and tokenizer, devices, drafts, adapters,
-and files that an isolated container cannot fetch.
+Arguments of vLLM against the checkpoint: code and tokenizer, drafts, adapters, and
+files that an isolated container cannot fetch.
 """
 
 from __future__ import annotations
@@ -9,18 +9,26 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cdk_sagemaker_llm.catalog.checkpoints import known_checkpoint
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    all_argument_names,
+    argument_names,
+    engine_releases,
+    spellings,
+)
 from cdk_sagemaker_llm.catalog.model_classes import has_ability, transformers_inside
 from cdk_sagemaker_llm.catalog.transformers import knows_model_type
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.checks import uneven_heads
 from cdk_sagemaker_llm.serving.support.checkpoint import checkpoint_of
-from cdk_sagemaker_llm.serving.support.quantization import is_gpt_oss, resolved_method
+from cdk_sagemaker_llm.serving.support.quantization import is_gpt_oss
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.text import any_of
 
 _CODE = "vllm/transformers_utils/config.py and tokenizers/hf.py"
 _SPECULATIVE = "vllm/config/speculative.py"
-_NEWEST = "999"
+_NEWEST, _LAST_OF_4 = "999", "4.57.6"
+# From here on no image can have transformers 4.
+_TRANSFORMERS_5 = "0.24.0"
 # A release has what its models need before it knows of newer files.
 _MODERN_TOKENIZERS = "0.5.5"
 _ROPE_TYPES = "0.5.3"
@@ -33,25 +41,13 @@ NEWER_TOKENIZER = Rule(
     "the tokenizer's files are newer than the package in the image reads",
     "the tokenizers and transformers packages",
 )
+MAYBE_UNTRUSTED_CODE = Rule(
+    "LLM898", "the model's own code may have to be trusted, and is not", _CODE
+)
 MAYBE_NEWER_TOKENIZER = Rule(
     "LLM894",
     "the tokenizer's files may be newer than the package in the image reads",
     "the tokenizers and transformers packages",
-)
-UNEVEN_HEADS_OF_MODEL = Rule(
-    "LLM945",
-    "the devices do not divide the attention heads of the checkpoint",
-    "vllm/config/model.py, verify_with_parallel_config",
-)
-UNEVEN_WEIGHTS = Rule(
-    "LLM947",
-    "the devices cut quantized weights within a block",
-    "vllm/model_executor/layers/quantization",
-)
-UNSPLIT_METHOD = Rule(
-    "LLM949",
-    "weights of bitsandbytes cannot be split over devices",
-    "vllm/model_executor/model_loader/bitsandbytes_loader.py",
 )
 OTHER_VOCABULARY = Rule(
     "LLM951", "the draft model has another vocabulary than the model", _SPECULATIVE
@@ -61,6 +57,26 @@ FETCHED_VOCABULARY = Rule(
     "LLM955",
     "gpt-oss fetches its vocabulary, which an isolated container cannot",
     "vLLM issue 22525",
+)
+# The last release that was read and does not have a mode.
+_MODES_ARE_LACKING = {
+    "mistral": "0.5.4",
+    "custom": "0.7.3",
+    "hf": "0.11.2",
+    "deepseek_v32": "0.12.0",
+    "deepseek_v4": "0.19.1",
+    "kimi_k3": "0.20.0",
+    "inkling": "0.20.0",
+}
+UNKNOWN_ARGUMENT = Rule(
+    "LLM967",
+    "an argument is asked for that other releases of the engine have",
+    "the parsers of the published releases of vLLM",
+)
+UNKNOWN_MODE = Rule(
+    "LLM959",
+    "the release does not have the tokenizer's mode",
+    "vllm/tokenizers/registry.py",
 )
 ADAPTER_RANK = Rule(
     "LLM957",
@@ -73,17 +89,28 @@ def code_findings(subject: Subject) -> Iterator[Finding]:
     """
     Code that the configuration or the tokenizer needs is trusted.
     """
-    part = _code_needed(subject)
-    if part is None or subject.flag("trust_remote_code"):
+    if subject.flag("trust_remote_code"):
         return
-    yield UNTRUSTED_CODE.finding(
-        f"the {part} of {subject.checkpoint.name} is read by code in its repository, "
-        f"which {subject.title} does not run by itself",
-        f"read that code, and write {subject.word('trust_remote_code')}=true",
-    )
+    name, word = subject.checkpoint.name, subject.word("trust_remote_code")
+    inside = transformers_inside(subject.engine, subject.release)
+    part = _code_needed(subject, inside or _NEWEST)
+    if part is not None:
+        yield UNTRUSTED_CODE.finding(
+            f"the {part} of {name} is read by code in its repository, which "
+            f"{subject.title} does not run by itself",
+            f"read that code, and write {word}=true",
+        )
+    elif inside is None and not subject.is_at(_TRANSFORMERS_5):
+        part = _code_needed(subject, _LAST_OF_4)
+        if part is not None:
+            yield MAYBE_UNTRUSTED_CODE.finding(
+                f"the {part} of {name} is read by code in its repository if the image "
+                f"with {subject.title} has transformers 4",
+                f"read that code, and write {word}=true",
+            )
 
 
-def _code_needed(subject: Subject) -> str | None:
+def _code_needed(subject: Subject, transformers: str) -> str | None:
     facts, config = subject.checkpoint.facts, subject.checkpoint.config
     since = facts.get("code_since", "")
     if facts.get("code") == "tokenizer":
@@ -97,8 +124,8 @@ def _code_needed(subject: Subject) -> str | None:
     kind = subject.checkpoint.model_type
     if kind is None or _is_bundled(subject, kind):
         return None
-    version = transformers_inside(subject.engine, subject.release) or _NEWEST
-    return "configuration" if knows_model_type(kind, version) is False else None
+    is_known = knows_model_type(kind, transformers)
+    return "configuration" if is_known is False else None
 
 
 def _is_bundled(subject: Subject, kind: str) -> bool:
@@ -164,7 +191,8 @@ def tokenizer_findings(subject: Subject) -> Iterator[Finding]:
             "take an image with vLLM 0.24 or newer, or save the tokenizer with "
             "transformers 4",
         )
-    has_lists = tokenizer.get("merges") == "lists"
+    merges = next((v for k, v in tokenizer.items() if k.endswith("merges")), None)
+    has_lists = isinstance(merges, list) or merges in {"list", "lists"}
     if has_lists and not subject.is_at(_MODERN_TOKENIZERS):
         yield NEWER_TOKENIZER.finding(
             f"the tokenizer.json of {name} has its merges as lists, which the package "
@@ -181,94 +209,37 @@ def tokenizer_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def split_findings(subject: Subject) -> Iterator[Finding]:
+def argument_findings(subject: Subject) -> Iterator[Finding]:
     """
-    The devices divide the attention heads.
+    The release has the arguments that other releases have.
     """
-    size = subject.number("tensor_parallel_size") or 1
-    checkpoint, word = subject.checkpoint, subject.word("tensor_parallel_size")
-    heads = checkpoint.number("num_attention_heads", "n_head", "n_heads")
-    if size < 2 or not heads or _has_own_split(subject):  # noqa: PLR2004 - one device
+    if subject.release not in engine_releases("vllm"):
         return
-    if heads % size:
-        yield uneven_heads(UNEVEN_HEADS_OF_MODEL, word, heads, size)
-        return
-    shared = checkpoint.number("num_key_value_heads", "num_kv_heads")
-    is_latent = checkpoint.number("kv_lora_rank") is not None
-    if shared and not is_latent and shared % size and size % shared:
-        yield UNEVEN_HEADS_OF_MODEL.finding(
-            f"{word} must divide the {shared} key and value heads or be a multiple of "
-            f"them, got {size}"
-        )
+    known = {f"--{one}" for one in argument_names("vllm", subject.release)}
+    known |= spellings("vllm", subject.release).keys()
+    every = set(all_argument_names("vllm"))
+    for name, value in subject.arguments.items():
+        dashed = name.replace("_", "-")
+        is_asked = value is not None and value is not False
+        if is_asked and dashed in every and f"--{dashed}" not in known:
+            yield UNKNOWN_ARGUMENT.finding(
+                f"{subject.title} does not have the argument {name}, which other "
+                "releases have",
+                "leave it out",
+            )
 
 
-def _has_own_split(subject: Subject) -> bool:
-    name = subject.checkpoint.class_name or ""
-    return "Mamba" in name or name.endswith("ForSequenceClassification")
-
-
-def block_findings(subject: Subject) -> Iterator[Finding]:
+def tokenizer_mode_findings(subject: Subject) -> Iterator[Finding]:
     """
-    Quantized weights are cut between their blocks.
+    The release has the tokenizer's mode.
     """
-    size = subject.number("tensor_parallel_size") or 1
-    if size < 2:  # noqa: PLR2004 - one device
-        return
-    values = subject.checkpoint.quantization or {}
-    word, method = subject.word("tensor_parallel_size"), resolved_method(subject) or ""
-    expert = subject.checkpoint.number("moe_intermediate_size")
-    dense = subject.checkpoint.number("intermediate_size")
-    is_split = not subject.flag("enable_expert_parallel")
-    if method == "fp8" and values.get("weight_block_size") and subject.is_at("0.7.1"):
-        width = expert if expert and is_split else None
-        width = dense if expert is None else width
-        block, of = 128, "blocks"
-    elif method.startswith(("awq", "gptq", "auto_awq", "auto_gptq")) and expert is None:
-        width, of = dense, "groups"
-        block = values.get("group_size", 128)
-    else:
-        return
-    if not isinstance(block, int) or block < 2 or not width:  # noqa: PLR2004 - a group
-        return
-    if width % size or width // size % block:
-        fitting = [
-            str(one)
-            for one in (1, 2, 4, 8)
-            if width % one == 0 and width // one % block == 0
-        ]
-        yield UNEVEN_WEIGHTS.finding(
-            f"{word}={size} cuts layers of {width} into parts of {width / size:g}, "
-            f"which are no multiple of the {block} that the quantized weights have in {of}",
-            f"use {any_of(fitting)}"
-            + (", or enable_expert_parallel" if expert and of == "blocks" else ""),
-        )
-
-
-def bitsandbytes_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    Weights of bitsandbytes are on one device, and loaded as such.
-    """
-    size = subject.number("tensor_parallel_size") or 1
-    asked = subject.text("quantization") == "bitsandbytes"
-    own = subject.checkpoint.method
-    word = subject.word("tensor_parallel_size")
-    if size > 1 and own == "bitsandbytes" and subject.is_at("0.5.0"):
-        yield UNSPLIT_METHOD.finding(
-            f"{word} must be 1 for weights of bitsandbytes, got {size}",
-            "use pipeline_parallel_size, or weights in another format",
-        )
-    elif size > 1 and asked and subject.is_at("0.5.0", "0.5.5"):
-        yield UNSPLIT_METHOD.finding(
-            f"{word} must be 1 with quantization=bitsandbytes at {subject.title}, got "
-            f"{size}",
-            "take an image with a newer release",
-        )
-    is_plain = subject.text("load_format") != "bitsandbytes"
-    if asked and is_plain and subject.is_at("0.5.0", "0.7.3"):
-        yield UNSPLIT_METHOD.finding(
-            f"quantization=bitsandbytes needs load_format=bitsandbytes at "
-            f"{subject.title}, got {subject.text('load_format') or 'auto'}",
-            "write both",
+    mode = subject.text("tokenizer_mode") or ""
+    last = _MODES_ARE_LACKING.get(mode)
+    if last is not None and subject.is_at("0.0", last):
+        yield UNKNOWN_MODE.finding(
+            f"{subject.word('tokenizer_mode')} must be one that {subject.title} has, "
+            f"got {mode}",
+            f"take an image with vLLM after {last}",
         )
 
 
@@ -340,7 +311,8 @@ def _method_of(model: object) -> str | None:
     ):
         if word in name:
             return word
-    return "draft_model"
+    # Whether it is made to draft for another says its config.json.
+    return None if known_checkpoint(model) is None else "draft_model"
 
 
 def vocabulary_findings(subject: Subject) -> Iterator[Finding]:
@@ -353,7 +325,8 @@ def vocabulary_findings(subject: Subject) -> Iterator[Finding]:
     if is_asked and not has_files and subject.is_at("0.10.0", "0.30.0"):
         yield FETCHED_VOCABULARY.finding(
             f"{subject.title} fetches o200k_base.tiktoken for "
-            f"{subject.checkpoint.name} when it starts, which a container with network isolation cannot",
+            f"{subject.checkpoint.name} when it starts, which a container with network "
+            "isolation cannot",
             "put the file into the artifact and set TIKTOKEN_ENCODINGS_BASE to its "
             "folder, or take an image with vLLM 0.31 or newer",
         )
@@ -366,14 +339,12 @@ def adapter_rank_findings(subject: Subject) -> Iterator[Finding]:
     rank = subject.number("max_lora_rank")
     if rank is None or not subject.flag("enable_lora"):
         return
-    ranks: tuple[int, ...] = ()
+    ranks: tuple[int, ...] = (1, 8, 16, 32, 64, 128, 256, 320, 512)
     if subject.is_at("0.3.3", "0.4.2"):
         ranks = (8, 16, 32, 64)
     elif subject.is_at("0.6.2", "0.8.4"):
         ranks = (8, 16, 32, 64, 128, 256)
-    elif subject.is_at("0.20.0"):
-        ranks = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-    if ranks and rank not in ranks:
+    if rank not in ranks:
         yield ADAPTER_RANK.finding(
             f"{subject.word('max_lora_rank')} must be {any_of(map(str, ranks))}, got "
             f"{rank}"

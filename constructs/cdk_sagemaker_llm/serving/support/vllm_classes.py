@@ -17,7 +17,10 @@ from cdk_sagemaker_llm.catalog.model_classes import (
 from cdk_sagemaker_llm.catalog.releases import first_of, image_within, last_of
 from cdk_sagemaker_llm.catalog.transformers import runs_class
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.support.support_subject import Subject
+from cdk_sagemaker_llm.serving.support.support_subject import (
+    TITLES,
+    Subject,
+)
 
 _REGISTRY = "vllm/model_executor/models/registry.py"
 # When the Transformers backend came, and when it took what reads pictures.
@@ -98,7 +101,10 @@ def class_way_out(subject: Subject, name: str) -> str:
     """
     row = class_row(subject.engine, name)
     if row is None:
-        return "no release that is known loads it; is its name right in config.json?"
+        return (
+            f"no release of {TITLES[subject.engine]} that is known loads it: correct "
+            "architectures in config.json, or take another engine"
+        )
     first, last = first_of(row["in"]), last_of(row["in"])
     span = f"{first} to {last}" if last else f"{first} and newer"
     image = image_within(subject.engine, row["in"])

@@ -147,6 +147,8 @@ _FAMILIES = (
     _row(r"^meta-llama/(?:meta-)?llama-3\.[123]", "llama3_json pythonic", ""),
     _row(r"^meta-llama/(?:meta-)?llama-(?:2|3)-", "", ""),
     _row(r"^google/gemma-(?:[27]b|1\.1-|[23]-)", "", ""),
+    _row(r"^microsoft/phi-(?:[23]|4\Z|4-mini-instruct)", "", ""),
+    _row(r"^(?:tiiuae/falcon|tinyllama/|huggingfacetb/smollm2|coherefora?i/)", "", ""),
     _row(r"^openai/gpt-oss", "openai", None),
     _row(r"^deepseek-ai/deepseek-r1-distill", "", "deepseek_r1 qwen3"),
 )

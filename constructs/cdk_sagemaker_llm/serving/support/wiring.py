@@ -10,16 +10,25 @@ from collections.abc import Iterator, Mapping
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving.support.check import support_findings
 from cdk_sagemaker_llm.serving.support.checkpoint import checkpoint_for
+from cdk_sagemaker_llm.serving.support.number_formats import LACKS_METHOD
+from cdk_sagemaker_llm.serving.support.splits import UNEVEN_HEADS_OF_MODEL
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.serving.support.tei_models import TEI_LACKS_GPU
 from cdk_sagemaker_llm.serving.support.vllm_arguments import (
     ADAPTER_RANK,
-    UNEVEN_HEADS_OF_MODEL,
+    UNKNOWN_ARGUMENT,
+    UNKNOWN_MODE,
 )
 from cdk_sagemaker_llm.serving.support.vllm_parsers import NO_PARSER, UNKNOWN_PARSER
 
 _SAID_ELSEWHERE = frozenset(
-    {UNEVEN_HEADS_OF_MODEL.code, NO_PARSER.code, ADAPTER_RANK.code}
+    {
+        UNEVEN_HEADS_OF_MODEL.code,
+        NO_PARSER.code,
+        ADAPTER_RANK.code,
+        UNKNOWN_ARGUMENT.code,
+        UNKNOWN_MODE.code,
+    }
 )
 # SGLang's parser has its parsers as choices, and TEI's images say which GPUs they are
 # built for.
@@ -60,7 +69,10 @@ def wired_findings(
         network_isolation=network_isolation,
         words=words,
     )
-    said = _SAID_ELSEWHERE | _SAID_OF.get(engine, frozenset())
+    said = {*_SAID_ELSEWHERE, *_SAID_OF.get(engine, ())}
+    if subject.has("quantization"):
+        # A name that the release does not have is none of the argument's choices.
+        said.add(LACKS_METHOD.code)
     for finding in support_findings(subject):
         if finding.code not in said:
             yield finding

@@ -136,7 +136,7 @@ def test_fails_if_an_argument_is_wrong(wrong: dict[str, Any], message: str) -> N
     right = {"engine": "vllm", "release": "0.10.2", "instance_type": "ml.g5.2xlarge"}
 
     with pytest.raises(ValueError, match=message):
-        check_support(LLAMA, **{**right, **wrong})  # type: ignore[arg-type]  # on purpose
+        check_support(LLAMA, **{**right, **wrong})
 
 
 def test_reads_a_whole_config_alone() -> None:

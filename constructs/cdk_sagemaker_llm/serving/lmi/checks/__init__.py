@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from cdk_sagemaker_llm.arguments import held
@@ -171,13 +172,16 @@ def property_findings(
     strict: bool = False,
     decided_elsewhere: bool = False,
     accelerator_model: str | None = None,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    is_isolated: bool = False,
 ) -> list[Finding]:
     """
     Check properties that have been read, or are yet to be written.
 
     Takes what ``check_properties`` takes, for an image that is known to exist; and
     ``decided_elsewhere``, where a plan or another file has a say in the degree that
-    is left out, and ``accelerator_model``, the GPU's name.
+    is left out, ``accelerator_model``, the GPU's name, the container's ``variables``,
+    and whether it ``is_isolated``.
     """
     parsed_version = LmiVersion.parse(version)
     if not parsed_version.rows:
@@ -192,6 +196,8 @@ def property_findings(
         strict=strict,
         decided_elsewhere=decided_elsewhere,
         accelerator_model=accelerator_model,
+        variables=variables,
+        is_isolated=is_isolated,
     )
     found = list(launcher.own_engine_findings(subject.launch.engine))
     if not found:
@@ -212,6 +218,8 @@ def subject_of(
     strict: bool = False,
     decided_elsewhere: bool = False,
     accelerator_model: str | None = None,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    is_isolated: bool = False,
 ) -> Subject:
     """
     Return what the checks look at: properties, and what the container makes of them.
@@ -239,6 +247,8 @@ def subject_of(
         decided_elsewhere=decided_elsewhere,
         kind=architecture,
         accelerator_model=accelerator_model,
+        variables=variables,
+        is_isolated=is_isolated,
     )
 
 

@@ -113,18 +113,6 @@ def vllm_on_neuron_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def vllm_model_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    VLLM has no T5 (its registry of models, read up to 2025-12).
-    """
-    verified = subject.version.before("0.36")
-    if subject.runs("vllm") and verified and subject.model_type == "t5":
-        yield MODEL_REFUSED.finding(
-            f"vLLM has no {_name(subject)}",
-            "use LMI-Dist up to 0.32, or write option.rolling_batch=disable",
-        )
-
-
 def _is_other_than(subject: Subject, types: frozenset[str]) -> bool:
     return subject.model_type is not None and subject.model_type not in types
 

@@ -48,7 +48,11 @@ def model_support_findings(subject: Subject) -> Iterator[Finding]:
     from cdk_sagemaker_llm.serving.support.wiring import wired_findings  # noqa: PLC0415
 
     arguments: dict[str, object] = {}
-    words: dict[str, str] = {"trust_remote_code": "option.trust_remote_code"}
+    words = {
+        "trust_remote_code": "option.trust_remote_code",
+        # Variables are set elsewhere than the file that is checked.
+        "VLLM_ALLOW_LONG_MAX_MODEL_LEN": " and name the option in unchecked_options",
+    }
     for key, value in subject.properties.items():
         option = key.removeprefix(_PREFIX)
         if option == key or value in _NOT_OF_VLLM:
@@ -68,8 +72,8 @@ def model_support_findings(subject: Subject) -> Iterator[Finding]:
         accelerator=subject.accelerator_model,
         accelerators=subject.accelerators,
         arguments=arguments,
-        environment={},
-        network_isolation=False,
+        environment=subject.variables,
+        network_isolation=subject.is_isolated,
         words=words,
     )
 

@@ -1,0 +1,136 @@
+"""
+A model over several devices: what tensor parallelism divides, and what it cannot cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.checks import uneven_heads
+from cdk_sagemaker_llm.serving.support.quantization import resolved_method
+from cdk_sagemaker_llm.serving.support.support_subject import Subject
+from cdk_sagemaker_llm.text import any_of
+
+UNEVEN_HEADS_OF_MODEL = Rule(
+    "LLM945",
+    "the devices do not divide the attention heads of the checkpoint",
+    "vllm/config/model.py, verify_with_parallel_config",
+)
+UNEVEN_WEIGHTS = Rule(
+    "LLM947",
+    "the devices cut quantized weights within a block",
+    "vllm/model_executor/layers/quantization",
+)
+UNSPLIT_METHOD = Rule(
+    "LLM949",
+    "weights of bitsandbytes cannot be split over devices",
+    "vllm/model_executor/model_loader/bitsandbytes_loader.py",
+)
+
+
+def split_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The devices divide the attention heads.
+    """
+    size = subject.number("tensor_parallel_size") or 1
+    checkpoint, word = subject.checkpoint, subject.word("tensor_parallel_size")
+    heads = checkpoint.number("num_attention_heads", "n_head", "n_heads")
+    if size < 2 or not heads or _has_own_split(subject):  # noqa: PLR2004 - one device
+        return
+    if heads % size:
+        yield uneven_heads(UNEVEN_HEADS_OF_MODEL, word, heads, size)
+        return
+    shared = checkpoint.number("num_key_value_heads", "num_kv_heads")
+    is_latent = checkpoint.number("kv_lora_rank") is not None
+    if shared and not is_latent and shared % size and size % shared:
+        yield UNEVEN_HEADS_OF_MODEL.finding(
+            f"{word} must divide the {shared} key and value heads or be a multiple of "
+            f"them, got {size}"
+        )
+
+
+def _has_own_split(subject: Subject) -> bool:
+    name = subject.checkpoint.class_name or ""
+    return "Mamba" in name or name.endswith("ForSequenceClassification")
+
+
+def block_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Quantized weights are cut between their blocks.
+    """
+    size = subject.number("tensor_parallel_size") or 1
+    if size < 2:  # noqa: PLR2004 - one device
+        return
+    values = subject.checkpoint.quantization or {}
+    word, method = subject.word("tensor_parallel_size"), resolved_method(subject) or ""
+    expert = subject.checkpoint.number("moe_intermediate_size")
+    dense = subject.checkpoint.number("intermediate_size")
+    is_split = not subject.flag("enable_expert_parallel")
+    if method == "fp8" and values.get("weight_block_size") and subject.is_at("0.7.1"):
+        width = expert if expert and is_split else None
+        width = dense if expert is None else width
+        block, of = 128, "blocks"
+    elif method.startswith(("awq", "gptq", "auto_awq", "auto_gptq")) and expert is None:
+        width, of = dense, "groups"
+        block = values.get("group_size", _group_of(subject))
+    else:
+        return
+    if not isinstance(block, int) or block < 2 or not width:  # noqa: PLR2004 - a group
+        return
+    by_expert = ", or enable_expert_parallel" if expert and of == "blocks" else ""
+    yield from uneven_weights(word, size, width, block, of=of, otherwise=by_expert)
+
+
+def uneven_weights(
+    word: str, size: int, width: int, block: int, *, of: str, otherwise: str
+) -> Iterator[Finding]:
+    """
+    Find quantized weights that devices cut within a block, or a group.
+    """
+    if width % size == 0 and width // size % block == 0:
+        return
+    fitting = [
+        str(one)
+        for one in (1, 2, 4, 8)
+        if width % one == 0 and width // one % block == 0
+    ]
+    yield UNEVEN_WEIGHTS.finding(
+        f"{word}={size} cuts layers of {width} into parts of {width / size:g}, which "
+        f"are no multiple of the {block} that the quantized weights have in {of}",
+        f"use {any_of(fitting)}{otherwise}",
+    )
+
+
+def _group_of(subject: Subject) -> int | None:
+    # What these publish in groups of another size they do not call so.
+    is_usual = subject.checkpoint.name.lower().startswith(("qwen/", "thebloke/"))
+    return 128 if is_usual or subject.checkpoint.method == "awq" else None
+
+
+def bitsandbytes_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Weights of bitsandbytes are on one device, and loaded as such.
+    """
+    size = subject.number("tensor_parallel_size") or 1
+    asked = subject.text("quantization") == "bitsandbytes"
+    own = subject.checkpoint.method
+    word = subject.word("tensor_parallel_size")
+    if size > 1 and own == "bitsandbytes" and subject.is_at("0.5.0"):
+        yield UNSPLIT_METHOD.finding(
+            f"{word} must be 1 for weights of bitsandbytes, got {size}",
+            "use pipeline_parallel_size, or weights in another format",
+        )
+    elif size > 1 and asked and subject.is_at("0.5.0", "0.5.5"):
+        yield UNSPLIT_METHOD.finding(
+            f"{word} must be 1 with quantization=bitsandbytes at {subject.title}, got "
+            f"{size}",
+            "take an image with a newer release",
+        )
+    is_plain = subject.text("load_format") != "bitsandbytes"
+    if asked and is_plain and subject.is_at("0.5.0", "0.7.3"):
+        yield UNSPLIT_METHOD.finding(
+            f"quantization=bitsandbytes needs load_format=bitsandbytes at "
+            f"{subject.title}, got {subject.text('load_format') or 'auto'}",
+            "write both",
+        )
