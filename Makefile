@@ -162,10 +162,12 @@ catalog: setup .venv-catalog/.ready ## Rebuild the images from the SageMaker SDK
 	@$(BIN)/python -m tools.catalog
 	@$(BIN)/python -m tools.catalog.engines
 	@$(BIN)/python -m tools.catalog.refusals
+	@$(BIN)/python -m tools.catalog.model_classes
 
 catalog-check: setup .venv-catalog/.ready ## Fail if the catalogue differs from the SageMaker SDK or the newest engines' packages.
 	@$(BIN)/python -m tools.catalog --check
 	@$(BIN)/python -m tools.catalog.engines --check
+	@$(BIN)/python -m tools.catalog.model_classes --check
 
 oracles: setup ## Hold parameter counts and engines' checks against the real ones; installs PyTorch (2 GB) on its own.
 	@test -x .venv-oracles/bin/pytest || $(PYTHON) -m venv .venv-oracles

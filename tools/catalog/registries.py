@@ -158,6 +158,7 @@ class Modules:
             defined = self.find(*asked)
             if defined is None:
                 continue
+            found.add(_defined(defined[1]))
             for base in _bases(defined[1]):
                 found.add(base)
                 queue.append((defined[0], base))
@@ -189,7 +190,7 @@ def _lines(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             if not is_elsewhere:
                 yield from _lines(line.body)
             yield from _lines(line.orelse)
-        elif isinstance(line, ast.Try) or isinstance(line, ast.FunctionDef):
+        elif isinstance(line, ast.Try | ast.FunctionDef):
             yield from _lines(line.body)
 
 

@@ -34,11 +34,11 @@ from cdk_sagemaker_llm.serving.support.quantization import (
     OTHER_METHOD,
     is_gpt_oss,
 )
-from cdk_sagemaker_llm.serving.support.support_subject import Subject
-from cdk_sagemaker_llm.serving.support.vllm_arguments import (
+from cdk_sagemaker_llm.serving.support.splits import (
     UNEVEN_HEADS_OF_MODEL,
-    UNEVEN_WEIGHTS,
+    uneven_weights,
 )
+from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.text import any_of
 
 _RUNNER = "sglang/srt/model_executor/model_runner.py"
@@ -162,7 +162,7 @@ def _method(subject: Subject) -> str | None:
     Return the method that SGLang comes to; ``None`` where that is not known.
     """
     own, asked = subject.checkpoint.method, subject.text("quantization")
-    if own in {"awq", "gptq"} and asked != own and asked != "moe_wna16":
+    if own in {"awq", "gptq"} and asked not in {own, "moe_wna16"}:
         is_new = subject.capability is not None and subject.capability >= AMPERE
         return f"{own}_marlin" if is_new else None
     return asked or own
@@ -195,22 +195,18 @@ def _refuses_backend(subject: Subject, asked: str, argument: str) -> str:
         return ""
     is_hopper = HOPPER <= capability < BLACKWELL
     is_of_8 = AMPERE <= capability < HOPPER
-    if asked == "fa3":
-        fits = is_hopper or (is_of_8 and not is_latent(subject))
-        return "" if fits else f"FlashAttention 3 does not run on {subject.gpu}"
-    if asked in _ON_BLACKWELL and capability < BLACKWELL:
-        return f"it runs on Blackwell alone, got {subject.gpu}"
-    if asked == "trtllm_mha" and capability < BLACKWELL:
-        is_decode = argument.startswith("decode") and is_hopper
-        is_known = is_decode and subject.is_at("0.5.10")
-        return "" if is_known else f"it runs on Blackwell alone, got {subject.gpu}"
-    if asked in _OF_LATENT and subject.checkpoint.class_name and not is_latent(subject):
-        is_told = subject.checkpoint.is_whole
-        return (
-            f"{subject.checkpoint.class_name} has no latent attention"
-            if is_told
-            else ""
-        )
+    is_of_decoding = argument.startswith("decode") and is_hopper
+    is_known = is_of_decoding and subject.is_at("0.5.10")
+    unfit = {
+        "fa3": not is_hopper and (not is_of_8 or is_latent(subject)),
+        "trtllm_mha": capability < BLACKWELL and not is_known,
+        **dict.fromkeys(_ON_BLACKWELL, capability < BLACKWELL),
+    }
+    if unfit.get(asked):
+        return f"it does not run on {subject.gpu}"
+    is_told = subject.checkpoint.is_whole and subject.checkpoint.class_name is not None
+    if asked in _OF_LATENT and is_told and not is_latent(subject):
+        return f"{subject.checkpoint.class_name} has no latent attention"
     return ""
 
 
@@ -234,18 +230,11 @@ def sglang_split_findings(subject: Subject) -> Iterator[Finding]:
     if checkpoint.method != "fp8" or not blocks or not width or _is_by_expert(subject):
         return
     block = blocks[0]
-    if not isinstance(block, int) or not (width % size or width // size % block):
-        return
-    fitting = [
-        str(one)
-        for one in (1, 2, 4, 8)
-        if width % one == 0 and width // one % block == 0
-    ]
-    yield UNEVEN_WEIGHTS.finding(
-        f"{called}={size} cuts layers of {width} into parts of {width / size:g}, which "
-        f"are no multiple of the {block} that the quantized weights have in blocks",
-        f"use {any_of(fitting)}, or ep_size={size}",
-    )
+    if isinstance(block, int):
+        otherwise = f", or ep_size={size}"
+        yield from uneven_weights(
+            called, size, width, block, of="blocks", otherwise=otherwise
+        )
 
 
 _SIZES = ("tensor_parallel_size", "tp_size", "tp")
@@ -268,7 +257,8 @@ def sglang_cache_findings(subject: Subject) -> Iterator[Finding]:
     is_old = capability is not None and capability < ADA
     if kind == "fp8_e4m3" and is_old and is_triton:
         yield CACHE_FALLBACK.finding(
-            f"{subject.word('kv_cache_dtype')}={kind} needs a compute capability of 8.9 "
-            f"for attention by Triton, got {subject.gpu}: nobody was seen to run it",
+            f"{subject.word('kv_cache_dtype')}={kind} needs a compute capability "
+            f"of 8.9 for attention by Triton, got {subject.gpu}: nobody was seen to "
+            "run it",
             "leave it out",
         )

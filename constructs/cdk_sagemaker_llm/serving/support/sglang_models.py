@@ -197,7 +197,7 @@ def sglang_longest(subject: Subject) -> int | None:
     """
     text = subject.checkpoint.text
     found = (text[key] for key in _LENGTHS if type(text.get(key)) is int)
-    longest = next(found, None)
+    longest: int | None = next(found, None)
     scaling = text.get("rope_scaling")
     if longest is None or not isinstance(scaling, Mapping):
         return longest

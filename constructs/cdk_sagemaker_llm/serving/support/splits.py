@@ -78,19 +78,28 @@ def block_findings(subject: Subject) -> Iterator[Finding]:
         return
     if not isinstance(block, int) or block < 2 or not width:  # noqa: PLR2004 - a group
         return
-    if width % size or width // size % block:
-        fitting = [
-            str(one)
-            for one in (1, 2, 4, 8)
-            if width % one == 0 and width // one % block == 0
-        ]
-        yield UNEVEN_WEIGHTS.finding(
-            f"{word}={size} cuts layers of {width} into parts of {width / size:g}, "
-            f"which are no multiple of the {block} that the quantized weights have in "
-            f"{of}",
-            f"use {any_of(fitting)}"
-            + (", or enable_expert_parallel" if expert and of == "blocks" else ""),
-        )
+    by_expert = ", or enable_expert_parallel" if expert and of == "blocks" else ""
+    yield from uneven_weights(word, size, width, block, of=of, otherwise=by_expert)
+
+
+def uneven_weights(
+    word: str, size: int, width: int, block: int, *, of: str, otherwise: str
+) -> Iterator[Finding]:
+    """
+    Find quantized weights that devices cut within a block, or a group.
+    """
+    if width % size == 0 and width // size % block == 0:
+        return
+    fitting = [
+        str(one)
+        for one in (1, 2, 4, 8)
+        if width % one == 0 and width // one % block == 0
+    ]
+    yield UNEVEN_WEIGHTS.finding(
+        f"{word}={size} cuts layers of {width} into parts of {width / size:g}, which "
+        f"are no multiple of the {block} that the quantized weights have in {of}",
+        f"use {any_of(fitting)}{otherwise}",
+    )
 
 
 def _group_of(subject: Subject) -> int | None:

@@ -154,7 +154,7 @@ def tei_class_findings(subject: Subject) -> Iterator[Finding]:
         return
     if has_model_type("tei", kind, subject.release):
         yield UNKNOWN_TO_TEI.finding(
-            f"{subject.title} makes embeddings with models of type {kind}, and does not "
-            f"classify with {name}",
+            f"{subject.title} makes embeddings with models of type {kind}, and does "
+            f"not classify with {name}",
             "serve it with Vllm",
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.catalog.model_types import (
+    Branch,
     has_model_type,
     model_type_spans,
     transformers_beside,
@@ -27,11 +28,9 @@ from cdk_sagemaker_llm.serving.support.number_formats import (
     GPU_LACKS_METHOD,
 )
 from cdk_sagemaker_llm.serving.support.quantization import NOT_QUANTIZED, OTHER_METHOD
+from cdk_sagemaker_llm.serving.support.splits import UNEVEN_HEADS_OF_MODEL
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
-from cdk_sagemaker_llm.serving.support.vllm_arguments import (
-    NEWER_TOKENIZER,
-    UNEVEN_HEADS_OF_MODEL,
-)
+from cdk_sagemaker_llm.serving.support.vllm_arguments import NEWER_TOKENIZER
 
 _MODELS = "server/text_generation_server/models/__init__.py of TGI"
 _ATTENTION = "server/text_generation_server/utils/flash_attn.py and layers/attention"
@@ -196,8 +195,8 @@ def tgi_attention_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _needs_flash(subject: Subject, kind: str, branch: str) -> bool:
-    return bool(has_model_type("tgi", kind, subject.release, branch))  # type: ignore[arg-type] # one of two words
+def _needs_flash(subject: Subject, kind: str, branch: Branch) -> bool:
+    return bool(has_model_type("tgi", kind, subject.release, branch))
 
 
 def _no_flash(subject: Subject, kind: str) -> Finding:

@@ -78,8 +78,8 @@ def test_names_the_release_of_tgi_that_has_the_model() -> None:
     [found] = of("tgi", "2.4.0", classes="Gemma3ForConditionalGeneration")()
 
     assert str(found) == (
-        "LLM975 TGI 2.4.0 does not load models of type gemma3; take TGI 3.2.0 or newer, "
-        "such as huggingface-llm 3.2.0"
+        "LLM975 TGI 2.4.0 does not load models of type gemma3; take TGI 3.2.0 or "
+        "newer, such as huggingface-llm 3.2.0"
     )
 
 
@@ -93,6 +93,6 @@ def test_names_the_optimum_neuron_that_has_the_model() -> None:
 
     assert str(found) == (
         "LLM991 TGI on Neuron 0.3.0 does not compile models of type qwen3_moe: "
-        "optimum-neuron 0.3.0 does not have it; take an image with optimum-neuron 0.4.1 "
-        "or newer"
+        "optimum-neuron 0.3.0 does not have it; take an image with optimum-neuron "
+        "0.4.1 or newer"
     )
