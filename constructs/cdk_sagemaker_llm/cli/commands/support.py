@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.catalog.instances import (
     InstanceType,
     accelerated_type_names,
     find_instance_type,
+    priced_regions,
 )
 from cdk_sagemaker_llm.catalog.releases import (
     ENGINES,
@@ -181,12 +182,14 @@ def _releases(engine: str, release: str | None) -> Sequence[str]:
 
 def _columns(engine: str) -> list[str]:
     """
-    Return the smallest instance type of each accelerator that an engine runs on.
+    Return the smallest instance type of each accelerator that an engine runs on, of
+    those that AWS has a price for.
     """
     smallest: dict[str, InstanceType] = {}
-    for one in map(find_instance_type, accelerated_type_names()):
-        is_neuron = one.has_neuron_cores
-        if is_neuron != (engine in _ON_NEURON) or one.accelerator_model == "HL-205":
+    for one in map(
+        find_instance_type, filter(priced_regions, accelerated_type_names())
+    ):
+        if one.has_neuron_cores != (engine in _ON_NEURON):
             continue
         before = smallest.setdefault(one.accelerator_model, one)
         if (one.accelerators, one.vcpus) < (before.accelerators, before.vcpus):
@@ -226,13 +229,20 @@ def _show(model: str, verdicts: Sequence[Verdict]) -> None:
         table = Table(box=None, pad_edge=False)
         for name in (TITLES[engine], *columns, "why"):
             table.add_column(name, overflow="fold")
-        reasons: list[str] = []
-        for row in _rows(own, columns.values()):
-            table.add_row(*row.cells, ", ".join(_numbers(row.findings, reasons)))
+        reasons: dict[tuple[str, str], str] = {}
+        # The newest release that breaks a rule says why for those before it.
+        rows = list(_rows(own, [*columns.values()]))
+        for row in reversed(rows):
+            for key, reason in row.reasons.items():
+                reasons.setdefault(key, reason)
+        numbers = {key: str(number) for number, key in enumerate(reasons, 1)}
+        for row in rows:
+            table.add_row(*row.cells, ", ".join(numbers[key] for key in row.reasons))
         console.print()
         console.print(table)
-        for number, reason in enumerate(reasons, 1):
-            console.print(f"{number}: {reason}", highlight=False, markup=False)
+        for key, reason in reasons.items():
+            line = f"{numbers[key]}: {reason}"
+            console.print(line, highlight=False, markup=False)
         for one in [one for one in own if one.word in {LOADS, WARNS}][-1:]:
             image = dict(images_by_release(engine))[one.release]
             console.print(f"the newest image that serves it: {image}", highlight=False)
@@ -270,36 +280,26 @@ def _span(verdicts: Sequence[Verdict]) -> str:
 @dataclass(frozen=True, slots=True)
 class _Row:
     """
-    Releases, one after the other, that do the same on each instance type.
+    Releases, one after the other, that do the same on each instance type, and why: by
+    the rule's code and the type.
     """
 
     cells: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    reasons: Mapping[tuple[str, str], str]
 
 
-def _rows(verdicts: Sequence[Verdict], types: Collection[str]) -> Iterator[_Row]:
-    by_release = [
-        [one for one in group if one.instance_type in types]
-        for _, group in groupby(verdicts, key=lambda one: one.release)
-    ]
-    for _, group in groupby(by_release, key=lambda row: [one.kind for one in row]):
-        rows = list(group)
-        # The newest release speaks for those before it.
-        yield _Row(
-            (_span([*rows[0], *rows[-1]]), *(one.word for one in rows[-1])),
-            tuple(finding for one in rows[-1] for finding in one.findings),
-        )
-
-
-def _numbers(findings: Sequence[Finding], reasons: list[str]) -> Iterator[str]:
-    """
-    Walk through the numbers of the reasons, of which the list keeps each once.
-    """
-    for text in dict.fromkeys(map(_reason, findings)):
-        if text not in reasons:
-            reasons.append(text)
-        yield str(reasons.index(text) + 1)
-
-
-def _reason(finding: Finding) -> str:
-    return "; ".join(filter(None, (finding.message, finding.remedy)))
+def _rows(verdicts: Sequence[Verdict], types: Sequence[str]) -> Iterator[_Row]:
+    by_release = []
+    for _, group in groupby(verdicts, key=lambda one: one.release):
+        found = {one.instance_type: one for one in group}
+        by_release.append([found[one] for one in types])
+    for _, alike in groupby(by_release, key=lambda row: [one.kind for one in row]):
+        rows = list(alike)
+        reasons: dict[tuple[str, str], str] = {}
+        for one in rows[-1]:
+            for each in one.findings:
+                text = "; ".join(filter(None, (each.message, each.remedy)))
+                if text not in reasons.values():
+                    reasons[each.code, one.instance_type] = text
+        cells = (_span([*rows[0], *rows[-1]]), *(one.word for one in rows[-1]))
+        yield _Row(cells, reasons)
