@@ -123,8 +123,34 @@ def test_types_that_are_treated_alike_share_a_column() -> None:
         "ml.inf1.xlarge",
         "ml.inf2.xlarge",
         "ml.trn1.2xlarge",
-        "ml.trn2.48xlarge",
     ]
+
+
+def test_each_column_has_its_own_types_verdicts() -> None:
+    """
+    T4 has no kernels for the weights, Blackwell's small GPUs fall back; the reason
+    that several releases have is the newest one's.
+    """
+    asked = ("openai/gpt-oss-20b", "--engine", "vllm")
+    types = ("ml.g4dn.xlarge", "ml.g5.xlarge", "ml.g7e.2xlarge")
+    named = [word for one in types for word in ("--instance-type", one)]
+    lines = run(*asked, *named).stdout.splitlines()
+
+    assert [" ".join(line.split()) for line in lines[2:6]] == [
+        "vLLM ml.g4dn.xlarge (T4) ml.g5.xlarge (A10G) ml.g7e.2xlarge "
+        "(RTX-PRO-6000-Server) why",
+        "0.2.1.post1 to 0.8.4 does not does not does not 5",
+        "0.10.2 to 0.11.1 does not loads warning 1, 2, 4",
+        "0.12.0 to 0.30.0 does not loads warning 1, 2, 3, 4",
+    ]
+    assert lines[7].startswith(
+        "2: vLLM 0.30.0 needs a compute capability of 8.0 for the quantization method "
+        "gpt_oss_mxfp4, got T4"
+    )
+    assert lines[10] == (
+        "5: vLLM 0.8.4 does not load GptOssForCausalLM; take an image with vllm 0.10.2 "
+        "and newer, such as djl-lmi 0.34.0"
+    )
 
 
 @pytest.mark.parametrize(
