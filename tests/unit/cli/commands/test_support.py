@@ -133,12 +133,13 @@ def test_each_column_has_its_own_types_verdicts() -> None:
     """
     asked = ("openai/gpt-oss-20b", "--engine", "vllm")
     types = ("ml.g4dn.xlarge", "ml.g5.xlarge", "ml.g7e.2xlarge")
+    kinds = ("T4", "A10G", "RTX-PRO-6000-Server")
+    heads = " ".join(f"{one} ({kind})" for one, kind in zip(types, kinds, strict=True))
     named = [word for one in types for word in ("--instance-type", one)]
     lines = run(*asked, *named).stdout.splitlines()
 
     assert [" ".join(line.split()) for line in lines[2:6]] == [
-        "vLLM ml.g4dn.xlarge (T4) ml.g5.xlarge (A10G) ml.g7e.2xlarge "
-        "(RTX-PRO-6000-Server) why",
+        f"vLLM {heads} why",
         "0.2.1.post1 to 0.8.4 does not does not does not 5",
         "0.10.2 to 0.11.1 does not loads warning 1, 2, 4",
         "0.12.0 to 0.30.0 does not loads warning 1, 2, 3, 4",
