@@ -205,6 +205,13 @@ class Handle:
         else:
             self.data.setdefault(signal["UniqueId"], signal.get("Data") or "")
 
+    @property
+    def has_failed(self) -> bool:
+        """
+        Whether a failure was signalled, or what is none of the signals.
+        """
+        return bool(self.reasons) or self.is_unparsable
+
     def fail(self) -> None:
         """
         Raise the condition's failure, if one was signalled.
@@ -321,12 +328,14 @@ def _wait(handle: Handle, count: int, timeout: int, scope: Scope) -> None:
     # Somebody looks when the time is over, where time runs.
     CLOCK.after(timeout, lambda: None)
 
+    # Others ask it too, who are not to fail of it.
     def is_over() -> bool:
-        handle.fail()
         is_late = CLOCK.now >= deadline
-        return len(handle.data) >= count or is_late or _is_unwanted(scope)
+        is_told = handle.has_failed or len(handle.data) >= count
+        return is_told or is_late or _is_unwanted(scope)
 
     wait_for_others(is_over)
+    handle.fail()
     if len(handle.data) >= count:
         return
     if _is_unwanted(scope):

@@ -222,6 +222,13 @@ def test_a_body_that_is_no_object_is_refused(body: bytes, words: str) -> None:
         ),
         (
             KeyError("odd"),
+            target("Nothing", "Amazon.SageMaker"),
+            "sagemaker",
+            b"{}",
+            ("UnknownOperationException", "unknown operation Nothing", 400),
+        ),
+        (
+            KeyError("odd"),
             target("ListTags"),
             "sagemaker",
             json.dumps({"ResourceArn": ARN}).encode(),

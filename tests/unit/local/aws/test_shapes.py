@@ -215,6 +215,17 @@ def test_what_can_be_read_is(operation: str, member: dict[str, Any]) -> None:
     shapes.refuse_wrong_types(_SCALING, operation, member)
 
 
+@pytest.mark.parametrize("weight", [1, 0.5, "NaN"])
+def test_a_float_may_be_whole(weight: object) -> None:
+    """
+    Or one of the texts that stand for no number.
+    """
+    variants = [{"InitialVariantWeight": weight}]
+    request = {"ProductionVariants": variants}
+
+    shapes.refuse_wrong_types("sagemaker", "CreateEndpointConfig", request)
+
+
 @pytest.mark.parametrize(
     ("service", "operation", "given", "wanted"),
     [
@@ -251,8 +262,8 @@ def test_what_can_be_read_is(operation: str, member: dict[str, Any]) -> None:
         (
             "sagemaker",
             "CreateModel",
-            {"EnableNetworkIsolation": "no"},
-            {"EnableNetworkIsolation": "no"},
+            {"EnableNetworkIsolation": "no", "Containers": "x", "ModelName": ["x"]},
+            {"EnableNetworkIsolation": "no", "Containers": "x", "ModelName": ["x"]},
         ),
         (
             "cloudwatch",

@@ -12,6 +12,7 @@ import pytest
 
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.cloudformation import stack_types
+from cdk_sagemaker_llm.local.cloudformation.resource import ResourceError
 from tests.local.by_hand import HandRunAws
 from tests.local.hosting_requests import unique
 from tests.local.stacks import Stacks, Template
@@ -105,6 +106,22 @@ class TestWaiting:
         assert slow.status(name) == "ROLLBACK_COMPLETE"
         words = "WaitCondition timed out. Received 1 conditions when expecting 2"
         assert ("C", "CREATE_FAILED", words) in slow.events(name)
+
+    def test_a_handle_knows_of_its_failure(self) -> None:
+        """
+        Before anybody fails of it: whoever lets time pass asks as well.
+        """
+        handles = [stack_types.Handle("id", "/p", "s", 0.0) for _ in range(3)]
+        good, bad, odd = handles
+        good.take(b'{"Status": "SUCCESS", "UniqueId": "1"}')
+        bad.take(b'{"Status": "FAILURE", "UniqueId": "1"}')
+        odd.take(b"odd")
+
+        assert [one.has_failed for one in handles] == [False, True, True]
+        good.fail()
+        for one in (bad, odd):
+            with pytest.raises(ResourceError):
+                one.fail()
 
     @pytest.mark.parametrize(
         ("body", "words"),
