@@ -29,7 +29,7 @@ from tests.local.client.test_misbehaving import answer
 
 ROOM = "cdk_sagemaker_llm.load.generating"
 # Seconds after which a test that hangs has failed.
-LIMIT = 30.0
+LIMIT = 60.0
 
 
 def part(module: str, name: str = "") -> Untyped:
