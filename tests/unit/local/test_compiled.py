@@ -522,10 +522,9 @@ def graph(cores: int, **shape: str) -> dict[str, bytes]:
 NO_GRAPH = (
     (
         "FileNotFoundError: Could not find a matching NEFF for your HLO in this "
-        "directory. "
-        "Ensure that the model you are trying to load is the same type and has the "
-        "same "
-        'parameters as the one you saved or call "save" on this model to reserialize it.'
+        "directory. Ensure that the model you are trying to load is the same type and "
+        'has the same parameters as the one you saved or call "save" on this model to '
+        "reserialize it."
     ),
 )
 

@@ -78,3 +78,18 @@ def test_a_value_fits_its_schema(schema: Any, value: object) -> None:  # noqa: A
     What the schema itself names goes first.
     """
     assert sample(schema) == value
+
+
+@pytest.mark.parametrize(("depth", "inner"), [(8, 1), (9, {})])
+def test_a_schema_is_followed_eight_deep(depth: int, inner: object) -> None:
+    """
+    It may go round in circles.
+    """
+    schema: dict[str, Any] = {"const": 1}
+    for _ in range(depth):
+        schema = {"type": "array", "items": schema}
+
+    found = sample(schema)
+    for _ in range(depth):
+        (found,) = found
+    assert found == inner
