@@ -4,6 +4,7 @@ Named resources: kept, found, refused and listed a page at a time.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -204,3 +205,16 @@ def test_tags_are_a_mapping() -> None:
 
     assert tags_of({"Tags": tags}) == {"a": "1", "b": ""}
     assert tags_of({}) == {}
+
+
+def test_a_time_without_a_zone_is_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Wherever the machine stands.
+    """
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        assert listed(CreationTimeBefore="2030-01-01T00:00:20") == ["bread"]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
