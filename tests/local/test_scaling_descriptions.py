@@ -21,7 +21,7 @@ from tests.local.hosting_requests import (
 from tests.local.scaled import Scaled, scaled_component, scaled_variant
 
 _OF = {"ServiceNamespace": "sagemaker"}
-_STEPS = {
+_STEPS: dict[str, Any] = {
     "AdjustmentType": "PercentChangeInCapacity",
     "StepAdjustments": [{"MetricIntervalLowerBound": 0.0, "ScalingAdjustment": 50}],
     "MinAdjustmentMagnitude": 1,
@@ -371,9 +371,9 @@ def test_concurrency_of_a_serverless_variant_has_alarms_alone(aws: HandRunAws) -
     )
     names = [one["AlarmName"] for one in made["Alarms"]]
     alarms = aws.client("cloudwatch").describe_alarms(AlarmNames=names)["MetricAlarms"]
-    assert [
-        (one["MetricName"], one["Statistic"], one["Period"]) for one in alarms
-    ] == [(kind, "Average", 60)] * 2
+    assert [(one["MetricName"], one["Statistic"], one["Period"]) for one in alarms] == [
+        (kind, "Average", 60)
+    ] * 2
     asked = {**_OF, "ResourceId": key["ResourceId"]}
     assert scaling.describe_scaling_activities(**asked)["ScalingActivities"] == []
     scaling.deregister_scalable_target(**key)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.hosting.records import Record, Shelf, page, tags_of
 
 _PREFIX = "arn:aws:sagemaker:us-east-1:123456789012:thing/"
@@ -51,7 +52,7 @@ _THINGS = [
 ]
 
 
-def listed(**request: object) -> list[str]:
+def listed(**request: Untyped) -> list[str]:
     """
     List them by their names.
     """
