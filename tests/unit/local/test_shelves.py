@@ -30,7 +30,7 @@ class Thing(Record):
     variant_name: str = "A"
 
 
-def thing(name: str, created: float, modified: float, **settings: str) -> Thing:
+def thing(name: str, created: float, modified: float, **settings: Untyped) -> Thing:
     """
     Make one that was created and changed at seconds of the day.
     """
