@@ -188,6 +188,24 @@ def test_an_adapter_whose_files_are_there_serves(
     )
 
 
+def test_an_adapter_moves_to_other_files(
+    sagemaker: Untyped, endpoint: str, base: str, bucket: str
+) -> None:
+    """
+    It stays that of its base, and has no copies to replace.
+    """
+    shown = adapt(sagemaker, endpoint, base, f"s3://{bucket}/fits/")
+    named = {"InferenceComponentName": shown["InferenceComponentName"]}
+    moved = {"Container": {"ArtifactUrl": f"s3://{bucket}/one.tar.gz"}}
+    sagemaker.update_inference_component(**named, Specification=moved)
+    after = sagemaker.describe_inference_component(**named)
+
+    assert after["InferenceComponentStatus"] == "InService"
+    assert after["Specification"] == {"BaseInferenceComponentName": base, **moved}
+    assert after["RuntimeConfig"] == shown["RuntimeConfig"]
+    sagemaker.delete_inference_component(**named)
+
+
 @pytest.mark.parametrize("key", ["fits", "one.tar.gz/", "none/"])
 @pytest.mark.parametrize("image", ["base", "vllm"])
 def test_an_adapter_whose_files_are_not_there_fails(

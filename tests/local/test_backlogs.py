@@ -213,6 +213,8 @@ def test_one_that_waits_too_long_fails(aws: HandRunAws) -> None:
     assert not batch.is_there(late)
     assert batch.is_there("failed/late-error.out")
     assert sum(batch.measured("ExpiredRequests", "Sum", by_variant=True)) == 1
+    missing = batch.measured("RequestDownloadFailures", "Sum", by_variant=True)
+    assert sum(missing) == 0
     assert sum(batch.measured("InvocationFailures", "Sum", by_variant=True)) == 1
 
 

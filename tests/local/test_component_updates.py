@@ -167,6 +167,10 @@ def test_components_stay_as_they_are_while_their_endpoint_moves(
             InferenceComponentName=name, DesiredRuntimeConfig={"CopyCount": 3}
         )
     with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
+        sagemaker.update_inference_component(
+            InferenceComponentName=name, Specification=specification(aws)
+        )
+    with pytest.raises(ClientError, match="Cannot update in-progress endpoint"):
         sagemaker.delete_inference_component(InferenceComponentName=name)
 
     until(lambda: endpoint_status(sagemaker, endpoint) == "InService", by=aws)

@@ -18,6 +18,7 @@ from tests.local.hosting_requests import (
     make_model,
     prompt,
     unique,
+    words,
 )
 from tests.local.scaled import scaled_component, scaled_variant
 from tests.local.waiting import endpoint_status, until
@@ -438,4 +439,60 @@ def test_a_rollback_has_batches_of_its_own(
         seen += [there] * (there != seen[-1])
 
     assert seen == counts
+    assert {who(aws, endpoint) for _ in range(4)} == {"TGI"}
+
+
+def test_batches_are_of_the_instances_that_are_retained(aws: HandRunAws) -> None:
+    """
+    Of four two may move at a time; of the one that the configuration says, none.
+    """
+    scaled = scaled_variant(aws)
+    scaled.capacity.set_desired(4, "why")
+    aws.run(600)
+    batch = {"Type": "INSTANCE_COUNT", "Value": 2}
+    update = {
+        "EndpointName": scaled.subject.endpoint,
+        "EndpointConfigName": config_of(aws),
+        "DeploymentConfig": {
+            "RollingUpdatePolicy": {
+                "MaximumBatchSize": batch,
+                "WaitIntervalInSeconds": 0,
+            }
+        },
+    }
+    client = aws.client("sagemaker")
+
+    assert words(client.update_endpoint, **update) == (
+        "MaximumBatchSize must be 5 to 50 percent of the variant's instances, got 2 of "
+        "1."
+    )
+    client.update_endpoint(**update, RetainAllVariantProperties=True)
+    until(lambda: scaled.capacity.is_settled, by=aws)
+    assert (scaled.capacity.desired, scaled.capacity.running) == (4, 4)
+
+
+def test_a_rollback_answers_from_the_old_fleet_alone(
+    aws: HandRunAws, sagemaker: Untyped
+) -> None:
+    """
+    From the moment that its alarm goes off, before the new fleet is gone.
+    """
+    endpoint, tripped = serving(aws, sagemaker, 2), alarm(aws, "OK")
+    half = {"Type": "CAPACITY_PERCENT", "Value": 50}
+    linear = {"Type": "LINEAR", "LinearStepSize": half, "WaitIntervalInSeconds": 600}
+    sagemaker.update_endpoint(
+        EndpointName=endpoint,
+        EndpointConfigName=config_of(aws, 2, image=LMI_28),
+        DeploymentConfig={
+            "BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": linear},
+            "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": tripped}]},
+        },
+    )
+    aws.run(600)
+    assert {who(aws, endpoint) for _ in range(4)} == {"TGI", "LMI"}
+    alarm(aws, "ALARM", tripped)
+    while endpoint_status(sagemaker, endpoint) == "Updating":
+        aws.run(1)
+
+    assert endpoint_status(sagemaker, endpoint) == "RollingBack"
     assert {who(aws, endpoint) for _ in range(4)} == {"TGI"}

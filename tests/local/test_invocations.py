@@ -8,12 +8,14 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError, EventStreamError
 
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.local.runtime import answering
 from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
     LMI_26,
@@ -212,6 +214,29 @@ def test_lmi_0_26_writes_four_tokens_at_once(
 
     assert (len(whole), len(found)) == (parts, cut)
     assert found == whole[:cut]
+
+
+@pytest.mark.parametrize(("seconds", "takes"), [({}, 10.0), ({"seconds": 3.0}, 3.0)])
+def test_a_slow_model_takes_seconds_of_the_wall(
+    aws: HandRunAws,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: dict[str, float],
+    takes: float,
+) -> None:
+    """
+    Where nothing else takes time: before a whole answer, or the first part of one.
+    """
+    slept: list[float] = []
+    monkeypatch.setattr(answering, "time", SimpleNamespace(sleep=slept.append))
+    endpoint, body = served(aws, LMI_27), prompt("Hi")
+    runtime = aws.client("sagemaker-runtime")
+    runtime.invoke_endpoint(EndpointName=endpoint, Body=body)["Body"].read()
+    assert slept == []
+    aws.fault("slow", endpoint, **seconds)
+    runtime.invoke_endpoint(EndpointName=endpoint, Body=body)["Body"].read()
+    assert slept == [takes]
+    assert list(streamed(aws, endpoint))
+    assert slept == [takes, takes]
 
 
 @pytest.mark.parametrize("kind", [{}, {"ContentType": "application/json"}])

@@ -526,6 +526,21 @@ def test_there_may_be_no_instance_for_a_job() -> None:
     assert job["FailureReason"].startswith("CapacityError: Unable to provision")
 
 
+def test_a_log_is_called_after_its_job(bench: Bench) -> None:
+    """
+    And the moment at which that was made, in milliseconds.
+    """
+    job = bench.process(["serve"])
+    found = bench.aws.client("logs").describe_log_streams(
+        logGroupName="/aws/sagemaker/ProcessingJobs",
+        logStreamNamePrefix=job["ProcessingJobName"],
+    )["logStreams"]
+
+    moment = round(job["CreationTime"].timestamp() * 1000)
+    names = [stream["logStreamName"] for stream in found]
+    assert names == [f"{job['ProcessingJobName']}/algo-1-{moment}"]
+
+
 LISTENER = """
 import json, boto3
 def handler(event, context):

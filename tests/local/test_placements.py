@@ -443,3 +443,28 @@ def test_tags_of_what_is_not_there(aws: HandRunAws, sagemaker: Untyped) -> None:
     }
 
     assert {arn: refusal(sagemaker.list_tags, ResourceArn=arn) for arn in told} == told
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        _routed("PREFIX_AWARE", **_PREFIX),
+        _routed("RANDOM"),
+        _serverless(1024),
+        _serverless(6144),
+    ],
+)
+def test_a_variant_that_does_not_contradict_itself(
+    aws: HandRunAws, sagemaker: Untyped, variant: dict[str, Any]
+) -> None:
+    """
+    Is taken as it is.
+    """
+    whole = {"VariantName": "Even", "ModelName": make_model(aws), **variant}
+    name = unique("config")
+    sagemaker.create_endpoint_config(
+        EndpointConfigName=name, ProductionVariants=[whole]
+    )
+
+    shown = sagemaker.describe_endpoint_config(EndpointConfigName=name)
+    assert shown["ProductionVariants"] == [whole]

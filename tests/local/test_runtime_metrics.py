@@ -12,6 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto.core.model_instances import model_data
 
+from cdk_sagemaker_llm.local.aws.settings import Latency
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.by_hand import NOON, HandRunAws, hand_run_aws
 from tests.local.scaled import Scaled, scaled_component, scaled_variant
@@ -305,3 +306,53 @@ def test_an_alarm_reads_percentiles_of_latencies(aws: HandRunAws) -> None:
     (alarm,) = variant.cloudwatch.describe_alarms(AlarmNames=["Slow"])["MetricAlarms"]
     assert alarm["StateValue"] == "ALARM"
     assert alarm["ExtendedStatistic"] == "p90"
+
+
+@pytest.mark.parametrize(("seconds", "is_late"), [(60.0, False), (60.5, True)])
+def test_a_container_has_a_minute(
+    aws: HandRunAws, seconds: float, *, is_late: bool
+) -> None:
+    """
+    Then the client is told, in the service's words.
+    """
+    variant = scaled_variant(aws)
+    aws.hosting.world.latency = Latency(first_token=seconds, per_token=0.0)
+    if not is_late:
+        assert variant.invoke()
+        return
+    with pytest.raises(ClientError) as caught:
+        variant.invoke()
+    answer: dict[str, Any] = {**caught.value.response}
+    message = (
+        "Your invocation timed out while waiting for a response from container "
+        "primary. Review the latency metrics for each container in Amazon CloudWatch, "
+        "resolve the issue, and try again."
+    )
+    assert (answer["Error"]["Code"], answer["OriginalStatusCode"]) == ("ModelError", 0)
+    assert answer["OriginalMessage"] == message
+    assert answer["Error"]["Message"].startswith(
+        f'Received server error (0) from primary with message "{message}". See log '
+    )
+    assert answer["ResponseMetadata"]["HTTPStatusCode"] == 424
+
+
+def test_a_body_has_an_end(aws: HandRunAws) -> None:
+    """
+    Of six mebibytes; what is longer has a status and no code.
+    """
+    variant = scaled_variant(aws)
+    runtime = aws.client("sagemaker-runtime")
+    with pytest.raises(ClientError) as caught:
+        runtime.invoke_endpoint(
+            EndpointName=variant.subject.endpoint, Body=b" " * 6_291_457
+        )
+    assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 413
+    assert caught.value.response["Error"] == {
+        "Code": "413",
+        "Message": "HTTP content length exceeded 6291456 bytes.",
+    }
+    with pytest.raises(ClientError) as caught:
+        runtime.invoke_endpoint(
+            EndpointName=variant.subject.endpoint, Body=b" " * 6_291_456
+        )
+    assert caught.value.response["Error"]["Code"] == "ModelError"

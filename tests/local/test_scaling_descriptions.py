@@ -21,7 +21,7 @@ from tests.local.hosting_requests import (
 from tests.local.scaled import Scaled, scaled_component, scaled_variant
 
 _OF = {"ServiceNamespace": "sagemaker"}
-_STEPS = {
+_STEPS: dict[str, Any] = {
     "AdjustmentType": "PercentChangeInCapacity",
     "StepAdjustments": [{"MetricIntervalLowerBound": 0.0, "ScalingAdjustment": 50}],
     "MinAdjustmentMagnitude": 1,
@@ -466,3 +466,21 @@ def test_activities_are_told_by_place(aws: HandRunAws, variant: Scaled) -> None:
     assert variant.resource_id not in of_copies
     assert found("ecs") == set()
     component.scaling.deregister_scalable_target(**component.key)
+
+
+def test_policies_of_other_services_have_resources_of_theirs(aws: HandRunAws) -> None:
+    """
+    One that cannot be taken apart is refused in the service's words.
+    """
+    refused = words(
+        aws.client("application-autoscaling").put_scaling_policy,
+        PolicyName="Other",
+        ServiceNamespace="ecs",
+        ResourceId="service",
+        ScalableDimension="ecs:service:DesiredCount",
+        PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={"TargetValue": 1.0},
+    )
+    assert refused == (
+        "Unsupported service namespace, resource type or scalable dimension"
+    )

@@ -4,12 +4,14 @@ Named resources: kept, found, refused and listed a page at a time.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from cdk_sagemaker_llm.local.aws.errors import AwsError
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.hosting.records import Record, Shelf, page, tags_of
 
 _PREFIX = "arn:aws:sagemaker:us-east-1:123456789012:thing/"
@@ -28,7 +30,7 @@ class Thing(Record):
     variant_name: str = "A"
 
 
-def thing(name: str, created: float, modified: float, **settings: str) -> Thing:
+def thing(name: str, created: float, modified: float, **settings: Untyped) -> Thing:
     """
     Make one that was created and changed at seconds of the day.
     """
@@ -50,7 +52,7 @@ _THINGS = [
 ]
 
 
-def listed(**request: object) -> list[str]:
+def listed(**request: Untyped) -> list[str]:
     """
     List them by their names.
     """
@@ -204,3 +206,16 @@ def test_tags_are_a_mapping() -> None:
 
     assert tags_of({"Tags": tags}) == {"a": "1", "b": ""}
     assert tags_of({}) == {}
+
+
+def test_a_time_without_a_zone_is_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Wherever the machine stands.
+    """
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        assert listed(CreationTimeBefore="2030-01-01T00:00:20") == ["bread"]
+    finally:
+        monkeypatch.undo()
+        time.tzset()

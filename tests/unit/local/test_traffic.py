@@ -455,11 +455,11 @@ def test_what_waits_is_counted_at_every_endpoint_with_a_queue(queues: Queues) ->
     """
     By the instances that there are; where there are none, as by one.
     """
+    queues.world.endpoints.add(endpoint_of("plain", {"A": fleet_of("A", 1)}))
     busy, asleep, empty = (queues.endpoint(name, 1) for name in ("a", "b", "c"))
     for endpoint in (asleep, empty):
         for fleet in endpoint.fleets.values():
             fleet.close()
-    queues.world.endpoints.add(endpoint_of("plain", {"A": fleet_of("A", 1)}))
     queues.send(busy, "1", "2", "3")
     queues.send(asleep, "4", "5")
     meter = Meter()

@@ -298,7 +298,7 @@ class Jobs:
             answer["FailureReason"] = job.failure
         if word == "Training":
             answer["SecondaryStatus"] = job.secondary
-            answer["SecondaryStatusTransitions"] = copy.deepcopy(job.steps)
+            answer["SecondaryStatusTransitions"] = job.steps
             # The model requires it, of a job that has not ended as well.
             place = _model_place(job.name, job.request)
             answer["ModelArtifacts"] = {"S3ModelArtifacts": place}

@@ -96,7 +96,6 @@ class _Answering:
         self._clock = world.clock
         self._extra = extra_seconds(world, route)
         self._headers = {"x-Amzn-Invoked-Production-Variant": route.variant}
-        self._is_cut = False
 
     def answer(self, sent: Request, *, stream: bool) -> Response:
         self._is_cut = answer_instead(self._world, self._route, stream=stream)

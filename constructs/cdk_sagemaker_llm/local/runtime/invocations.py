@@ -151,10 +151,11 @@ def _to_component(world: World, endpoint: Endpoint, name: str | None) -> Route:
     version = choose_version(base, fleet)
     instance_type = serving_type(fleet, [version])
     specification = specification_on(base.request_of(version), instance_type)
-    container = specification.get("Container", {})
     role, model = endpoint.config["ExecutionRoleArn"], ""
     if "ModelName" in specification:
         container, role, model = _of_model(world, specification["ModelName"])
+    else:
+        container = specification["Container"]
     return Route(
         endpoint=endpoint,
         variant=component.variant_name,
