@@ -13,7 +13,14 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
 from cdk_sagemaker_llm import HuggingFaceModel, ModelArchitecture, S3Model
-from cdk_sagemaker_llm.models import class_of, kind_of, looked_up, sized
+from cdk_sagemaker_llm.models import (
+    class_of,
+    id_findings,
+    kind_of,
+    looked_up,
+    revision_findings,
+    sized,
+)
 
 
 @pytest.mark.parametrize("model_id", ["", "/", "s3://bucket/prefix/", "a/b/c"])
@@ -459,3 +466,59 @@ def test_what_is_known_of_a_model_is_what_was_said_or_the_catalogues() -> None:
     assert kind_of(HuggingFaceModel(name)) == ModelArchitecture.of(name)
     assert kind_of(HuggingFaceModel(name, architecture="X")) == "X"
     assert kind_of(S3Model("s3://b/p/")) is None
+
+
+@pytest.mark.parametrize(
+    ("model_id", "message", "remedy"),
+    [
+        ("a/b", None, ""),
+        ("${Token[TOKEN.1]}", None, ""),
+        (
+            "a/b@main",
+            (
+                "it must be of letters, digits and _.-, as organisation/name, with at "
+                "most 96 characters each, and neither dot nor dash at an end, got "
+                "'a/b@main'"
+            ),
+            "name a commit, branch or tag as revision",
+        ),
+        (
+            "a/b--c",
+            "it must have neither '--' nor '..' nor end in '.git', got 'a/b--c'",
+            "write it as its page on the Hub has it",
+        ),
+        (
+            "a/b.git",
+            "it must have neither '--' nor '..' nor end in '.git', got 'a/b.git'",
+            "write it as its page on the Hub has it",
+        ),
+    ],
+)
+def test_what_no_repository_is_called_is_found(
+    model_id: str, message: str | None, remedy: str
+) -> None:
+    """
+    What deployment decides is not read.
+    """
+    found = [(one.message, one.remedy) for one in id_findings("it", model_id)]
+
+    assert found == ([] if message is None else [(message, remedy)])
+
+
+@pytest.mark.parametrize(
+    ("revision", "end"),
+    [
+        ("main", None),
+        ("${Token[TOKEN.1]}", None),
+        ("", "got ''; leave it out for the newest commit of the main branch"),
+        ("a..b", "got 'a..b'; "),
+    ],
+)
+def test_what_no_revision_is_called_is_found(revision: str, end: str | None) -> None:
+    """
+    An empty one is the newest commit's.
+    """
+    found = [str(one) for one in revision_findings("it", revision)]
+
+    assert len(found) == (end is not None)
+    assert all(end in one for one in found if end)

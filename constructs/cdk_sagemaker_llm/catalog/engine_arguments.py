@@ -280,8 +280,8 @@ class SchemaKind:
     """
 
     kind: str
-    choices: tuple[Any, ...] = ()
-    bounds: Mapping[str, float] = field(default_factory=dict)
+    choices: tuple[Any, ...]
+    bounds: Mapping[str, float]
 
 
 @functools.lru_cache(maxsize=64)

@@ -309,8 +309,8 @@ class Accelerator:
     memory_gb_per_second: float
     tflops_16bit: float | None
     source: str
-    is_derived: bool = False
-    compute_capability: str | None = None
+    is_derived: bool
+    compute_capability: str | None
 
 
 def _cpu_types() -> Mapping[str, Mapping[str, Any]]:

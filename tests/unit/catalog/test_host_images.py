@@ -6,7 +6,14 @@ from __future__ import annotations
 
 import pytest
 
-from cdk_sagemaker_llm.catalog.host_images import Match, host_image_for, match
+from cdk_sagemaker_llm.catalog.host_images import (
+    Match,
+    has_host_of,
+    host_image_for,
+    is_listed,
+    match,
+    shared_host_image,
+)
 from cdk_sagemaker_llm.catalog.images import ImageRelease
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
 
@@ -148,3 +155,72 @@ def test_a_host_that_is_not_described_is_not_asked_for() -> None:
     assert host_image_for(SOME, "12.3") == GPU_3_1
     assert host_image_for(SOME, "13.0") is None
     assert host_image_for(OTHER, "13.0") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "host_image", "expected"),
+    [
+        ("ml.c5.xlarge", "al2-ami-sagemaker-inference-gpu-2", False),
+        ("ml.g5.xlarge", "al2-ami-sagemaker-inference-gpu-2-1", True),
+        ("ml.g5.xlarge", "al2-ami-sagemaker-inference-gpu-9", False),
+        ("ml.g5.xlarge", "al2023-ami-sagemaker-inference-neuron-2", False),
+    ],
+)
+def test_a_host_image_is_listed_for_its_types(
+    name: str, host_image: str, *, expected: bool
+) -> None:
+    """
+    None is for hosts without accelerators.
+    """
+    assert is_listed(find_instance_type(name), host_image) is expected
+
+
+def test_of_a_type_that_nothing_is_known_of_all_may_be() -> None:
+    """
+    Whatever is asked for.
+    """
+    newer = InstanceType.of(
+        "ml.p9.48xlarge", accelerators=8, vcpus=192, memory_gib=2048
+    )
+
+    assert is_listed(newer, "any")
+    assert has_host_of(newer, "99.0")
+    assert host_image_for(newer, "13.0") is None
+    assert shared_host_image([newer], "13.0") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "cuda_version", "expected"),
+    [
+        ("ml.g5.xlarge", "12.8", True),
+        ("ml.g5.xlarge", "13.0", True),
+        ("ml.g5.xlarge", "14.0", False),
+        ("ml.p3.2xlarge", "11.4", True),
+        ("ml.p3.2xlarge", "13.0", False),
+    ],
+)
+def test_a_type_has_hosts_of_a_cuda_version(
+    name: str, cuda_version: str, *, expected: bool
+) -> None:
+    """
+    By the newest driver of its host images.
+    """
+    assert has_host_of(find_instance_type(name), cuda_version) is expected
+
+
+def test_one_host_image_serves_several_types() -> None:
+    """
+    The newest that all of them take; none is asked for where the defaults will do.
+    """
+    names = ("ml.g5.xlarge", "ml.g6.xlarge", "ml.p3.2xlarge")
+    g5, g6, p3 = map(find_instance_type, names)
+
+    assert shared_host_image([g5], None) is None
+    assert shared_host_image([g5, p3], None) is None
+    assert shared_host_image([g5, g6], "13.0") == host_image_for(g5, "13.0")
+    with pytest.raises(
+        ValueError,
+        match=r"^no host image with a driver for CUDA 13.0 is taken by all of "
+        r"ml.g5.xlarge, ml.p3.2xlarge$",
+    ):
+        shared_host_image([g5, p3], "13.0")

@@ -97,7 +97,7 @@ class HostType:
 
     name: str
     hardware: InstanceType | None
-    model: ModelDefinition | None = None
+    model: ModelDefinition | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -52,7 +52,7 @@ class AheadOfTime:
     command: Callable[[str, int], Sequence[str]]
     folder: str = ""
     needed: str
-    at_run_time: frozenset[str] = frozenset()
+    at_run_time: frozenset[str]
 
     def bound_options(self, texts: Mapping[str, str]) -> dict[str, str]:
         """

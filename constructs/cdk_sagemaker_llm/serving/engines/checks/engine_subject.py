@@ -128,8 +128,8 @@ class ArgumentSetting:
     variable: str
     option: Option
     values: tuple[str, ...]
-    is_intact: bool = True
-    arrived: tuple[str, ...] = ()
+    is_intact: bool
+    arrived: tuple[str, ...]
 
     @property
     def taken(self) -> tuple[str, ...]:

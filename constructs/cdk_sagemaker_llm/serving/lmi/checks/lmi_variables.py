@@ -76,7 +76,7 @@ class LmiEnvironment:
     container: str
     version: LmiVersion
     translated: Translation
-    has_model_data: bool | None = None
+    has_model_data: bool | None
 
     @property
     def image(self) -> str:

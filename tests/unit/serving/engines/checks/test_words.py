@@ -197,6 +197,11 @@ ROWS: dict[str, Row] = {
         v(reasoning_config='{"reasoning_parser": "deepseek"}'),
         {},
     ),
+    "looked up: in JSON that is none": (
+        VLLM,
+        v(structured_outputs_config="true", reasoning_config="[]"),
+        {},
+    ),
     "looked up: in JSON with a plugin": (
         VLLM,
         v(
