@@ -87,6 +87,56 @@ def test_fails_if_a_text_comes_instead_of_vectors(connect: Connect) -> None:
         connect(server.url).embed("a")
 
 
+@pytest.mark.parametrize(
+    ("indices", "top_n", "count"),
+    [
+        ([0], None, 1),
+        ([1, 1], None, 1),
+        # The third of two texts is none.
+        ([0, 2], None, 2),
+        ([2], 1, 1),
+    ],
+)
+def test_fails_if_texts_and_scores_do_not_match(
+    connect: Connect, indices: list[int], top_n: int | None, count: int
+) -> None:
+    """
+    Each has one of its own, as far as they are asked for.
+    """
+    body = json.dumps([{"index": each, "score": 0.5} for each in indices]).encode()
+    with (
+        Misbehaving(lambda peer: peer.whole(body)) as server,
+        pytest.raises(
+            UnreadableAnswerError, match=f"the scores of {count} texts came for 2"
+        ),
+    ):
+        connect(server.url).rerank("q", ["a", "b"], top_n=top_n)
+
+
+def test_the_best_of_a_ranking_are_as_many_as_are_asked_for(connect: Connect) -> None:
+    """
+    All of them where nothing is said, or more than there are.
+    """
+    scores = [{"index": 0, "score": 0.25}, {"index": 1, "score": 0.75}]
+    body = json.dumps(scores).encode()
+    with Misbehaving(lambda peer: peer.whole(body)) as server:
+        client = connect(server.url)
+        found = [client.rerank("q", ["a", "b"], top_n=each) for each in (None, 1, 5)]
+
+    assert [[one.index for one in each] for each in found] == [[1, 0], [1], [1, 0]]
+
+
+def test_fails_if_a_text_comes_instead_of_a_ranking(connect: Connect) -> None:
+    """
+    It says how to ask a model that writes.
+    """
+    with (
+        Misbehaving(lambda peer: peer.whole(WHOLE)) as server,
+        pytest.raises(UnreadableAnswerError, match="the model answered no ranking"),
+    ):
+        connect(server.url).rerank("q", ["a"])
+
+
 def test_a_text_that_is_asked_for_as_a_whole_is_no_token(connect: Connect) -> None:
     """
     A completion says how many there were, or nothing.

@@ -187,3 +187,24 @@ def test_a_fleet_takes_the_times_that_were_measured() -> None:
         "refusal": 1860.0,
         "retry": 300.0,
     }
+
+
+def test_what_is_scaled_runs_on_a_type() -> None:
+    """
+    Though it has bounds alone.
+    """
+    lengths = simulation.Lengths(prompt=1, answer=1)
+    workload = Workload(
+        name="chat",
+        traffic=Constant(rate=1, lengths=lengths),
+        service=ServiceTimes(decode=((1, 0.1),), max_sequences=1),
+        bounds=simulation.Bounds(minimum=1, maximum=2),
+    )
+
+    with pytest.raises(ValueError, match=".") as raised:
+        Scenario(workloads=(workload,), duration=60)
+    assert str(raised.value) == (
+        "pools must name at least one instance type where something scales, as chat "
+        "does"
+    )
+    assert Scenario(workloads=(workload,), duration=60, pools=(Pool("ml.g5.xlarge"),))

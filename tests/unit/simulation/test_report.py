@@ -280,3 +280,12 @@ def test_numbers_are_written_as_one_says_them() -> None:
         "99.9 %",
         "100 %",
     ]
+    assert [share(part, 10000) for part in (0, 4, 5, 15, 9990, 9996, 10001)] == [
+        "0 %",
+        "less than 0.1 %",
+        "0.1 %",
+        "0.1 %",
+        "99.9 %",
+        "99.9 %",
+        "100 %",
+    ]

@@ -185,7 +185,7 @@ def unknown_version(path: Path) -> str:
 
 
 def _major(version: str) -> int:
-    first = version.split(".", maxsplit=1)[0]
+    first = version.partition(".")[0]
     return int(first) if first.isdecimal() else 0
 
 

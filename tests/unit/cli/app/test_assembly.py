@@ -25,6 +25,8 @@ from cdk_sagemaker_llm.cli.app.intrinsics import resolve
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     AssemblyError,
     is_assembly,
+    is_intrinsic,
+    kind_of,
     text_of,
 )
 from cdk_sagemaker_llm.hosting.models.artifact import tarball
@@ -535,3 +537,47 @@ def test_a_stage_is_a_folder_within(directory: str, tmp_path: Path) -> None:
             "directoryName must be a folder within"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (None, "null"),
+        (True, "true or false"),
+        (False, "true or false"),
+        ({}, "a map"),
+        ([], "a list"),
+        ("", "text"),
+        (0, "a number"),
+        (1.5, "a number"),
+    ],
+)
+def test_a_json_value_is_called_what_it_is(value: object, kind: str) -> None:
+    """
+    In the words of messages.
+    """
+    assert kind_of(value) == kind
+
+
+@pytest.mark.parametrize(
+    ("value", "is_one"),
+    [
+        ({"Ref": "A"}, True),
+        ({"Condition": "A"}, True),
+        ({"Fn::If": []}, True),
+        ({"Fn": 1}, False),
+        ({"Ref": "A", "B": 1}, False),
+        ({}, False),
+        ("Ref", False),
+        (["Ref"], False),
+        (None, False),
+    ],
+)
+def test_what_cloudformation_computes_has_one_key(
+    value: object,
+    is_one: bool,  # noqa: FBT001 - a table
+) -> None:
+    """
+    Of a function's name.
+    """
+    assert is_intrinsic(value) is is_one

@@ -171,6 +171,19 @@ def test_an_alarm_belongs_to_the_policy_that_is_its_action(tmp_path: Path) -> No
     )
 
 
+def test_a_policy_without_a_name_has_its_logical_ids(tmp_path: Path) -> None:
+    """
+    Whichever kind it is.
+    """
+    policies = {**tracking(), **stepping()}
+    for name in ("Track", "Wake"):
+        del policies[name]["Properties"]["PolicyName"]
+    policies["Tracks"] = policies.pop("Track")
+    found = only(tmp_path, components(), target(OF_LLAMA, COPIES), policies)
+
+    assert [policy.name for policy in found.policies] == ["Wake", "Tracks"]
+
+
 def test_several_alarms_may_have_one_policy_as_their_action(tmp_path: Path) -> None:
     """
     Each of them counts.

@@ -4,6 +4,7 @@ How long prompts and answers are.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -82,3 +83,22 @@ def test_fails_if_there_are_no_tokens(make: Any, message: str) -> None:  # noqa:
         make()
 
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("most", "quantiles"),
+    [
+        (None, [1.0, 1.0, 100.0, 197.0, math.inf]),
+        (150, [1.0, 1.0, 100.0, 150.0, 150.0]),
+    ],
+)
+def test_a_share_of_requests_has_no_more_tokens(
+    most: int | None, quantiles: list[float]
+) -> None:
+    """
+    None has less than one, and none more than the most.
+    """
+    length = LogNormal(median=100.0, spread=1.0, most=most)
+
+    found = [length.quantile(share) for share in (0.0, 1e-9, 0.5, 0.751, 1.0)]
+    assert found == quantiles

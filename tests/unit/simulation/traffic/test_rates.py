@@ -207,3 +207,14 @@ def test_fails_if_it_is_no_rate(make: Any, message: str) -> None:  # noqa: ANN40
         make()
 
     assert str(caught.value) == message
+
+
+def test_a_traffic_is_added_to_another_alone() -> None:
+    """
+    Anything else is no traffic.
+    """
+    one = Constant(rate=1, lengths=Lengths(prompt=1, answer=1))
+
+    assert one.__add__(1) is NotImplemented  # type: ignore[operator] # on purpose
+    with pytest.raises(TypeError, match="unsupported operand"):
+        _ = one + 1  # type: ignore[operator] # on purpose
