@@ -39,6 +39,14 @@ def runs_class(name: str, version: str) -> bool | None:
     return _says("backend", name, version)
 
 
+def replaces_attention(name: str, version: str) -> bool | None:
+    """
+    Whether the attention of a class can be replaced, as the Transformers backends of
+    SGLang and TGI do; ``None`` where nobody read the versions around it.
+    """
+    return _says("attention", name, version)
+
+
 def has_class(name: str, version: str) -> bool | None:
     """
     Whether a version has a class that writes text; ``None`` where nobody read the

@@ -219,11 +219,18 @@ def _of_architecture(model: ModelArchitecture) -> Checkpoint:
         "num_key_value_heads": model.num_key_value_heads,
         "head_dim": model.head_dim if model.class_name else None,
         "vocab_size": model.vocab_size if model.class_name else None,
-        "quantization_config": model.weight_format
-        and {"quant_method": model.weight_format.method},
+        "quantization_config": _format_of(model),
     }
     config = {key: value for key, value in known.items() if value is not None}
     return Checkpoint(name=model.architecture, config=config)
+
+
+def _format_of(model: ModelArchitecture) -> dict[str, str] | None:
+    if model.weight_format is None:
+        return None
+    method = model.weight_format.method
+    is_dashed = method in {"compressed-tensors", "auto-round"}
+    return {"quant_method": method if is_dashed else method.replace("-", "_")}
 
 
 def _derived(model: str, given: Mapping[str, Any]) -> Checkpoint:

@@ -12,7 +12,6 @@ from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.model_classes import class_row, has_ability
 from cdk_sagemaker_llm.catalog.releases import first_of, is_between
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.lmi.launch import BATCHED_BY_DEEPSPEED
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.serving.support.vllm_classes import UNKNOWN_CLASS
 
@@ -90,7 +89,10 @@ def deepspeed_findings(subject: Subject) -> Iterator[Finding]:
     LMI documents that DeepSpeed takes the model's type.
     """
     kind = subject.checkpoint.model_type
-    if subject.engine == "deepspeed" and kind and kind not in BATCHED_BY_DEEPSPEED:
+    if subject.engine != "deepspeed" or kind is None:
+        return
+    known = load("lmi_models.json")["deepspeed"]
+    if kind not in {*known["started"], *known["batched_too"]}:
         yield UNDOCUMENTED.finding(
             f"{subject.title} has no kernels of its own for models of type {kind}",
             "use vLLM or LMI-Dist",

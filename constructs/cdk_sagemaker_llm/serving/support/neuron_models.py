@@ -42,10 +42,15 @@ def neuron_type_findings(subject: Subject) -> Iterator[Finding]:
     elif is_between(first_of(spans), release):
         way = f"take an image with optimum-neuron {first_of(spans)} or newer"
     else:
-        way = f"take an image with optimum-neuron {last_of(spans)}"
+        way = f'serve it with TgiNeuron("{last_of(spans)}")'
+    inside = (
+        f"optimum-neuron {release}"
+        if release == subject.release
+        else "its optimum-neuron"
+    )
     yield UNKNOWN_TO_NEURON.finding(
-        f"{subject.title} does not compile models of type {kind}: optimum-neuron "
-        f"{release} does not have it",
+        f"{subject.title} does not compile models of type {kind}: {inside} does not "
+        "have it",
         way,
     )
 

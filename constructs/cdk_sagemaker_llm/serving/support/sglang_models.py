@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.catalog.model_classes import (
 from cdk_sagemaker_llm.catalog.transformers import (
     has_class,
     knows_model_type,
-    runs_class,
+    replaces_attention,
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.support.lengths import (
@@ -84,7 +84,7 @@ def sglang_class_findings(subject: Subject) -> Iterator[Finding]:
         return
     name = classes[0]
     version = transformers_inside("sglang", subject.release) or "999"
-    if runs_class(name, version):
+    if replaces_attention(name, version):
         yield CLASS_BY_TRANSFORMERS.finding(
             f"{subject.title} has no {name} of its own, and falls back to the "
             "Transformers backend, which is slower",

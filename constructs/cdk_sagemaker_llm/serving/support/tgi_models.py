@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.catalog.model_types import (
 from cdk_sagemaker_llm.catalog.releases import first_of, image_within, last_of
 from cdk_sagemaker_llm.catalog.transformers import (
     has_class,
-    runs_class,
+    replaces_attention,
     translates,
     writes_text,
 )
@@ -121,7 +121,7 @@ def _transformers_findings(
     name = subject.checkpoint.class_name or ""
     is_split = shards_of(subject) > 1
     can_split = subject.is_at(_SHARDS_BY_TRANSFORMERS) and (
-        runs_class(name, version) is not False or not has_class(name, version)
+        replaces_attention(name, version) is not False or not has_class(name, version)
     )
     method = subject.text("quantize") or subject.checkpoint.method or ""
     refused = (*_NOT_BY_AUTO_MODEL[:-2], *_FOUR_BITS)

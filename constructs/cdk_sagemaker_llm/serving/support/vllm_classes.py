@@ -27,13 +27,14 @@ _REGISTRY = "vllm/model_executor/models/registry.py"
 _BACKEND_SINCE = "0.7.2"
 _BACKEND_OF_PICTURES_SINCE = "0.10.0"
 _PICTURES = "ForConditionalGeneration"
+_WRITES = (_PICTURES, "ForCausalLM", "LMHeadModel")
 
 UNKNOWN_CLASS = Rule("LLM901", "the release does not have the model's class", _REGISTRY)
 CLASS_BY_TRANSFORMERS = Rule(
     "LLM881", "a class runs on the Transformers backend, which is slower", _REGISTRY
 )
 REMOTE_CLASS = Rule(
-    "LLM882", "whether a class from the model's own code runs is not known", _REGISTRY
+    "LLM882", "whether the Transformers backend runs a class is not known", _REGISTRY
 )
 OLD_TRANSFORMERS = Rule(
     "LLM903",
@@ -70,13 +71,16 @@ def class_findings(subject: Subject) -> Iterator[Finding]:
             yield CLASS_BY_TRANSFORMERS.finding(
                 f"{subject.title} has no {name} of its own, and falls back to the "
                 "Transformers backend, which is slower",
-                class_way_out(subject, name),
+                class_way_out(subject, name) if row else "",
             )
             return
-        if row is None and not is_late and subject.flag("trust_remote_code"):
+        is_of_remote = subject.flag("trust_remote_code")
+        # What reads texts alone the backend takes with transformers 5.
+        is_encoder = version is None and not name.endswith(_WRITES)
+        if row is None and not is_late and (is_of_remote or is_encoder):
             yield REMOTE_CLASS.finding(
-                f"{subject.title} has no {name}: it runs only if the model's own code "
-                "is made for the Transformers backend"
+                f"{subject.title} has no {name}: it runs only if the Transformers "
+                "backend takes its code"
             )
             return
     until = (row or {}).get("until", "")

@@ -36,6 +36,8 @@ from tests.linting import lint
 from tests.unit.hosting.written import written
 
 GPT2 = HuggingFaceModel("gpt2")
+# One that takes adapters.
+SMALL = HuggingFaceModel("Qwen/Qwen2.5-1.5B-Instruct")
 OWN = CustomContainer.from_uri("111111111111.dkr.ecr.us-east-1.amazonaws.com/vllm:1")
 CHAT = Connection(
     endpoint_name="chat", region="eu-west-1", schema=Schema.TGI, takes_chats=True
@@ -63,7 +65,7 @@ def component(scope: Stack) -> InferenceComponent:
     host = InferenceComponentEndpoint(scope, "Host", instance_type="ml.p4d.24xlarge")
     return host.add_model(
         "Gpt",
-        model=GPT2,
+        model=SMALL,
         serving=LmiVllm(enable_lora=True),
         resources=ResourceRequirements(accelerators=1),
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.releases import known_releases
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving import check_support
@@ -176,3 +177,29 @@ def test_takes_a_quantized_copy_for_what_its_name_says() -> None:
     )
 
     assert [one.code for one in found] == ["LLM925", "LLM931"]
+
+
+def test_reads_an_architecture_as_far_as_it_goes() -> None:
+    """
+    Of a model of one's own its class, its heads and its format are known.
+    """
+    config = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "vocab_size": 32000,
+        "hidden_size": 4096,
+        "intermediate_size": 11008,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "quantization_config": {"quant_method": "fbgemm_fp8"},
+    }
+
+    found = check_support(
+        ModelArchitecture.from_config(config),
+        engine="vllm",
+        release="0.13.0",
+        instance_type="ml.p5.48xlarge",
+        arguments={"tensor_parallel_size": 3, "quantization": "awq"},
+    )
+
+    assert [one.code for one in found] == ["LLM925", "LLM945"]

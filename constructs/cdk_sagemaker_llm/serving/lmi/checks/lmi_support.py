@@ -32,7 +32,8 @@ _PREFIX = "option."
 
 def model_support_findings(subject: Subject) -> Iterator[Finding]:
     """
-    The vLLM or LMI-Dist inside loads the model as it is asked to, on the GPU where that is known.
+    The vLLM or LMI-Dist inside loads the model as it is asked to, on the GPU where that
+    is known.
     """
     if subject.launch.container not in ("djl-lmi", "djl-deepspeed"):
         return
