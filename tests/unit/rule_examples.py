@@ -7,7 +7,7 @@ entry here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -521,7 +521,7 @@ def _lmi(given: dict[str, str], **known: Any) -> Callable[[], list[Finding]]:  #
 
 
 # What is checked without a construct.
-TEXTS: dict[str, Callable[[], list[Finding]]] = {
+TEXTS: dict[str, Callable[[], Sequence[Finding]]] = {
     **{
         code: partial(_file, text, container=container, version=version)
         for _, container, version, text, code in (*ERRORS, *WARNINGS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cdk_sagemaker_llm.catalog.instances import find_accelerator
 from cdk_sagemaker_llm.catalog.releases import is_between
 from cdk_sagemaker_llm.serving.support.checkpoint import Checkpoint
 
@@ -23,33 +24,7 @@ TITLES = {
     "tgi-neuron": "TGI on Neuron",
     "llama.cpp": "llama.cpp",
 }
-# Compute capabilities, times ten (NVIDIA, CUDA GPUs).
-_CAPABILITIES = {
-    "K80": 37,
-    "V100": 70,
-    "T4": 75,
-    "A100-40GB": 80,
-    "A100-80GB": 80,
-    "A10G": 86,
-    "L4": 89,
-    "L40S": 89,
-    "H100": 90,
-    "H200": 90,
-    "B200": 100,
-    "B200(GB200)": 100,
-    "B300": 103,
-    "RTX-PRO-4500": 120,
-    "RTX-PRO-6000-Server": 120,
-}
 _TRUE = frozenset({"true", "1", "yes", "y", "on", "t"})
-
-
-def capability_of(accelerator: str | None) -> int | None:
-    """
-    Return a GPU's compute capability times ten; ``None`` for what is no GPU, or none
-    that is known.
-    """
-    return _CAPABILITIES.get(accelerator or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +75,10 @@ class Subject:
         """
         The GPU's compute capability times ten; ``None`` without a known GPU.
         """
-        return capability_of(self.accelerator)
+        device = find_accelerator(self.accelerator or "")
+        if device is None or device.compute_capability is None:
+            return None
+        return round(float(device.compute_capability) * 10)
 
     @property
     def gpu(self) -> str:
