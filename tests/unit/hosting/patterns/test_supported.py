@@ -67,9 +67,9 @@ def defined(stack: Stack, **what: Any) -> list[str]:  # noqa: ANN401 - the patte
                 "serving": Vllm(max_model_len=4096),
             },
             (
-                "LLM901 vLLM 0.30.0 does not load FooBarForCausalLM; no release of vLLM "
-                "that is known loads it: correct architectures in config.json, or take "
-                "another engine"
+                "LLM901 vLLM 0.30.0 does not load FooBarForCausalLM; no release of "
+                "vLLM that is known loads it: correct architectures in config.json, or "
+                "take another engine"
             ),
         ),
         (
@@ -80,9 +80,9 @@ def defined(stack: Stack, **what: Any) -> list[str]:  # noqa: ANN401 - the patte
             },
             (
                 "LLM931 max_model_len must be at most 32768, which "
-                "mistralai/Mistral-7B-v0.1 was made for, got 131072; write 32768, or leave "
-                "it out, or set VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 if the model is known to "
-                "take it"
+                "mistralai/Mistral-7B-v0.1 was made for, got 131072; write 32768, or "
+                "leave it out, or set VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 if the model is "
+                "known to take it"
             ),
         ),
         (
@@ -92,10 +92,10 @@ def defined(stack: Stack, **what: Any) -> list[str]:  # noqa: ANN401 - the patte
                 "serving": Vllm(max_model_len=4096, kv_cache_dtype="fp8"),
             },
             (
-                "LLM933 vLLM 0.30.0 cannot keep the KV cache in 8 bits on A10G (compute "
-                "capability 8.6), got SM_VLLM_KV_CACHE_DTYPE=fp8: attention sinks need "
-                "Triton, which has it from 8.9 on; leave SM_VLLM_KV_CACHE_DTYPE out, or "
-                "take a GPU from L4 on"
+                "LLM933 vLLM 0.30.0 cannot keep the KV cache in 8 bits on A10G "
+                "(compute capability 8.6), got SM_VLLM_KV_CACHE_DTYPE=fp8: attention "
+                "sinks need Triton, which has it from 8.9 on; leave "
+                "SM_VLLM_KV_CACHE_DTYPE out, or take a GPU from L4 on"
             ),
         ),
         (
@@ -106,8 +106,8 @@ def defined(stack: Stack, **what: Any) -> list[str]:  # noqa: ANN401 - the patte
             },
             (
                 "LLM911 SM_VLLM_DTYPE must be float16 on T4 (compute capability 7.5), "
-                "which has no bfloat16, got bfloat16; write float16, or take a GPU from "
-                "A10G on"
+                "which has no bfloat16, got bfloat16; write float16, or take a GPU "
+                "from A10G on"
             ),
         ),
         (
@@ -117,8 +117,9 @@ def defined(stack: Stack, **what: Any) -> list[str]:  # noqa: ANN401 - the patte
                 "serving": Vllm(max_model_len=4096, quantization="gptq"),
             },
             (
-                "LLM925 quantization must be left out or be that of the weights, awq, got "
-                "gptq; leave quantization out: vLLM 0.30.0 reads it from the weights"
+                "LLM925 quantization must be left out or be that of the weights, awq, "
+                "got gptq; leave quantization out: vLLM 0.30.0 reads it from the "
+                "weights"
             ),
         ),
         (
@@ -131,8 +132,8 @@ def defined(stack: Stack, **what: Any) -> list[str]:  # noqa: ANN401 - the patte
             (
                 "LLM955 vLLM 0.30.0 fetches o200k_base.tiktoken for the model when it "
                 "starts, which a container with network isolation cannot; put the file "
-                "into the artifact and set TIKTOKEN_ENCODINGS_BASE to its folder, or take "
-                "an image with vLLM 0.31 or newer"
+                "into the artifact and set TIKTOKEN_ENCODINGS_BASE to its folder, or "
+                "take an image with vLLM 0.31 or newer"
             ),
         ),
     ],
