@@ -138,7 +138,9 @@ def test_the_image_tells(
     """
     # What its release does not load is refused.
     is_other = isinstance(serving, TextEmbeddings | TgiNeuron)
-    served = (BGE if isinstance(serving, TextEmbeddings) else LLAMA) if is_other else GPT2
+    served = GPT2
+    if is_other:
+        served = BGE if isinstance(serving, TextEmbeddings) else LLAMA
     model = Model(stack, "Model", serving=serving, model=served)
 
     assert dialect_of(model.definition) == dialect

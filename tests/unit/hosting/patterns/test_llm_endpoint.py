@@ -76,7 +76,7 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
     A VPC, isolation, a key, a role of one's own and time-outs, all together.
     """
     return {
-        "instance_type": "ml.g5.48xlarge",
+        "instance_type": "ml.p3.16xlarge",
         "serving": Tgi("1.4.5"),
         "model": S3Model(
             "s3://weights-bucket/llama/", kms_key=key, architecture=MISTRAL.model_id
@@ -227,7 +227,7 @@ def test_every_keyword_reaches_the_template(
                         "InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-2",
                         "InitialInstanceCount": 2,
                         "InitialVariantWeight": 1,
-                        "InstanceType": "ml.g5.48xlarge",
+                        "InstanceType": "ml.p3.16xlarge",
                         "ModelDataDownloadTimeoutInSeconds": 1201,
                         "ModelName": "${LlmModel.ModelName}",
                         "RoutingConfig": {
@@ -247,7 +247,7 @@ def test_every_keyword_reaches_the_template(
                         "ContainerStartupHealthCheckTimeoutInSeconds": 1800,
                         "InitialInstanceCount": 3,
                         "InitialVariantWeight": 0.25,
-                        "InstanceType": "ml.g5.48xlarge",
+                        "InstanceType": "ml.p3.16xlarge",
                         "ModelDataDownloadTimeoutInSeconds": 1800,
                         "ModelName": "${LlmShadowModel.ModelName}",
                         "RoutingConfig": {
