@@ -426,7 +426,7 @@ def test_images_for_other_processors_are_told_apart() -> None:
         (Vllm, "vllm-server", "2.6"),
         (LmiVllm, "djl-lmi", "0.36.0-lmi28"),
         (TensorRtLlm, "djl-tensorrtllm", "0.26.0"),
-        (Tgi, "huggingface-llm", "2.0.3"),
+        (Tgi, "huggingface-llm", "3.3.4"),
     ],
 )
 def test_the_copy_is_checked_as_the_image_that_it_is_of(

@@ -17,6 +17,7 @@ from cdk_sagemaker_llm import (
     ServingConfiguration,
     Sglang,
     TensorRtLlm,
+    TextEmbeddings,
     Tgi,
     TgiNeuron,
     Vllm,
@@ -31,6 +32,7 @@ from cdk_sagemaker_llm.hosting.models.model import (
 )
 
 GPT2 = HuggingFaceModel("gpt2")
+LLAMA = HuggingFaceModel("meta-llama/Llama-2-7b-hf")
 BGE = HuggingFaceModel("BAAI/bge-small-en-v1.5")
 OPENAI = Dialect(Schema.OPENAI, takes_chats=True)
 CHATS_ALONE = Dialect(Schema.CHAT, takes_chats=True)
@@ -134,7 +136,12 @@ def test_the_image_tells(
     """
     Each container family has its schema; chats came with a version.
     """
-    model = Model(stack, "Model", serving=serving, model=GPT2)
+    # What its release does not load is refused.
+    is_other = isinstance(serving, TextEmbeddings | TgiNeuron)
+    served = GPT2
+    if is_other:
+        served = BGE if isinstance(serving, TextEmbeddings) else LLAMA
+    model = Model(stack, "Model", serving=serving, model=served)
 
     assert dialect_of(model.definition) == dialect
 
