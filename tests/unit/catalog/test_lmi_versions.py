@@ -126,9 +126,9 @@ def test_the_tables_reach_as_far_as_a_version(version: str, *, described: bool) 
 @pytest.mark.parametrize(
     ("version", "vllm"),
     [
-        ("0.25.0", None),
+        ("0.25.0", "0.2.1.post1"),
         ("0.26.0", "0.2.7"),
-        ("0.30.0", "0.3.3"),
+        ("0.30.0", "0.6.2"),
         ("0.34.0", "0.10.2"),
         ("0.36.0-lmi22", "0.17.0"),
         ("0.36.0", "0.23.1"),

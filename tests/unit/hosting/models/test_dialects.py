@@ -17,7 +17,6 @@ from cdk_sagemaker_llm import (
     ServingConfiguration,
     Sglang,
     TensorRtLlm,
-    TextEmbeddings,
     Tgi,
     TgiNeuron,
     Vllm,
@@ -129,18 +128,16 @@ SERVED: dict[str, tuple[ServingConfiguration, Dialect]] = {
 }
 
 
-@pytest.mark.parametrize(("serving", "dialect"), SERVED.values(), ids=SERVED)
-def test_the_image_tells(
-    stack: Stack, serving: ServingConfiguration, dialect: Dialect
-) -> None:
+@pytest.mark.parametrize("name", SERVED)
+def test_the_image_tells(stack: Stack, name: str) -> None:
     """
     Each container family has its schema; chats came with a version.
     """
-    # What its release does not load is refused.
-    is_other = isinstance(serving, TextEmbeddings | TgiNeuron)
-    served = GPT2
-    if is_other:
-        served = BGE if isinstance(serving, TextEmbeddings) else LLAMA
+    serving, dialect = SERVED[name]
+    # What a release does not load is refused.
+    served = LLAMA if isinstance(serving, TgiNeuron) else GPT2
+    if name.startswith("tei"):
+        served = BGE
     model = Model(stack, "Model", serving=serving, model=served)
 
     assert dialect_of(model.definition) == dialect

@@ -79,7 +79,10 @@ def _every_keyword(vpc: ec2.IVpc, key: kms.IKey, own_role: iam.IRole) -> dict[st
         "instance_type": "ml.p3.16xlarge",
         "serving": Tgi("1.4.5"),
         "model": S3Model(
-            "s3://weights-bucket/llama/", kms_key=key, architecture=MISTRAL.model_id
+            # It runs without flash attention, which V100 lacks.
+            "s3://weights-bucket/llama/",
+            kms_key=key,
+            architecture="bigscience/bloom-7b1",
         ),
         "instance_count": 2,
         "endpoint_name": "chat",
