@@ -17,11 +17,13 @@ from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
+from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.fit.planning import plan
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm, compiled_since
+from cdk_sagemaker_llm.serving.support.check import support_on
 
 Traffic = Literal["uneven", "even"]
 # The models of LMI's NeuronX tests (0.27 to 0.29).
@@ -80,7 +82,8 @@ def recommend(
             If omitted, it is as in ``plan``.
 
     Raises:
-        ValueError: If the model does not fit, or no backend runs it there.
+        ValueError: If the model does not fit, or no backend runs it there: memory is
+            too small, or the engine does not load its class on that GPU.
     """
     if traffic not in ("uneven", "even"):
         raise ValueError(f"traffic must be 'uneven' or 'even', got {traffic!r}")
@@ -94,12 +97,10 @@ def recommend(
         return _on_neuron(model, hardware, context_length)
     newest = Vllm()
     release = find_engine_release(newest.container_family, newest.version)
-    found = plan(
-        model,
-        hardware,
-        context_length=context_length,
-        engine_version=None if release is None else release.engine_version,
-    )
+    version = None if release is None else release.engine_version
+    if traffic == "uneven" and version is not None:
+        _hold_support(hardware, architecture, version)
+    found = plan(model, hardware, context_length=context_length, engine_version=version)
     if not found.may_fit:
         raise ValueError(
             f"{model.architecture} does not fit {hardware} in {found.weight_bits} "
@@ -108,6 +109,16 @@ def recommend(
     if traffic == "even" and compiled_since(model.architecture):
         return _on_tensorrt_llm(found)
     return _on_vllm(model, found, traffic)
+
+
+def _hold_support(
+    hardware: InstanceType, model: ModelArchitecture | str, release: str
+) -> None:
+    refused = errors_of(support_on(hardware, model, engine="vllm", release=release))
+    if refused:
+        raise ValueError(
+            f"{refused[0].message}; sagemaker-llm support lists what loads it"
+        )
 
 
 def _on_vllm(model: ModelArchitecture, found: Plan, traffic: Traffic) -> Recommendation:

@@ -198,3 +198,17 @@ def test_neuron_runs_what_its_images_were_tested_with(family: str) -> None:
     )
 
     assert type(recommend(model, "ml.inf2.48xlarge").serving).__name__ == "NeuronX"
+
+
+def test_a_gpu_on_which_the_engine_does_not_load_it() -> None:
+    """
+    The memory would do, and the kernels are not there.
+    """
+    with pytest.raises(ValueError, match="vLLM") as refusal:
+        recommend("openai/gpt-oss-20b", "ml.g4dn.12xlarge")
+
+    assert str(refusal.value) == (
+        "vLLM 0.30.0 needs a compute capability of 8.0 for the quantization method "
+        "gpt_oss_mxfp4, got T4 (compute capability 7.5); sagemaker-llm support lists "
+        "what loads it"
+    )

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,7 +32,10 @@ from cdk_sagemaker_llm.cli.output.plans import (
     show_ranking,
 )
 from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
+from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.fit.planning import plan as plan_for
+from cdk_sagemaker_llm.fit.plans import Plan
+from cdk_sagemaker_llm.serving.support.check import support_on
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving import ServingConfiguration
@@ -148,8 +151,17 @@ def plan(
         choices = [
             Choice(one, copies, costs.get(one.instance_type.name)) for one in plans
         ]
-        fitting = sorted((c for c in choices if c.plan.fits), key=Choice.rank)
-        possible = any(choice.plan.may_fit for choice in choices)
+        named = architecture if Path(model).is_file() else model
+        refusals = {
+            one.plan.instance_type.name: _refusals(named, demand, one.plan)
+            for one in choices
+            if one.plan.may_fit
+        }
+        loaded = [
+            one for one in choices if not refusals.get(one.plan.instance_type.name)
+        ]
+        fitting = sorted((c for c in loaded if c.plan.fits), key=Choice.rank)
+        possible = any(choice.plan.may_fit for choice in loaded)
         rows = fitting if instance is None else choices
         if plot is not None:
             draw_memory([choice.plan for choice in rows], plot)
@@ -157,6 +169,7 @@ def plan(
         for line in str(fault).splitlines():
             typer.echo(f"sagemaker-llm plan: {line}", err=True)
         raise typer.Exit(MISUSE) from fault
+    _tell_refused(refusals)
     if as_json:
         typer.echo(json.dumps([facts_of(choice) for choice in rows], indent=2))
     elif instance is not None:
@@ -165,6 +178,28 @@ def plan(
         show_ranking(rows)
     fits = possible if instance is not None else bool(fitting)
     raise typer.Exit(FITS if fits else DOES_NOT_FIT)
+
+
+def _refusals(
+    model: str | ModelArchitecture, demand: Demand, found: Plan
+) -> list[Finding]:
+    if demand.engine_version is None:
+        return []
+    hardware, release = found.instance_type, demand.engine_version
+    judged = support_on(hardware, model, engine=demand.engine, release=release)
+    return errors_of(judged)
+
+
+def _tell_refused(refusals: Mapping[str, Sequence[Finding]]) -> None:
+    by_reason: dict[str, list[str]] = {}
+    for name, findings in refusals.items():
+        family = name.rpartition(".")[0]
+        for one in findings[:1]:
+            by_reason.setdefault(one.message, []).append(family)
+    for reason, families in by_reason.items():
+        names = ", ".join(dict.fromkeys(families))
+        where = "on any type" if len(families) == len(refusals) else f"on {names}"
+        typer.echo(f"sagemaker-llm plan: not {where}: {reason}", err=True)
 
 
 def _plan_app(path: Path, prices: Mapping[str, float], *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import held
-from cdk_sagemaker_llm.catalog.instances import accelerators_of
+from cdk_sagemaker_llm.catalog.instances import InstanceType, accelerators_of
 from cdk_sagemaker_llm.catalog.model_classes import has_ability
 from cdk_sagemaker_llm.catalog.releases import ENGINES, known_releases, release_key
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
@@ -128,6 +128,32 @@ def check_support(
             arguments=asked,
             environment=environment or {},
             network_isolation=network_isolation,
+        )
+    )
+
+
+def support_on(
+    hardware: InstanceType,
+    model: str | ModelArchitecture,
+    *,
+    engine: str,
+    release: str,
+    arguments: Mapping[str, Any] | None = None,
+) -> tuple[Finding, ...]:
+    """
+    Return what an engine's rules find of a model on hardware, which may be of a type
+    that the catalogue does not have.
+    """
+    asked = arguments or {}
+    return support_findings(
+        Subject(
+            engine=engine,
+            release=release,
+            checkpoint=checkpoint_of(model, None, asked),
+            accelerator=hardware.accelerator_model,
+            accelerators=hardware.accelerators,
+            instance_type=hardware.name,
+            arguments=asked,
         )
     )
 

@@ -552,3 +552,58 @@ def test_a_release_counts_before_the_usual_one() -> None:
         "--serving must be one of vllm, lmi-vllm, lmi-dist, trtllm, tgi, sglang, "
         "llama.cpp, tei, got 'ollama'"
     )
+
+
+def test_types_on_which_the_engine_does_not_load_it_are_left_out() -> None:
+    """
+    T4 would have the memory, and lacks kernels for the weights.
+    """
+    answer = run("openai/gpt-oss-20b", "--instance-type", "ml.g4dn.12xlarge")
+
+    assert answer.returncode == 1
+    assert answer.stderr == (
+        "sagemaker-llm plan: not on any type: vLLM 0.30.0 needs a compute capability "
+        "of 8.0 for the quantization method gpt_oss_mxfp4, got T4 (compute capability "
+        "7.5)\n"
+    )
+    ranked = run("openai/gpt-oss-20b")
+    assert "ml.g4dn" not in ranked.stdout
+    assert "not on ml.g4dn: vLLM 0.30.0 needs" in ranked.stderr
+
+
+def test_a_class_that_no_release_of_the_engine_has() -> None:
+    """
+    Then nothing is ranked.
+    """
+    answer = run("google/gemma-3-4b-it", "--serving", "lmi-dist")
+
+    assert answer.returncode == 1
+    assert answer.stderr == (
+        "sagemaker-llm plan: not on any type: vLLM 0.7.1 does not load "
+        "Gemma3ForConditionalGeneration\n"
+    )
+
+
+def test_what_is_described_alone_is_ranked_as_before(tmp_path: Path) -> None:
+    """
+    A config.json of a class that every release has.
+    """
+    file = tmp_path / "config.json"
+    file.write_text(
+        json.dumps(
+            {
+                "architectures": ["LlamaForCausalLM"],
+                "model_type": "llama",
+                "hidden_size": 2048,
+                "intermediate_size": 5632,
+                "num_attention_heads": 32,
+                "num_hidden_layers": 22,
+                "num_key_value_heads": 4,
+                "vocab_size": 32000,
+                "max_position_embeddings": 2048,
+            }
+        )
+    )
+    answer = run(file, "--instance-type", "ml.g5.xlarge")
+
+    assert (answer.returncode, answer.stderr) == (0, "")
