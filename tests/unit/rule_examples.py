@@ -393,6 +393,16 @@ def _on_a_parameters_type(stack: Stack) -> None:
     LlmEndpoint(stack, "It", model=HuggingFaceModel("gpt2"), instance_type=name)
 
 
+def _where_the_type_is_not_offered(stack: Stack) -> None:
+    InferenceComponentEndpoint(stack, "It", instance_type="ml.p5.4xlarge")
+
+
+def _scaled_from_a_moving_commit(stack: Stack) -> None:
+    model = HuggingFaceModel("gpt2")
+    endpoint = LlmEndpoint(stack, "It", model=model, instance_type="ml.g6.xlarge")
+    endpoint.auto_scale_instance_count(max_capacity=2)
+
+
 def _with_a_model_elsewhere(stack: Stack) -> None:
     app = cast("App", stack.node.root)
     home = Environment(account=stack.account, region=stack.region)
@@ -769,6 +779,8 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM709": partial(_model, serving=TGI, environment={"A": str(object())}),
     "LLM812": _named_in_two_stacks,
     "LLM806": _on_a_parameters_type,
+    "LLM814": _where_the_type_is_not_offered,
+    "LLM816": _scaled_from_a_moving_commit,
     "LLM802": _from_another_stack,
     "LLM803": _privately,
     "LLM805": _after_the_models,

@@ -65,6 +65,8 @@ from tests.unit.mirroring_rule_examples import mirrored
 from tests.unit.staging_rule_examples import staged
 
 GPT2 = HuggingFaceModel("gpt2")
+# One whose class takes adapters.
+QWEN = HuggingFaceModel("Qwen/Qwen2.5-1.5B-Instruct")
 TGI = Tgi("3.3.6")
 ONE = ResourceRequirements(accelerators=1)
 Definition = Callable[[Stack], object]
@@ -122,7 +124,7 @@ def adapter(stack: Stack) -> AdapterInferenceComponent:
     """
     Define an adapter of a component.
     """
-    base = host(stack).add_model("It", model=GPT2, resources=ONE)
+    base = host(stack).add_model("It", model=QWEN, resources=ONE)
     return base.add_adapter("A", artifact="s3://bucket/a/")
 
 
@@ -139,7 +141,7 @@ def adapter_from_where_nobody_knows(stack: Stack) -> object:
     """
     Name an adapter that only deployment knows.
     """
-    base = host(stack).add_model("It", model=GPT2, resources=ONE)
+    base = host(stack).add_model("It", model=QWEN, resources=ONE)
     return base.add_adapter("A", artifact=LoraAdapter(later(stack)))
 
 

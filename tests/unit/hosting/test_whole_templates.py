@@ -206,7 +206,7 @@ def shared(stack: Stack) -> None:
     )
     base = host.add_model(
         "Base",
-        model=GPT2,
+        model=HuggingFaceModel("Qwen/Qwen2.5-1.5B-Instruct"),
         serving=Vllm("0.20.2", enable_lora=True),
         resources=ResourceRequirements(copies=2, accelerators=1, cpus=4),
         placement_strategy=PlacementStrategy.SPREAD,

@@ -28,14 +28,11 @@ _SAID_ELSEWHERE = frozenset(
         ADAPTER_RANK.code,
         UNKNOWN_ARGUMENT.code,
         UNKNOWN_MODE.code,
+        UNKNOWN_PARSER.code,
     }
 )
-# SGLang's parser has its parsers as choices, and TEI's images say which GPUs they are
-# built for.
-_SAID_OF = {
-    "sglang": frozenset({UNKNOWN_PARSER.code}),
-    "tei": frozenset({TEI_LACKS_GPU.code}),
-}
+# TEI's images say which GPUs they are built for.
+_SAID_OF = {"tei": frozenset({TEI_LACKS_GPU.code})}
 
 
 def wired_findings(

@@ -543,7 +543,10 @@ def test_fails_if_scaling_can_leave_too_few_instances(stack: Stack) -> None:
         endpoint.auto_scale_instance_count(min_capacity=1, max_capacity=4)
 
     endpoint.auto_scale_instance_count(min_capacity=2, max_capacity=40)
-    assert codes_of(stack) == [("/Test/Llm/Model", "LLM201")]
+    assert codes_of(stack) == [
+        ("/Test/Llm/Endpoint/Scaling", "LLM816"),
+        ("/Test/Llm/Model", "LLM201"),
+    ]
 
 
 def test_warns_if_scaling_can_leave_too_many_instances(stack: Stack) -> None:
@@ -559,9 +562,9 @@ def test_warns_if_scaling_can_leave_too_many_instances(stack: Stack) -> None:
 @pytest.mark.parametrize(
     ("least", "most", "codes"),
     [
-        (1, 4, {"LLM425", "LLM429"}),
-        (2, 20, {"LLM429"}),
-        (2, 21, {"LLM425", "LLM429"}),
+        (1, 4, {"LLM425", "LLM429", "LLM816"}),
+        (2, 20, {"LLM429", "LLM816"}),
+        (2, 21, {"LLM425", "LLM429", "LLM816"}),
     ],
 )
 def test_warns_of_what_scaling_can_leave_of_a_component(

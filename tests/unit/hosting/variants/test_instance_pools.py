@@ -264,7 +264,7 @@ def test_instances_of_several_types_are_scaled(stack: Stack) -> None:
 
     target = properties_of(stack, "ApplicationAutoScaling::ScalableTarget")
     assert (target["MinCapacity"], target["MaxCapacity"]) == (1, 3)
-    assert codes_of(stack) == []
+    assert codes_of(stack) == [("/Test/Llm/Endpoint/Scaling", "LLM816")]
 
 
 def test_warns_if_a_scaled_pools_type_may_change(stack: Stack) -> None:
