@@ -264,6 +264,16 @@ def test_topics_are_told_of_answers_and_failures(
     assert "responseParameters" not in other
 
 
+def scale(aws: HandRunAws, endpoint: str, count: int) -> None:
+    """
+    Give an endpoint so many instances.
+    """
+    wanted = {"VariantName": "AllTraffic", "DesiredInstanceCount": count}
+    aws.client("sagemaker").update_endpoint_weights_and_capacities(
+        EndpointName=endpoint, DesiredWeightsAndCapacities=[wanted]
+    )
+
+
 def test_a_request_waits_for_an_instance(
     aws: HandRunAws, runtime: Untyped, bucket: str
 ) -> None:
@@ -271,23 +281,41 @@ def test_a_request_waits_for_an_instance(
     At no instances it is taken all the same, and answered when one is there.
     """
     endpoint = endpoint_of(aws, S3OutputPath=f"s3://{bucket}/waited")
-    sagemaker = aws.client("sagemaker")
 
-    def scale(count: int) -> None:
-        wanted = {"VariantName": "AllTraffic", "DesiredInstanceCount": count}
-        sagemaker.update_endpoint_weights_and_capacities(
-            EndpointName=endpoint, DesiredWeightsAndCapacities=[wanted]
-        )
-
-    scale(0)
+    scale(aws, endpoint, 0)
     told = runtime.invoke_endpoint_async(
         EndpointName=endpoint, InputLocation=f"s3://{bucket}/in/a.json"
     )
     with pytest.raises(ClientError, match="NoSuchKey"):
         read(aws, told["OutputLocation"])
-    scale(1)
+    scale(aws, endpoint, 1)
 
     assert b"generated_text" in read(aws, told["OutputLocation"])
+
+
+def test_a_notification_tells_a_request_from_its_end(
+    aws: HandRunAws, runtime: Untyped, bucket: str
+) -> None:
+    """
+    By two times, which differ by how long it waited for an instance.
+    """
+    topic, queue = topic_with_queue(aws)
+    output: dict[str, Any] = {
+        "S3OutputPath": f"s3://{bucket}/timed",
+        "NotificationConfig": {"SuccessTopic": topic},
+    }
+    endpoint = endpoint_of(aws, **output)
+
+    scale(aws, endpoint, 0)
+    runtime.invoke_endpoint_async(
+        EndpointName=endpoint, InputLocation=f"s3://{bucket}/in/a.json"
+    )
+    aws.run(90.5)
+    scale(aws, endpoint, 1)
+
+    (message,) = heard(aws, queue)
+    assert message["receivedTime"] == "2027-01-17T12:00:00.000Z"
+    assert message["eventTime"] == "2027-01-17T12:01:30.500Z"
 
 
 def test_an_update_cannot_answer_at_once_what_waited_in_a_queue(
