@@ -297,6 +297,11 @@ def test_nothing_counts_before_all_users_are_there() -> None:
     [
         ("AccessDeniedException", "not allowed", "not allowed"),
         ("ValidationError", "Endpoint chat not found.", "Endpoint chat not found."),
+        (
+            "ValidationError",
+            "Inference Component Name header is required.",
+            "and none is named; name the component",
+        ),
         ("ModelError", "no room", None),
         ("ThrottlingException", "Rate exceeded", None),
     ],
