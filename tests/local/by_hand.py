@@ -40,7 +40,7 @@ from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
-# A Saturday, at a full hour.
+# A Sunday, at a full hour.
 NOON = 1_800_187_200.0
 REGION = "us-east-1"
 # Instances come in 200 s, and a server of a model in 400.
