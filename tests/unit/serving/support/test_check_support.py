@@ -164,6 +164,94 @@ def test_reads_a_whole_config_alone() -> None:
     assert [one.code for one in found] == ["LLM927", "LLM931"]
 
 
+@pytest.mark.parametrize(("longest", "codes"), [(2047, ["LLM931"]), (2048, [])])
+def test_takes_the_shortest_of_several_lengths(longest: int, codes: list[str]) -> None:
+    """
+    vLLM goes by the least of the keys, in whatever order they are read.
+    """
+    config = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": 4096,
+        "num_attention_heads": 32,
+        "max_position_embeddings": 4096,
+        "seq_length": longest,
+    }
+
+    found = check_support(
+        "a/b",
+        engine="vllm",
+        release="0.10.2",
+        instance_type="ml.g5.2xlarge",
+        arguments={"max_model_len": 2048},
+        config=config,
+    )
+
+    assert [one.code for one in found] == codes
+
+
+def test_refuses_no_parser_of_a_release_that_nobody_read() -> None:
+    """
+    The parsers are known from vLLM 0.6.2 on, which does not have this one.
+    """
+    codes = [
+        [
+            one.code
+            for one in check_support(
+                "a/b",
+                engine="vllm",
+                release=release,
+                instance_type="ml.g5.2xlarge",
+                arguments={"reasoning_parser": "deepseek_r1"},
+            )
+        ]
+        for release in ("0.5.3.post1", "0.6.2")
+    ]
+
+    assert codes == [[], ["LLM961"]]
+
+
+@pytest.mark.parametrize(
+    ("model", "codes"),
+    [("a/Mistral-7B-v0.1-AWQ", []), ("TheBloke/Mistral-7B-v0.1-AWQ", ["LLM921"])],
+)
+def test_knows_the_data_type_of_few_quantized_copies(
+    model: str, codes: list[str]
+) -> None:
+    """
+    Who quantizes may save another one than the original's bfloat16, unless known to
+    keep it.
+    """
+    found = check_support(
+        model,
+        engine="vllm",
+        release="0.8.4",
+        instance_type="ml.g5.2xlarge",
+        arguments={"quantization": "awq"},
+    )
+
+    assert [one.code for one in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("release", "codes"), [("0.13.0", ["LLM919"]), ("0.14.0", ["LLM884"])]
+)
+def test_widens_weights_in_fp8_on_older_gpus(release: str, codes: list[str]) -> None:
+    """
+    From vLLM 0.14 on Turing has a way to hold them, which is slower.
+    """
+    found = check_support(
+        "Qwen/Qwen3-8B-FP8",
+        engine="vllm",
+        release=release,
+        instance_type="ml.g4dn.2xlarge",
+        arguments={"dtype": "half"},
+    )
+
+    # That starts on a T4 were reported to fail is another rule's.
+    assert [one.code for one in found if one.code != "LLM886"] == codes
+
+
 def test_takes_a_quantized_copy_for_what_its_name_says() -> None:
     """
     Most copies are named by the model that they are of, and how they were quantized.

@@ -57,6 +57,21 @@ def test_holds_other_engines_to_rules_they_share(
     assert code not in [one.code for one in beside()]
 
 
+def test_leaves_a_context_alone_whose_config_is_overridden() -> None:
+    """
+    What SGLang is told in the place of config.json may lengthen it.
+    """
+    longer = of(
+        "sglang",
+        "0.5.14",
+        config={"max_position_embeddings": 4096},
+        context_length=8192,
+        json_model_override_args='{"max_position_embeddings": 8192}',
+    )
+
+    assert longer() == ()
+
+
 @pytest.mark.parametrize("engine", OTHERS)
 def test_refuses_nothing_of_a_model_that_is_not_known(engine: str) -> None:
     """

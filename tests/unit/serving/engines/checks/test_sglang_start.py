@@ -76,6 +76,11 @@ def test_what_the_start_refuses_is_an_error(environment: Mapping[str, str]) -> N
             f"{P}CONTEXT_LENGTH": "8193",
             "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN": "1",
         },
+        # Deployment may say so, too.
+        {
+            f"{P}CONTEXT_LENGTH": "8193",
+            "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN": "${Token[TOKEN.12]}",
+        },
         {f"{P}CONTEXT_LENGTH": "8193", f"{P}JSON_MODEL_OVERRIDE_ARGS": "{}"},
     ],
     ids=str,
