@@ -260,6 +260,17 @@ def test_a_command_that_does_not_end_is_killed() -> None:
     assert len(looks) > 2
 
 
+@pytest.fixture(name="heeded")
+def _heeded() -> Iterator[None]:
+    """
+    Heed Ctrl-C, which a shell has its background jobs ignore, and these their children.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
 def test_signals_are_passed_on_unless_they_are_ignored() -> None:
     """
     And are what they were when it is over.
@@ -281,6 +292,7 @@ def test_signals_are_passed_on_unless_they_are_ignored() -> None:
     assert inside[2] == signal.SIG_IGN
 
 
+@pytest.mark.usefixtures("heeded")
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
