@@ -228,7 +228,7 @@ def eight_bit_findings(subject: Subject) -> Iterator[Finding]:
                 f"{subject.gpu}",
                 "take a GPU from L4 on, or an image with vLLM 0.9 or newer",
             )
-        elif _is_widened(subject, capability):
+        elif _is_widened(subject, scheme, capability):
             yield _weight_only(subject, "fp8")
     is_four = (
         method in {"modelopt_fp4", "nvfp4"} or scheme == "CompressedTensorsW4A16Fp4"
@@ -242,8 +242,11 @@ def eight_bit_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _is_widened(subject: Subject, capability: int) -> bool:
+def _is_widened(subject: Subject, scheme: str | None, capability: int) -> bool:
     least = TURING if subject.is_at("0.14.0") else AMPERE
+    if scheme is not None:
+        own = scheme_capability(subject.engine, scheme, subject.release)
+        least = max(least, own or least)
     return capability >= least and subject.is_at("0.5.3.post1")
 
 

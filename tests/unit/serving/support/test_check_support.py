@@ -291,3 +291,22 @@ def test_reads_an_architecture_as_far_as_it_goes() -> None:
     )
 
     assert [one.code for one in found] == ["LLM925", "LLM945"]
+
+
+@pytest.mark.parametrize(
+    ("release", "codes"), [("0.15.1", ["LLM919"]), ("0.16.0", ["LLM884"])]
+)
+def test_what_is_refused_does_not_fall_back_too(release: str, codes: list[str]) -> None:
+    """
+    Weights of compressed-tensors in fp8 came to T4 later than others.
+    """
+    found = check_support(
+        "RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8",
+        engine="vllm",
+        release=release,
+        instance_type="ml.g4dn.2xlarge",
+        arguments={"dtype": "half"},
+    )
+
+    # All of them doubt T4 from 0.12 on.
+    assert [one.code for one in found if one.code != "LLM886"] == codes
