@@ -7,10 +7,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+import boto3
 import pytest
+from botocore.config import Config
 
-from cdk_sagemaker_llm.client import ClientOptions, Schema
-from cdk_sagemaker_llm.client.stored import reached
+from cdk_sagemaker_llm.client import ClientOptions, LlmError, Schema
+from cdk_sagemaker_llm.client.stored import reached, stored
 
 CHAT = {
     "endpoint_name": "chat",
@@ -71,3 +73,19 @@ def test_fails_if_it_is_no_connection(text: str) -> None:
         ValueError, match="must be JSON with an endpoint_name, as store"
     ):
         reached(text, {})
+
+
+def test_a_parameter_is_read_by_the_same_proxy() -> None:
+    """
+    Where it is the only way out, Systems Manager is behind it too.
+    """
+    nobody = "http://127.0.0.1:1"
+    options: ClientOptions = {
+        "session": boto3.Session("test", "test"),
+        "config": Config(proxies={"http": nobody}, retries={"total_max_attempts": 1}),
+    }
+
+    with pytest.raises(LlmError, match="Failed to connect to proxy"):
+        stored(
+            "/llm/chat", options, region="eu-west-1", ssm_endpoint_url=f"{nobody}/ssm"
+        )

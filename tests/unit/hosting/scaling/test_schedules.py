@@ -493,6 +493,19 @@ def test_what_is_past_the_room_is_told_once(stack: Stack) -> None:
     assert found[0].startswith("max_capacity is 5, but at most 4 copies fit")
 
 
+def test_an_action_past_the_room_is_told_of_once(stack: Stack) -> None:
+    """
+    Where its minimum is too many, its maximum is so all the more.
+    """
+    component = component_on(stack, min_instance_count=1)
+    copies = component.auto_scale_copy_count(max_capacity=4)
+    copies.scale_on_schedule("Rush", schedule=NIGHTLY, min_capacity=5, max_capacity=6)
+    found = [text for _, text in warnings_of(stack) if "LLM203" in text]
+
+    assert len(found) == 1
+    assert found[0].startswith("max_capacity of 'Rush' is 6, but at most 4 copies fit")
+
+
 def test_a_scheduled_zero_needs_its_host(stack: Stack) -> None:
     """
     Its minimum has to be said, be it zero or not.
