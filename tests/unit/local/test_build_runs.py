@@ -8,10 +8,11 @@ import io
 import json
 import os
 import re
+import signal
 import sys
 import threading
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,17 @@ def test_a_build_lives_through_its_phases() -> None:
     assert around.logs == {("/a/group", "stream")}
 
 
+@pytest.fixture(name="heeded")
+def _heeded() -> Iterator[None]:
+    """
+    Heed a lost terminal, which nohup has its command ignore, and that its children.
+    """
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("heeded")
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
