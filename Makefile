@@ -8,6 +8,13 @@ SEED ?= 1
 COUNT ?= 300
 # A folder of the package, to change and test it alone: all if empty.
 ROOM ?=
+# Clones that `make published` reads, each as the repository it is: OWNER/NAME=FOLDER.
+PUBLISHED ?=
+# A folder with clones of the engines that are in no package, for `make catalog` and its
+# check: each called as its repository is.
+SOURCES ?=
+# Whether `make release-check` fails without one of the Pythons that the metadata promises.
+EVERY_PYTHON ?=
 # The environments of `make clients`, each with packages of its own.
 CLIENTS := $(notdir $(wildcard tools/clients/*))
 # Those of `make engines`, likewise.
@@ -26,7 +33,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test promises test-all lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients peers browser-test engines mutants pictures docs lock clean
+.PHONY: help setup demo test promises test-all lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients peers published browser-test docs-site docs-serve docs-test engines mutants release-check pictures docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +57,12 @@ $(VENV)/.ready: requirements.txt package.json package-lock.json pyproject.toml M
 	@echo "setup: checkov, locked by hash"
 	@$(PYTHON) -m venv .venv-checkov
 	@.venv-checkov/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+.venv-release/.ready: tools/release/requirements.txt
+	@echo "setup: what a release is built and checked with, locked by hash"
+	@$(PYTHON) -m venv .venv-release
+	@.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement $<
 	@touch $@
 
 # On their own: their pins clash with the project's and with each other's.
@@ -113,8 +126,10 @@ test: lint ## Run lint, type checks, and a test of every promise: seven minutes.
 promises: setup
 	@$(PYTEST)
 
-test-all: setup .venv-checkov/.ready ## Run the rest: programs of their own, the CDK CLI, checkov, new random examples.
-	@$(PYTEST) -m "whole or hypothesis" --hypothesis-profile anew
+test-all: setup .venv-checkov/.ready .venv-release/.ready ## Run the rest: programs of their own, the CDK CLI, checkov, new random examples.
+	@# Measured latencies are held against predicted ones: by themselves, on all cores.
+	@$(BIN)/python -m pytest -m whole tests/local/loading
+	@$(PYTEST) -m "whole or hypothesis" --hypothesis-profile anew --ignore=tests/local/loading
 
 check: setup lint types ## Run lint and type checks.
 
@@ -158,16 +173,18 @@ snapshots: setup ## Accept the templates and messages as they are now; review th
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement $<
 	@touch $@
 
-catalog: setup .venv-catalog/.ready ## Rebuild the images from the SageMaker SDK, and add newer engines' arguments from their packages.
+CLONES = $(if $(SOURCES),--sources "$(SOURCES)")
+
+catalog: setup .venv-catalog/.ready ## Rebuild the images from the SageMaker SDK, and what engines take and load from their packages.
 	@$(BIN)/python -m tools.catalog
 	@$(BIN)/python -m tools.catalog.engines
 	@$(BIN)/python -m tools.catalog.refusals
-	@$(BIN)/python -m tools.catalog.model_classes
+	@$(BIN)/python -m tools.catalog.model_classes $(CLONES)
 
 catalog-check: setup .venv-catalog/.ready ## Fail if the catalogue differs from the SageMaker SDK or the newest engines' packages.
 	@$(BIN)/python -m tools.catalog --check
 	@$(BIN)/python -m tools.catalog.engines --check
-	@$(BIN)/python -m tools.catalog.model_classes --check
+	@$(BIN)/python -m tools.catalog.model_classes --check $(CLONES)
 
 oracles: setup ## Hold parameter counts and engines' checks against the real ones; installs PyTorch (2 GB) on its own.
 	@test -x .venv-oracles/bin/pytest || $(PYTHON) -m venv .venv-oracles
@@ -176,12 +193,15 @@ oracles: setup ## Hold parameter counts and engines' checks against the real one
 	@PYTHONPATH=constructs .venv-oracles/bin/python -m pytest --noconftest -q -s \
 	  -p no:cacheprovider -c /dev/null --rootdir . tests/oracles
 
-clients: setup $(CLIENTS:%=.venv-clients/%/.ready) ## Try real clients on the embedded AWS; installs 1.6 GB on their own.
+clients: setup $(CLIENTS:%=.venv-clients/%/.ready) ## Try real clients on the embedded AWS; installs 2.3 GB on their own.
 	@$(BIN)/python -m pytest tests/clients
 
 peers: setup .venv-checkov/.ready .venv-clients/constructs/.ready ## Lint the same deployment made with two other libraries; three minutes.
 	@$(BIN)/python -m tools.peers
 	@$(BIN)/python -m tools.security_page
+
+published: setup ## Judge the deployments of others' CI, lists and notebooks: PUBLISHED="OWNER/NAME=CLONE ...".
+	@$(BIN)/python -m tools.published $(PUBLISHED)
 
 .venv-browser/.ready: tools/browser/requirements.txt
 	@echo "setup: the browser's driver, locked by hash"
@@ -189,9 +209,34 @@ peers: setup .venv-checkov/.ready .venv-clients/constructs/.ready ## Lint the sa
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement $<
 	@touch $@
 
-browser-test: setup .venv-browser/.ready ## Open every HTML report in headless Chromium; as root it installs Debian's.
+browser-test: docs-site .venv-browser/.ready tools/browser/node_modules/.ready ## Open every HTML report and the site in headless Chromium; as root it installs Debian's.
 	@CHROMIUM="$$(CHROMIUM='$(CHROMIUM)' $(BIN)/python -m tools.browser)" && \
 	  CHROMIUM="$$CHROMIUM" .venv-browser/bin/python -m pytest --confcutdir tests/browser tests/browser
+
+.venv-site/.ready: tools/site/requirements.txt
+	@echo "setup: what builds the site, locked by hash"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --requirement $<
+	@touch $@
+
+# Without its word on releases of mkdocs that this one is not.
+MKDOCS = NO_MKDOCS_2_WARNING=1 .venv-site/bin/mkdocs
+
+docs-site: setup .venv-site/.ready ## Build the documentation site into site/; half a minute.
+	@$(MKDOCS) build --quiet
+
+docs-serve: setup .venv-site/.ready ## Show the site on http://127.0.0.1:8000, and build it anew after each change.
+	@$(MKDOCS) serve
+
+docs-test: docs-site .venv-browser/.ready tools/browser/node_modules/.ready ## Open the site in headless Chromium: search, widths, keyboard, axe.
+	@CHROMIUM="$$(CHROMIUM='$(CHROMIUM)' $(BIN)/python -m tools.browser)" && \
+	  CHROMIUM="$$CHROMIUM" .venv-browser/bin/python -m pytest --confcutdir tests/browser tests/browser/test_site.py
+
+tools/browser/node_modules/.ready: tools/browser/package-lock.json
+	@echo "setup: axe, locked by hash"
+	@$(BIN)/npm ci --prefix $(dir $<) --ignore-scripts --loglevel=error
+	@touch $@
+
 engines: setup $(ENGINES:%=.venv-engines/%/.ready) ## Try the client on real engines with a tiny model; compiles llama.cpp, installs PyTorch.
 	@$(BIN)/python -m pytest tests/engines
 
@@ -205,23 +250,28 @@ mutants: setup ## Make 300 small changes of the code and report which no test no
 	  --no-deps --no-build-isolation --editable .
 	@.venv-mutants/bin/python -m tools.mutants --seed $(SEED) --count $(COUNT) --room "$(ROOM)"
 
+release-check: .venv-release/.ready ## Say whether the commit may be released, and put wheel, sdist and SBOM into dist/; three minutes.
+	@.venv-release/bin/python -m tools.release $(if $(EVERY_PYTHON),--every-python)
+
 pictures: synth ## Draw the pictures in docs/ from simulations, a chat, a load test and a benchmark.
 	@$(BIN)/sagemaker-llm simulate cdk.out --endpoint Mistral --png docs/simulate.png > /dev/null
 	@$(BIN)/python -m tools.dashboard
 	@$(BIN)/python -m tools.pictures
 
-docs: setup ## Write docs/checks.md, architecture.md, engines.md, support.md and security.md from the code.
+docs: setup ## Write docs/checks.md, architecture.md, engines.md, support.md, troubleshooting.md and security.md from the code.
 	@$(BIN)/python -m tools.checks
 	@$(BIN)/python -m tools.engine_page
 	@$(BIN)/python -m tools.support_page
+	@$(BIN)/python -m tools.troubleshooting_page
 	@$(BIN)/python -m tools.architecture
 	@$(BIN)/python -m tools.security_page
 
 lock: setup ## Resolve the newest versions and lock them by hash.
 	@$(LOCK) pyproject.toml --all-extras --group dev --output-file requirements.txt
-	@set -e; for name in browser catalog checkov $(CLIENTS:%=clients/%) $(ENGINES:%=engines/%); do \
+	@set -e; for name in browser catalog checkov release site $(CLIENTS:%=clients/%) $(ENGINES:%=engines/%); do \
 	  $(LOCK) tools/$$name/requirements.in --output-file tools/$$name/requirements.txt; done
 	@rm -rf node_modules package-lock.json && $(BIN)/npm install --loglevel=error
+	@cd tools/browser && rm -rf node_modules package-lock.json && ../../$(BIN)/npm install --ignore-scripts --loglevel=error
 
 clean: ## Remove what setup, synth and demo made.
-	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-browser .venv-catalog .venv-checkov .venv-clients .venv-engines node_modules cdk.out build dist mutants
+	@rm -rf $(VENV) .venv-oracles .venv-mutants .venv-browser .venv-catalog .venv-checkov .venv-release .venv-clients .venv-engines .venv-site node_modules tools/browser/node_modules site cdk.out build dist mutants

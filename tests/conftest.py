@@ -4,13 +4,17 @@ What every test may use: an app as strict as the real one, and a stack in it.
 
 from __future__ import annotations
 
+import functools
+import gc
 import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
+from botocore import loaders
 from hypothesis import settings
 
 from tests.secrecy import TOKEN, in_files
@@ -29,12 +33,29 @@ settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("anew", deadline=None)
 settings.load_profile("same")
 
+# Each session of boto3 would read the descriptions of AWS's services anew.
+mock.patch.object(
+    loaders, "create_loader", functools.cache(loaders.create_loader)
+).start()
+
 
 def pytest_xdist_auto_num_workers() -> int:
     """
     Take a worker more than there are cores: some tests wait rather than work.
     """
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """
+    Look for no garbage meanwhile: all that is made there stays to the end.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

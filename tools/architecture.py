@@ -34,17 +34,20 @@ FLOORS = (
     "pages",
     "client",
     "load",
+    "account",
     "codes",
     "staging",
     "hosting",
     "local",
     "cli",
+    "testing",
 )
 # Likewise inside the rooms that have rooms of their own, and files that compose them.
 INNER_FLOORS = {
     "serving": (
         "parameters",
         "adapters",
+        "drafts",
         "images",
         "base",
         "checks",
@@ -52,6 +55,7 @@ INNER_FLOORS = {
         "engines",
         "lmi",
         "tgi",
+        "support_check",
         "families",
         "custom",
     ),
@@ -81,8 +85,9 @@ INNER_FLOORS = {
         "embedded",
         "regions",
         "server",
+        "__main__",
     ),
-    "cli": ("app", "output", "commands"),
+    "cli": ("app", "starter", "output", "commands"),
 }
 # From here on rooms may load the CDK, boto3 or moto.
 FIRST_HEAVY = "staging"

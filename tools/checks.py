@@ -20,6 +20,8 @@ stops, and says what to do.
 Codes that begin with `LLM2`, `LLM4`, `LLM6` or `LLM8` are warnings: acknowledge one
 with `Annotations.of(construct).acknowledge_warning("cdk-sagemaker-llm:LLM201", "why")`.
 `sagemaker-llm check` prints the same findings.
+`LLM561` to `LLM576` and `LLM661` to `LLM667` are those of `sagemaker-llm preflight`,
+which asks an account.
 
 This page is generated from the code by `make docs`.
 """

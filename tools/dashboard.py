@@ -16,6 +16,7 @@ import tempfile
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,6 @@ _EVENTS = frozenset({"NoCapacityInvocationFailures"})
 _COLUMNS = 24
 _INCHES = 0.72
 _HOUR = 60
-NOT_SIMULATED = "not simulated"
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "dashboard" / "app.py"
 TARGET = ROOT / "docs" / "dashboard.png"
@@ -196,13 +196,39 @@ def panels_of(body: Mapping[str, Any], known: Known) -> Iterator[Panel]:
         )
 
 
+def filled(panels: Sequence[Panel]) -> list[Panel]:
+    """
+    Return the panels that have something to show, moved up where a row has none.
+    """
+    found, top = [], 0
+    for _, group in groupby(panels, key=lambda panel: panel.place[1]):
+        row = [each for each in group if each.is_text or each.curves]
+        found += [
+            replace(each, place=(each.place[0], top, *each.place[2:])) for each in row
+        ]
+        top += max((each.place[3] for each in row), default=0)
+    return found
+
+
+def left_out(panels: Sequence[Panel]) -> str:
+    """
+    Say in a line what is in the dashboard and not in the picture.
+    """
+    names = [
+        f"{each.title} ({', '.join(each.missing)})" for each in panels if each.missing
+    ]
+    return f"Left out, since it is not simulated: {'; '.join(names)}" if names else ""
+
+
 def draw(panels: Sequence[Panel], path: Path) -> None:
     """
     Draw panels into a file, whose ending chooses the format.
     """
-    rows = max(panel.place[1] + panel.place[3] for panel in panels)
+    shown = filled(panels)
+    rows = max(panel.place[1] + panel.place[3] for panel in shown) + 1
     figure = Figure(figsize=(_COLUMNS * _INCHES, rows * _INCHES / 1.3), dpi=80)
-    for panel in panels:
+    figure.text(0.55 / _COLUMNS, 0.4 / rows, left_out(panels), size=9, color="grey")
+    for panel in shown:
         x, y, width, height = panel.place
         axes = figure.add_axes(
             (
@@ -238,12 +264,6 @@ def _draw_one(axes: Axes, panel: Panel) -> None:
         axes.annotate(
             f"{label}: {level:g}", (0, level), size=7, color="C3", va="bottom"
         )
-    if panel.missing:
-        _name_missing(axes, panel)
-    if not panel.curves:
-        axes.set_xticks([])
-        axes.set_yticks([])
-        return
     minutes = max(map(len, panel.curves.values()))
     axes.set_xlim(0, minutes)
     axes.set_xticks(range(0, minutes + 1, 4 * _HOUR))
@@ -253,20 +273,6 @@ def _draw_one(axes: Axes, panel: Panel) -> None:
     axes.set_ylim(0, max(axes.get_ylim()[1], *panel.levels.values(), 1) * 1.1)
     axes.grid(alpha=0.3)
     axes.legend(fontsize=7, loc="best", frameon=False)
-
-
-def _name_missing(axes: Axes, panel: Panel) -> None:
-    names = textwrap.fill(f"{NOT_SIMULATED}: {', '.join(panel.missing)}", 44)
-    where = (0.02, 0.96) if panel.curves else (0.5, 0.5)
-    axes.text(
-        *where,
-        names,
-        transform=axes.transAxes,
-        size=8,
-        color="grey",
-        ha="left" if panel.curves else "center",
-        va="top" if panel.curves else "center",
-    )
 
 
 def panels(folder: Path) -> list[Panel]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         find_instance_type,
     )
     from cdk_sagemaker_llm.client.requests import Schema
-    from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
+    from cdk_sagemaker_llm.demand import Assumptions, Demand, DraftModel, EngineName
     from cdk_sagemaker_llm.findings import Finding, Severity
     from cdk_sagemaker_llm.fit.memory import MemoryTerms, Outcome
     from cdk_sagemaker_llm.fit.placement import ResourceRequirements, Units
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         EndpointConfigBase,
     )
     from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import Observability
+    from cdk_sagemaker_llm.hosting.endpoints.events import EndpointStatus
     from cdk_sagemaker_llm.hosting.endpoints.shadow import ShadowVariant
     from cdk_sagemaker_llm.hosting.mirroring.mirrored_image import MirroredImage
     from cdk_sagemaker_llm.hosting.mirroring.sources import ImageSource
@@ -178,10 +179,12 @@ __all__ = [
     "DataCapture",
     "DeepSpeed",
     "Demand",
+    "DraftModel",
     "Endpoint",
     "EndpointBase",
     "EndpointConfig",
     "EndpointConfigBase",
+    "EndpointStatus",
     "EngineName",
     "EnvironmentValue",
     "Finding",
@@ -299,6 +302,8 @@ _HOMES = {
     "EndpointBase": "hosting.endpoints.endpoint_base",
     "EndpointConfig": "hosting.endpoints.endpoint_config",
     "EndpointConfigBase": "hosting.endpoints.endpoint_config",
+    "EndpointStatus": "hosting.endpoints.events",
+    "DraftModel": "demand",
     "EngineName": "demand",
     "EnvironmentValue": "serving.tgi.base",
     "Finding": "findings",

@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.architectures import ModelArchitecture, find_architecture
 from cdk_sagemaker_llm.arguments import hold_kinds, hold_known
 from cdk_sagemaker_llm.text import any_of
 
 EngineName = Literal["vllm", "sglang", "tgi", "tensorrt-llm", "llama.cpp", "tei"]
+"""
+The engine whose memory is planned.
+"""
 
 # By what the engines call their methods: vLLM's, TGI's, TensorRT-LLM's and DeepSpeed's.
 _FOUR_BITS = ("awq", "gptq", "marlin", "nf4", "fp4", "squeezellm", "bitsandbytes4")
@@ -177,6 +180,51 @@ _CACHE_TYPES: Mapping[str, float] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class DraftModel:
+    """
+    What drafts tokens that the model then checks (speculative decoding).
+
+    ``DraftModel("Qwen/Qwen3-0.6B")``
+
+    Args:
+        name: Its name on the Hub, or what it is called else.
+
+        tensor_parallel_degree:
+            Over how many accelerators it is split, 1 or as many as the model.
+            If omitted, it is as many as the model.
+
+        weight_bits:
+            Bits of a weight.
+            If omitted, its weights are as they are published.
+
+        is_model:
+            Whether it is a model of its own; heads that were made for one, such as
+            EAGLE's, are none.
+    """
+
+    name: str
+    tensor_parallel_degree: int | None = None
+    weight_bits: int | None = None
+    is_model: bool = True
+
+    def __post_init__(self) -> None:
+        hold_kinds(self)
+
+    def drafting_for(self, model: ModelArchitecture) -> ModelArchitecture | None:
+        """
+        Return its sizes; ``None`` if they are not known. One as large as the model is
+        the model itself, named for its own heads (multi-token prediction).
+
+        Args:
+            model: The model whose tokens it drafts.
+        """
+        found = find_architecture(self.name) if self.is_model else None
+        if found is None or found.parameter_count >= model.parameter_count:
+            return None
+        return found
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Demand:
     """
@@ -205,6 +253,8 @@ class Demand:
         gguf_type: The type of a GGUF file's weights, such as ``Q4_K_M``.
 
         words: What messages call its parameters; ``None`` for the engine's usual ones.
+
+        draft: What drafts tokens for it; ``None`` if nothing does.
     """
 
     architecture: ModelArchitecture | None
@@ -217,6 +267,7 @@ class Demand:
     engine_version: str | None = None
     gguf_type: str | None = None
     words: Words | None = None
+    draft: DraftModel | None = None
 
     def __post_init__(self) -> None:
         hold_kinds(self)

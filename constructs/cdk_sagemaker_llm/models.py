@@ -233,6 +233,9 @@ class S3Model(WeightSource):
         """
         Name the prefix of a bucket, whose own encryption key is used.
 
+        Args:
+            prefix: Where the model's files are in the bucket.
+
         Raises:
             ValueError: If it is no bucket, or the prefix is empty.
         """
@@ -291,6 +294,9 @@ _REVISION = re.compile(r"[^\s\0-\x1f\x7f~^:?*\[\\@/-][^\s\0-\x1f\x7f~^:?*\[\\]*"
 _NO_REVISION = re.compile(r"\.\.|@\{|//|/\Z|\.\Z|\.lock\Z|(?:^|/)\.")
 _PREFIX = "a prefix such as 's3://bucket/prefix/'"
 ModelSource = HuggingFaceModel | S3Model
+"""
+Where weights come from: the Hugging Face Hub, or a bucket.
+"""
 _ARCHITECTURES = (
     "a ModelArchitecture (from_config reads a config.json), the name of a catalogued "
     "model such as 'mistralai/Mistral-7B-v0.1', or a class such as 'MistralForCausalLM'"
@@ -356,6 +362,16 @@ def _id_fault(model_id: str) -> str | None:
             f"'mistralai/Mistral-7B-v0.1', got {got}; {remedy}"
         )
     return next(map(str, id_findings("model_id", model_id)), None)
+
+
+def hub_name(named: str | None) -> str | None:
+    """
+    Return what names a model on the Hub; ``None`` for a path, an address, and what
+    deployment or a variable decides.
+    """
+    if not named or is_unresolved(named) or named.count("/") > 1:
+        return None
+    return None if named.startswith(("/", ".", "s3:", "$", "{")) else named
 
 
 def id_findings(word: str, model_id: str) -> list[Finding]:

@@ -24,6 +24,10 @@ _VERSION = "2012-10-17"
 # A statement's name ends in this where a key is known by its alias, and in a number
 # where a policy has several of one name.
 _ENDING = re.compile(r"(ByAlias)?\d*\Z")
+# Of conditions; StringEquals knows no wildcards, which nobody writes there.
+_COMPARISONS = {"StringEquals", "StringLike", "ArnEquals", "ArnLike", "Bool"}
+ALARMS_SERVICE = "cloudwatch.amazonaws.com"
+PUBLISH = "sns:Publish"
 METADATA = "cdk-sagemaker-llm:given-role"
 """
 The key of an entry in the assembly's metadata, which tells the command what a given
@@ -129,6 +133,36 @@ def trusts_sagemaker(document: object) -> bool:
     return False
 
 
+def lets_service(
+    document: object, service: str, action: str, known: Mapping[str, str]
+) -> bool:
+    """
+    Whether a resource's policy allows a service something, and denies it nowhere.
+
+    Args:
+        known: The values of condition keys, whose names are in lower case here. A
+            condition on any other key does not hold.
+    """
+    effects = {
+        each.get("Effect")
+        for each in statements_of(document)
+        if is_about(each, service, action) and _holds(each.get("Condition"), known)
+    }
+    return effects == {"Allow"}
+
+
+def is_about(statement: Statement, service: str, action: str) -> bool:
+    """
+    Whether a statement of a resource's policy speaks of what a service does.
+    """
+    principal = statement.get("Principal")
+    kinds = principal if isinstance(principal, Mapping) else {"AWS": principal}
+    names = {str(one) for each in kinds.values() for one in listed(each)}
+    return not names.isdisjoint({"*", service}) and matches_any(
+        action, listed(statement.get("Action")), ignore_case=True
+    )
+
+
 def statements_of(document: object) -> Iterator[Statement]:
     """
     Return the statements of a document, as far as they can be read.
@@ -201,6 +235,19 @@ def _allows(
         and matches_any(_any_partition(resource), _resources(each))
         and each.get("Condition") in (None, wanted.get("Condition"))
         for each in having
+    )
+
+
+def _holds(condition: Mapping[str, Any] | None, known: Mapping[str, str]) -> bool:
+    return all(
+        operator in _COMPARISONS
+        and matches_any(
+            known.get(key.lower(), ""),
+            listed(wanted),
+            ignore_case=operator == "Bool",
+        )
+        for operator, keys in (condition or {}).items()
+        for key, wanted in keys.items()
     )
 
 

@@ -3,11 +3,14 @@ A new version gets a fifth of the requests first, and goes again where an alarm 
 """
 
 from aws_cdk import App, Duration, Stack
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from cdk_sagemaker_llm import Canary, HuggingFaceModel, LlmEndpoint, RollbackAlarms
 
 
+# checkov:skip=CKV_AWS_26: AWS's own key lets no rule publish; bring yours if you must
 # checkov:skip=CKV_AWS_370: weights come from the Hub, which isolation would cut off
 class CanaryStack(Stack):
     """
@@ -21,7 +24,7 @@ class CanaryStack(Stack):
 
     def __init__(self, scope: Construct, id: str) -> None:
         super().__init__(scope, id)
-        LlmEndpoint(
+        chat = LlmEndpoint(
             self,
             "Chat",
             model=HuggingFaceModel("HuggingFaceH4/zephyr-7b-beta"),
@@ -40,6 +43,9 @@ class CanaryStack(Stack):
                 ),
             ),
         )
+        # Subscribe whoever deploys: the endpoint is in service as if nothing was wrong.
+        topic = sns.Topic(self, "Deployments", enforce_ssl=True)
+        chat.on_rollback("RolledBack", target=targets.SnsTopic(topic))
 
 
 app = App()

@@ -15,16 +15,21 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
+from tests.deployments import Deployer, synthesised
 from tests.local.conftest import ACCOUNT, REGION, Cdk, cdk_runner
 from tests.local.stacks import Stacks
+from tests.recipes import ROOT, blocks
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
-ENVIRONMENTS = HERE.parents[1] / ".venv-clients"
+ENVIRONMENTS = ROOT / ".venv-clients"
+LIBRARY = str(ROOT / "constructs")
 _LIMIT = 300
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Program = Callable[..., dict[str, Any]]
+Deployed = Callable[[str], dict[str, dict[str, str]]]
+Pasted = Callable[..., str]
 
 
 @pytest.fixture(name="aws", scope="session")
@@ -51,12 +56,12 @@ def _run(aws: EmbeddedAws, home: Path) -> Run:
     """
 
     def run(
-        client: str, command: str, *arguments: str
+        client: str, command: str, *arguments: str, **variables: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [ENVIRONMENTS / client / "bin" / command, *arguments],
             cwd=home,
-            env=_variables(aws, home),
+            env={**_variables(aws, home), **variables},
             capture_output=True,
             text=True,
             timeout=_LIMIT,
@@ -74,13 +79,51 @@ def _program(run: Run) -> Program:
     It prints one JSON object, on its last line: libraries print before it.
     """
 
-    def program(client: str, name: str, *arguments: str) -> dict[str, Any]:
-        done = run(client, "python", str(PROGRAMS / f"{name}.py"), *arguments)
+    def program(
+        client: str, name: str, *arguments: str, **variables: str
+    ) -> dict[str, Any]:
+        path = str(PROGRAMS / f"{name}.py")
+        done = run(client, "python", path, *arguments, **variables)
         assert done.returncode == 0, done.stdout + done.stderr
         printed: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return printed
 
     return program
+
+
+@pytest.fixture(name="deployed")
+def _deployed(aws: EmbeddedAws, tmp_path: Path) -> Deployed:
+    """
+    Deploy the app that a guide shows, and return the outputs of its stacks.
+    """
+
+    def deployed(guide: str) -> dict[str, dict[str, str]]:
+        (code,) = blocks(guide, "python")
+        app = tmp_path / "app.py"
+        app.write_text(code, encoding="utf-8")
+        assembly = synthesised(app, tmp_path / "cdk.out")
+        return Deployer(aws).deploy(assembly).checked().outputs
+
+    return deployed
+
+
+@pytest.fixture(name="pasted")
+def _pasted(run: Run, tmp_path: Path) -> Pasted:
+    """
+    Run a guide's program in a client's environment, and return what it prints.
+
+    The library is there too, from the checkout.
+    """
+
+    def pasted(client: str, guide: str, number: int = 0, **variables: str) -> str:
+        program = tmp_path / "program.py"
+        program.write_text(blocks(guide, "py")[number], encoding="utf-8")
+        paths = {"PYTHONPATH": LIBRARY}
+        done = run(client, "python", str(program), **paths, **variables)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return pasted
 
 
 @pytest.fixture(name="cdk", scope="session")

@@ -4,10 +4,11 @@ langchain-aws: its two models for SageMaker, at once and streamed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.clients.conftest import LIBRARY
 from tests.local.hosting_requests import (
     LMI_28,
     LMI_36,
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
     from tests.clients.conftest import Program
 
 
+def answers(program: Program, *arguments: str) -> dict[str, Any]:
+    """
+    Ask in three ways: a handler of streams reads whole answers, too.
+    """
+    name = "langchain_answers"
+    said = program("langchain", name, *arguments, PYTHONPATH=LIBRARY)
+    assert said["collected"] == said["plain"]
+    return said
+
+
 @pytest.mark.parametrize("image", [TGI, LMI_28, LMI_36], ids=["tgi", "lmi28", "lmi36"])
 def test_a_prompt(aws: EmbeddedAws, program: Program, image: str) -> None:
     """
@@ -32,7 +43,7 @@ def test_a_prompt(aws: EmbeddedAws, program: Program, image: str) -> None:
     """
     endpoint = serve(aws, image)
 
-    said = program("langchain", "langchain_answers", "prompt", endpoint)
+    said = answers(program, "prompt", endpoint)
     assert len(said["pieces"]) == 12
     assert "".join(said["pieces"]) == said["plain"]
 
@@ -44,7 +55,7 @@ def test_a_component(aws: EmbeddedAws, program: Program) -> None:
     endpoint = make_endpoint(aws, make_config(aws))
     component = make_component(aws, endpoint, model=make_model(aws, image=TGI))
 
-    said = program("langchain", "langchain_answers", "prompt", endpoint, component)
+    said = answers(program, "prompt", endpoint, component)
     assert "".join(said["pieces"]) == said["plain"]
 
 
@@ -55,7 +66,7 @@ def test_a_conversation(aws: EmbeddedAws, program: Program, image: str) -> None:
     """
     endpoint = serve(aws, image)
 
-    said = program("langchain", "langchain_answers", "chat", endpoint)
+    said = answers(program, "chat", endpoint)
     assert said["plain"]
     assert "".join(said["pieces"]) == said["plain"]
 
@@ -66,6 +77,6 @@ def test_a_conversation_with_the_default_engine(
     """
     vLLM in AWS's own image streams server-sent events.
     """
-    said = program("langchain", "langchain_answers", "chat", default_endpoint)
+    said = answers(program, "chat", default_endpoint)
     assert said["plain"]
     assert "".join(said["pieces"]) == said["plain"]

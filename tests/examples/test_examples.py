@@ -1,5 +1,6 @@
 """
-The README's code is what works; the examples are held by the tests beside this one.
+The code of README and guides is what works; the examples are held by the tests beside
+this one.
 """
 
 from __future__ import annotations
@@ -16,8 +17,12 @@ from tests.linting import lint
 
 ROOT = Path(__file__).parents[2]
 APPS = sorted((ROOT / "examples").glob("*/app.py"))
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-PASTED = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+GUIDES = "\n".join(
+    page.read_text(encoding="utf-8")
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs" / "how-to").glob("*.md")))
+)
+EXAMPLES = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+PASTED = re.findall(r"```python\n(.*?)```", GUIDES, re.DOTALL)
 
 
 def synthesise(app: Path, outdir: Path) -> str:
@@ -40,15 +45,15 @@ def test_there_is_an_example_of_each_capability() -> None:
     assert {"async_endpoint", "shadow_variant"} <= names
 
 
-def test_the_readme_has_code_to_paste() -> None:
+def test_the_guides_have_code_to_paste() -> None:
     """
     A change of the fences does not silently empty the test below.
     """
-    assert len(PASTED) >= 2
+    assert len(PASTED) >= 10
 
 
 @pytest.mark.parametrize("code", [code for code in PASTED if "app.synth()" in code])
-def test_the_readmes_code_synthesises(code: str, tmp_path: Path) -> None:
+def test_the_guides_code_synthesises(code: str, tmp_path: Path) -> None:
     """
     A reader may paste it.
     """
@@ -62,7 +67,7 @@ def test_the_readmes_code_synthesises(code: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", [code for code in PASTED if "app.synth()" not in code])
-def test_the_readmes_other_code_runs_and_prints_what_it_says(code: str) -> None:
+def test_the_guides_other_code_runs_and_prints_what_it_says(code: str) -> None:
     """
     What it prints stands in the next block.
     """
@@ -70,14 +75,15 @@ def test_the_readmes_other_code_runs_and_prints_what_it_says(code: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
 
-    assert f"```text\n{done.stdout}```" in README or not done.stdout
+    assert f"```text\n{done.stdout}```" in GUIDES or not done.stdout
 
 
 @pytest.mark.parametrize("app", APPS, ids=lambda app: app.parent.name)
-def test_the_readme_has_a_line_for_each_example(app: Path) -> None:
+def test_the_page_has_a_line_for_each_example(app: Path) -> None:
     """
     Which links to it.
     """
     name = app.parent.name
 
-    assert re.search(rf"\| \[{name}\]\(examples/{name}/app\.py\) \| .+\. \|", README)
+    row = rf"\| \[{name}\]\(\.\./examples/{name}/app\.py\) \| .+\. \|"
+    assert re.search(row, EXAMPLES)

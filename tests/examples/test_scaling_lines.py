@@ -1,5 +1,5 @@
 """
-How little it takes to scale, counted in the README's own code.
+How little it takes to scale, counted in the guides' own code.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SCALED, _TO_ZERO = "max_capacity=4", "max_capacity=4, min_capacity=0"
 
 def _pasted(call: str) -> str:
     """
-    Return the README's code that has a call.
+    Return the guides' code that has a call.
     """
     found: list[str] = [code for code in PASTED if f"{_COPIES}({call})" in code]
     (code,) = found

@@ -19,12 +19,10 @@ from tests.running import run
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "simulate.md").read_text(encoding="utf-8")
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROGRAM = "sagemaker-llm simulate "
 COMMANDS = [
     line.split("  #")[0].strip()
-    for text in (GUIDE, README)
-    for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    for block in re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
     for line in block.splitlines()
     if line.startswith(PROGRAM)
 ]
@@ -60,11 +58,11 @@ def test_a_command_of_the_documents_works(command: str, folder: Path) -> None:
     assert "Assumed or estimated" in simulate(command, folder)
 
 
-def test_the_readme_shows_what_is_printed(folder: Path) -> None:
+def test_the_guide_shows_what_is_printed(folder: Path) -> None:
     """
     Line by line, but for those that it leaves out.
     """
-    after = README.split(PROGRAM, 1)[1]
+    after = GUIDE.split("cdk.out --endpoint Mistral", 1)[1]
     shown = re.search(r"```text\n(.*?)```", after, re.DOTALL)
     printed = simulate(f"{PROGRAM}cdk.out --endpoint Mistral", folder).splitlines()
 

@@ -49,6 +49,7 @@ TIMES = FleetTimes(
 )
 
 _accounts = itertools.count(200_000_000_000)
+_running: list[HandRunAws] = []
 
 
 class HandRunAws:
@@ -134,21 +135,14 @@ class HandRunAws:
 
     def client(self, service: str, **settings: Untyped) -> Untyped:
         """
-        Make a boto3 client that talks to it, without retries.
+        Give a boto3 client that talks to it, without retries.
         """
-        settings.setdefault("config", Config(retries={"max_attempts": 0}))
-        client = boto3.client(  # type: ignore[call-overload]  # any service by name
-            service,
-            region_name=REGION,
-            endpoint_url="http://localhost",
-            aws_access_key_id="test",
-            aws_secret_access_key="test",  # noqa: S106 - no secret: any value does
-            **settings,
-        )
-        client.meta.events.register("before-send", self._send)
-        return client
+        return _client(service) if not settings else _new_client(service, **settings)
 
-    def _send(self, request: AWSPreparedRequest, **_: Untyped) -> AWSResponse:
+    def send(self, request: AWSPreparedRequest) -> AWSResponse:
+        """
+        Answer a request of such a client.
+        """
         answer = self._gateway.open(
             request.url,
             method=request.method,
@@ -161,6 +155,30 @@ class HandRunAws:
             headers[name] = value
         raw = _Raw(answer.get_data())
         return AWSResponse(request.url, answer.status_code, headers, raw)
+
+
+@functools.cache
+def _client(service: str) -> Untyped:
+    # To make one takes as long as many of its calls, and there is one AWS at a time.
+    return _new_client(service)
+
+
+def _new_client(service: str, **settings: Untyped) -> Untyped:
+    settings.setdefault("config", Config(retries={"max_attempts": 0}))
+    client = boto3.client(  # type: ignore[call-overload]  # any service by name
+        service,
+        region_name=REGION,
+        endpoint_url="http://localhost",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",  # noqa: S106 - no secret: any value does
+        **settings,
+    )
+    client.meta.events.register("before-send", _send)
+    return client
+
+
+def _send(request: AWSPreparedRequest, **_: Untyped) -> AWSResponse:
+    return _running[-1].send(request)
 
 
 class _Raw:
@@ -205,9 +223,11 @@ def hand_run_aws(
         mock.patch.object(CLOCK, "_wall", aws.wall),
     ):
         regions.configure(settings if takes_time else Settings())
+        _running.append(aws)
         try:
             yield aws
         finally:
+            _running.remove(aws)
             regions.configure(Settings())
 
 

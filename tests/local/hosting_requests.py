@@ -203,3 +203,42 @@ def words(call: Untyped, /, **request: Untyped) -> str:
     with pytest.raises(ClientError) as caught:
         call(**asked)
     return str(caught.value.response["Error"]["Message"])
+
+
+def topic_with_queue(aws: Aws) -> tuple[str, str]:
+    """
+    Make a topic, and a queue that hears of it.
+    """
+    topic = str(aws.client("sns").create_topic(Name=unique("topic"))["TopicArn"])
+    return topic, queue_of(aws, topic)
+
+
+def queue_of(aws: Aws, topic: str) -> str:
+    """
+    Make a queue that hears of a topic.
+    """
+    sqs = aws.client("sqs")
+    queue = str(sqs.create_queue(QueueName=unique("queue"))["QueueUrl"])
+    asked = {"QueueUrl": queue, "AttributeNames": ["QueueArn"]}
+    arn = sqs.get_queue_attributes(**asked)["Attributes"]["QueueArn"]
+    aws.client("sns").subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
+    return queue
+
+
+def heard(aws: Aws, queue: str) -> list[dict[str, Any]]:
+    """
+    Return what a topic told its queue since the last look.
+    """
+    return [json.loads(each["Message"]) for each in notices(aws, queue)]
+
+
+def notices(aws: Aws, queue: str) -> list[dict[str, Any]]:
+    """
+    Return the notices around that, with their subjects, and remove them.
+    """
+    sqs = aws.client("sqs")
+    asked = {"QueueUrl": queue, "MaxNumberOfMessages": 10}
+    found = sqs.receive_message(**asked).get("Messages", [])
+    for each in found:
+        sqs.delete_message(QueueUrl=queue, ReceiptHandle=each["ReceiptHandle"])
+    return [json.loads(each["Body"]) for each in found]

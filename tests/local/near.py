@@ -23,6 +23,8 @@ from tests.local.by_hand import moto, next_account
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cdk_sagemaker_llm.local.aws.untyped import Untyped
+
 _POLL = 0.02  # Seconds until it sees that it is to stop.
 
 
@@ -34,6 +36,7 @@ class NearAws(EmbeddedAws):
     def __init__(self) -> None:
         super().__init__(account=next_account())
         self._server: BaseWSGIServer | None = None
+        self._clients: dict[str, Untyped] = {}
 
     @property
     def is_running(self) -> bool:
@@ -41,6 +44,16 @@ class NearAws(EmbeddedAws):
         Whether it answers.
         """
         return self._server is not None
+
+    def client(self, service: str, **settings: Untyped) -> Untyped:
+        """
+        Give a boto3 client, the same one to all who set nothing.
+        """
+        if settings:
+            return super().client(service, **settings)
+        if service not in self._clients:
+            self._clients[service] = super().client(service)
+        return self._clients[service]
 
     def start(self) -> None:
         """

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cdk_sagemaker_llm.local.scaling.alarms import reason, reason_data
+from cdk_sagemaker_llm.local.scaling.alarm_words import reason, reason_data
 from cdk_sagemaker_llm.simulation.alarms import Alarm, AlarmRule
 from cdk_sagemaker_llm.simulation.metrics import Metric, MetricQuery
 

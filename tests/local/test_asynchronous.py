@@ -15,9 +15,11 @@ from botocore.exceptions import ClientError
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from tests.local.by_hand import HandRunAws, hand_run_aws
 from tests.local.hosting_requests import (
+    heard,
     make_config,
     make_endpoint,
     make_model,
+    topic_with_queue,
     unique,
 )
 
@@ -184,28 +186,6 @@ def test_an_asynchronous_endpoint_stays_one(aws: HandRunAws, bucket: str) -> Non
 
     shown = sagemaker.describe_endpoint(EndpointName=endpoint)
     assert shown["AsyncInferenceConfig"] == output
-
-
-def topic_with_queue(aws: HandRunAws) -> tuple[str, str]:
-    """
-    Make a topic, and a queue that hears of it.
-    """
-    sns, sqs = aws.client("sns"), aws.client("sqs")
-    topic = str(sns.create_topic(Name=unique("topic"))["TopicArn"])
-    queue = str(sqs.create_queue(QueueName=unique("queue"))["QueueUrl"])
-    asked = {"QueueUrl": queue, "AttributeNames": ["QueueArn"]}
-    arn = sqs.get_queue_attributes(**asked)["Attributes"]["QueueArn"]
-    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
-    return topic, queue
-
-
-def heard(aws: HandRunAws, queue: str) -> list[dict[str, Any]]:
-    """
-    Return what a topic told its queue.
-    """
-    asked = {"QueueUrl": queue, "MaxNumberOfMessages": 10}
-    found = aws.client("sqs").receive_message(**asked).get("Messages", [])
-    return [json.loads(json.loads(each["Body"])["Message"]) for each in found]
 
 
 @pytest.mark.parametrize("included", [True, False])

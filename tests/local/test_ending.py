@@ -199,7 +199,7 @@ def _server_of(parent: int) -> int:
     for path in Path("/proc").glob("[0-9]*/stat"):
         words = path.read_text().rpartition(")")[2].split()
         line = path.with_name("cmdline").read_bytes()
-        if int(words[1]) == parent and b"cdk_sagemaker_llm.local.server" in line:
+        if int(words[1]) == parent and b"cdk_sagemaker_llm.local" in line:
             return int(path.parent.name)
     pytest.fail("there is no server")
 
@@ -248,7 +248,7 @@ main()
 @pytest.mark.parametrize(
     "when",
     [
-        "'cdk_sagemaker_llm.local.server' in command",
+        "'cdk_sagemaker_llm.local' in command",
         "'-I' in command",
         "'touch' in command",
     ],

@@ -515,3 +515,35 @@ def local(*arguments: str) -> subprocess.CompletedProcess[str]:
         timeout=60,
         check=False,
     )
+
+
+def test_a_quota_bounds_what_starts(aws: EmbeddedAws) -> None:
+    """
+    The last instance that it allows does start; the words are the service's.
+    """
+    client, kind = aws.client("sagemaker"), "ml.g6.xlarge"
+
+    def started(count: int) -> str:
+        variant = {
+            "ModelName": make_model(aws),
+            "InstanceType": kind,
+            "InitialInstanceCount": count,
+        }
+        return make_endpoint(aws, make_config(aws, variant=variant))
+
+    aws.fault("quota", kind, available=3)
+    serving = started(2)
+
+    with pytest.raises(ClientError) as refused:
+        started(2)
+
+    assert refused.value.response["Error"]["Code"] == "ResourceLimitExceeded"
+    assert refused.value.response["Error"]["Message"].startswith(
+        "The account-level service limit 'ml.g6.xlarge for endpoint usage' is 3 "
+        "Instances, with current utilization of 2 Instances and a request delta of 2 "
+        "Instances."
+    )
+    assert started(1)
+    config = client.describe_endpoint(EndpointName=serving)["EndpointConfigName"]
+    with pytest.raises(ClientError, match="a request delta of 2 Instances"):
+        client.update_endpoint(EndpointName=serving, EndpointConfigName=config)

@@ -257,6 +257,14 @@ class CountingBucket:
         """
         raise NotImplementedError
 
+    def publish_for_alarm(
+        self, topic: str, message: str, subject: str, alarm: str
+    ) -> bool:
+        """
+        Not asked here.
+        """
+        raise NotImplementedError
+
     def object_version(self, location: Location) -> str | None:  # noqa: ARG002 - the same for all
         """
         Return the version.

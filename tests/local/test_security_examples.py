@@ -89,10 +89,11 @@ def deployed(found: Mapping[str, Any], code: bytes) -> functions.Function:
 
 def roles_of(aws: EmbeddedAws) -> dict[str, dict[str, Any]]:
     """
-    Return every role that is there, by its name.
+    Return every role that is there, by its name, but for those of services.
     """
     iam = aws.client("iam")
-    names = [role["RoleName"] for role in iam.list_roles()["Roles"]]
+    roles = iam.list_roles()["Roles"]
+    names = [role["RoleName"] for role in roles if role["Path"] == "/"]
     return {name: iam.get_role(RoleName=name)["Role"] for name in names}
 
 

@@ -47,7 +47,7 @@ COUNT = 300
 SEED = "1"
 FORETOLD = 0.9
 # What starts, and is never healthy, or ends as the model is loaded.
-LATER = ("LLM535", "LLM537", "LLM539")
+LATER = ("LLM535", "LLM537", "LLM539", "LLM961")
 # Refusals of a model's class, its files, or a GPU and what is chosen by its memory.
 DECIDED_ELSEWHERE = re.compile(
     r"non multimodal model|n_predict|speculative method: 'mtp'|in the tokenizer"

@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import json
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from tests.package.conftest import constraints, run
+from tools.release.api import public_names
+from tools.release.installation import LOAD, unexplained
 
 # The first of them downloads the CDK where nothing has cached it.
 pytestmark = pytest.mark.timeout(600)
@@ -59,6 +62,28 @@ def test_the_wheel_holds_the_package_and_its_data_alone(wheel: Path) -> None:
         assert f"cdk_sagemaker_llm/{data}" in names
 
 
+@pytest.mark.whole
+def test_the_source_distribution_has_docs_and_examples(
+    root: Path, tmp_path: Path
+) -> None:
+    """
+    Each of those that are in the repository.
+    """
+    built = run(
+        *(sys.executable, "-m", "build", "--sdist", "--no-isolation"),
+        *("--outdir", tmp_path, root),
+    )
+    assert built.returncode == 0, built.stderr
+    (path,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+
+    pages = {f"docs/{page.name}" for page in (root / "docs").glob("*.*")}
+    apps = {str(app.relative_to(root)) for app in (root / "examples").glob("*/app.py")}
+    assert {"docs/command-line.md", "docs/chat.png"} < pages <= names
+    assert {"examples/one_model/app.py"} < apps <= names
+
+
 def test_another_app_synthesises_with_it(theirs: Path, tmp_path: Path) -> None:
     """
     With aws-cdk-lib and constructs alone, in a folder that is not ours.
@@ -83,6 +108,21 @@ def test_it_depends_on_the_cdk_and_nothing_else(theirs: Path) -> None:
 
     assert "aws-cdk-lib" in names
     assert names.isdisjoint({"boto3", "moto", "typer", "rich"})
+
+
+def test_every_public_name_loads_or_asks_for_its_extra(
+    theirs: Path, root: Path, tmp_path: Path
+) -> None:
+    """
+    Whoever defines stacks needs no boto3.
+    """
+    done = run(
+        *(theirs / "python", "-c", LOAD, json.dumps(public_names(root))),
+        PYTHONPATH=str(tmp_path),
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert unexplained(json.loads(done.stdout)["extras"], extras="") == []
 
 
 @pytest.mark.parametrize(

@@ -139,8 +139,10 @@ ENGINES: dict[str, Callable[[], list[Finding]]] = {
         version="2.6",
         accelerators=1,
     ),
-    "LLM627": lambda: container_findings(
-        Container(image=find_image("vllm-server", "2")), accelerators=1
+    "LLM627": partial(
+        container_findings,
+        Container(image=find_image("vllm-server", "2")),
+        accelerators=1,
     ),
     "LLM635": _of(
         ("tei", "1.9.3"),

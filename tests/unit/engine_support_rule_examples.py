@@ -57,6 +57,8 @@ def of(
 
 _MISTRAL, _FALCON = "MistralForCausalLM", "FalconForCausalLM"
 
+_RERANKER = {"architectures": ["NewForSequenceClassification"], "model_type": "new"}
+
 OF_ENGINES: dict[str, tuple[Example, Example]] = {
     "LLM850": (of("sglang", "0.5.14", QWEN, T4), of("sglang", "0.5.14", QWEN, A10G)),
     "LLM852": (
@@ -84,12 +86,31 @@ OF_ENGINES: dict[str, tuple[Example, Example]] = {
         of("llama.cpp", "b9522", gguf_architecture="qwen3"),
     ),
     "LLM864": (
-        of("tensorrt-llm", "0.12.0", classes="Gemma3ForConditionalGeneration"),
+        of("tensorrt-llm", "0.12.0", classes="BloomForCausalLM"),
         of("tensorrt-llm", "0.12.0", classes="GemmaForCausalLM"),
     ),
     "LLM971": (
         of("sglang", "0.5.9", classes="BambaForCausalLM"),
         of("sglang", "0.5.9", classes="HeliumForCausalLM"),
+    ),
+    "LLM868": (
+        of("tei", "1.6.0", config=_RERANKER),
+        of("tei", "1.7.0", config=_RERANKER),
+    ),
+    "LLM908": (
+        of(
+            "sglang",
+            "0.5.12",
+            classes="Qwen3NextForCausalLM",
+            speculative_algorithm="NEXTN",
+        ),
+        of(
+            "sglang",
+            "0.5.12",
+            classes="Qwen3NextForCausalLM",
+            speculative_algorithm="NEXTN",
+            disable_radix_cache=True,
+        ),
     ),
     "LLM973": (of("sglang", "0.5.14", QWEN, V100), of("sglang", "0.5.14", QWEN, T4)),
     "LLM975": (

@@ -10,18 +10,29 @@ from functools import partial
 from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_ecr as ecr
 
-from cdk_sagemaker_llm import ImageSource, MirroredImage, Network, find_image
+from cdk_sagemaker_llm import (
+    ImageRelease,
+    ImageSource,
+    MirroredImage,
+    Network,
+    find_image,
+)
 
 DIGEST = "sha256:18998be4e1276d4eb6e98afe80798aa357c1cc37545150de5c210bc9111beb1d"
 VLLM = find_image("vllm", "0.20.2")
 
 
-def mirrored(stack: Stack, **more: object) -> MirroredImage:
+def mirrored(
+    stack: Stack,
+    *,
+    image: ImageRelease = VLLM,
+    digest: str | None = DIGEST,
+    **more: object,
+) -> MirroredImage:
     """
     Mirror an image with what else is given.
     """
-    given = {"image": VLLM, "digest": DIGEST, **more}
-    return MirroredImage(stack, "It", **given)  # type: ignore[arg-type] # each example breaks one of them
+    return MirroredImage(stack, "It", image=image, digest=digest, **more)  # type: ignore[arg-type] # each example breaks one of them
 
 
 def _beside(stack: Stack) -> object:

@@ -26,6 +26,7 @@ from cdk_sagemaker_llm import (
     CustomContainer,
     DataCapture,
     DeepSpeed,
+    DraftModel,
     Endpoint,
     EndpointConfig,
     HuggingFaceModel,
@@ -108,6 +109,15 @@ def an_endpoint(stack: Stack) -> LlmEndpoint:
     Return a defined endpoint.
     """
     return LlmEndpoint(stack, "Llm", model=GPT2, serving=LmiVllm(), instance_type=TYPE)
+
+
+def named(stack: Stack) -> LlmEndpoint:
+    """
+    Return a defined endpoint with a name.
+    """
+    return LlmEndpoint(
+        stack, "Llm", model=GPT2, instance_type=TYPE, endpoint_name="chat"
+    )
 
 
 def waiting(stack: Stack) -> LlmEndpoint:
@@ -244,6 +254,14 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "InferenceComponent.add_alarms": (
         InferenceComponent.add_alarms,
         of_method(a_component, "add_alarms"),
+    ),
+    "LlmEndpoint.on_state_change": (
+        LlmEndpoint.on_state_change,
+        of_method(an_endpoint, "on_state_change", "Told"),
+    ),
+    "LlmEndpoint.on_rollback": (
+        LlmEndpoint.on_rollback,
+        of_method(named, "on_rollback", "Told"),
     ),
     "LlmEndpoint.add_alarms": (
         LlmEndpoint.add_alarms,
@@ -505,6 +523,7 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
     "Network": (Network, plain(Network)),
     "ResourceRequirements": (ResourceRequirements, plain(ResourceRequirements)),
     "Assumptions": (Assumptions, plain(Assumptions)),
+    "DraftModel": (DraftModel, plain(DraftModel, name="organisation/name")),
     "Demand": (Demand, plain(Demand, architecture=None, assumptions=Assumptions())),
     "InstanceType.of": (
         InstanceType.of,

@@ -67,6 +67,7 @@ from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.serving import check_environment, check_properties
 from cdk_sagemaker_llm.serving.lmi.lmi_family import lmi_findings
 from tests.conftest import ROOT
+from tests.unit.account_rule_examples import ACCOUNT_RULES
 from tests.unit.capacity_rule_examples import CAPACITY
 from tests.unit.engine_rule_examples import ENGINES
 from tests.unit.engine_support_rule_examples import OF_ENGINES
@@ -531,7 +532,18 @@ def _lmi(given: dict[str, str], **known: Any) -> Callable[[], list[Finding]]:  #
 
 
 # What is checked without a construct.
+def _tells_of_a_component(stack: Stack) -> None:
+    rollout = Rolling(copies=1, notify=sns.Topic(stack, "Topic"))
+    _host(stack).add_model(
+        "It",
+        model=GPT2,
+        resources=ResourceRequirements(copies=2, accelerators=1),
+        rollout=rollout,
+    )
+
+
 TEXTS: dict[str, Callable[[], Sequence[Finding]]] = {
+    **ACCOUNT_RULES,
     **{
         code: partial(_file, text, container=container, version=version)
         for _, container, version, text, code in (*ERRORS, *WARNINGS)
@@ -780,6 +792,11 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     "LLM812": _named_in_two_stacks,
     "LLM806": _on_a_parameters_type,
     "LLM814": _where_the_type_is_not_offered,
+    "LLM818": partial(
+        _endpoint,
+        endpoint_name="chat",
+        rollout=AllAtOnce(rollback_on=RollbackAlarms()),
+    ),
     "LLM816": _scaled_from_a_moving_commit,
     "LLM802": _from_another_stack,
     "LLM803": _privately,
@@ -802,6 +819,7 @@ DEFINITIONS: dict[str, Callable[[Stack], object]] = {
     ),
     "LLM224": partial(_model, serving=LmiVllm(image=f"{TEAM}/vllm:1")),
     "LLM335": partial(_endpoint, instance_count=2, rollout=Canary()),
+    "LLM365": _tells_of_a_component,
     "LLM336": partial(_endpoint, rollout=Canary(percent=50)),
     "LLM337": partial(
         _endpoint,

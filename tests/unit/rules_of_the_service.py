@@ -1,7 +1,7 @@
 """
 What SageMaker, Application Auto Scaling and CloudFormation ask of a template, and how
 this library sees to each: by a check with a code, by what a construct writes, or not at
-all, with the reason, which the changelog has as well.
+all, with the reason, which docs/support-policy.md has as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Held:
 
         by: What makes it impossible to break, where no check is needed.
 
-        reason: Why there is no check; it stands in the changelog.
+        reason: Why there is no check; it stands in docs/support-policy.md.
     """
 
     rule: str

@@ -5,7 +5,6 @@ beside it that does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -40,7 +39,7 @@ BNB = "unsloth/Llama-3.3-70B-Instruct-bnb-4bit"
 GEMMA, GEMMA_2 = "google/gemma-3-4b-it", "google/gemma-2-2b-it"
 SPARSE = "deepseek-ai/DeepSeek-V3.2"
 ISOLATED: dict[str, Any] = {"network_isolation": True}
-Example = Callable[[], tuple[Finding, ...]]
+Example = partial[tuple[Finding, ...]]
 
 
 def _of(
@@ -73,7 +72,8 @@ _V1 = {"VLLM_USE_V1": "1"}
 _NEW_TOKENIZER = {"tokenizer_config.tokenizer_class": "TokenizersBackend"}
 _OLD_TOKENIZER = {"tokenizer_config.tokenizer_class": "PreTrainedTokenizerFast"}
 _DRAFT = {"model": "Qwen/Qwen2.5-0.5B-Instruct", "num_speculative_tokens": 3}
-_EAGLE_3 = {"method": "eagle3", "model": "a/b"}
+_NGRAM = {"method": "ngram", "num_speculative_tokens": 3}
+_EAGLE_3 = {"method": "eagle3", "model": "a/b", "num_speculative_tokens": 3}
 
 SUPPORT: dict[str, tuple[Example, Example]] = {
     "LLM880": (_of(LLAMA, "0.6.5"), _of(LLAMA, "0.6.3.post1")),
@@ -114,8 +114,8 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
         _of(QWEN, "0.10.2", enable_auto_tool_choice=True, tool_call_parser="hermes"),
     ),
     "LLM898": (
-        _of("nvidia/NVIDIA-Nemotron-Nano-12B-v2", "0.23.0"),
         _of("nvidia/NVIDIA-Nemotron-Nano-12B-v2", "0.24.0"),
+        _of("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "0.24.0"),
     ),
     "LLM901": (_of(GEMMA, "0.7.1"), _of(GEMMA, "0.8.4")),
     "LLM903": (
@@ -156,6 +156,10 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
     "LLM927": (
         _of(QWEN, "0.20.0", quantization="awq"),
         _of(QWEN, "0.20.0", quantization="fp8"),
+    ),
+    "LLM929": (
+        _of("Qwen/Qwen3-8B", "0.20.0", L40S, runner="pooling", convert="classify"),
+        _of("Qwen/Qwen3-8B", "0.20.0", L40S, runner="pooling", convert="embed"),
     ),
     "LLM931": (
         _of(MISTRAL, "0.10.2", max_model_len=131072),
@@ -221,9 +225,57 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
         _of("a/b", "0.13.0", enable_auto_tool_choice=True, tool_call_parser="glm47"),
         _of("a/b", "0.14.0", enable_auto_tool_choice=True, tool_call_parser="glm47"),
     ),
+    "LLM902": (
+        _of("a/b", "0.14.0", classes="Qwen3ForCausalLM", enable_expert_parallel=True),
+        _of(
+            "a/b", "0.14.0", classes="Qwen3MoeForCausalLM", enable_expert_parallel=True
+        ),
+    ),
+    "LLM904": (
+        _of(
+            "Qwen/Qwen3-32B",
+            "0.28.0",
+            H100,
+            tensor_parallel_size=8,
+            decode_context_parallel_size=2,
+        ),
+        _of("Qwen/Qwen3-32B", "0.28.0", H100, tensor_parallel_size=8),
+    ),
+    "LLM906": (
+        _of(
+            "a/b",
+            "0.26.0",
+            RTX,
+            classes="DeepseekV4ForCausalLM",
+            moe_backend="deep_gemm_mega_moe",
+        ),
+        _of(
+            "a/b",
+            "0.26.0",
+            B200,
+            classes="DeepseekV4ForCausalLM",
+            moe_backend="deep_gemm_mega_moe",
+        ),
+    ),
+    "LLM910": (
+        _of(LLAMA, "0.28.0", async_scheduling=True, speculative_config=_NGRAM),
+        _of(LLAMA, "0.28.0", speculative_config=_NGRAM),
+    ),
+    "LLM912": (
+        _of("a/b", "0.19.0", eplb_config={"num_redundant_experts": 2}),
+        _of("a/b", "0.19.0", eplb_config={"window_size": 2}),
+    ),
+    "LLM914": (
+        _of("a/b", "0.6.2", max_num_batched_tokens=64, max_num_seqs=128),
+        _of("a/b", "0.6.2", max_num_batched_tokens=128, max_num_seqs=128),
+    ),
     "LLM967": (
         _of(LLAMA, "0.10.2", enable_reasoning=True),
         _of(LLAMA, "0.8.4", enable_reasoning=True),
+    ),
+    "LLM969": (
+        _of(MISTRAL, "0.6.2", enable_prefix_caching=True),
+        _of(MISTRAL, "0.6.2", enable_prefix_caching=True, disable_sliding_window=True),
     ),
     "LLM963": (
         _of("a/b", "0.13.0", enable_auto_tool_choice=True),

@@ -29,6 +29,7 @@ from cdk_sagemaker_llm.load import (
     HeadRoom,
     LoadSettings,
     Objective,
+    fit_service_times,
     join_load,
     reading_of,
     run_benchmark,
@@ -79,6 +80,12 @@ in_variables: Callable[..., Any] = partial(
         (
             partial(run_benchmark, LOAD, ONE),
             "users must be a list, got 1 (int); write [1]",
+        ),
+        (partial(fit_service_times, NONE), "rows must be a list, got None"),
+        (partial(fit_service_times, [ONE]), "rows[0] must be a Row, got 1 (int)"),
+        (
+            partial(fit_service_times, []),
+            "rows must be a sweep over one number of users at least, got none",
         ),
         (partial(run_benchmark, LOAD, []), "users must have a number for each row"),
         (partial(join_load, ONE), "address must be text, got 1 (int); write '1'"),

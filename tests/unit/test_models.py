@@ -15,6 +15,7 @@ from aws_cdk import aws_s3 as s3
 from cdk_sagemaker_llm import HuggingFaceModel, ModelArchitecture, S3Model
 from cdk_sagemaker_llm.models import (
     class_of,
+    hub_name,
     id_findings,
     kind_of,
     looked_up,
@@ -503,6 +504,31 @@ def test_what_no_repository_is_called_is_found(
     found = [(one.message, one.remedy) for one in id_findings("it", model_id)]
 
     assert found == ([] if message is None else [(message, remedy)])
+
+
+@pytest.mark.parametrize(
+    ("named", "is_there"),
+    [
+        ("organisation/name", True),
+        ("gpt2", True),
+        (None, False),
+        ("", False),
+        ("/opt/ml/model", False),
+        ("./model", False),
+        ("s3://bucket/model", False),
+        ("a/b/c", False),
+        ("$MODEL", False),
+        ("{{model}}", False),
+        ("${Token[TOKEN.1]}", False),
+    ],
+)
+def test_what_names_a_model_on_the_hub_is_told_from_places(
+    named: str | None, *, is_there: bool
+) -> None:
+    """
+    And from what is not known before the container starts.
+    """
+    assert hub_name(named) == (named if is_there else None)
 
 
 @pytest.mark.parametrize(

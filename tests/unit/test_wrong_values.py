@@ -70,6 +70,7 @@ NOT_CALLED = {
     "Copies",
     "EndpointBase",
     "EndpointConfigBase",
+    "EndpointStatus",
     "EngineName",
     "EnvironmentValue",
     "Finding",

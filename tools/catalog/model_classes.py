@@ -1,9 +1,10 @@
 """
 Rebuilding what the engines' releases load: ``python -m tools.catalog.model_classes``.
 
-The newest described releases are read again, from the modules of their published
-wheels; with ``--check`` nothing is written, and it fails unless the tables are as they
-say. ``--releases`` reads more of them, ``--engine`` one engine alone.
+The newest described releases are read again, from their published packages, and with
+``--sources`` from clones of the repositories of those that are in no package; with
+``--check`` nothing is written, and it fails unless the tables are as they say.
+``--releases`` reads more of them, ``--engine`` one engine alone.
 """
 
 from __future__ import annotations
@@ -13,46 +14,76 @@ import copy
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm.catalog.releases import in_spans
+from cdk_sagemaker_llm.catalog.releases import in_spans, release_key
 from tools.catalog import wheels
+from tools.catalog.clones import REPOSITORIES, read_clones
+from tools.catalog.model_types import read_llama_cpp, read_neuron
 from tools.catalog.registries import Registered, read_registries
+from tools.catalog.transformers_package import read_transformers
 
 CATALOG = Path(__file__).parents[2] / "constructs" / "cdk_sagemaker_llm" / "catalog"
-ENGINES = ("vllm", "sglang")
-TABLES = ("model_classes.json", "gpu_formats.json", "parsers.json")
+CLASSES, TYPES = "model_classes.json", "model_types.json"
+FORMATS, PARSERS = "gpu_formats.json", "parsers.json"
+TRANSFORMERS, LMI = "transformers.json", "lmi_engines.json"
+TABLES = (CLASSES, FORMATS, PARSERS, TYPES, TRANSFORMERS, LMI)
+_BY_CLASS = ("vllm", "sglang")
+_BY_TYPE = ("tgi", "tei", "optimum-neuron", "llama.cpp")
+ENGINES = (*_BY_CLASS, *_BY_TYPE, "transformers", "lmi")
+# The engines of which it is known which transformers their releases have inside.
+_BRINGING = ("vllm", "sglang", "tgi")
+# The abilities and branches that have releases of their own in a row, in its order.
+_ABILITIES = (
+    "in",
+    "lora",
+    "pp",
+    "eagle3",
+    "by_transformers",
+    "flash",
+    "flash_to_shard",
+)
+_SPANS = ("model_types", "attention", "backend", "causal", "sequences", "classes")
+_LLAMA_CPP = "vendor/llama.cpp"
 _NEWEST = 5
 # The paths in the tables whose members have a line each.
 _OPEN = {
-    "model_classes.json": {
+    CLASSES: {
         (),
         ("engines",),
-        *(("engines", one) for one in ENGINES),
+        *(("engines", one) for one in _BY_CLASS),
         *(
             ("engines", one, key)
-            for one in ENGINES
+            for one in _BY_CLASS
             for key in ("classes", "transformers")
         ),
     },
-    "gpu_formats.json": {
+    TYPES: {
+        (),
+        ("engines",),
+        *(("engines", one) for one in _BY_TYPE),
+        *(("engines", one, key) for one in _BY_TYPE for key in ("types", "classes")),
+    },
+    TRANSFORMERS: {(), *((key,) for key in _SPANS), ("class_types",), ("gguf",)},
+    LMI: {(), ("vllm",), ("lmi_dist",)},
+    FORMATS: {
         (),
         ("releases",),
         *(
             path
             for key in ("methods", "schemes")
-            for path in ((key,), *((key, one) for one in ENGINES))
+            for path in ((key,), *((key, one) for one in _BY_CLASS))
         ),
     },
-    "parsers.json": {
+    PARSERS: {
         (),
         ("releases",),
         *(
             path
             for key in ("tool", "reasoning")
-            for path in ((key,), *((key, one) for one in ENGINES))
+            for path in ((key,), *((key, one) for one in _BY_CLASS))
         ),
     },
 }
@@ -73,14 +104,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--releases", type=int, default=_NEWEST, help="how many of the newest to read"
     )
+    parser.add_argument(
+        "--sources",
+        type=Path,
+        help="a folder with clones, each called as its repository is",
+    )
     options = parser.parse_args(arguments)
     kept = {name: (CATALOG / name).read_text("utf-8") for name in TABLES}
     tables = {name: json.loads(text) for name, text in kept.items()}
     for engine in [options.engine] if options.engine else ENGINES:
-        releases = tables[TABLES[0]]["engines"][engine]["releases"]
-        for release in releases[-options.releases :]:
-            tables = replaced(tables, engine, release, _read(engine, release))
+        missing = _missing(engine, options.sources)
+        if missing:
+            wanted = " and ".join(missing)
+            _say(f"{engine} is not read: --sources names no folder with {wanted}")
+            continue
+        left = options.releases
+        for release in chosen_releases(tables, engine, options.releases):
+            found = _read(tables, engine, release, options.sources)
+            if found is None:
+                _say(f"{engine} {release} is not read: no clone decides what it has")
+                continue
+            tables = replaced(tables, engine, release, found)
             _say(f"{engine} {release} is read")
+            left -= 1
+            if engine in REPOSITORIES and not left:
+                break
     rebuilt = {name: render(name, table) for name, table in tables.items()}
     changed = [name for name in TABLES if rebuilt[name] != kept[name]]
     for name in changed:
@@ -94,49 +142,143 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(bool(changed and options.check))
 
 
+def _missing(engine: str, sources: Path | None) -> list[str]:
+    """
+    Return the clones that an engine is read out of and that are not there.
+    """
+    wanted = REPOSITORIES.get(engine, ())
+    return [one for one in wanted if sources is None or not (sources / one).is_dir()]
+
+
 def replaced(
     tables: Mapping[str, Table], engine: str, release: str, found: Registered
 ) -> dict[str, Table]:
     """
     Return the tables with what was found of a release in place of what they said.
     """
+    if not (found.classes or found.types or found.values):
+        # Read so, nothing would differ either.
+        raise ValueError(f"{engine} {release} has nothing where it was read until now")
     after = copy.deepcopy(dict(tables))
-    engine_table = after["model_classes.json"]["engines"][engine]
-    _replace_abilities(engine_table, release, found.classes)
-    formats = after["gpu_formats.json"]
-    _replace_rows(
-        formats["methods"][engine], formats["releases"][engine], release, found.methods
-    )
-    parsers = after["parsers.json"]
-    for kind, names in found.parsers.items():
-        known = parsers["releases"][engine]
-        rows = parsers[kind][engine]
-        for name in sorted({*rows, *names}):
-            flags = _flags(rows.get(name, ""), known)
-            flags[release] = name in names
-            _set(rows, name, spans_of(flags))
-        parsers[kind][engine] = dict(sorted(rows.items()))
+    own, known = _own(after, engine), _known(after, engine)
+    for key, rows in (("classes", found.classes), ("types", found.types)):
+        if rows:
+            _replace_abilities(own[key], known, release, rows)
+            own[key] = dict(sorted(own[key].items()))
+    if found.methods:
+        formats = after[FORMATS]
+        _replace_rows(
+            formats["methods"][engine],
+            formats["releases"][engine],
+            release,
+            found.methods,
+        )
+    for kind, parsed in found.parsers.items():
+        parsers = after[PARSERS]
+        described = parsers["releases"][engine]
+        _replace_names(parsers[kind], engine, described, release, parsed)
+    for key, names in found.names.items():
+        _replace_names(own, key, known, release, names)
+    for key, values in found.values.items():
+        own[key] = dict(sorted({**own[key], **values}.items()))
+    if found.inside is not None:
+        _inside(own)[release] = found.inside
     return after
 
 
+def _own(tables: Mapping[str, Table], engine: str) -> Table:
+    """
+    Return the part of the tables that is an engine's own.
+    """
+    if engine in {"transformers", "lmi"}:
+        return tables[TRANSFORMERS if engine == "transformers" else LMI]
+    table: Table = tables[CLASSES if engine in _BY_CLASS else TYPES]["engines"][engine]
+    return table
+
+
+def _known(tables: Mapping[str, Table], engine: str) -> list[str]:
+    """
+    Return the releases of an engine that the tables describe, oldest first.
+    """
+    own = _own(tables, engine)
+    if engine == "lmi":
+        return list(own["vllm"])
+    releases: list[str] = own["versions" if engine == "transformers" else "releases"]
+    return releases
+
+
+def chosen_releases(tables: Mapping[str, Table], engine: str, count: int) -> list[str]:
+    """
+    Return the newest releases that the tables describe, oldest first: of transformers
+    the versions inside the engines' newest releases too. Of what is in clones it is
+    all, newest first, since these may lack some.
+    """
+    known = _known(tables, engine)
+    if engine in REPOSITORIES:
+        return known[::-1]
+    chosen = set(known[-count:])
+    if engine == "transformers":
+        newest = [
+            inside
+            for one in _BRINGING
+            for inside in list(_inside(_own(tables, one)).values())[-count:]
+        ]
+        chosen.update(one for one in known for inside in newest if _is_of(inside, one))
+    return [one for one in known if one in chosen]
+
+
+def _inside(own: Table) -> dict[str, str]:
+    """
+    Return the transformers inside an engine's releases.
+    """
+    inside: dict[str, str] = own.get("inside") or own["transformers"]
+    return inside
+
+
+def patch_inside(tables: Mapping[str, Table], version: str) -> str:
+    """
+    Return the newest patch of a minor version that is inside an engine's release; the
+    version itself where none is.
+    """
+    inside = (
+        one for engine in _BRINGING for one in _inside(_own(tables, engine)).values()
+    )
+    return max(
+        (one for one in (version, *inside) if _is_of(one, version)), key=release_key
+    )
+
+
+def _is_of(version: str, other: str) -> bool:
+    return release_key(version)[0][:2] == release_key(other)[0][:2]
+
+
 def _replace_abilities(
-    table: Table, release: str, classes: Mapping[str, frozenset[str]]
+    rows: Table, known: list[str], release: str, found: Mapping[str, frozenset[str]]
 ) -> None:
-    rows, known = table["classes"], table["releases"]
-    for name in sorted({*rows, *classes}):
+    for name in sorted({*rows, *found}):
         row = rows.setdefault(name, {})
-        able = classes.get(name, frozenset())
-        for ability in sorted({*_abilities(row), *able}):
-            flags = _flags(row.get(ability, ""), known)
+        able = found.get(name, frozenset())
+        said = {one: row.pop(one, "") for one in _ABILITIES}
+        kept = dict(row)
+        row.clear()
+        for ability, spans in said.items():
+            flags = _flags(spans, known)
             flags[release] = ability in able
             _set(row, ability, spans_of(flags))
+        row.update(kept)
         if not row.get("in"):
             del rows[name]
-    table["classes"] = dict(sorted(rows.items()))
 
 
-def _abilities(row: Mapping[str, object]) -> set[str]:
-    return set(row) & {"in", "lora", "pp", "eagle3", "by_transformers"}
+def _replace_names(
+    table: Table, key: str, known: list[str], release: str, names: Collection[str]
+) -> None:
+    rows = table[key]
+    for name in sorted({*rows, *names}):
+        flags = _flags(rows.get(name, ""), known)
+        flags[release] = name in names
+        _set(rows, name, spans_of(flags))
+    table[key] = dict(sorted(rows.items()))
 
 
 def _replace_rows(
@@ -235,10 +377,24 @@ def _rendered(
     return f"{marks[0]}\n{inner}\n{' ' * len(path)}{marks[1]}"
 
 
-def _read(engine: str, release: str) -> Registered:
-    with tempfile.TemporaryDirectory() as folder:
-        wheels.unpack(engine, release, Path(folder))
-        return read_registries(engine, Path(folder))
+def _read(
+    tables: Mapping[str, Table], engine: str, release: str, sources: Path | None
+) -> Registered | None:
+    if engine in REPOSITORIES:
+        return read_clones(engine, release, sources) if sources else None
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if engine == "llama.cpp":
+            wanted = (f"{_LLAMA_CPP}/src/llama-arch.cpp", f"{_LLAMA_CPP}/conversion/")
+            wheels.unpack_source("llama-cpp-python", release, folder, wanted)
+            return read_llama_cpp(folder / _LLAMA_CPP)
+        if engine == "transformers":
+            wheels.unpack(engine, patch_inside(tables, release), folder)
+            return read_transformers(folder)
+        wheels.unpack(engine, release, folder)
+        if engine == "optimum-neuron":
+            return read_neuron(folder)
+        return read_registries(engine, folder)
 
 
 def _differences(before: str, after: str) -> Iterator[str]:

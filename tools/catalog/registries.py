@@ -6,7 +6,8 @@ classes of models and what they can do, quantization methods, and parsers.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +29,7 @@ _NOT_LOADED = (
 )
 _BY_TRANSFORMERS = "_TRANSFORMERS_SUPPORTED_MODELS"
 _TYPES = ("bfloat16", "float16", "float32")
+_PINNED = re.compile(r"^Requires-Dist: transformers==([\d.]+\d)$", re.MULTILINE)
 # The conditions of modules that are for other accelerators.
 _ELSEWHERE = ("is_rocm", "is_xpu", "is_cpu", "is_tpu", "is_hip", "is_npu", "is_mps")
 
@@ -44,11 +46,23 @@ class Registered:
             ``deprecated``, as far as they are known.
 
         parsers: The names of parsers, by ``tool`` and ``reasoning``.
+
+        types: The branches that there are for each model type, likewise.
+
+        names: What else it has, by the name of the list in the engine's own table.
+
+        values: What that table says of single names there, likewise.
+
+        inside: The ``transformers`` in its image.
     """
 
     classes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     methods: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     parsers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    names: Mapping[str, Collection[str]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    inside: str | None = None
 
 
 def read_registries(engine: str, folder: Path) -> Registered:
@@ -176,6 +190,21 @@ class Modules:
                 return line
         bases = (self.method(defined[0], one, method) for one in _bases(defined[1]))
         return next((one for one in bases if one is not None), None)
+
+
+def literals(values: Iterable[ast.expr]) -> list[str]:
+    """
+    Return the texts among expressions, those within lists and tuples too.
+    """
+    found: list[str] = []
+    for one in values:
+        if isinstance(one, ast.List | ast.Tuple | ast.Set):
+            found += literals(one.elts)
+        elif isinstance(one, ast.Starred):
+            found += literals([one.value])
+        elif isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value:
+            found.append(one.value)
+    return found
 
 
 def _lines(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -348,7 +377,31 @@ def _sglang(modules: Modules) -> Registered:
                     one.id for one in ast.walk(line.value) if isinstance(one, ast.Name)
                 )
                 classes |= dict.fromkeys(names, frozenset({"in"}))
-    return Registered(classes, _sglang_methods(modules))
+    configurations = ("sglang", "srt", "configs")
+    own = {
+        name
+        for where in modules.below(configurations)
+        for line in ast.walk(modules.tree(where))
+        if isinstance(line, ast.ClassDef)
+        for name in _own_types(line)
+    }
+    said = next(modules.folder.glob("sglang-*.dist-info/METADATA"), None)
+    pinned = _PINNED.search(said.read_text("utf-8")) if said else None
+    return Registered(
+        classes,
+        _sglang_methods(modules),
+        names={"own_types": own},
+        inside=pinned[1] if pinned else None,
+    )
+
+
+def _own_types(line: ast.ClassDef) -> Iterator[str]:
+    for one in line.body:
+        target = one.targets[0] if isinstance(one, ast.Assign) else None
+        target = one.target if isinstance(one, ast.AnnAssign) else target
+        value = getattr(one, "value", None)
+        if target is not None and ast.unparse(target) == "model_type" and value:
+            yield from literals([value])
 
 
 def _sglang_methods(modules: Modules) -> dict[str, dict[str, object]]:

@@ -1,5 +1,6 @@
 """
-Fetching the modules of a published wheel without downloading the whole of it.
+Fetching the modules of a published wheel without downloading the whole of it, and
+single files of a source distribution, which has to be read from its beginning.
 
 Where the wheel is, pip says, which asks the index that it is configured with.
 """
@@ -10,6 +11,7 @@ import io
 import re
 import subprocess
 import sys
+import tarfile
 import urllib.request
 import zipfile
 from http.client import HTTPResponse
@@ -19,7 +21,9 @@ from typing import Any
 _PIP = (sys.executable, "-m", "pip")
 # What pip says of each file that it could install, where it is asked to be verbose: a
 # dry run of an installation would download the whole of it.
-_LINK = re.compile(r"Found link (\S+?\.whl)(?:#\S*)? .*, version: (\S+)$", re.MULTILINE)
+_LINK = r"Found link (\S+?{ending})(?:#\S*)? .*, version: (\S+)$"
+_WHEEL, _SOURCE = r"\.whl", r"\.tar\.gz"
+_WANTED = (".py", ".dist-info/METADATA")
 _BUFFER = 1 << 20
 _SECONDS = 60
 
@@ -85,20 +89,47 @@ def published(package: str) -> list[str]:
     """
     Return the releases of a package that the index has, in its order; no previews.
     """
-    return list(dict.fromkeys(release for _, release in _links(package)))
+    return list(dict.fromkeys(release for _, release in _links(package, _WHEEL)))
 
 
 def unpack(package: str, release: str, folder: Path) -> None:
     """
-    Put the modules of a release into a folder; nothing else of its wheel is fetched.
+    Put the modules of a release into a folder, and what it says of itself; nothing else
+    of its wheel is fetched.
     """
-    address = next((link for link, of in _links(package) if of == release), None)
-    if address is None:
-        raise ValueError(f"the index has no wheel of {package} {release}")
+    address = _address(package, release, _WHEEL)
     archive = zipfile.ZipFile(io.BufferedReader(RemoteFile(address), _BUFFER))
-    modules = [one for one in archive.infolist() if one.filename.endswith(".py")]
-    for one in sorted(modules, key=lambda one: one.header_offset):
+    wanted = [one for one in archive.infolist() if one.filename.endswith(_WANTED)]
+    for one in sorted(wanted, key=lambda one: one.header_offset):
         archive.extract(one, folder)
+
+
+def unpack_source(
+    package: str, release: str, folder: Path, within: tuple[str, ...]
+) -> None:
+    """
+    Put files of a release's source distribution into a folder: those whose paths begin
+    as named.
+    """
+    address = _address(package, release, _SOURCE)
+    with (
+        _ask(address, "GET") as answer,
+        tarfile.open(fileobj=answer, mode="r|gz") as archive,
+    ):
+        for one in archive:
+            # All of it is in a folder that is called as the release.
+            one.name = one.name.partition("/")[2]
+            if one.isfile() and one.name.startswith(within):
+                archive.extract(one, folder, filter="data")
+
+
+def _address(package: str, release: str, ending: str) -> str:
+    links = _links(package, ending)
+    address = next((link for link, of in links if of == release), None)
+    if address is None:
+        kind = "wheel" if ending == _WHEEL else "source distribution"
+        raise ValueError(f"the index has no {kind} of {package} {release}")
+    return address
 
 
 def _ask(address: str, method: str, **headers: str) -> HTTPResponse:
@@ -107,10 +138,11 @@ def _ask(address: str, method: str, **headers: str) -> HTTPResponse:
     return answer
 
 
-def _links(package: str) -> list[tuple[str, str]]:
+def _links(package: str, ending: str) -> list[tuple[str, str]]:
     """
-    Return the addresses of the wheels that pip could install, with their releases.
+    Return the addresses of the files that pip could install, with their releases.
     """
-    asked = [*_PIP, "index", "versions", package, "-vv", "--only-binary", ":all:"]
+    kind = "--only-binary" if ending == _WHEEL else "--no-binary"
+    asked = [*_PIP, "index", "versions", package, "-vv", kind, ":all:"]
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
-    return _LINK.findall(done.stdout)
+    return re.findall(_LINK.format(ending=ending), done.stdout, re.MULTILINE)

@@ -325,8 +325,13 @@ class Recorder:
         """
         Let coverage.py know which test runs, its own fixtures included.
         """
-        # What a function remembers from one test, it does not run in the next.
-        ours = [sys.modules[it] for it in sys.modules if it.startswith(_PACKAGE)]
+        # What a function remembers from one test, it does not run in the next; what the
+        # embedded AWS keeps that way is its state.
+        ours = [
+            sys.modules[it]
+            for it in sys.modules
+            if it.startswith(_PACKAGE) and not it.startswith(f"{_PACKAGE}.local")
+        ]
         for value in [value for module in ours for value in vars(module).values()]:
             if callable(clear := getattr(value, "cache_clear", None)):
                 clear()

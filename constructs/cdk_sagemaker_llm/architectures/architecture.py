@@ -113,6 +113,9 @@ class ModelArchitecture:
         Of a model with several modalities it is the part that reads text. What reads
         images comes on top where it is served too: 0.8 GB in 16 bits for Gemma 3.
 
+        Args:
+            config: The path, the text, or the object.
+
         Raises:
             ValueError: If it cannot be read, or is of no family that can be counted;
                 the message says what to do.
@@ -124,6 +127,9 @@ class ModelArchitecture:
     def of(cls, model_id: str) -> ModelArchitecture:
         """
         Look a model up by its name on the Hugging Face Hub, in any case.
+
+        Args:
+            model_id: The model's name on the Hub.
 
         Raises:
             ValueError: If the catalogue does not have it; names the nearest ones.
@@ -288,6 +294,9 @@ class ModelArchitecture:
     def bits_of_a_weight(self, weight_bits: int | None = None) -> int:
         """
         Return the bits of a weight that are asked for, or else published.
+
+        Args:
+            weight_bits: The bits that are asked for. If omitted, those published.
         """
         published = self.weight_format.bits if self.weight_format else _UNQUANTIZED_BITS
         return published if weight_bits is None else weight_bits

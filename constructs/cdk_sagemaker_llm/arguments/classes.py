@@ -25,6 +25,10 @@ ALIASES: Mapping[str, str] = {
         "'iq4_nl']"
     ),
     "Copies": "int | Literal['fill']",
+    "EndpointStatus": (
+        "Literal['OutOfService', 'Creating', 'Updating', 'SystemUpdating', "
+        "'RollingBack', 'InService', 'Deleting', 'Failed', 'UpdateRollbackFailed']"
+    ),
     "EngineName": (
         "Literal['vllm', 'sglang', 'tgi', 'tensorrt-llm', 'llama.cpp', 'tei']"
     ),
@@ -147,6 +151,7 @@ _PLAIN = (
     "Compilation",
     "Container",
     "Demand",
+    "DraftModel",
     "EndpointConfig",
     "Fault",
     "Finding",
@@ -170,6 +175,7 @@ _PLAIN = (
     "ProductionVariant",
     "RollbackAlarms",
     "RopeScaling",
+    "Row",
     "ScalableTarget",
     "ScaleIn",
     "ScaleInPolicy",
@@ -311,6 +317,11 @@ CLASSES: Mapping[str, Kind] = {
     "ec2.IVpc": _interface("a VPC", "vpc_id", way_out="write Vpc.from_lookup(...)"),
     "ec2.SubnetSelection": _instance_of(
         "SubnetSelection", way_out="write SubnetSelection(...)"
+    ),
+    "events.IRuleTarget": _interface(
+        "a target of a rule",
+        "bind",
+        way_out="write SnsTopic(topic) of aws_events_targets",
     ),
     "iam.IGrantable": _interface(
         "whom to grant it, such as a function or a role", "grant_principal"

@@ -19,7 +19,7 @@ _ADDED = re.compile(
     re.IGNORECASE,
 )
 
-_KEEPS_DTYPE = ("thebloke/", "redhatai/", "neuralmagic/", "unsloth/")
+_KEEPS_DTYPE = ("redhatai/", "neuralmagic/", "unsloth/")
 
 
 def known_checkpoint(
@@ -44,7 +44,8 @@ def known_checkpoint(
     method = (sizes or {}).get("quantization_config", {}).get("quant_method")
     # Who quantizes to 4 bits may save another data type than that of the original;
     # those that are known to keep it are named.
-    is_kept = "torch_dtype" in own or model_id.lower().startswith(_KEEPS_DTYPE)
+    is_named = "torch_dtype" in own and not is_copy
+    is_kept = is_named or model_id.lower().startswith(_KEEPS_DTYPE)
     if (method in {"awq", "gptq"} or is_copy) and not is_kept:
         known.pop("torch_dtype", None)
     return known

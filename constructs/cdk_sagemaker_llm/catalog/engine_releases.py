@@ -12,6 +12,23 @@ from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.image_rows import full_version
 
+ENGINES: Mapping[str, str] = {
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "tgi": "TGI",
+    "tei": "TEI",
+    "tensorrt-llm": "TensorRT-LLM",
+    "lmi-dist": "LMI-Dist",
+    "deepspeed": "DeepSpeed",
+    "vllm-neuron": "vLLM on Neuron",
+    "vllm-omni": "vLLM-Omni",
+    "tgi-neuron": "TGI on Neuron",
+    "llama.cpp": "llama.cpp",
+}
+"""
+The engines, and how their makers write them.
+"""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EngineRelease:

@@ -256,6 +256,9 @@ class ImageRelease:
         """
         Return the account whose registry has the image in a region.
 
+        Args:
+            region: The region to pull it in.
+
         Raises:
             ValueError: If the region does not list this version.
         """
@@ -268,6 +271,9 @@ class ImageRelease:
     def uri(self, region: str) -> str:
         """
         Return the full image URI in a region.
+
+        Args:
+            region: The region to pull it in.
 
         Raises:
             ValueError: If the region does not list this version.
@@ -350,13 +356,15 @@ def find_image(family: str, version: str) -> ImageRelease:
 
 def nearest_version(family: str, version: str) -> str:
     """
-    Return the catalogued version nearest to one: itself, or else the newest before it,
-    or else the oldest.
+    Return the catalogued version nearest to one: itself, or else the newest patch of
+    it, or else the newest before it, or else the oldest.
     """
     known = image_versions(family)
     full = full_version(family, version)
-    before = [one for one in known if _numbers(one) <= _numbers(full)]
-    return full if full in known else (before or known[:1])[-1]
+    asked = _numbers(full)
+    within = [one for one in known if asked and _numbers(one)[: len(asked)] == asked]
+    before = [one for one in known if _numbers(one) <= asked]
+    return full if full in known else (within or before or known[:1])[-1]
 
 
 def named_version(image: str) -> str | None:
@@ -434,6 +442,9 @@ def registry_account(region: str) -> str:
     Return the account whose registry serves a region with nearly all families.
 
     Where an image of TEI is, its release tells.
+
+    Args:
+        region: The region, such as ``eu-central-1``.
     """
     accounts = registry_accounts()
     if region not in accounts:

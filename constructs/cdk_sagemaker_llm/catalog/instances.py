@@ -98,6 +98,9 @@ def find_instance_type(name: str) -> InstanceType:
     """
     Look an instance type up by its API name.
 
+    Args:
+        name: The type's API name, such as ``ml.g5.2xlarge``.
+
     Raises:
         ValueError: If the catalogue does not have it, or endpoints cannot use it.
             The message names the nearest ones and the way in for a new one.

@@ -254,6 +254,14 @@ class LmiVersion:
         ]
         return inside[-1] if inside else None
 
+    @property
+    def lmi_dist(self) -> str | None:
+        """
+        The LMI-Dist release inside, such as ``13.0.0``; ``None`` where there is none.
+        """
+        found: str | None = load("lmi_engines.json")["lmi_dist"].get(f"0.{self.minor}")
+        return found
+
     def __str__(self) -> str:
         """
         Render as the option tables and the documentation do.

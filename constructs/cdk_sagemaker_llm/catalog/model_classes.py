@@ -1,5 +1,6 @@
 """
-Which model classes an engine's releases load, and what they do with them.
+Which models an engine's releases load: by the class in config.json, by its model type,
+or by the architecture of a GGUF file; and which parsers they have for answers.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from cdk_sagemaker_llm.catalog._data import load
-from cdk_sagemaker_llm.catalog.releases import in_spans, is_between
+from cdk_sagemaker_llm.catalog.releases import in_spans, is_between, release_key
 
-Ability = Literal["in", "lora", "pp", "eagle3", "v0only", "by_transformers"]
+Ability = Literal["in", "lora", "pp", "eagle3", "v0only"]
+Branch = Literal["in", "flash", "flash_to_shard"]
 
 
 def has_ability(
@@ -93,6 +95,86 @@ def brings_model_type(engine: str, model_type: str, release: str) -> bool | None
     return in_spans(release, spans, tuple(table["releases"]))
 
 
+def has_model_type(
+    engine: str, model_type: str, release: str, branch: Branch = "in"
+) -> bool | None:
+    """
+    Whether a release has a branch for a model type, or one that asks for something;
+    ``None`` where nobody read the releases around it.
+    """
+    table = _type_table(engine)
+    spans = table["types"].get(model_type, {}).get(branch, "")
+    return in_spans(release, spans, tuple(table["releases"]))
+
+
+def model_type_spans(engine: str, model_type: str) -> str:
+    """
+    Return the releases that have a model type, as spans; empty for none.
+    """
+    spans: str = _type_table(engine)["types"].get(model_type, {}).get("in", "")
+    return spans
+
+
+def model_types(engine: str, release: str) -> tuple[str, ...]:
+    """
+    Return the model types of a release.
+    """
+    names = _type_table(engine)["types"]
+    return tuple(one for one in names if has_model_type(engine, one, release))
+
+
+def converted_spans(class_name: str) -> str:
+    """
+    Return the releases whose converter makes a GGUF file of a class; empty for none.
+    """
+    spans: str = _type_table("llama.cpp")["classes"].get(class_name, "")
+    return spans
+
+
+def transformers_beside(engine: str, release: str) -> str | None:
+    """
+    Return the ``transformers`` in the image of a release; of one where it is not known,
+    that of the next newer release, which has no fewer models.
+    """
+    table = _type_table(engine)
+    versions: Mapping[str, str] = table.get("transformers", {})
+    names: list[str] = table["releases"]
+    later = names[names.index(release) :] if release in names else []
+    return next((versions[one] for one in later if one in versions), None)
+
+
+def has_parser(engine: str, kind: str, name: str, release: str) -> bool | None:
+    """
+    Whether a release has a parser; ``None`` where nobody read the releases around it.
+    """
+    table = load("parsers.json")
+    known = tuple(table["releases"][engine])
+    if release_key(release) < release_key(known[0]):
+        return None
+    return in_spans(release, parser_spans(engine, kind, name), known)
+
+
+def parser_spans(engine: str, kind: str, name: str) -> str:
+    """
+    Return the releases that have a parser, as spans; empty for none.
+    """
+    spans: str = load("parsers.json")[kind][engine].get(name, "")
+    return spans
+
+
+def parser_names(engine: str, kind: str, release: str) -> tuple[str, ...]:
+    """
+    Return the parsers of a release.
+    """
+    names = load("parsers.json")[kind][engine]
+    return tuple(one for one in names if has_parser(engine, kind, one, release))
+
+
 def _table(engine: str) -> Mapping[str, Any]:
     table: Mapping[str, Any] = load("model_classes.json")["engines"][engine]
+    return table
+
+
+def _type_table(engine: str) -> Mapping[str, Any]:
+    table: Mapping[str, Any] = load("model_types.json")["engines"][engine]
     return table

@@ -8,30 +8,13 @@ from __future__ import annotations
 import functools
 import re
 
-from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.engine_releases import (
     engine_families,
     engine_of,
     find_engine_release,
 )
 from cdk_sagemaker_llm.catalog.images import find_image, image_versions
-
-ENGINES = (
-    "vllm",
-    "sglang",
-    "tgi",
-    "tei",
-    "tensorrt-llm",
-    "lmi-dist",
-    "deepspeed",
-    "vllm-neuron",
-    "vllm-omni",
-    "tgi-neuron",
-    "llama.cpp",
-)
-"""
-The engines whose releases are known.
-"""
+from cdk_sagemaker_llm.catalog.lmi import LmiVersion
 
 # Families whose images are numbered as the engine inside is, or name it in their tag.
 _NUMBERED = {"tgi": "huggingface-llm", "tgi-neuron": "huggingface-llm-neuronx"}
@@ -40,7 +23,6 @@ _TAGGED = {
     "deepspeed": ("djl-deepspeed", re.compile(r"deepspeed([\d.]+)")),
 }
 _LMI_FAMILIES = ("djl-deepspeed", "djl-lmi")
-_LMI = re.compile(r"lmi(\d+)")
 _PARTS = re.compile(r"\d+(?:\.\d+)*")
 _BEHIND = re.compile(r"(dev|a|b|rc|post)(\d+)")
 _ORDER = {"dev": -4, "a": -3, "b": -2, "rc": -1, "post": 1}
@@ -97,23 +79,10 @@ def _inside(engine: str, family: str, version: str) -> str | None:
         match = _TAGGED[engine][1].search(find_image(family, version).tag)
         return match[1] if match else None
     if family in _LMI_FAMILIES:
-        rows = load("lmi_engines.json")[engine.replace("-", "_")]
-        release: str | None = rows.get(_lmi_name(family, version))
-        return release
+        lmi = LmiVersion.parse(version)
+        return lmi.vllm if engine == "vllm" else lmi.lmi_dist
     inside = find_engine_release(family, version)
     return inside.engine_version if inside is not None else None
-
-
-def _lmi_name(family: str, version: str) -> str:
-    """
-    Return a version as the table of LMI's engines has it: 0.31, or 0.36-lmi27.
-    """
-    minor, _, lmi = version.partition("-")
-    name = ".".join(minor.split(".")[:2])
-    if name in {"0.36", "0.38"}:
-        found = _LMI.search(lmi or find_image(family, version).tag)
-        return f"{name}-lmi{found[1]}" if found else name
-    return name
 
 
 @functools.lru_cache(maxsize=512)
@@ -132,6 +101,9 @@ def release_key(release: str) -> tuple[tuple[int, ...], int, int]:
 def is_between(release: str, first: str, last: str = "") -> bool:
     """
     Whether a release is within a span; without the last, whether it is not older.
+
+    A candidate comes before its release here, and a later build after it; the tables of
+    arguments name plain releases, for which ``is_release_between`` is enough.
     """
     key = release_key(release)
     return release_key(first) <= key and (not last or key <= release_key(last))

@@ -55,6 +55,16 @@ def has_class(name: str, version: str) -> bool | None:
     return _says("classes", name, version)
 
 
+def reads_gguf(model_type: str, version: str) -> bool | None:
+    """
+    Whether a version reads the configuration out of GGUF files of a model type;
+    ``None`` where nobody read what it knows of the type.
+    """
+    if model_type in load("transformers.json")["gguf"]:
+        return _says("gguf", model_type, version)
+    return None if knows_model_type(model_type, version) is None else False
+
+
 def writes_text(model_type: str, version: str) -> bool | None:
     """
     Whether AutoModelForCausalLM takes a model type.

@@ -16,9 +16,12 @@ import sys
 
 from cdk_sagemaker_llm.cli import commands
 
+_NAME = "sagemaker-llm"
 _MISUSE, _INTERRUPTED = 2, 130
 # A full disk, a used quota, and a file as large as the shell lets it become.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# Set by a shell that asks what a line may go on with.
+_COMPLETION = "_SAGEMAKER_LLM_COMPLETE"
 # What a subcommand needs beyond the others, where it says so.
 _EXTRA = re.compile(r'^EXTRA = "(.*)"$', re.MULTILINE)
 
@@ -55,7 +58,8 @@ def _run() -> None:
     # Each module is a subcommand, but for what they share.
     found = [name for _, name, _ in pkgutil.iter_modules(commands.__path__)]
     modules = [name for name in found if not name.startswith("_")]
-    names = [name for name in modules if name.replace("_", "-") in sys.argv[1:2]]
+    named = _words()[:1]
+    names = [name for name in modules if name.replace("_", "-") in named]
     try:
         import typer  # noqa: PLC0415 - an extra: its absence is a message
     except ImportError:
@@ -66,10 +70,9 @@ def _run() -> None:
         )
         sys.exit(_MISUSE)
     app = typer.Typer(
-        name="sagemaker-llm",
+        name=_NAME,
         help="Large language models on Amazon SageMaker.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
     )
 
@@ -89,13 +92,21 @@ def _run() -> None:
 
     app.callback()(root)
     # A subcommand is imported when it is asked for, or when help lists them all.
-    for name in names or modules:
+    for name in names or sorted(modules, key=commands.place_of):
         commands.add_command(app, name)
     for command in app.registered_commands:
         # Where the source breaks a line, a narrow terminal would break it once more.
         parts = (inspect.getdoc(command.callback) or "").split("\n\n")
         command.help = "\n\n".join(" ".join(part.split()) for part in parts)
-    app()
+    app(prog_name=_NAME)
+
+
+def _words() -> list[str]:
+    # A shell that asks for completions passes the words of its line in a variable.
+    asked = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS")
+    if _COMPLETION in os.environ and asked:
+        return asked.split()[1:]
+    return sys.argv[1:]
 
 
 def _extra(module: str) -> str:

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
         UnavailableError,
         UnreadableAnswerError,
     )
+    from cdk_sagemaker_llm.client.langchain import (
+        langchain_chat_handler,
+        langchain_prompt_handler,
+    )
     from cdk_sagemaker_llm.client.llm_client import BaseClient, LlmClient
     from cdk_sagemaker_llm.client.reader import read_body, read_embeddings, read_stream
     from cdk_sagemaker_llm.client.requests import (
@@ -82,6 +86,8 @@ __all__ = [
     "WireFormat",
     "confidence",
     "gather",
+    "langchain_chat_handler",
+    "langchain_prompt_handler",
     "read_body",
     "read_embeddings",
     "read_stream",
@@ -89,6 +95,7 @@ __all__ = [
 
 _ERRORS = "client.errors"
 _ANSWERS = "client.answers"
+_LANGCHAIN = "client.langchain"
 _READING = "client.reader"
 _REQUESTS = "client.requests"
 # Where each name is, below the library's own package.
@@ -125,6 +132,8 @@ _HOMES = {
     "WireFormat": "client.wire.step",
     "confidence": _ANSWERS,
     "gather": _ANSWERS,
+    "langchain_chat_handler": _LANGCHAIN,
+    "langchain_prompt_handler": _LANGCHAIN,
     "read_body": _READING,
     "read_embeddings": _READING,
     "read_stream": _READING,

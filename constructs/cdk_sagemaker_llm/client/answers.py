@@ -211,6 +211,9 @@ def confidence(tokens: Iterable[Token]) -> float | None:
     Return exp of the mean log probability; ``None`` if no token has one.
 
     NaN and infinity, which broken engines write, are none; minus infinity is one.
+
+    Args:
+        tokens: The tokens of an answer.
     """
     known = as_list("answer", tokens, _check_token, "pass what generate() returned")
     found = [

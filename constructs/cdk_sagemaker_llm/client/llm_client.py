@@ -160,6 +160,9 @@ class BaseClient:
         Return how sure the model was: exp of the mean log probability.
 
         ``None`` if the answer has no log probabilities.
+
+        Args:
+            answer: The answer, or its tokens.
         """
         tokens = answer.tokens if isinstance(answer, Generation) else answer
         return confidence(tokens)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cdk_sagemaker_llm._lazily import lazily
 
 if TYPE_CHECKING:
-    from cdk_sagemaker_llm.demand import Assumptions, EngineName, Words
+    from cdk_sagemaker_llm.demand import Assumptions, DraftModel, EngineName, Words
     from cdk_sagemaker_llm.fit.memory import MemoryTerms, Outcome
     from cdk_sagemaker_llm.fit.packing import Fleet, Packing, fewest_instances, pack
     from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements, Units
@@ -31,6 +31,7 @@ __all__ = [
     "Assumptions",
     "Capacity",
     "Case",
+    "DraftModel",
     "EngineName",
     "Fleet",
     "MemoryTerms",
@@ -60,6 +61,7 @@ _HOMES = {
     "Assumptions": "demand",
     "Capacity": "fit.placement",
     "Case": "fit.releases",
+    "DraftModel": "demand",
     "EngineName": "demand",
     "Fleet": "fit.packing",
     "MemoryTerms": "fit.memory",

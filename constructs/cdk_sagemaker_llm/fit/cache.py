@@ -19,7 +19,51 @@ _RING_TOKENS = 256
 
 def token_bytes(setting: Setting) -> int:
     """
-    Return the cache of one token on each accelerator.
+    Return the cache of one token on each accelerator, a draft model's with it: both
+    have as many blocks (split_num_cache_blocks_evenly of vLLM up to 0.9; groups of one
+    cache since).
+    """
+    drafted = 0 if setting.draft is None else _token_bytes(setting.draft)
+    return _token_bytes(setting) + drafted
+
+
+def sequence_bytes(
+    setting: Setting, case: Case, context_length: int | None = None
+) -> int:
+    """
+    Return the cache of a sequence on each accelerator, in whole blocks, a draft model's
+    with it.
+
+    What left a window is deducted as far as the release forgets it; where it is not
+    known to, in the best case alone. Without a length the sequence has the setting's.
+    """
+    own = _sequence_bytes(setting, case, context_length)
+    if setting.draft is None:
+        return own
+    return own + _sequence_bytes(setting.draft, case, context_length)
+
+
+def state_bytes(setting: Setting) -> int:
+    """
+    Return what a sequence keeps on each accelerator however long it is: of layers with
+    linear attention, of which the heads are split. It has the model's own format,
+    whatever the cache's; 32 bits in llama.cpp.
+    """
+    whole = setting.architecture.state_bytes(setting.computed_bytes)
+    return ceil_div(whole, setting.degree)
+
+
+def frees_windows(setting: Setting) -> bool:
+    """
+    Whether a long sequence takes less than its tokens times a token's cache.
+    """
+    windowed = setting.architecture.windowed_layers
+    return bool(windowed) and setting.release.windows is not Windows.KEPT
+
+
+def _token_bytes(setting: Setting) -> int:
+    """
+    Return the cache of one token of a model alone.
 
     Key and value heads are split as far as there are any, and copied beyond; the one
     latent vector of multi-head latent attention is on every accelerator.
@@ -42,15 +86,7 @@ def token_bytes(setting: Setting) -> int:
     return ceil_div(whole, _shards(setting))
 
 
-def sequence_bytes(
-    setting: Setting, case: Case, context_length: int | None = None
-) -> int:
-    """
-    Return the cache of a sequence on each accelerator, in whole blocks.
-
-    What left a window is deducted as far as the release forgets it; where it is not
-    known to, in the best case alone. Without a length the sequence has the setting's.
-    """
+def _sequence_bytes(setting: Setting, case: Case, context_length: int | None) -> int:
     if not setting.keeps_cache:
         return 0
     length = context_length or setting.context_length
@@ -64,27 +100,9 @@ def sequence_bytes(
         return _freed(setting, case, tokens)
     if setting.release.state_blocks.of(case) and state_bytes(setting):
         return _with_state_blocks(setting, case, tokens)
-    tokens_alone = tokens * token_bytes(setting)
+    tokens_alone = tokens * _token_bytes(setting)
     pooled = setting.release.state_pool
     return tokens_alone + (0 if pooled else state_bytes(setting))
-
-
-def state_bytes(setting: Setting) -> int:
-    """
-    Return what a sequence keeps on each accelerator however long it is: of layers with
-    linear attention, of which the heads are split. It has the model's own format,
-    whatever the cache's; 32 bits in llama.cpp.
-    """
-    whole = setting.architecture.state_bytes(setting.computed_bytes)
-    return ceil_div(whole, setting.degree)
-
-
-def frees_windows(setting: Setting) -> bool:
-    """
-    Whether a long sequence takes less than its tokens times a token's cache.
-    """
-    windowed = setting.architecture.windowed_layers
-    return bool(windowed) and setting.release.windows is not Windows.KEPT
 
 
 def _bytes(elements: int, setting: Setting) -> int:
@@ -137,7 +155,7 @@ def _with_state_blocks(setting: Setting, case: Case, tokens: int) -> int:
     elements = 2 * (model.num_key_value_heads or 1) * model.head_dim
     plain = max(1, model.kv_elements_per_token // elements)
     linear = model.num_hidden_layers - plain
-    layer = token_bytes(setting) // plain
+    layer = _token_bytes(setting) // plain
     state = ceil_div(state_bytes(setting), linear)
     block = ceil_div(state, BLOCK_TOKENS * layer) * BLOCK_TOKENS
     size = _group_of(plain, linear, release.alike)

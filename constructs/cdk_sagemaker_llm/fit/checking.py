@@ -102,6 +102,7 @@ def plan_of(
             engine=demand.engine,
             engine_version=demand.engine_version,
             gguf_type=demand.gguf_type,
+            draft=demand.draft,
         )
     except ValueError as fault:
         return NoPlan(str(fault))
@@ -187,7 +188,7 @@ def _cannot_be_split(found: Plan, demand: Demand) -> Finding:
     possible = [
         str(one)
         for one in found.architecture.tensor_parallel_degrees
-        if one <= hardware.accelerators
+        if one <= hardware.accelerators and _splits_draft(found, one)
     ]
     word = demand.spoken.degree
     if demand.engine == "llama.cpp":
@@ -201,8 +202,17 @@ def _cannot_be_split(found: Plan, demand: Demand) -> Finding:
     else:
         message = f"{word} is {degree}"
     is_of_heads = degree <= hardware.accelerators and found.setting.release.keeps_cache
+    is_of_heads = is_of_heads and not found.obstacle.endswith("draft model")
     of_model = f" of {found.architecture.architecture}" if is_of_heads else ""
     return CANNOT_BE_SPLIT.finding(f"{message}, and {found.obstacle}{of_model}", remedy)
+
+
+def _splits_draft(found: Plan, degree: int) -> bool:
+    drafts = found.setting.draft
+    # One that is on one accelerator stays there.
+    if drafts is None or drafts.degree != found.tensor_parallel_degree:
+        return True
+    return degree in drafts.architecture.tensor_parallel_degrees
 
 
 def _way_out(found: Plan, words: Words) -> str:
@@ -229,6 +239,7 @@ def _planned(found: Plan, taken: Assumptions, degree: int | None = None) -> Plan
         engine=found.engine,
         engine_version=found.engine_version,
         gguf_type=found.setting.gguf_type,
+        draft=found.draft,
     )
 
 

@@ -50,7 +50,21 @@ _FEW_SEQS = 256
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryTerms:
     """
-    What one accelerator holds, in bytes; the cache is that of one whole sequence.
+    What one accelerator holds, in bytes; the cache is that of one whole sequence, and
+    the draft the weights of a model that drafts.
+
+    Args:
+        weights: The model's weights.
+
+        runtime: What the process takes outside of PyTorch.
+
+        activations: The largest step's intermediate results.
+
+        cuda_graphs: Recorded CUDA graphs.
+
+        kv_cache: The cache of keys and values.
+
+        draft: The weights and the cache of a draft model.
     """
 
     weights: int
@@ -58,13 +72,14 @@ class MemoryTerms:
     activations: int
     cuda_graphs: int
     kv_cache: int
+    draft: int = 0
 
     @property
     def fixed(self) -> int:
         """
         What the engine's share holds before any of the cache.
         """
-        return self.weights + self.runtime + self.activations
+        return self.weights + self.draft + self.runtime + self.activations
 
     @property
     def total(self) -> int:
@@ -79,6 +94,7 @@ class MemoryTerms:
         """
         return {
             "weights": self.weights,
+            **({"draft": self.draft} if self.draft else {}),
             "runtime": self.runtime,
             "activations": self.activations,
             "cuda_graphs": self.cuda_graphs,
@@ -96,6 +112,7 @@ def memory_terms(setting: Setting, case: Case) -> MemoryTerms:
         activations=_activations(setting, case),
         cuda_graphs=_cuda_graphs(setting, case),
         kv_cache=sequence_bytes(setting, case),
+        draft=0 if setting.draft is None else _weights(setting.draft, case),
     )
 
 

@@ -96,6 +96,9 @@ class Packing:
     def free(self, index: int) -> Capacity:
         """
         Return the resources that are left of an instance.
+
+        Args:
+            index: Which instance, from 0 on.
         """
         left = self.capacity
         for name, copies in self.instances[index].items():
@@ -132,6 +135,11 @@ def fewest_instances(
 ) -> Packing:
     """
     Pack copies onto as few instances as possible, and onto one at least.
+
+    Args:
+        models: What a copy of each model reserves, and how many copies there are.
+
+        capacity: What each instance has.
 
     Returns:
         A packing of all copies, whose ``is_fewest`` tells whether fewer instances are
@@ -202,6 +210,11 @@ class Fleet:
     def with_model(self, name: str, needs: ResourceRequirements) -> Fleet:
         """
         Return this fleet with a model beside the others.
+
+        Args:
+            name: What the model is called.
+
+            needs: What a copy reserves, and how many copies there are.
         """
         return replace(self, models={**self.models, name: needs})
 
@@ -214,6 +227,9 @@ class Fleet:
     def with_one_more(self, name: str) -> Packing:
         """
         Try to place one more copy of a model that is there.
+
+        Args:
+            name: What the model is called.
         """
         needs = self.models[name]
         more = replace(needs, copies=needs.copies + 1)
@@ -222,12 +238,18 @@ class Fleet:
     def most_copies(self, needs: ResourceRequirements) -> int:
         """
         Return how many copies of one more model can be placed beside the others.
+
+        Args:
+            needs: What a copy reserves.
         """
         return most_copies(needs, self.capacity, self.instances, beside=self._known())
 
     def alone(self, needs: ResourceRequirements) -> int:
         """
         Return how many copies of a model there could be if no other ran.
+
+        Args:
+            needs: What a copy reserves.
         """
         return self.capacity.copies_of(needs) * self.instances
 

@@ -24,6 +24,9 @@ _BILLION = 10**9
 _MOST_LISTED, _FEW_LISTED = 8, 5
 
 Units = tuple[int, int, int]
+"""
+Billionths of accelerators, of CPU cores and of MiB of memory.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +98,13 @@ class ResourceRequirements:
 class Capacity:
     """
     What an instance has to give, or has left.
+
+    Args:
+        accelerators: GPUs or Neuron devices.
+
+        cpus: CPU cores.
+
+        memory_mib: Host memory in MiB.
     """
 
     accelerators: float
@@ -108,6 +118,9 @@ class Capacity:
 
         The scheduler keeps some host memory for itself, so that what does not fit here
         certainly does not fit; see ``schedulable`` for what likely does.
+
+        Args:
+            instance_type: The instance type.
         """
         return cls(
             accelerators=instance_type.accelerators,
@@ -152,12 +165,18 @@ class Capacity:
     def copies_of(self, needs: ResourceRequirements) -> int:
         """
         Return how many copies fit side by side.
+
+        Args:
+            needs: What a copy reserves.
         """
         return max(0, min(h // n for h, n in _pairs(self.units, needs.units) if n))
 
     def limits_for(self, needs: ResourceRequirements) -> list[str]:
         """
         Name the resources that one more copy does not find enough of.
+
+        Args:
+            needs: What a copy reserves.
         """
         names = ("accelerators", "CPU cores", "memory (MiB)")
         return [
@@ -171,6 +190,11 @@ class Capacity:
     def minus(self, needs: ResourceRequirements, copies: int = 1) -> Capacity:
         """
         Return the resources that are left beside that many copies.
+
+        Args:
+            needs: What a copy reserves.
+
+            copies: How many copies. If omitted, one.
         """
         left = [h - copies * n for h, n in _pairs(self.units, needs.units)]
         return Capacity(

@@ -4,11 +4,18 @@ Whether a model fits an instance type, how often, and what decides it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.architectures.weight_format import gguf_bits
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
-from cdk_sagemaker_llm.demand import Assumptions, EngineName, engine_title
+from cdk_sagemaker_llm.demand import (
+    Assumptions,
+    DraftModel,
+    EngineName,
+    engine_title,
+)
 from cdk_sagemaker_llm.fit.memory import outcome_of
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.fit.releases import Case, Release, release_of
@@ -36,6 +43,7 @@ def plan(
     engine: EngineName = "vllm",
     engine_version: str | None = None,
     gguf_type: str | None = None,
+    draft: DraftModel | None = None,
 ) -> Plan:
     """
     Find out whether a model fits an instance type, and how many copies do.
@@ -74,6 +82,11 @@ def plan(
             The type of a GGUF file's weights, such as ``Q4_K_M``; for llama.cpp alone.
             If omitted, they are in 16 bits.
 
+        draft:
+            The model that drafts tokens. Of one that the catalogue lacks, and with
+            another engine than vLLM, the plan says that it is not counted.
+            If omitted, there is none.
+
     Raises:
         ValueError: If an argument is none that a plan can be made for.
     """
@@ -105,13 +118,30 @@ def plan(
         )
         for degree in _degrees(model, hardware, tensor_parallel_degree, release)
     ]
+    if draft is not None and engine == "vllm":
+        settings = [_drafted(one, draft) for one in settings]
     first, *larger = settings
-    found = _plan(first, engine, engine_version)
+    found = _plan(first, engine, engine_version, draft)
     for setting in larger:
         if found.fits:
             break
-        found = _plan(setting, engine, engine_version)
+        found = _plan(setting, engine, engine_version, draft)
     return found
+
+
+def _drafted(setting: Setting, draft: DraftModel) -> Setting:
+    model = draft.drafting_for(setting.architecture)
+    if model is None:
+        return setting
+    return replace(
+        setting,
+        draft=replace(
+            setting,
+            architecture=model,
+            degree=draft.tensor_parallel_degree or setting.degree,
+            weight_bits=draft.weight_bits,
+        ),
+    )
 
 
 def _check_type(
@@ -129,7 +159,12 @@ def _check_type(
         )
 
 
-def _plan(setting: Setting, engine: EngineName, version: str | None) -> Plan:
+def _plan(
+    setting: Setting,
+    engine: EngineName,
+    version: str | None,
+    draft: DraftModel | None,
+) -> Plan:
     return Plan(
         setting=setting,
         engine=engine,
@@ -138,6 +173,7 @@ def _plan(setting: Setting, engine: EngineName, version: str | None) -> Plan:
         expected=outcome_of(setting, Case.EXPECTED),
         cautious=outcome_of(setting, Case.CAUTIOUS),
         obstacle=_obstacle(setting, engine),
+        draft=draft,
     )
 
 
@@ -177,12 +213,20 @@ def _obstacle(setting: Setting, engine: EngineName) -> str:
     if not setting.release.keeps_cache:
         alone = f"{engine_title(engine)} runs on one accelerator alone"
         return "" if degree == 1 else alone
-    if degree not in model.tensor_parallel_degrees:
-        heads, shared = model.num_attention_heads, model.num_key_value_heads
-        if heads is not None and heads % degree == 0:
-            return f"{degree} does not divide the {shared} key and value heads"
-        return f"{degree} does not divide the {heads} attention heads"
-    return ""
+    undivided = _undivided(model, degree)
+    if not undivided and setting.draft is not None:
+        undivided = _undivided(setting.draft.architecture, setting.draft.degree)
+        return undivided and f"{undivided} of the draft model"
+    return undivided
+
+
+def _undivided(model: ModelArchitecture, degree: int) -> str:
+    if degree in model.tensor_parallel_degrees:
+        return ""
+    heads, shared = model.num_attention_heads, model.num_key_value_heads
+    if heads is not None and heads % degree == 0:
+        return f"{degree} does not divide the {shared} key and value heads"
+    return f"{degree} does not divide the {heads} attention heads"
 
 
 def _context(model: ModelArchitecture, requested: int | None) -> int:

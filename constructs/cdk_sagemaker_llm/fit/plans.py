@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.catalog.instances import InstanceType
-from cdk_sagemaker_llm.demand import Assumptions, EngineName
+from cdk_sagemaker_llm.demand import Assumptions, DraftModel, EngineName
 from cdk_sagemaker_llm.fit.memory import MemoryTerms, Outcome, longest_sequence
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
 from cdk_sagemaker_llm.fit.releases import Case
@@ -25,6 +25,7 @@ _RESERVED_MEMORY_MIB = 1024
 
 _NAMES = {
     "weights": "weights",
+    "draft": "draft model",
     "runtime": "runtime",
     "activations": "activations",
     "cuda_graphs": "CUDA graphs",
@@ -53,6 +54,8 @@ class Plan:
         cautious: What is promised.
 
         obstacle: Why the degree itself is impossible; empty if it is not.
+
+        draft: What drafts tokens; ``None`` if nothing does.
     """
 
     setting: Setting
@@ -62,6 +65,7 @@ class Plan:
     expected: Outcome
     cautious: Outcome
     obstacle: str = ""
+    draft: DraftModel | None = None
 
     @property
     def architecture(self) -> ModelArchitecture:
@@ -211,8 +215,8 @@ class Plan:
         if self.fits:
             return "host_memory" if self.is_on_host else "accelerators"
         left = self.kv_cache_room + self.terms.fixed
-        for name in ("weights", "runtime", "activations"):
-            left -= self.terms.items()[name]
+        for name in ("weights", "draft", "runtime", "activations"):
+            left -= self.terms.items().get(name, 0)
             if left <= 0:
                 return name
         return "kv_cache"
@@ -247,6 +251,8 @@ class Plan:
         where = f"on {_hardware(setting)}, {self.engine} {version}"
         rows = table(setting, (self.best, self.expected, self.cautious))
         end = ["", _says(self), f"limit: {self.limit}"]
+        if self.draft is not None and setting.draft is None:
+            end.append(f"not counted: what drafts tokens, {self.draft.name}")
         return "\n".join([what, where, "", *rows, *end])
 
 
@@ -306,18 +312,27 @@ def _how(setting: Setting, name: str) -> str:
     if setting.release.reserve is not None:
         name_of_share = "mem_fraction_static"
     runtime = "kernels, workspaces" + (", collectives" if adds_up else "")
+    drafts, drafted = setting.draft, ""
+    if drafts is not None:
+        over = f", split over {drafts.degree}" if drafts.degree > 1 else ""
+        count = f"{drafts.architecture.parameter_count:,} parameters"
+        drafted = f"{drafts.architecture.architecture}, {count}{over}"
     return {
         "weights": f"{setting.architecture.parameter_count:,} parameters{split}",
+        "draft": drafted,
         "runtime": "the process and the system" if setting.is_on_host else runtime,
         "activations": f"{setting.sequences} sequences, "
         f"{setting.prefill_tokens} tokens in a step",
         "cuda_graphs": f"{name_of_share} is {setting.share(Case.CAUTIOUS):.3g}",
-        "kv_cache": f"{setting.context_length} tokens{split}",
+        "kv_cache": f"{setting.context_length} tokens{split}"
+        + (", with the draft model's" if drafts else ""),
     }[name]
 
 
 def _names(setting: Setting) -> Mapping[str, str]:
     gone = set() if setting.keeps_cache else {"kv_cache"}
+    if setting.draft is None:
+        gone.add("draft")
     if setting.release.allocates_context or not setting.release.keeps_cache:
         gone.add("cuda_graphs")
     names = {name: label for name, label in _NAMES.items() if name not in gone}

@@ -23,9 +23,12 @@ from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
 from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm, compiled_since
-from cdk_sagemaker_llm.serving.support.check import support_on
+from cdk_sagemaker_llm.serving.support_check import check_support
 
 Traffic = Literal["uneven", "even"]
+"""
+Whether lengths differ from request to request: ``uneven``, as in chat, or ``even``.
+"""
 # The models of LMI's NeuronX tests (0.27 to 0.29).
 _ON_NEURON = ("Llama", "Mistral", "Mixtral", "GPTNeoX", "GPTJ", "Bloom", "GPT2", "OPT")
 _CORES_PER_CHIP = 2
@@ -114,7 +117,9 @@ def recommend(
 def _hold_support(
     hardware: InstanceType, model: ModelArchitecture | str, release: str
 ) -> None:
-    refused = errors_of(support_on(hardware, model, engine="vllm", release=release))
+    refused = errors_of(
+        check_support(model, engine="vllm", release=release, instance_type=hardware)
+    )
     if refused:
         raise ValueError(
             f"{refused[0].message}; sagemaker-llm support lists what loads it"

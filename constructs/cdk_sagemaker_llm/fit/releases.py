@@ -49,6 +49,13 @@ def _always(figure: float) -> Range:
 class Range:
     """
     One figure for each case.
+
+    Args:
+        best: The figure where all goes well.
+
+        expected: The likely figure.
+
+        cautious: The figure that a plan may rely on.
     """
 
     best: float
@@ -58,6 +65,9 @@ class Range:
     def of(self, case: Case) -> float:
         """
         Return the figure of a case.
+
+        Args:
+            case: Which of the three.
         """
         figure: float = getattr(self, case.value)
         return figure
@@ -356,18 +366,29 @@ class Reserve:
     def tier_of(self, memory_gib: float) -> Tier:
         """
         Return the tier of a GPU.
+
+        Args:
+            memory_gib: The memory of an accelerator.
         """
         return next(tier for tier in self.tiers if memory_gib < tier.below_gib)
 
     def prefill_tokens(self, memory_gib: float) -> int:
         """
         Return the prompt tokens of a step.
+
+        Args:
+            memory_gib: The memory of an accelerator.
         """
         return self.tier_of(memory_gib).prefill_tokens
 
     def graph_batch(self, memory_gib: float, degree: int) -> int:
         """
         Return the largest batch that a graph is recorded for.
+
+        Args:
+            memory_gib: The memory of an accelerator.
+
+            degree: Over how many accelerators a copy is split.
         """
         tier = self.tier_of(memory_gib)
         few = degree < _FEW_DEVICES

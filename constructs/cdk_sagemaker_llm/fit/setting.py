@@ -67,6 +67,9 @@ class Setting:
         release: What the engine takes where nothing is set.
 
         gguf_type: The type of a GGUF file's weights; ``None`` if it is none.
+
+        draft: The same of the model that drafts for it; ``None`` if there is none, or
+            its sizes are not known.
     """
 
     architecture: ModelArchitecture
@@ -77,6 +80,7 @@ class Setting:
     assumptions: Assumptions
     release: Release
     gguf_type: str | None = None
+    draft: Setting | None = None
 
     @property
     def is_on_host(self) -> bool:
@@ -182,6 +186,9 @@ class Setting:
     def share(self, case: Case) -> float:
         """
         The part of the memory that the engine takes.
+
+        Args:
+            case: Which case: the best, the expected or the cautious one.
         """
         assumed, release = self.assumptions.gpu_memory_utilization, self.release
         if assumed is not None:

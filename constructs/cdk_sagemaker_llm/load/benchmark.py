@@ -112,6 +112,9 @@ class Benchmark:
         """
         Read what ``to_json`` wrote.
 
+        Args:
+            text: What ``to_json()`` wrote.
+
         Raises:
             ValueError: If it is something else, with what it is.
         """

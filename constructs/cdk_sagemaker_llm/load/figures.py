@@ -33,6 +33,12 @@ class Distribution:
         p50: What half of them took at most; the others likewise.
 
         longest: What the longest took.
+
+        p90: The value that nine in ten do not exceed.
+
+        p95: The value that 95 in 100 do not exceed.
+
+        p99: The value that 99 in 100 do not exceed.
     """
 
     count: int
@@ -46,6 +52,9 @@ class Distribution:
     def of(cls, seconds: Iterable[float]) -> Distribution | None:
         """
         Take the exact percentiles of all samples; ``None`` if there are none.
+
+        Args:
+            seconds: The values, in any order.
         """
         found = sorted(seconds)
         ranks = (math.ceil(share * len(found)) - 1 for share in _SHARES)
@@ -55,6 +64,9 @@ class Distribution:
     def of_histogram(cls, histogram: Histogram) -> Distribution | None:
         """
         Take the percentiles of a histogram, right within half a per cent.
+
+        Args:
+            histogram: How often each value came.
         """
         found = (histogram.at(share) or 0.0 for share in _SHARES)
         return cls._at(histogram.count, found)
@@ -214,6 +226,9 @@ class Estimate:
     def differs_from(self, other: Estimate) -> bool:
         """
         Tell whether the difference is more than chance explains.
+
+        Args:
+            other: The estimate to compare with.
         """
         if self.value >= other.value:
             margin = math.hypot(self.value - self.low, other.high - other.value)

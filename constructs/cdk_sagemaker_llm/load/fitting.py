@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.load.benchmark import Benchmark, Row
 from cdk_sagemaker_llm.load.deployed import Deployed
 from cdk_sagemaker_llm.load.observed import Observed, observed
@@ -50,6 +51,7 @@ _TIMES = 3
 _NOISE = 0.3
 
 
+@held
 def fit_service_times(
     rows: Sequence[Row],
     copies: int = 1,
@@ -78,6 +80,10 @@ def fit_service_times(
     Raises:
         ValueError: If the rows have too little in them.
     """
+    if not rows:
+        raise ValueError(
+            "rows must be a sweep over one number of users at least, got none"
+        )
     points = _points(rows, copies)
     notes = _Notes()
     single = _single_of(_points(alone, 1), points, notes)

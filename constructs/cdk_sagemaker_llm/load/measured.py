@@ -62,6 +62,9 @@ class Measured:
     def merge(self, other: Measured) -> None:
         """
         Take in what was measured elsewhere, or later.
+
+        Args:
+            other: What another process measured.
         """
         self.records += other.records
         self.gaps.merge(other.gaps)
@@ -74,6 +77,9 @@ class Measured:
     def shifted(self, seconds: float) -> Self:
         """
         Return it with its requests begun so much later, as another clock tells.
+
+        Args:
+            seconds: By how many seconds.
         """
         moved = [replace(one, start=one.start + seconds) for one in self.records]
         return replace(self, records=moved)
@@ -95,6 +101,9 @@ class Measured:
     def unpacked(cls, packed: Mapping[str, Any]) -> Self:
         """
         Unpack it.
+
+        Args:
+            packed: What ``packed()`` returned.
         """
         return cls(
             records=[Record.unpacked(values) for values in packed["records"]],
@@ -219,5 +228,8 @@ class Record:
     def unpacked(cls, values: Sequence[Any]) -> Self:
         """
         Unpack it.
+
+        Args:
+            values: What ``packed()`` returned.
         """
         return cls(*values)

@@ -52,6 +52,9 @@ class ScalingTarget:
     ) -> ScalingTarget:
         """
         Take it from the row of the most users that the endpoint bears.
+
+        Args:
+            row: The row of the benchmark.
         """
         return cls(
             users=row.users,

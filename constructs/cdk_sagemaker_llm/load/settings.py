@@ -188,6 +188,9 @@ class LoadSettings:
     def unpacked(cls, packed: Mapping[str, Any]) -> Self:
         """
         Unpack it.
+
+        Args:
+            packed: What ``packed()`` returned.
         """
         return cls(**{**packed, "prompts": tuple(packed["prompts"])})
 

@@ -37,7 +37,7 @@ _STOP_LIMIT = 5.0
 _PROBE_LIMIT = 1.0
 _TAIL = 20
 _NEEDED = ("moto", "flask", "boto3")
-_SERVER = "cdk_sagemaker_llm.local.server"
+_SERVER = "cdk_sagemaker_llm.local"
 _ACCOUNT = re.compile(r"[0-9]{12}")
 _REGION = re.compile(r"[a-z]{2,}(?:-[a-z]+)+-[0-9]+")
 _HANDLER = re.compile(r"[\w.]+:\w+")
@@ -206,7 +206,10 @@ class EmbeddedAws:
         return self._process is not None and self._process.poll() is None
 
     @functools.cached_property
-    def _session(self) -> boto3.Session:
+    def session(self) -> boto3.Session:
+        """
+        A boto3 session with credentials and a region that the server takes.
+        """
         import boto3  # noqa: PLC0415 - an extra, and a quarter of a second to import
 
         # One for all clients: it keeps the service models that it has read.
@@ -220,6 +223,9 @@ class EmbeddedAws:
         """
         Make a boto3 client that talks to this server, without retries.
 
+        Args:
+            service: The service, as boto3 calls it.
+
         Raises:
             EmbeddedAwsError: If the server does not run.
         """
@@ -228,7 +234,7 @@ class EmbeddedAws:
 
         config = Config(retries={"max_attempts": 0}, proxies={"http": ""})
         settings.setdefault("config", config)
-        return self._session.client(  # type: ignore[call-overload]  # any service by name
+        return self.session.client(  # type: ignore[call-overload]  # any service by name
             service, endpoint_url=self.url, **settings
         )
 
@@ -392,6 +398,9 @@ class EmbeddedAws:
     def failure(self, what: str) -> EmbeddedAwsError:
         """
         Describe what happened to the server, with what it printed last.
+
+        Args:
+            what: What happened, such as ``did not start``.
         """
         code = self._process.poll() if self._process is not None else None
         self._log.seek(0)

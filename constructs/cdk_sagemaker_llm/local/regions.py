@@ -6,6 +6,7 @@ watches them, beside moto's.
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ from cdk_sagemaker_llm.local.hosting.service import SAGEMAKER, SageMaker
 from cdk_sagemaker_llm.local.hosting.world import World
 from cdk_sagemaker_llm.local.scaling.scalable_targets import NAMESPACE
 from cdk_sagemaker_llm.local.scaling.watching import WATCHING, Watching
+from cdk_sagemaker_llm.permissions import ALARMS_SERVICE, PUBLISH, lets_service
 
 # Of the process, as its clock is; what goes wrong does so in every region.
 _SETTINGS = [Settings()]
@@ -123,6 +125,24 @@ class MotoSurroundings:
     def publish(self, topic: str, message: str) -> bool:
         try:
             self._sns.publish(message=message, arn=topic)
+        except ServiceException:
+            return False
+        return True
+
+    def publish_for_alarm(
+        self, topic: str, message: str, subject: str, alarm: str
+    ) -> bool:
+        known = {
+            "aws:sourceaccount": self._account,
+            "aws:sourceowner": self._account,
+            "aws:sourcearn": alarm,
+            "aws:securetransport": "true",
+        }
+        try:
+            policy = json.loads(self._sns.get_topic(topic).policy)
+            if not lets_service(policy, ALARMS_SERVICE, PUBLISH, known):
+                return False
+            self._sns.publish(message=message, arn=topic, subject=subject)
         except ServiceException:
             return False
         return True

@@ -1,6 +1,6 @@
 """
-The server process, ``python -m cdk_sagemaker_llm.local.server --fd N ...``, and its
-front door: each request goes to the service that it is for, most of them to moto.
+The server process, ``python -m cdk_sagemaker_llm.local --fd N ...``, and its front
+door: each request goes to the service that it is for, most of them to moto.
 
 It is started by ``EmbeddedAws``, which hands it a listening socket, and it ends when
 its standard input does: no server outlives the process that started it. The pages under
@@ -52,7 +52,7 @@ from cdk_sagemaker_llm.local.cloudformation import (
     stack_types,
 )
 from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT, HEALTH_PATH
-from cdk_sagemaker_llm.local.hosting import container_starts
+from cdk_sagemaker_llm.local.hosting import allowances, container_starts
 from cdk_sagemaker_llm.local.hosting.service import SageMaker
 from cdk_sagemaker_llm.local.hosting.states import look
 from cdk_sagemaker_llm.local.runtime import asynchronous
@@ -163,6 +163,13 @@ class Gateway:
         if prefix == _CODEBUILD or protocols.cbor_service(request) == _CODEBUILD:
             codebuild = regions.codebuild(self._account, region)
             return _build(codebuild, request, operation)
+        if service == "ec2":
+            # By now moto has it, or is about to load it: it is slow to load.
+            allowances.offer_types(hosting.world.faults)
+        if prefix in {allowances.QUOTAS, allowances.REGISTRY} and (
+            told := _allowance(hosting, request, prefix, operation)
+        ):
+            return told
         if request.path.startswith(_OWN_PAGES):
             return _answer_page(hosting, request)
         invoked = _invocation(hosting, request)
@@ -309,6 +316,17 @@ def _build(codebuild: CodeBuild, request: Request, operation: str) -> Response:
     except AwsError as error:
         return error_response(error, request.environ, "codebuild")
     return protocols.cbor_answer(answer) if in_cbor else _json(answer)
+
+
+def _allowance(
+    hosting: SageMaker, request: Request, prefix: str, operation: str
+) -> Response | None:
+    try:
+        document = read_json(request.get_data(cache=True))
+    except AwsError as error:
+        return _refusal(error)
+    answer = allowances.answer(hosting.world, prefix, operation, document)
+    return None if answer is None else _json(answer)
 
 
 def _refusal(error: AwsError) -> Response:
@@ -460,7 +478,3 @@ def _end_with_parent() -> None:
     sys.stdin.buffer.read()
     # At once: the state ends with the process, there is nothing to save.
     os._exit(0)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.lmi.neuronx import NeuronX
     from cdk_sagemaker_llm.serving.lmi.tensorrt_llm import TensorRtLlm
     from cdk_sagemaker_llm.serving.lmi.vllm import LmiDist, LmiVllm
-    from cdk_sagemaker_llm.serving.support.check import check_support
+    from cdk_sagemaker_llm.serving.support_check import check_support
     from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
     from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
 
@@ -86,7 +86,7 @@ _HOMES = {
     "VllmOmni": "serving.engines.vllm",
     "check_environment": "serving.families",
     "check_properties": "serving.lmi.checks",
-    "check_support": "serving.support.check",
+    "check_support": "serving.support_check",
 }
 
 __getattr__, __dir__ = lazily(__name__, _HOMES)

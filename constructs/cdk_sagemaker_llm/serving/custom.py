@@ -81,6 +81,9 @@ class CustomContainer(Serving):
 
         Where the URI shows the repository, the execution role is let pull from it.
 
+        Args:
+            uri: The image's address in a registry of ECR.
+
         Raises:
             ValueError: If it is no such URI.
         """

@@ -96,6 +96,9 @@ class AlarmRule:
     def is_breached(self, value: float) -> bool:
         """
         Compare a value with the threshold.
+
+        Args:
+            value: The metric's value of a period.
         """
         return _COMPARISONS[self.comparison](value, self.threshold)
 

@@ -58,6 +58,13 @@ class Metric:
     One series of CloudWatch's.
 
     ``Metric.of_component("InvocationsPerCopy", "llama")``
+
+    Args:
+        namespace: CloudWatch's namespace, such as ``AWS/SageMaker``.
+
+        name: The metric's name.
+
+        dimensions: Names and values of its dimensions, in the order of the names.
     """
 
     namespace: str
@@ -68,6 +75,13 @@ class Metric:
     def of(cls, namespace: str, name: str, dimensions: Mapping[str, str]) -> Metric:
         """
         Make a metric of dimensions in any order.
+
+        Args:
+            namespace: CloudWatch's namespace, such as ``AWS/SageMaker``.
+
+            name: The metric's name.
+
+            dimensions: Its dimensions by their names.
         """
         return cls(namespace, name, tuple(sorted(dimensions.items())))
 
@@ -75,6 +89,13 @@ class Metric:
     def of_variant(cls, name: str, endpoint: str, variant: str) -> Metric:
         """
         Make one of SageMaker's metrics of a variant.
+
+        Args:
+            name: The metric's name.
+
+            endpoint: The endpoint's name.
+
+            variant: The variant's name.
         """
         dimensions = {"EndpointName": endpoint, "VariantName": variant}
         return cls.of(SAGEMAKER, name, dimensions)
@@ -83,6 +104,11 @@ class Metric:
     def of_component(cls, name: str, component: str) -> Metric:
         """
         Make one of SageMaker's metrics of an inference component.
+
+        Args:
+            name: The metric's name.
+
+            component: The inference component's name.
         """
         return cls.of(SAGEMAKER, name, {"InferenceComponentName": component})
 
@@ -215,6 +241,9 @@ class MetricDelays:
     def of(self, query: Query) -> float:
         """
         Return the delay of a query: that of its slowest metric.
+
+        Args:
+            query: The query that waits for its metrics.
         """
         fast = all(metric.name in HIGH_RESOLUTION for metric in query.metrics())
         return self.high_resolution if fast else self.standard

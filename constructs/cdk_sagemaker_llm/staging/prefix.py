@@ -13,9 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import boto3
-from botocore.exceptions import ClientError
-
 MANIFEST_ENDING = ".json"
 OWNERS = ".owners/"
 JOBS = ".jobs/"
@@ -111,6 +108,9 @@ class Ownership:
     """
 
     def __init__(self, place: StagedPrefix) -> None:
+        # Constructs read the names above, where nobody has installed boto3.
+        import boto3  # noqa: PLC0415 - an extra
+
         self._place = place
         self._s3 = boto3.client("s3")
 
@@ -165,6 +165,8 @@ class Ownership:
         return any(self._keys(self._place.base + OWNERS))
 
     def _manifest(self) -> bytes | None:
+        from botocore.exceptions import ClientError  # noqa: PLC0415 - an extra
+
         # A list says what is not there: whether reading does, S3 leaves to a permission
         # to list that is bound to no prefix (API reference, GetObject).
         if self._place.manifest not in self._keys(self._place.manifest):

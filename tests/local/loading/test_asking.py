@@ -230,6 +230,28 @@ def test_the_engine_counts_the_tokens_of_a_stream() -> None:
 
 
 @pytest.mark.usefixtures("machine")
+def test_the_pieces_of_a_stream_are_counted_where_the_engine_is_silent() -> None:
+    """
+    Each that has text, and no other.
+    """
+    pieces = (
+        *(
+            b'data: {"choices": [{"index": 0, "delta": {"content": "I"}}]}\n\n'
+            for _ in range(4)
+        ),
+        b'data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n',
+        b"data: [DONE]\n\n",
+    )
+    with Misbehaving(stream(*pieces)) as server:
+        asking = asking_of(server, is_chat=True)
+        asking.ask()
+    taken = asking.take()
+    (record,) = taken.records
+
+    assert (record.failure, record.tokens, record.prompt_tokens) == ("", 4, None)
+
+
+@pytest.mark.usefixtures("machine")
 def test_each_process_asks_something_else() -> None:
     """
     And the same again with the same seed: else a cache of beginnings would help.

@@ -16,7 +16,7 @@ import pytest
 from cdk_sagemaker_llm.client import LlmClient
 from cdk_sagemaker_llm.local import EmbeddedAws
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
-from tests.deployments import OF_INIT, Deployer, Outcome, example, synthesised
+from tests.deployments import OF_INIT, Deployer, DeploymentResult, example, synthesised
 from tests.local.staging.hub_server import REVISION, Hub, Repository
 from tests.local.staging.test_worker import FILES, MODEL, STAGED, contents
 from tests.secrecy import TOKEN
@@ -26,7 +26,7 @@ COMMIT = "c1899de289a04d12100db370d81485cdf75e47ca"
 APP = Path(__file__).with_name("staged_app.py")
 SECRET = "staged/token"  # noqa: S105 - its name
 
-Deploy = Callable[..., Outcome]
+Deploy = Callable[..., DeploymentResult]
 
 
 @pytest.fixture(name="s3")
@@ -40,7 +40,7 @@ def _deploy(deployer: Deployer, tmp_path: Path) -> Deploy:
     Deploy the app with what it is told.
     """
 
-    def deploy(**said: Any) -> Outcome:  # noqa: ANN401 - JSON
+    def deploy(**said: Any) -> DeploymentResult:  # noqa: ANN401 - JSON
         app = synthesised(APP, tmp_path / said["stack"], said=json.dumps(said))
         return deployer.deploy(app)
 

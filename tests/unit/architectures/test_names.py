@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.architectures.families import (
     class_fault,
     known_classes,
 )
+from cdk_sagemaker_llm.catalog._data import load
 
 
 @pytest.mark.parametrize("name", known_classes())
@@ -21,6 +22,22 @@ def test_what_is_known_is_never_doubted(name: str) -> None:
     """
     assert class_fault(name) is None
     assert class_doubt(name) is None
+
+
+def test_what_is_known_is_a_class_of_an_engine_or_of_transformers() -> None:
+    """
+    Jina's first BERT comes with code of its own, which TEI reimplements.
+    """
+    engines = load("model_classes.json")["engines"]
+    transformers = load("transformers.json")
+    published = {
+        *engines["vllm"]["classes"],
+        *engines["sglang"]["classes"],
+        *transformers["classes"],
+        *transformers["class_types"],
+    }
+
+    assert {*known_classes()} - published == {"JinaBertModel"}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ READ = {
     "Construct": "node",
     "IAlarmRef": "alarm_ref",
     "cloudwatch.IAlarmAction": "bind",
+    "events.IRuleTarget": "bind",
     "cloudwatch.IMetric": "to_metric_config",
     "codebuild.IBuildImage": "image_id",
     "ec2.IConnectable": "connections",

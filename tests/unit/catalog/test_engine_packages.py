@@ -4,9 +4,11 @@ The argument tables against the engines' packages, from an index on this machine
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
+import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -119,7 +121,7 @@ class Index(BaseHTTPRequestHandler):
         Return what there is of the package that is asked for.
         """
         name = self.path.strip("/").rpartition("/")[2]
-        return sorted(self.folder.glob(f"{name}-*.whl"))
+        return sorted(self.folder.glob(f"{name}-*"))
 
 
 @pytest.fixture(name="index")
@@ -269,10 +271,35 @@ def test_only_modules_are_fetched(index: Served, tmp_path: Path) -> None:
     publish(index[0], "vllm", "0.99.0", **{"vllm/a.py": "x = 1"})
 
     wheels.unpack("vllm", "0.99.0", tmp_path / "modules")
-    files = [one for one in (tmp_path / "modules").rglob("*") if one.is_file()]
-    assert files == [tmp_path / "modules/vllm/a.py"]
-    assert files[0].read_text("utf-8") == "x = 1"
+    modules = tmp_path / "modules"
+    files = {one for one in modules.rglob("*") if one.is_file()}
+    said = modules / "vllm-0.99.0.dist-info/METADATA"
+    assert files == {modules / "vllm/a.py", said}
+    assert (modules / "vllm/a.py").read_text("utf-8") == "x = 1"
     assert sum(index[1]) < LARGE / 2
     with pytest.raises(ValueError, match=r"the index has no wheel of vllm 0\.1\.0"):
         wheels.unpack("vllm", "0.1.0", tmp_path)
     assert wheels.published("vllm") == ["0.99.0"]
+
+
+def test_takes_named_files_out_of_a_source_distribution(
+    index: Served, tmp_path: Path
+) -> None:
+    """
+    They lie as they do within the release's own folder.
+    """
+    with tarfile.open(index[0] / "engine-1.0.tar.gz", "w:gz") as archive:
+        for name in ("vendor/src/a.cpp", "vendor/other/b.cpp", "vendor/c.py"):
+            row = tarfile.TarInfo(f"engine-1.0/{name}")
+            row.size = 1
+            archive.addfile(row, io.BytesIO(b"x"))
+    wanted = ("vendor/src/", "vendor/c.py")
+
+    wheels.unpack_source("engine", "1.0", tmp_path / "source", wanted)
+
+    files = {one for one in (tmp_path / "source").rglob("*") if one.is_file()}
+    assert files == {
+        tmp_path / "source" / one for one in ("vendor/src/a.cpp", "vendor/c.py")
+    }
+    with pytest.raises(ValueError, match=r"no source distribution of engine 2\.0"):
+        wheels.unpack_source("engine", "2.0", tmp_path, wanted)

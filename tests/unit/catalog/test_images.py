@@ -355,6 +355,9 @@ def test_a_regions_domain_is_its_partitions(region: str, domain: str) -> None:
         ("djl-lmi", "nightly", "0.28.0"),
         ("huggingface-llm", "3.3.5", "3.3.4"),
         ("huggingface-llm", "3.3.7", "3.3.6"),
+        # A tag such as 2.4-tgi2.3 is of the newest patch.
+        ("huggingface-llm", "2.3", "2.3.1"),
+        ("huggingface-llm", "2", "2.4.0"),
         ("huggingface-llm-neuronx", "0.2.1", "0.2.0"),
     ],
 )

@@ -134,6 +134,7 @@ def test_the_tables_reach_as_far_as_a_version(version: str, *, described: bool) 
         ("0.36.0", "0.23.1"),
         ("0.36.0-lmi28", "0.26.0"),
         ("0.36.0-lmi99", "0.26.0"),
+        ("0.38.0", "0.28.0"),
     ],
 )
 def test_each_release_has_a_vllm_inside(version: str, vllm: str | None) -> None:
@@ -141,3 +142,14 @@ def test_each_release_has_a_vllm_inside(version: str, vllm: str | None) -> None:
     That of the newest one that is listed, where it is not listed itself.
     """
     assert LmiVersion.parse(version).vllm == vllm
+
+
+@pytest.mark.parametrize(
+    ("version", "lmi_dist"),
+    [("0.25.0", "0.9.4"), ("0.32.0", "14.0.0"), ("0.33.0", None), ("0.24.0", None)],
+)
+def test_lmi_dist_was_inside_until_0_32(version: str, lmi_dist: str | None) -> None:
+    """
+    Beside vLLM, which stayed.
+    """
+    assert LmiVersion.parse(version).lmi_dist == lmi_dist

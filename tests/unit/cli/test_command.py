@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.util
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -16,20 +17,31 @@ import pytest
 
 import cdk_sagemaker_llm
 from cdk_sagemaker_llm import cli
+from cdk_sagemaker_llm.cli import commands
 from cdk_sagemaker_llm.load import running
 
 NAMES = [
     "benchmark",
     "chat",
     "check",
+    "doctor",
     "invoke",
     "load-test",
     "local",
+    "new",
     "permissions",
     "plan",
+    "preflight",
     "simulate",
     "stream",
+    "support",
 ]
+GROUPS = {
+    "Before deploying": ["new", "check", "support", "plan", "simulate", "permissions"],
+    "Run locally": ["local"],
+    "Look into an account": ["preflight", "doctor"],
+    "Talk to an endpoint": ["invoke", "stream", "chat", "load-test", "benchmark"],
+}
 
 
 def shown(
@@ -51,14 +63,31 @@ def test_help_lists_every_subcommand(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """
-    With what the command is for.
+    In the group of what it is for.
     """
     status, text = shown(["--help"], monkeypatch, capsys)
+    begun = {title: text.index(f" {title} ") for title in GROUPS}
+    groups = {
+        title: re.findall(r"^│ ([a-z]\S*) ", text[begin:].split("╰")[0], re.MULTILINE)
+        for title, begin in begun.items()
+    }
 
     assert status == 0
     assert "Large language models on Amazon SageMaker." in text
-    assert "--install-completion" not in text
-    assert [name for name in NAMES if f" {name} " in text] == NAMES
+    assert groups == GROUPS
+    assert list(begun.values()) == sorted(begun.values())
+    assert sorted(name for group in groups.values() for name in group) == NAMES
+    # What has no group would stand under this title.
+    assert " Commands " not in text
+
+
+def test_a_new_command_without_a_group_is_listed_last() -> None:
+    """
+    Rather than not at all.
+    """
+    ordered = sorted(["a_new_one", "benchmark", "check"], key=commands.place_of)
+
+    assert ordered == ["check", "benchmark", "a_new_one"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -259,6 +288,7 @@ def test_an_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     code = """
 import resource, sys
 from cdk_sagemaker_llm import cli
+from cdk_sagemaker_llm.cli import commands
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 sys.exit(cli.main())
 """

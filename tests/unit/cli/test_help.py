@@ -8,6 +8,7 @@ import re
 
 import pytest
 import typer
+import typer.rich_utils
 
 from cdk_sagemaker_llm.cli.commands import add_command
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
@@ -72,6 +73,25 @@ def test_help_fits_a_terminal_of_eighty_columns(
         assert all(option in words for option in one.opts if option.startswith("-"))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_help_has_no_colours_where_nobody_wants_them(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    On a terminal too.
+    """
+    monkeypatch.setattr(typer.rich_utils, "FORCE_TERMINAL", True)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    colour = re.compile(r"\x1b\[(?:\d+;)*[34]\d")
+    _, coloured = shown([name, "--help"], monkeypatch, capsys)
+    monkeypatch.setenv("NO_COLOR", "1")
+    _, plain = shown([name, "--help"], monkeypatch, capsys)
+
+    assert colour.search(coloured)
+    assert not colour.search(plain)
+
+
 def test_a_paragraph_is_broken_where_the_terminal_ends(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,6 +122,7 @@ def test_commands_call_the_same_thing_by_the_same_word() -> None:
         options["load-test"] & options["simulate"]
     )
     asking = {"benchmark", "chat", "invoke", "load-test", "plan", "simulate", "stream"}
+    asking |= {"preflight", "doctor"}
     assert {name for name, found in options.items() if "--profile" in found} == asking
     assert "--instance-type" in options["plan"] & options["check"]
     assert "--serving" in options["plan"] & options["check"]

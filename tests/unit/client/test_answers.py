@@ -63,6 +63,14 @@ def test_tokens_are_counted_by_the_engine_or_as_they_came() -> None:
     assert Generation("abc", TOKENS, usage=Usage(1)).completion_tokens == 3
 
 
+def test_an_answer_took_one_request_unless_it_was_continued() -> None:
+    """
+    As a chat that goes on at its limit was.
+    """
+    assert Generation("abc").requests == 1
+    assert Generation("abc", requests=3).requests == 3
+
+
 def test_tokens_are_put_together() -> None:
     """
     The mark of the end is no token.

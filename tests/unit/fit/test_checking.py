@@ -27,7 +27,13 @@ from cdk_sagemaker_llm import (
     Vllm,
 )
 from cdk_sagemaker_llm.catalog.instances import InstanceType, find_instance_type
-from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName, weight_bits_of
+from cdk_sagemaker_llm.demand import (
+    Assumptions,
+    Demand,
+    DraftModel,
+    EngineName,
+    weight_bits_of,
+)
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.fit.checking import NoPlan, fit_findings, plan_of
 from cdk_sagemaker_llm.fit.plans import Plan
@@ -699,6 +705,24 @@ def test_heads_that_cannot_be_split_are_told_in_the_engines_word() -> None:
     assert found.code == "LLM191"
     assert found.message.startswith("tp_size is 3, and 3 does not divide the 32")
     assert found.remedy == "set tp_size to 1 or 2 or 4"
+
+
+def test_a_draft_model_must_be_split_too() -> None:
+    """
+    The way out suits both.
+    """
+    draft = DraftModel("Qwen/Qwen2.5-0.5B-Instruct")
+    demand = replace(engine_demand("vllm", tensor_parallel_degree=4), draft=draft)
+    (found,) = told_of(demand, "ml.g6.12xlarge")
+
+    assert found.code == "LLM191"
+    assert found.message == (
+        "tensor_parallel_degree is 4, and 4 does not divide the 14 attention heads of "
+        "the draft model"
+    )
+    assert found.remedy == "set tensor_parallel_degree to 1 or 2"
+    on_one = replace(draft, tensor_parallel_degree=1)
+    assert told_of(replace(demand, draft=on_one), "ml.g6.12xlarge") == []
 
 
 def test_llama_cpp_allocates_all_of_its_context_when_it_starts() -> None:

@@ -11,6 +11,7 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.cli.output.plans import Choice, show_plan, show_ranking
 from cdk_sagemaker_llm.fit import Assumptions, plan
 from cdk_sagemaker_llm.fit.setting import GIB, visible_bytes
+from tests.unit.cli.output.results import NO_PRICES, price_list
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B"
 BGE = "BAAI/bge-large-en-v1.5"
@@ -96,7 +97,7 @@ def test_a_host_holds_one_copy_with_most_of_its_cores() -> None:
     assert (found.replicas, found.limit) == (1, "host_memory")
     assert found.resources == ResourceRequirements(copies=1, cpus=12, memory_mib=1024)
     assert found.expected.terms.runtime == GIB
-    choice = Choice(found, copies=3, price=0.5)
+    choice = Choice(found, copies=3, prices=price_list({CPU.name: 0.5}))
     assert (choice.instances, choice.accelerators, choice.cost) == (3, 0, 1.5)
 
 
@@ -109,7 +110,7 @@ def test_a_plan_of_a_host_is_told_without_accelerators(
     found = plan(
         LLAMA_8B, CPU, engine="llama.cpp", gguf_type="q4_k_m", context_length=8192
     )
-    show_plan(Choice(found, copies=1, price=None))
+    show_plan(Choice(found, copies=1, prices=NO_PRICES))
     shown = capsys.readouterr().out
 
     assert "in Q4_K_M, 4.89 bits, 8192 tokens of context" in shown
@@ -122,10 +123,10 @@ def test_a_plan_of_a_host_is_told_without_accelerators(
         "and shared by 4 slots; the host has room for "
     ) in shown
     assert "limit: host_memory" in shown
-    assert "1 copy: 1 instance\n" in shown
+    assert "1 copy: 1 instance, no price known\n" in shown
     assert "accelerator" not in shown
     assert "CUDA" not in shown
-    show_ranking([Choice(found, copies=1, price=None)])
+    show_ranking([Choice(found, copies=1, prices=NO_PRICES)])
     assert "parameters in q4_k_m, 8192 tokens" in capsys.readouterr().out
 
 

@@ -93,3 +93,15 @@ def test_tgi_records_graphs_from_2_on(version: str | None, cautious: int) -> Non
     Of a version that is not known it may.
     """
     assert release_of("tgi", version).graphs_gib.cautious == cautious
+
+
+@pytest.mark.parametrize(
+    ("version", "steps"), [("0.18.0", Range(1, 1, 1)), ("0.20.0", Range(1, 1, 2))]
+)
+def test_the_tokens_of_two_steps_may_be_kept_from_0_20_on(
+    version: str, steps: Range
+) -> None:
+    """
+    Beside a window, where one is planned while another runs.
+    """
+    assert release_of("vllm", version).in_flight == steps

@@ -129,15 +129,15 @@ def test_the_runtime_follows_without_any_group(
 
 def test_the_page_shows_this_distribution(all_held: list[Held], root: Path) -> None:
     """
-    ``docs/memory.md`` and the README state what `make memory` prints.
+    ``docs/memory.md`` and the guide to sizes state what `make memory` prints.
     """
     page = (root / "docs" / "memory.md").read_text(encoding="utf-8")
-    readme = (root / "README.md").read_text(encoding="utf-8")
+    guide = (root / "docs/how-to/size-a-model.md").read_text(encoding="utf-8")
     median = statistics.median([one.promised for one in all_held])
 
     assert markdown(rows(all_held)) in page
-    assert f"in the median {median:.2f} of" in readme
-    assert "above it in 1 of 38" in readme
+    assert f"in the median {median:.2f} of" in guide
+    assert "above it in 1 of 38" in guide
 
 
 @pytest.mark.parametrize(

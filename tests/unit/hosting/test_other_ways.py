@@ -471,7 +471,7 @@ def answers_later(stack: Stack) -> object:
     return answers_at(later(stack))(stack)
 
 
-def mirrored_with(**more: object) -> Definition:
+def mirrored_with(**more: Any) -> Definition:  # noqa: ANN401 - any keyword
     """
     Mirror an image.
     """
@@ -485,7 +485,7 @@ def mirrored_later(name: str) -> Definition:
 
     def define(stack: Stack) -> object:
         text = later(stack)
-        value = ImageSource.region(text) if name == "source" else text
+        value: Any = ImageSource.region(text) if name == "source" else text
         return mirrored(stack, **{name: value})
 
     return define

@@ -474,6 +474,14 @@ def test_a_buildspec_has_commands(
             ),
         ),
         (
+            "version: 0.2\nphases: [{build: {commands: [ls]}}]",
+            "Expected phases to be a map, got [{'build': {'commands': ['ls']}}]",
+        ),
+        (
+            "version: 0.2\nphases: {build: [ls]}",
+            "Expected phases/build to be a map, got ['ls']",
+        ),
+        (
             "version: 0.2\nphases: {build: {commands: ls}}",
             "Expected phases/build/commands to be a list of commands",
         ),

@@ -67,6 +67,30 @@ def test_preparing_refuses_arguments_of_a_wrong_kind() -> None:
     assert "accelerators must be a whole number of accelerators" in str(fault.value)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("image", "an-image", "image must be an image of the catalogue"),
+        ("files", {"a": "text"}, "files"),
+        ("environment", {"A": 1}, "environment"),
+        ("token_variables", "HF_TOKEN", "token_variables"),
+        ("weights_uri", 1, "weights_uri must be"),
+        ("loading_seconds", "60", "loading_seconds must be"),
+        ("start_up_seconds", "60", "start_up_seconds must be"),
+    ],
+)
+def test_a_container_refuses_fields_of_a_wrong_kind(
+    field: str, value: object, message: str
+) -> None:
+    """
+    Each is told by its name.
+    """
+    right: dict[str, Any] = {"image": find_image("djl-lmi", "0.36.0")}
+
+    with pytest.raises(ValueError, match=message):
+        Container(**{**right, field: value})
+
+
 def test_a_container_is_nothing_but_an_image_by_default() -> None:
     """
     No file, no variable, no token, no weights, no limit.

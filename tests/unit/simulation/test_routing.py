@@ -149,6 +149,20 @@ def test_a_copy_that_leaves_finishes_what_it_has() -> None:
     assert made.under_way == 1
 
 
+@pytest.mark.parametrize("again", ["a", "nobody"])
+def test_a_copy_leaves_once_and_nobody_else_with_it(again: str) -> None:
+    """
+    Who is told twice is no further away, and who is not known sends nobody away.
+    """
+    made = router((0, 9), (0, 9), (1, 9))
+    made.run_until(1)
+    made.leave("a")
+    made.leave(again)
+    made.run_until(2)
+
+    assert (made.serving, made.loads, made.under_way) == (1, [2], 3)
+
+
 def test_a_copy_that_is_gone_takes_its_requests_along() -> None:
     """
     The other copy's go on.

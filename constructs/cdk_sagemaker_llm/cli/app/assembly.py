@@ -28,7 +28,7 @@ NESTED = "AWS::CloudFormation::Stack"
 _SCHEMA = 55
 _ASSET_PATH = "aws:asset:path"
 _HASH = re.compile(r"/([0-9a-f]{64})\.")
-
+_ANY_HASH = re.compile(r"\b[0-9a-f]{64}\b")
 
 Exports = dict[str, tuple["Stack", object]]
 
@@ -47,6 +47,8 @@ class Stack:
 
         region: Where it is deployed; empty if the app does not say.
 
+        account: To which account; empty likewise.
+
         peers: Every stack of its app or stage.
     """
 
@@ -62,6 +64,7 @@ class Stack:
     content: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     deployed_name: str = field(default="", compare=False)
     region: str = field(default="", compare=False)
+    account: str = field(default="", compare=False)
     peers: list[Stack] = field(default_factory=list, compare=False, repr=False)
 
     def of_type(
@@ -204,6 +207,7 @@ def _read_artifact(
             template,
             deployed_name=str(details.get("stackName", name)),
             region=_region(str(artifact.get("environment", ""))),
+            account=_account(str(artifact.get("environment", ""))),
         )
         _read_content(found, outline, read_json(template))
     elif artifact.get("type") == "cdk:cloud-assembly":
@@ -224,6 +228,11 @@ def _region(environment: str) -> str:
     """
     region = environment.rpartition("/")[2]
     return "" if region == "unknown-region" else region
+
+
+def _account(environment: str) -> str:
+    account = environment.removeprefix("aws://").partition("/")[0]
+    return "" if account == "unknown-account" else account
 
 
 def _read_content(found: Assembly, outline: Stack, content: Mapping[str, Any]) -> Stack:
@@ -316,3 +325,11 @@ def _files_of(manifest: Path) -> Mapping[str, str]:
     except AssemblyError:
         # It only helps to find a template; what it misses is told of as unopened.
         return {}
+
+
+def masked(template: str) -> str:
+    """
+    Mask the hashes of assets in a template's text, which change with every line of the
+    files that they are of.
+    """
+    return _ANY_HASH.sub("<asset hash>", template)

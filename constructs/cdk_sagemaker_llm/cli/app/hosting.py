@@ -269,6 +269,14 @@ class App:
         """
         return self.assembly.stacks
 
+    @property
+    def region(self) -> str:
+        """
+        The region of all stacks that name one; empty if they name none, or several.
+        """
+        regions = {stack.region for stack in self.stacks if stack.region}
+        return regions.pop() if len(regions) == 1 else ""
+
     def of_type(self, kind: str, service: str = "SageMaker") -> list[Resource]:
         """
         Return the resources of ``AWS::<service>::<kind>`` that are there, as far as

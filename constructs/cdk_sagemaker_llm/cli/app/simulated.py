@@ -110,11 +110,14 @@ class HostedApp:
 
     Args:
         assumed: What the app leaves open and AWS does not document.
+
+        region: Where it is deployed; empty if it names no region, or several.
     """
 
     variants: tuple[HostedVariant, ...]
     left_out: tuple[str, ...]
     assumed: tuple[str, ...] = ()
+    region: str = ""
 
 
 def read_hosted(path: Path) -> HostedApp:
@@ -130,7 +133,9 @@ def read_hosted(path: Path) -> HostedApp:
     scaling = read_scaling(app)
     variants = tuple(_Reader(app, scaling).variants())
     _tell_unused(app, scaling, variants)
-    return HostedApp(variants, tuple(app.left_out), tuple(app.assumed))
+    return HostedApp(
+        variants, tuple(app.left_out), tuple(app.assumed), region=app.region
+    )
 
 
 class _Reader:

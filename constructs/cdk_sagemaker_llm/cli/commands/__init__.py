@@ -12,6 +12,17 @@ if TYPE_CHECKING:
     import typer
 
 
+_BEFORE = ("new", "check", "support", "plan", "simulate", "permissions")
+_ACCOUNT = ("preflight", "doctor", "adopt")
+_ASKING = ("invoke", "stream", "chat", "load_test", "benchmark")
+# In the order in which help lists them.
+_GROUPS: Mapping[str, str] = {
+    **dict.fromkeys(_BEFORE, "Before deploying"),
+    "local": "Run locally",
+    **dict.fromkeys(_ACCOUNT, "Look into an account"),
+    **dict.fromkeys(_ASKING, "Talk to an endpoint"),
+}
+
 # What options were called before 0.2, which takes the words that all commands share.
 _OLD_WORDS: Mapping[str, Mapping[str, str]] = {
     "benchmark": {"run-time": "duration"},
@@ -38,7 +49,18 @@ def add_command(app: typer.Typer, name: str) -> None:
         "token_normalize_func": _renaming(command),
         **getattr(module, "CONTEXT_SETTINGS", {}),
     }
-    app.command(command, context_settings=settings)(getattr(module, name))
+    decorate = app.command(
+        command, context_settings=settings, rich_help_panel=_GROUPS.get(name)
+    )
+    decorate(getattr(module, name))
+
+
+def place_of(name: str) -> int:
+    """
+    Return where a subcommand stands in the help; one without a group is the last.
+    """
+    names = list(_GROUPS)
+    return names.index(name) if name in names else len(names)
 
 
 def _renaming(command: str) -> Callable[[str], str]:

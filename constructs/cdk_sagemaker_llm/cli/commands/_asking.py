@@ -6,18 +6,17 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import urlsplit
 
 import typer
 
 from cdk_sagemaker_llm.cli.commands import MisuseError
+from cdk_sagemaker_llm.cli.commands._account import is_near, session_of
 from cdk_sagemaker_llm.cli.commands._options import (
     Component,
     EndpointUrl,
@@ -38,8 +37,6 @@ from cdk_sagemaker_llm.client.transport import Timeouts
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 if TYPE_CHECKING:
-    import boto3
-
     from cdk_sagemaker_llm.client.llm_client import LlmClient
 
 ANSWERED, FAILED, MISUSE, STOPPED = 0, 1, 2, 130
@@ -55,8 +52,6 @@ _OPTIONS = {
     "variant": "--variant",
     "wait_for_capacity": "--wait",
 }
-_ADDRESSES = ("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME", "AWS_ENDPOINT_URL")
-_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 EndpointName = Annotated[
     str, typer.Argument(metavar="ENDPOINT", help="The endpoint's name.")
@@ -185,7 +180,8 @@ class QuestionOptions:
 
         # It is told by on_wait; without a handler Python would print it once more.
         logging.getLogger("cdk_sagemaker_llm.client").addHandler(logging.NullHandler())
-        direct = Config(proxies={"http": "", "https": ""}) if self._is_near else None
+        near = is_near(self.endpoint_url)
+        direct = Config(proxies={"http": "", "https": ""}) if near else None
         try:
             return LlmClient(
                 endpoint,
@@ -197,39 +193,13 @@ class QuestionOptions:
                 wait_for_capacity=self.wait,
                 on_wait=note,
                 endpoint_url=self.endpoint_url,
-                session=self._session(),
+                session=session_of(self.region, self.profile, self.endpoint_url),
                 config=direct,
             )
         except BotoCoreError as error:
             raise from_boto(error) from error
         except ValueError as error:
             raise MisuseError(_as_option(str(error))) from error
-
-    @property
-    def _is_near(self) -> bool:
-        addresses = (self.endpoint_url, *map(os.environ.get, _ADDRESSES))
-        address = next(filter(None, addresses), "")
-        return urlsplit(address).hostname in _THIS_MACHINE
-
-    def _session(self) -> boto3.Session:
-        """
-        Make the session; on this machine an emulation takes any credentials.
-        """
-        import boto3  # noqa: PLC0415 - an extra, and slow to load
-
-        session = boto3.Session(profile_name=self.profile, region_name=self.region)
-        if not self._is_near:
-            return session
-        # Nobody waits for the metadata of an instance that this is not.
-        os.environ.setdefault("AWS_EC2_METADATA_DISABLED", "true")
-        region = session.region_name or "us-east-1"
-        if session.get_credentials() is not None:
-            return boto3.Session(profile_name=self.profile, region_name=region)
-        return boto3.Session(
-            aws_access_key_id="test",
-            aws_secret_access_key="test",  # noqa: S106 - no secret: any value does
-            region_name=region,
-        )
 
 
 def read_prompt(prompt: str | None, file: Path | None) -> str:

@@ -19,6 +19,9 @@ from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hin
 
 import typer
 
+from cdk_sagemaker_llm.catalog.prices import Price, known_prices, list_date
+from cdk_sagemaker_llm.cli.output.prices import Prices
+
 Command = Callable[..., None]
 _NUMBER = r"\d+(?:\.\d+)?"
 _RATE = re.compile(rf"({_NUMBER})\s*/\s*(s|sec|second|min|m|minute|h|hour)")
@@ -28,6 +31,7 @@ _SPAN = re.compile(
 _UNITS = (86400.0, 3600.0, 60.0, 1.0)
 _PER: Mapping[str, float] = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _PRICE_LIST = "aws"
+_REGION = "us-east-1"
 
 Component: TypeAlias = Annotated[
     str | None,
@@ -218,6 +222,36 @@ def _unwritable(path: Path) -> str:
     return "" if os.access(path.parent, os.W_OK) else "permission denied"
 
 
+def complete_models() -> list[str]:
+    """
+    Return what a shell completes the name of a model to.
+    """
+    # A shell asks at each key; whoever does not complete loads no catalogue.
+    from cdk_sagemaker_llm.catalog.architectures import model_names  # noqa: PLC0415
+
+    return sorted(model_names(), key=str.lower)
+
+
+def complete_instance_types() -> list[str]:
+    """
+    Return what a shell completes the name of an instance type to.
+    """
+    from cdk_sagemaker_llm.catalog.instances import instance_type_names  # noqa: PLC0415 - likewise
+
+    return instance_type_names()
+
+
+def complete(*words: str) -> Callable[[], list[str]]:
+    """
+    Make what a shell completes to one of some words.
+    """
+
+    def known_words() -> list[str]:
+        return list(words)
+
+    return known_words
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PriceOptions:
     """
@@ -227,11 +261,17 @@ class PriceOptions:
     prices: Annotated[
         str | None,
         typer.Option(
-            help="A JSON file of US dollars an hour, or aws for its list; if omitted, "
-            "no costs are told."
+            autocompletion=complete(_PRICE_LIST),
+            help="A JSON file of US dollars an hour, or aws for its Price List; if "
+            "omitted, the dated list of this package.",
         ),
     ] = None
-    region: Annotated[str, typer.Option(help="The region of the prices.")] = "us-east-1"
+    region: Annotated[
+        str | None,
+        typer.Option(
+            help="The region of the prices; if omitted, the app's, else us-east-1."
+        ),
+    ] = None
     profile: Annotated[
         str | None,
         typer.Option(
@@ -240,19 +280,26 @@ class PriceOptions:
         ),
     ] = None
 
-    def read(self) -> Mapping[str, float]:
+    def read(self, region: str = "") -> Prices:
         """
-        Return prices per instance-hour in US dollars, by instance type; none where
-        nobody asked.
+        Return prices per instance-hour in US dollars, by instance type.
+
+        Args:
+            region: The app's region, which ``--region`` replaces.
         """
+        region = self.region or region or _REGION
         if not self.prices:
-            return {}
+            return Prices(
+                known_prices(region),
+                origin=f"this package's list of {list_date()}, --prices aws asks AWS",
+                region=region,
+            )
         if self.prices == _PRICE_LIST:
-            return _from_aws(self.region, self.profile)
+            return _from_aws(region, self.profile)
         return _from_file(Path(self.prices))
 
 
-def _from_file(path: Path) -> Mapping[str, float]:
+def _from_file(path: Path) -> Prices:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as fault:
@@ -269,7 +316,17 @@ def _from_file(path: Path) -> Mapping[str, float]:
                 f"{path}: the price of {name} must be a number of dollars, 0 or more, "
                 f"got {price if is_number else json.dumps(price)}"
             )
-    return {name: float(price) for name, price in content.items()}
+    return _of_one_source(content, origin=str(path))
+
+
+def _of_one_source(
+    dollars: Mapping[str, float], *, origin: str, region: str = "", date: str = ""
+) -> Prices:
+    known = {
+        name: Price(usd_per_hour=float(price), region=region, date=date, source=origin)
+        for name, price in dollars.items()
+    }
+    return Prices(known, origin=origin, region=region)
 
 
 def _no_prices(why: str) -> ValueError:
@@ -279,7 +336,7 @@ def _no_prices(why: str) -> ValueError:
     )
 
 
-def _from_aws(region: str, profile: str | None) -> Mapping[str, float]:
+def _from_aws(region: str, profile: str | None) -> Prices:
     try:
         import boto3  # noqa: PLC0415 - an extra: its absence is a message
         from botocore.exceptions import (  # noqa: PLC0415 - likewise
@@ -309,7 +366,7 @@ def _from_aws(region: str, profile: str | None) -> Mapping[str, float]:
         products = [json.loads(text) for page in pages for text in page["PriceList"]]
     except (BotoCoreError, ClientError) as fault:
         raise ValueError(f"the AWS Price List gave no answer: {fault}") from fault
-    return {
+    dollars = {
         name: float(dimension["pricePerUnit"]["USD"])
         for product in products
         if (name := product["product"]["attributes"].get("instanceName"))
@@ -317,3 +374,5 @@ def _from_aws(region: str, profile: str | None) -> Mapping[str, float]:
         for dimension in offer["priceDimensions"].values()
         if dimension["unit"] == "Hrs"
     }
+    today = datetime.now(UTC).date().isoformat()
+    return _of_one_source(dollars, origin="AWS Price List", region=region, date=today)

@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.cli.app.simulated import (
     read_hosted,
 )
 from cdk_sagemaker_llm.cli.commands._options import (
+    complete,
     named_numbers,
     positive,
     seconds,
@@ -63,7 +64,8 @@ class ServingOptions:
     method: Annotated[
         str | None,
         typer.Option(
-            help="requests or aggregate; if omitted, whichever suits the rate."
+            autocompletion=complete(*_METHODS),
+            help="requests or aggregate; if omitted, whichever suits the rate.",
         ),
     ] = None
     available: Annotated[
@@ -151,6 +153,13 @@ class Subject:
     other: Path | None
     other_settings: Sequence[str]
     _apps: dict[Path, HostedApp] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def region(self) -> str:
+        """
+        Where the app is deployed; empty if it names no region, or several.
+        """
+        return self._read(self.app).region
 
     def run(self, run_settings: RunSettings) -> Run:
         if run_settings.available:

@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.cli.app.template_shapes import (
     is_template,
 )
 from cdk_sagemaker_llm.cli.commands import MisuseError
+from cdk_sagemaker_llm.cli.commands._options import complete, complete_instance_types
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.images import image_findings
 from cdk_sagemaker_llm.serving.lmi.artifact import (
@@ -42,6 +43,8 @@ from cdk_sagemaker_llm.serving.lmi.launch import BACKENDS, CONTAINERS
 CLEAN, ERRORS, MISUSE = 0, 1, 2
 # A line that only a serving.properties has.
 _A_PROPERTY = re.compile(rb"^[ \t]*(engine|option\.\w+)[ \t]*[=: \t]", re.MULTILINE)
+# One that only a template in YAML has.
+_A_TEMPLATE = re.compile(rb"^(AWSTemplateFormatVersion|Resources)[ \t]*:", re.MULTILINE)
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -58,8 +61,9 @@ def check(
     container: Annotated[
         str | None,
         typer.Option(
+            autocompletion=complete(*CONTAINERS),
             help=f"The image family: {', '.join(CONTAINERS)}; if omitted, any that "
-            "would take the file."
+            "would take the file.",
         ),
     ] = None,
     version: Annotated[
@@ -69,7 +73,8 @@ def check(
     instance_type: Annotated[
         str | None,
         typer.Option(
-            help="The instance type, for its accelerators; if omitted, unknown."
+            autocompletion=complete_instance_types,
+            help="The instance type, for its accelerators; if omitted, unknown.",
         ),
     ] = None,
     accelerators: Annotated[
@@ -88,6 +93,7 @@ def check(
         str | None,
         typer.Option(
             "--serving",
+            autocompletion=complete(*BACKENDS),
             help=f"What must run: {', '.join(BACKENDS)}; if omitted, any of it.",
         ),
     ] = None,
@@ -302,9 +308,15 @@ def _check_kind(path: Path) -> None:
     is_named = path.suffix == ".properties"
     is_binary = b"\0" in content and not content.startswith(_UTF_16)
     if is_binary or not (is_named or _A_PROPERTY.search(content)):
+        is_yaml = path.suffix in {".yaml", ".yml"} or _A_TEMPLATE.search(content)
+        way_out = (
+            "; a template must be in JSON, as cdk synth writes it: name cdk.out"
+            if is_yaml
+            else ""
+        )
         raise MisuseError(
             f"{path} is no {PROPERTIES}: expected lines such as engine=Python or "
-            "option.model_id=..."
+            f"option.model_id=...{way_out}"
         )
 
 

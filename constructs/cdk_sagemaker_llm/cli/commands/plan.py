@@ -19,6 +19,9 @@ from cdk_sagemaker_llm.cli.app.template_shapes import is_assembly
 from cdk_sagemaker_llm.cli.commands._options import (
     AsJson,
     PriceOptions,
+    complete,
+    complete_instance_types,
+    complete_models,
     grouped,
     is_given,
 )
@@ -31,11 +34,17 @@ from cdk_sagemaker_llm.cli.output.plans import (
     show_plan,
     show_ranking,
 )
-from cdk_sagemaker_llm.demand import Assumptions, Demand, EngineName
+from cdk_sagemaker_llm.demand import (
+    Assumptions,
+    Demand,
+    DraftModel,
+    EngineName,
+    engine_title,
+)
 from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.fit.planning import plan as plan_for
 from cdk_sagemaker_llm.fit.plans import Plan
-from cdk_sagemaker_llm.serving.support.check import support_on
+from cdk_sagemaker_llm.serving.support_check import check_support
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving import ServingConfiguration
@@ -61,19 +70,25 @@ def plan(
     model: Annotated[
         str | None,
         typer.Argument(
+            autocompletion=complete_models,
             help="A model of the catalogue, a config.json, or cdk.out; if omitted, "
-            "the models of the catalogue are listed."
+            "the models of the catalogue are listed.",
         ),
     ] = None,
     instance: Annotated[
         str | None,
         typer.Option(
-            "--instance-type", help="The instance type; if omitted, all are ranked."
+            "--instance-type",
+            autocompletion=complete_instance_types,
+            help="The instance type; if omitted, all are ranked.",
         ),
     ] = None,
     serving: Annotated[
         str,
-        typer.Option(help=f"The engine: {', '.join((*_ENGINES, *_OTHERS))}."),
+        typer.Option(
+            autocompletion=complete(*_ENGINES, *_OTHERS),
+            help=f"The engine: {', '.join((*_ENGINES, *_OTHERS))}.",
+        ),
     ] = "vllm",
     engine_version: Annotated[
         str | None,
@@ -98,6 +113,14 @@ def plan(
     ] = None,
     tensor_parallel_degree: Annotated[
         int | None, typer.Option(help="If omitted, the smallest that fits.")
+    ] = None,
+    draft_model: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=complete_models,
+            help="A model of the catalogue that drafts tokens, with vLLM; if omitted, "
+            "none does.",
+        ),
     ] = None,
     copies: Annotated[int, typer.Option(min=1, help="Copies that must run.")] = 1,
     prices: PriceOptions,
@@ -126,9 +149,10 @@ def plan(
                 "leave it out, or name a model instead",
                 but=_OF_APPS,
             )
-            _plan_app(Path(model), prices.read(), as_json=as_json)
+            _plan_app(Path(model), prices, as_json=as_json)
             return
         demand = _demand(serving, engine_version)
+        draft = _draft(draft_model, demand)
         gpu_types = [
             name for name in accelerated_type_names() if not name.startswith(_NO_GPUS)
         ]
@@ -145,12 +169,11 @@ def plan(
                 assumptions=demand.assumptions,
                 engine=demand.engine,
                 engine_version=demand.engine_version,
+                draft=draft,
             )
             for name in ([instance] if instance else gpu_types)
         ]
-        choices = [
-            Choice(one, copies, costs.get(one.instance_type.name)) for one in plans
-        ]
+        choices = [Choice(one, copies, costs) for one in plans]
         named = architecture if Path(model).is_file() else model
         refusals = {
             one.plan.instance_type.name: _refusals(named, demand, one.plan)
@@ -185,8 +208,12 @@ def _refusals(
 ) -> list[Finding]:
     if demand.engine_version is None:
         return []
-    hardware, release = found.instance_type, demand.engine_version
-    judged = support_on(hardware, model, engine=demand.engine, release=release)
+    judged = check_support(
+        model,
+        engine=demand.engine,
+        release=demand.engine_version,
+        instance_type=found.instance_type,
+    )
     return errors_of(judged)
 
 
@@ -202,12 +229,13 @@ def _tell_refused(refusals: Mapping[str, Sequence[Finding]]) -> None:
         typer.echo(f"sagemaker-llm plan: not {where}: {reason}", err=True)
 
 
-def _plan_app(path: Path, prices: Mapping[str, float], *, as_json: bool) -> None:
+def _plan_app(path: Path, options: PriceOptions, *, as_json: bool) -> None:
     # Reading an app loads what judges containers, which a model's plan needs none of.
     from cdk_sagemaker_llm.cli.app.fleets import variant_plans  # noqa: PLC0415
     from cdk_sagemaker_llm.cli.app.hosting import App  # noqa: PLC0415
 
     app = App.read(path)
+    prices = options.read(app.region)
     variants = variant_plans(app)
     for name in app.assembly.unopened:
         typer.echo(
@@ -272,6 +300,19 @@ def _demand(serving: str, version: str | None) -> Demand:
             "leave it out"
         )
     return replace(demand, engine_version=version or demand.engine_version)
+
+
+def _draft(name: str | None, demand: Demand) -> DraftModel | None:
+    if name is None:
+        return None
+    if demand.engine != "vllm":
+        raise ValueError(
+            "--draft-model is counted with vLLM alone, and --serving is that of "
+            f"{engine_title(demand.engine)}; leave it out"
+        )
+    # A name that the catalogue lacks is refused in its words.
+    ModelArchitecture.of(name)
+    return DraftModel(name)
 
 
 def _usual_demand(serving: str) -> Demand:

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.cli.app.traffic import SHAPES, TrafficSettings, whole_min
 from cdk_sagemaker_llm.cli.commands._options import (
     PriceOptions,
     check_writable,
+    complete,
     grouped,
     moment,
     rate,
@@ -25,7 +26,8 @@ from cdk_sagemaker_llm.cli.commands._options import (
 )
 from cdk_sagemaker_llm.cli.commands._runs import ComparingOptions, ServingOptions
 from cdk_sagemaker_llm.cli.output import files
-from cdk_sagemaker_llm.cli.output.runs import Prices, Run
+from cdk_sagemaker_llm.cli.output.prices import Prices
+from cdk_sagemaker_llm.cli.output.runs import Run
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 
 MISUSE = 2
@@ -50,7 +52,8 @@ class TrafficOptions:
     traffic: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(SHAPES)}, or a CSV file of requests; if omitted, spike."
+            autocompletion=complete(*SHAPES),
+            help=f"{', '.join(SHAPES)}, or a CSV file of requests; if omitted, spike.",
         ),
     ] = None
     rate: Annotated[
@@ -331,8 +334,8 @@ def simulate(
                 else {}
             ),
         )
-        prices = _prices(costs)
         subject = comparing.subject(app, endpoint)
+        prices = _prices(costs, subject.region)
         runs = [subject.run(run_settings), *subject.others(run_settings)]
         output.write(runs, prices)
     except (ValueError, OSError) as fault:
@@ -368,8 +371,8 @@ def _faults(
             yield f"{flag} has no effect on --traffic {shape}; it shapes {known}"
 
 
-def _prices(costs: PriceOptions) -> Prices:
-    found = costs.read()
+def _prices(costs: PriceOptions, region: str) -> Prices:
+    found = costs.read(region)
     if costs.prices is not None and not found:
         raise ValueError(f"--prices {costs.prices} has no price of any instance type")
     return found

@@ -15,6 +15,7 @@ import typer
 from rich.table import Table
 
 from cdk_sagemaker_llm.architectures.config import read_config
+from cdk_sagemaker_llm.catalog.engine_releases import ENGINES
 from cdk_sagemaker_llm.catalog.instances import (
     InstanceType,
     accelerated_type_names,
@@ -22,16 +23,20 @@ from cdk_sagemaker_llm.catalog.instances import (
     priced_regions,
 )
 from cdk_sagemaker_llm.catalog.releases import (
-    ENGINES,
     images_by_release,
     known_releases,
     release_key,
 )
-from cdk_sagemaker_llm.cli.commands._options import AsJson
+from cdk_sagemaker_llm.cli.commands._options import (
+    AsJson,
+    complete,
+    complete_instance_types,
+    complete_models,
+)
 from cdk_sagemaker_llm.cli.output.plans import plain_console
 from cdk_sagemaker_llm.findings import Finding, Severity
-from cdk_sagemaker_llm.serving.support.check import check_support, is_judged
-from cdk_sagemaker_llm.serving.support.support_subject import TITLES
+from cdk_sagemaker_llm.serving.support.check import is_judged
+from cdk_sagemaker_llm.serving.support_check import check_support
 from cdk_sagemaker_llm.text import any_of
 
 LOADS, WARNS, REFUSES, UNKNOWN = "loads", "warning", "does not", "not known"
@@ -78,12 +83,17 @@ class Verdict:
 def support(
     *,
     model: Annotated[
-        str, typer.Argument(help="A model of the Hugging Face Hub, or a config.json.")
+        str,
+        typer.Argument(
+            autocompletion=complete_models,
+            help="A model of the Hugging Face Hub, or a config.json.",
+        ),
     ],
     instance_types: Annotated[
         list[str] | None,
         typer.Option(
             "--instance-type",
+            autocompletion=complete_instance_types,
             help="An instance type, several times for several; if omitted, the "
             "smallest of each accelerator.",
         ),
@@ -92,6 +102,7 @@ def support(
         list[str] | None,
         typer.Option(
             "--engine",
+            autocompletion=complete(*ENGINES),
             help=f"One of {', '.join(ENGINES)}; several times for several; if "
             "omitted, all.",
         ),
@@ -154,8 +165,10 @@ def _verdicts(
     release: str | None,
     instance_types: Sequence[str] | None,
 ) -> Iterator[Verdict]:
+    columns = instance_types or _columns(engine)
     for each in _releases(engine, release):
-        for instance_type in instance_types or _columns(engine):
+        is_known = is_judged(model, engine=engine, release=each, config=config)
+        for instance_type in columns:
             findings = check_support(
                 model,
                 engine=engine,
@@ -163,7 +176,6 @@ def _verdicts(
                 instance_type=instance_type,
                 config=config,
             )
-            is_known = is_judged(model, engine=engine, release=each, config=config)
             yield Verdict(engine, each, instance_type, findings, is_known)
 
 
@@ -174,7 +186,7 @@ def _releases(engine: str, release: str | None) -> Sequence[str]:
     found = [one for one in known if release_key(one) == release_key(release)]
     if not found:
         raise ValueError(
-            f"no catalogued image has {TITLES[engine]} {release}; they have "
+            f"no catalogued image has {ENGINES[engine]} {release}; they have "
             f"{', '.join(known)}"
         )
     return found
@@ -223,11 +235,11 @@ def _show(model: str, verdicts: Sequence[Verdict]) -> None:
     for engine, group in groupby(verdicts, key=lambda one: one.engine):
         own = list(group)
         if all(one.word == UNKNOWN for one in own):
-            unknown.append(f"{TITLES[engine]} {_span(own)}")
+            unknown.append(f"{ENGINES[engine]} {_span(own)}")
             continue
         columns = _columns_of(own)
         table = Table(box=None, pad_edge=False)
-        for name in (TITLES[engine], *columns, "why"):
+        for name in (ENGINES[engine], *columns, "why"):
             table.add_column(name, overflow="fold")
         reasons: dict[tuple[str, str], str] = {}
         # The newest release that breaks a rule says why for those before it.

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 
 from cdk_sagemaker_llm.client.answers import (
@@ -25,6 +26,8 @@ from cdk_sagemaker_llm.client.errors import LlmError
 _SHADES = ((0.9, ""), (0.6, "yellow"), (0.3, "magenta"), (0.0, "red"))
 # A model's words must not move the cursor, or worse.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# A line's end, or a word with the space before it.
+_WORDS = re.compile(r"\n|[^\S\n]*[^\s]+|[^\S\n]+")
 # The client speaks of its arguments, which have other names here.
 _OURS = {
     'LlmClient(endpoint, "component")': "--component NAME",
@@ -70,6 +73,7 @@ class Paper:
         self._console = Console(highlight=False)
         self._thinks = False
         self._last = "\n"
+        self._column = 0
 
     def token(self, token: Token) -> None:
         """
@@ -133,9 +137,28 @@ class Paper:
     def _write(self, text: str, style: str) -> None:
         self._last = text[-1]
         if self._console.is_terminal:
-            self._console.out(harmless(text), style=style or None, end="")
+            wrapped = self._wrapped(harmless(text))
+            self._console.out(wrapped, style=style or None, end="")
         else:
             put(text)
+
+    def _wrapped(self, text: str) -> str:
+        """
+        Begin a line before a word that has no room, and one for a full stop behind it;
+        the parts of a word that come later may run over the line.
+        """
+        parts = []
+        for part in _WORDS.findall(text):
+            end = self._column + cell_len(part)
+            if part == "\n":
+                self._column = 0
+            elif part.startswith(" ") and end >= self._console.width:
+                part = "\n" + part.lstrip(" ")  # noqa: PLW2901 - the same word
+                self._column = cell_len(part)
+            else:
+                self._column = end
+            parts.append(part)
+        return "".join(parts)
 
 
 def put(text: str) -> None:
@@ -155,8 +178,10 @@ def note(text: str) -> None:
     """
     Say something beside the answer.
     """
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(harmless(text), style="dim", markup=False)
+    console = Console(stderr=True, highlight=False)
+    # On a terminal between words, elsewhere nowhere.
+    soft_wrap = not console.is_terminal
+    console.print(harmless(text), style="dim", markup=False, soft_wrap=soft_wrap)
 
 
 def harmless(text: str) -> str:

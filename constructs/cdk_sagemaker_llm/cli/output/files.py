@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
 from html import escape
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm.cli.app.playing import VariantResult
+from cdk_sagemaker_llm.cli.output.prices import Prices
 from cdk_sagemaker_llm.cli.output.runs import (
     ALL_MODELS,
     HEADS,
-    Prices,
     Run,
     all_costs,
     cost_of,
@@ -27,6 +27,7 @@ from cdk_sagemaker_llm.cli.output.runs import (
     figures_of,
     instances_of,
     is_estimated,
+    kinds_of,
     lost,
     rows_of,
     sections_of,
@@ -72,11 +73,12 @@ def facts_of(runs: Sequence[Run], prices: Prices) -> dict[str, Any]:
             {
                 "name": run.name,
                 "variants": [_variant_facts(result, prices) for result in run.results],
-                "usd": all_costs(run, prices) if prices else None,
+                "usd": all_costs(run, prices),
                 "not_simulated": list(run.left_out),
             }
             for run in runs
-        ]
+        ],
+        "prices": {kind: prices.facts(kind) for kind in kinds_of(runs)},
     }
 
 
@@ -119,7 +121,7 @@ def _variant_facts(result: VariantResult, prices: Prices) -> dict[str, Any]:
         },
         "instances": {kind: list(each) for kind, each in outcome.instances.items()},
         "instance_hours": dict(outcome.instance_hours),
-        "usd": cost_of(result, prices) if prices else None,
+        "usd": cost_of(result, prices),
         "steps": [asdict(event) for event in events_of(result)],
         "report": [
             {"title": section.title, "sentences": list(section.sentences)}
@@ -268,6 +270,11 @@ def _compared(runs: Sequence[Run], prices: Prices) -> Iterator[str]:
         label = f"{one.endpoint}: {', '.join(filter(None, one.models))} side by side"
         yield f"<h2>{escape(one.endpoint)}</h2>\n"
         yield table(label, ("in all", *names), rows)
+    yield _origin(kinds_of(runs), prices)
+
+
+def _origin(kinds: Iterable[str], prices: Prices) -> str:
+    return f"<p>{escape(prices.explain(kinds))}</p>\n"
 
 
 def _variant_page(run: str, result: VariantResult, prices: Prices) -> str:
@@ -278,15 +285,18 @@ def _variant_page(run: str, result: VariantResult, prices: Prices) -> str:
         f"<h2>{escape(name)}: {escape(kinds)}</h2>\n<p>{escape(start_of(result))}</p>\n"
     ]
     parts += [
-        f"<h3>{escape(section.title)}</h3>\n{bullets(section.sentences)}"
-        for section in sections_of(result)
+        _model_page(f"{name}, {model}", result, model, prices)
+        for model in result.outcome.workloads
     ]
-    for model in result.outcome.workloads:
-        parts.append(_model_page(f"{name}, {model}", result, model, prices))
     if shares(result.outcome.workloads):
         parts.append(f"<h3>{ALL_MODELS}</h3>\n")
         spent = list(costs(result, prices))
         parts.append(table(f"{name}, {ALL_MODELS}: in all", _IN_ALL, spent))
+    parts.append(_origin(result.outcome.instance_hours, prices))
+    parts += [
+        f"<h3>{escape(section.title)}</h3>\n{bullets(section.sentences)}"
+        for section in sections_of(result)
+    ]
     rows = [
         (moment(one.time), one.what, str(one.before), str(one.after), one.why)
         for one in events_of(result)

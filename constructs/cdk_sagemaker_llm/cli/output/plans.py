@@ -15,6 +15,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cdk_sagemaker_llm.cli.output.prices import (
+    HOURS_A_MONTH,
+    NO_PRICE,
+    Prices,
+    dollars,
+    running_costs,
+)
 from cdk_sagemaker_llm.fit.memory import Outcome
 from cdk_sagemaker_llm.fit.packing import Fleet, Packing
 from cdk_sagemaker_llm.fit.placement import ResourceRequirements
@@ -32,12 +39,16 @@ _BAR_CELLS = 48
 _MOST_ROWS = 15
 _STYLES = {
     "weights": ("W", "blue"),
+    "draft": ("D", "red"),
     "runtime": ("r", "magenta"),
     "activations": ("a", "yellow"),
     "cuda_graphs": ("g", "cyan"),
     "kv_cache": ("K", "green"),
 }
 _MOST_BARS = 12
+# A terminal with less has room for the figures alone.
+_WIDTH_WITH_BARS = 115
+_SEQUENCES = "sequences: at once on one copy, promised and at best"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +59,7 @@ class Choice:
 
     plan: Plan
     copies: int
-    price: float | None
+    prices: Prices
 
     @property
     def instances(self) -> int:
@@ -69,9 +80,10 @@ class Choice:
     @property
     def cost(self) -> float | None:
         """
-        US dollars an hour; ``None`` without a price.
+        US dollars an hour; ``None`` if no price is known.
         """
-        return None if self.price is None else self.price * self.instances
+        price = self.prices.get(self.plan.instance_type.name)
+        return None if price is None else price * self.instances
 
     def rank(self) -> tuple[float, ...]:
         """
@@ -97,13 +109,15 @@ def show_plan(choice: Choice) -> None:
     console.print(memory_bar(choice.plan))
     if not choice.plan.fits:
         return
-    cost = "" if choice.cost is None else f", {choice.cost:.2f} $/h"
+    names = [choice.plan.instance_type.name]
     count = counted(choice.accelerators, "accelerator")
     devices = "" if choice.plan.is_on_host else f", {count}"
     copies = counted(choice.copies, "copy", "copies")
     console.print(
-        f"{copies}: {counted(choice.instances, 'instance')}{devices}{cost}",
+        f"{copies}: {counted(choice.instances, 'instance')}{devices}, "
+        f"{running_costs(choice.cost, choice.prices.mark(names))}",
     )
+    console.print(choice.prices.explain(names))
 
 
 def show_ranking(choices: Sequence[Choice]) -> None:
@@ -121,18 +135,25 @@ def show_ranking(choices: Sequence[Choice]) -> None:
         f"parameters in {kind}, {first.context_length} tokens"
     )
     console.print(head)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("instance type")
+    has_bars = console.width >= _WIDTH_WITH_BARS
+    table = Table(box=None, pad_edge=False, collapse_padding=not has_bars)
+    rows = choices[:_MOST_ROWS]
+    names = [choice.plan.instance_type.name for choice in rows]
+    table.add_column("instance type", min_width=max(map(len, names)))
     for name in ("degree", "copies each", "instances", "accelerators", "sequences"):
         table.add_column(name, justify="right")
     table.add_column("$/h", justify="right")
-    table.add_column("memory of an accelerator")
-    for choice in choices[:_MOST_ROWS]:
-        table.add_row(*_row(choice), memory_bar(choice.plan, cells=16))
+    if has_bars:
+        table.add_column("memory of an accelerator")
+    for choice in rows:
+        bar = [memory_bar(choice.plan, cells=16)] if has_bars else []
+        table.add_row(*_row(choice), *bar)
     console.print(table)
     if len(choices) > _MOST_ROWS:
         console.print(f"and {len(choices) - _MOST_ROWS} more")
-    console.print(_legend())
+    bars = f"{_terms(first)}; " if has_bars else ""
+    console.print(f"{bars}{_SEQUENCES}")
+    console.print(choices[0].prices.explain(names))
 
 
 def memory_bar(plan: Plan, *, cells: int = _BAR_CELLS) -> Text:
@@ -161,17 +182,15 @@ def _row(choice: Choice) -> list[str]:
         str(choice.instances),
         str(choice.accelerators),
         str(promised) if promised == best else f"{promised}-{best}",
-        "" if choice.cost is None else f"{choice.cost:.2f}",
+        dollars(choice.cost, choice.prices.mark([plan.instance_type.name])),
     ]
 
 
-def _legend() -> str:
+def _terms(plan: Plan) -> str:
     names = ", ".join(
-        f"{letter} {name.replace('_', ' ')}" for name, (letter, _) in _STYLES.items()
+        f"{_STYLES[name][0]} {name.replace('_', ' ')}" for name in plan.terms.items()
     )
-    return (
-        f"{names} of one sequence; sequences: at once on one copy, promised and at best"
-    )
+    return f"{names} of one sequence"
 
 
 def plain_console() -> Console:
@@ -251,6 +270,7 @@ def facts_of(choice: Choice) -> Mapping[str, Any]:
         "engine": one.engine,
         "engine_version": one.engine_version,
         "gguf_type": one.setting.gguf_type,
+        **_draft_facts(one),
         "memory_of": "host" if one.is_on_host else "accelerator",
         "range": {
             "best": _outcome(one.best),
@@ -263,7 +283,15 @@ def facts_of(choice: Choice) -> Mapping[str, Any]:
             "capacity": one.capacity,
         },
         "usd_per_hour": choice.cost,
+        "price": choice.prices.facts(one.instance_type.name),
     }
+
+
+def _draft_facts(plan: Plan) -> Mapping[str, Any]:
+    if plan.draft is None:
+        return {}
+    is_counted = plan.setting.draft is not None
+    return {"draft_model": plan.draft.name, "draft_model_is_counted": is_counted}
 
 
 def _outcome(outcome: Outcome) -> Mapping[str, Any]:
@@ -277,9 +305,7 @@ def _outcome(outcome: Outcome) -> Mapping[str, Any]:
     }
 
 
-def show_app(
-    variants: Sequence[VariantPlan], prices: Mapping[str, float] | None = None
-) -> None:
+def show_app(variants: Sequence[VariantPlan], prices: Prices) -> None:
     """
     Print what each endpoint takes, where its copies go, and the quotas of all.
     """
@@ -295,20 +321,18 @@ def show_app(
         )
         for line in _lines(variant):
             typer.echo(f"  {line}")
-        if prices:
-            typer.echo(f"  {_costs(variant, prices)}")
+        typer.echo(f"  {_costs(variant, prices)}")
         for other in variant.fallbacks:
             typer.echo(f"  without capacity: {other.instances} x {other.instance_type}")
             for line in _lines(other):
                 typer.echo(f"    {line}")
+    _show_costs_of_all(variants, prices)
     typer.echo("\nservice quotas, for all instances that may run")
     for name, count in quotas(variants).items():
         typer.echo(f"  {name}: {count}")
 
 
-def app_facts(
-    variants: Sequence[VariantPlan], prices: Mapping[str, float] | None = None
-) -> dict[str, Any]:
+def app_facts(variants: Sequence[VariantPlan], prices: Prices) -> dict[str, Any]:
     from cdk_sagemaker_llm.cli.app.fleets import quotas  # noqa: PLC0415 - as above
 
     return {
@@ -317,9 +341,7 @@ def app_facts(
     }
 
 
-def _variant_facts(
-    variant: VariantPlan, prices: Mapping[str, float] | None
-) -> dict[str, Any]:
+def _variant_facts(variant: VariantPlan, prices: Prices) -> dict[str, Any]:
     packing = variant.fleet and variant.fleet.pack()
     fewest = variant.fewest
     others = [_variant_facts(other, prices) for other in variant.fallbacks]
@@ -338,28 +360,46 @@ def _variant_facts(
         "reasons": packing and packing.reasons,
         "fewest_instances": fewest and len(fewest.instances),
         "quota": variant.quota,
-        **_dollars(variant, prices),
+        **_cost_facts(variant, prices),
         **({"fallbacks": others} if others else {}),
     }
 
 
-def _dollars(
-    variant: VariantPlan, prices: Mapping[str, float] | None
-) -> dict[str, float | None]:
-    if not prices:
-        return {}
+def _cost_facts(variant: VariantPlan, prices: Prices) -> dict[str, Any]:
     price = prices.get(variant.instance_type)
+    hourly = None if price is None else price * variant.running
+    most = None if price is None else price * variant.most_instances
     return {
-        "usd_per_hour": None if price is None else price * variant.running,
-        "most_usd_per_hour": None if price is None else price * variant.most_instances,
+        "usd_per_hour": hourly,
+        "most_usd_per_hour": most,
+        "usd_per_month": None if hourly is None else hourly * HOURS_A_MONTH,
+        "price": prices.facts(variant.instance_type),
     }
 
 
-def _costs(variant: VariantPlan, prices: Mapping[str, float]) -> str:
-    usual, most = _dollars(variant, prices).values()
-    if usual is None or most is None:
-        return f"costs: --prices has no {variant.instance_type}"
-    return f"costs: {usual:.2f} $/h, at most {most:.2f} $/h"
+def _costs(variant: VariantPlan, prices: Prices) -> str:
+    name = variant.instance_type
+    if name not in prices:
+        return f"costs: {NO_PRICE} for {name}"
+    usual, most = (
+        running_costs(prices[name] * count, prices.mark([name]))
+        for count in (variant.running, variant.most_instances)
+    )
+    return f"costs: {usual}; at most {most}"
+
+
+def _show_costs_of_all(variants: Sequence[VariantPlan], prices: Prices) -> None:
+    types = list(dict.fromkeys(variant.instance_type for variant in variants))
+    unknown = [one for one in types if one not in prices]
+    known = [
+        prices[one.instance_type] * one.running
+        for one in variants
+        if one.instance_type in prices
+    ]
+    without = f", without {', '.join(unknown)}" if unknown and known else ""
+    hourly = sum(known) if known else None
+    typer.echo(f"\nin all{without}: {running_costs(hourly, prices.mark(types))}")
+    typer.echo(prices.explain(types))
 
 
 def _lines(variant: VariantPlan) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cdk_sagemaker_llm.cli.app.playing import VariantResult
+from cdk_sagemaker_llm.cli.output.prices import Prices, dollars
 from cdk_sagemaker_llm.simulation.outcome import (
     SHARES,
     Series,
@@ -23,7 +24,6 @@ _STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 240, 360, 720, 1440)
 _MOST_ROWS = 30
 NOT_SCALED = "not scaled"
 
-Prices = Mapping[str, float]
 # What instances are of that several models share.
 ALL_MODELS = "all models"
 
@@ -234,6 +234,14 @@ def cost_of(result: VariantResult, prices: Prices) -> float | None:
     return sum(spent * prices[kind] for kind, spent in hours.items())
 
 
+def kinds_of(runs: Sequence[Run]) -> list[str]:
+    """
+    Return the instance types that ran.
+    """
+    hours = (result.outcome.instance_hours for run in runs for result in run.results)
+    return list(dict.fromkeys(kind for each in hours for kind in each))
+
+
 def _highest(numbers: Sequence[float | None]) -> float | None:
     return max((each for each in numbers if each is not None), default=None)
 
@@ -323,6 +331,5 @@ def costs(result: VariantResult, prices: Prices) -> Iterator[tuple[str, str]]:
     """
     for kind, hours in result.outcome.instance_hours.items():
         yield f"instance hours, {kind}", f"{hours:.2f}"
-    if prices:
-        cost = cost_of(result, prices)
-        yield "US dollars", "price not known" if cost is None else f"{cost:,.2f}"
+    mark = prices.mark(result.outcome.instance_hours)
+    yield "US dollars", dollars(cost_of(result, prices), mark)

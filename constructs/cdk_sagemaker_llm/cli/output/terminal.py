@@ -11,12 +11,12 @@ from rich.table import Table
 
 from cdk_sagemaker_llm.cli.app.playing import VariantResult
 from cdk_sagemaker_llm.cli.output.plans import plain_console
+from cdk_sagemaker_llm.cli.output.prices import Prices, dollars
 from cdk_sagemaker_llm.cli.output.runs import (
     ALL_MODELS,
     HEADS,
     NOT_SCALED,
     Event,
-    Prices,
     Run,
     all_costs,
     costs,
@@ -24,6 +24,7 @@ from cdk_sagemaker_llm.cli.output.runs import (
     figures,
     instances_of,
     is_estimated,
+    kinds_of,
     lost,
     rows_of,
     sections_of,
@@ -46,12 +47,12 @@ def show(run: Run, prices: Prices) -> None:
     console = plain_console()
     for result in run.results:
         _show_variant(console, result, prices)
-    if prices and len(run.results) > 1:
-        cost = all_costs(run, prices)
-        cost_text = "price not known" if cost is None else f"{cost:,.2f}"
+    if len(run.results) > 1:
+        cost = dollars(all_costs(run, prices), prices.mark(kinds_of([run])))
         console.print(
-            f"US dollars of all endpoints and variants: {cost_text}", highlight=False
+            f"US dollars of all endpoints and variants: {cost}", highlight=False
         )
+    console.print(prices.explain(kinds_of([run])))
     _show_left_out(console, run)
 
 
@@ -71,6 +72,7 @@ def show_compared(runs: Sequence[Run], prices: Prices) -> None:
             table.add_row(*row)
         console.print(table)
         console.print()
+    console.print(prices.explain(kinds_of(runs)))
     for run in runs:
         for result in run.results:
             console.print(f"\n{run.name}", style="bold")

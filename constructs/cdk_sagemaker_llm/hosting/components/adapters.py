@@ -219,6 +219,9 @@ class AdapterInferenceComponent(InferenceComponentBase):
     def apply_removal_policy(self, policy: RemovalPolicy) -> None:
         """
         Set what happens to the adapter when it is no longer defined.
+
+        Args:
+            policy: What becomes of it when it leaves the stack.
         """
         # Its resource has no fixed id, by which the CDK would find it.
         self.cfn_inference_component.apply_removal_policy(policy)
@@ -297,6 +300,11 @@ class LoraAdapter:
     ) -> LoraAdapter:
         """
         Name the folder or the ``tar.gz`` in a bucket, whose own encryption key is used.
+
+        Args:
+            bucket: The bucket that holds the adapter.
+
+            key: The object's key, or the prefix of its files.
         """
         uri = f"{SCHEME}{bucket.bucket_name}/{key}"
         return cls(uri, rank=rank, kms_key=bucket.encryption_key)

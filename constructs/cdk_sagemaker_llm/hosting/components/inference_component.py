@@ -305,6 +305,9 @@ class InferenceComponent(InferenceComponentBase):
     def apply_removal_policy(self, policy: RemovalPolicy) -> None:
         """
         Set what happens to the component when it is no longer defined.
+
+        Args:
+            policy: What becomes of it when it leaves the stack.
         """
         # Its resource has no fixed id, by which the CDK would find it.
         self.cfn_inference_component.apply_removal_policy(policy)

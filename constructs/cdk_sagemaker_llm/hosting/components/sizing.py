@@ -33,6 +33,9 @@ from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 Copies = int | Literal["fill"]
+"""
+How many copies there are: a number, or ``fill`` for as many as the instances hold.
+"""
 
 NO_RESOURCES = Rule(
     "LLM192", "resources are left out, and nothing is known of the model"
@@ -92,7 +95,7 @@ class Sizing:
         return replace(found.resources, copies=1)
 
     def findings(
-        self, demand: Demand | None, further: Iterable[Finding] = ()
+        self, demand: Demand | None, further: Iterable[Finding]
     ) -> list[Finding]:
         """
         Check that the resources are known, and hold the model.

@@ -123,6 +123,9 @@ class AsyncInference:
     def within(self, bucket: s3.IBucket) -> AsyncInference:
         """
         Return these settings with the places that are missing in a bucket of their own.
+
+        Args:
+            bucket: The bucket for requests, answers and failures.
         """
         address = f"s3://{bucket.bucket_name}"
         return replace(

@@ -138,7 +138,8 @@ class Connection:
         """
         What ``ChatSagemakerEndpoint(**langchain_kwargs, content_handler=...)`` of
         langchain-aws takes for containers that take chats, and ``SagemakerEndpoint``
-        likewise for others: ``docs/client.md`` has such a handler.
+        likewise for others: ``langchain_chat_handler`` and ``langchain_prompt_handler``
+        make such handlers.
         """
         arguments = {"endpoint_name": self.endpoint_name, "region_name": self.region}
         if self.inference_component_name is not None:

@@ -42,6 +42,7 @@ from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     VARIANT_NAMES,
     variant_subject,
 )
+from cdk_sagemaker_llm.hosting.endpoints.events import DeploymentEvents, target_of
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placements
 from cdk_sagemaker_llm.hosting.models.model import Dialect, Model, common_dialect
 from cdk_sagemaker_llm.hosting.models.model_weights import moving_findings
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
 
 
 @jsii.implements(iam.IGrantable, Connectable)
-class Endpoint(EndpointBase):
+class Endpoint(EndpointBase, DeploymentEvents):
     """
     A SageMaker Endpoint.
 
@@ -105,6 +106,7 @@ class Endpoint(EndpointBase):
             from cdk_sagemaker_llm.hosting.updates.rollback_alarms import (  # noqa: PLC0415 - who has a rollout has it
                 alarms_of,
                 let_look,
+                silent_findings,
                 used_alarms,
                 watched_variants,
             )
@@ -146,6 +148,9 @@ class Endpoint(EndpointBase):
             roles = _roles_of(endpoint_config)
             unseen = let_look(self, roles, alarms, self.cfn_endpoint)
             annotate(self, [*rollout_findings, *unseen])
+            if rollout.notify is not None:
+                self.on_rollback("Notify", target=target_of(rollout.notify))
+            at_synth(self, lambda: silent_findings(self, rollout))
         annotate(self, [*own, *far])
         networks = self.networks
         if networks:
@@ -319,7 +324,13 @@ class Endpoint(EndpointBase):
     ) -> EndpointBase:
         """
         Refer to an existing endpoint anywhere.
-        Its ``variant_name`` is that of ``from_endpoint_name``.
+
+        Args:
+            endpoint_arn: The endpoint's ARN.
+
+            variant_name:
+                The variant that its metrics, alarms and dashboards are of.
+                If omitted, each call names it, and a dashboard cannot show it.
 
         Raises:
             ValueError: If it is an ARN of something else.
@@ -408,6 +419,9 @@ class Endpoint(EndpointBase):
         ]
         annotate(scalable, found)
         return scalable
+
+    def _told_of(self) -> Endpoint:
+        return self
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         definition = self.endpoint_config.definition

@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.hosting.common.reporting import checked, report
 from cdk_sagemaker_llm.hosting.common.scope import is_defined
 from cdk_sagemaker_llm.hosting.endpoints.connection import Connected, Connection
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import variant_subject
+from cdk_sagemaker_llm.hosting.endpoints.events import EndpointEvents
 from cdk_sagemaker_llm.hosting.models.model import Dialect, common_dialect
 from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
 from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import (
@@ -34,7 +35,13 @@ if TYPE_CHECKING:
 
 
 class EndpointBase(
-    Resource, VariantMetrics, AsyncMetrics, MetricAlarms, Connected, EndpointGrants
+    Resource,
+    VariantMetrics,
+    AsyncMetrics,
+    MetricAlarms,
+    Connected,
+    EndpointGrants,
+    EndpointEvents,
 ):
     """
     What endpoints defined here and imported ones have in common.
@@ -131,6 +138,9 @@ class EndpointBase(
             asynchronous=asynchronous,
         )
         return self._scaled[variant_name]
+
+    def _told_of(self) -> EndpointBase:
+        return self
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         name = variant_name or self.variant_name

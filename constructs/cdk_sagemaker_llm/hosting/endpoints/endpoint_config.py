@@ -78,6 +78,9 @@ class EndpointConfigBase(Resource):
         """
         Refer to an existing configuration in the stack's account and region.
 
+        Args:
+            endpoint_config_name: The configuration's name.
+
         Raises:
             ValueError: If the service would refuse the name.
         """
@@ -91,6 +94,9 @@ class EndpointConfigBase(Resource):
     ) -> EndpointConfigBase:
         """
         Refer to an existing configuration by its ARN.
+
+        Args:
+            endpoint_config_arn: The configuration's ARN.
 
         Raises:
             ValueError: If it is an ARN of something else.

@@ -74,6 +74,9 @@ class ImageSource:
     def region(cls, name: str) -> ImageSource:
         """
         Name the private registry of AWS's in a region of the stack's partition.
+
+        Args:
+            name: The region, such as ``eu-central-1``.
         """
         return cls(name)
 

@@ -67,6 +67,9 @@ class ModelBase(Resource):
         """
         Refer to an existing model in the stack's account and region.
 
+        Args:
+            model_name: The model's name.
+
         Raises:
             ValueError: If the service would refuse the name.
         """
@@ -79,6 +82,9 @@ class ModelBase(Resource):
     def from_model_arn(scope: Construct, id: str, model_arn: str) -> ModelBase:
         """
         Refer to an existing model by its ARN.
+
+        Args:
+            model_arn: The model's ARN.
 
         Raises:
             ValueError: If it is an ARN of something else.

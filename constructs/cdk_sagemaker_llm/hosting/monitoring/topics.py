@@ -11,14 +11,12 @@ from aws_cdk import CfnResource, Stack
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.scope import stack_of
-from cdk_sagemaker_llm.permissions import listed, matches_any
+from cdk_sagemaker_llm.permissions import ALARMS_SERVICE, PUBLISH, is_about, listed
 
 if TYPE_CHECKING:
     from aws_cdk import aws_cloudwatch as cloudwatch
 
 _POLICY = "AWS::SNS::TopicPolicy"
-_SERVICE = "cloudwatch.amazonaws.com"
-_PUBLISH = "sns:Publish"
 
 SILENT_TOPIC = Rule(
     "LLM810",
@@ -40,14 +38,17 @@ def topic_findings(alarms: Iterable[cloudwatch.Alarm]) -> list[Finding]:
     statements = _statements_by_topic(stack, notified)
     return [
         SILENT_TOPIC.finding(
-            f"the policy of the topic {name} does not allow {_SERVICE} {_PUBLISH}, so "
-            "that its alarms notify nobody",
+            f"the policy of the topic {name} does not allow {ALARMS_SERVICE} "
+            f"{PUBLISH}, so that its alarms notify nobody",
             "add_to_resource_policy(PolicyStatement(principals=[ServicePrincipal("
-            f"'{_SERVICE}')], actions=['{_PUBLISH}'], resources=[topic.topic_arn])), "
-            "under a condition of aws:SourceAccount",
+            f"'{ALARMS_SERVICE}')], actions=['{PUBLISH}'], "
+            "resources=[topic.topic_arn])), under a condition of aws:SourceAccount",
         )
         for name, allowed in sorted(statements.items())
-        if not any(map(_allows, allowed))
+        if not any(
+            each.get("Effect") == "Allow" and is_about(each, ALARMS_SERVICE, PUBLISH)
+            for each in allowed
+        )
     ]
 
 
@@ -77,14 +78,3 @@ def _statements_by_topic(
             if name in notified:
                 found.setdefault(name, []).extend(listed(document.get("Statement")))
     return found
-
-
-def _allows(statement: Mapping[str, Any]) -> bool:
-    principal = statement.get("Principal")
-    services = principal if isinstance(principal, Mapping) else {"AWS": principal}
-    names = [one for each in services.values() for one in listed(each)]
-    return (
-        statement.get("Effect") == "Allow"
-        and matches_any(_PUBLISH, listed(statement.get("Action")), ignore_case=True)
-        and not {"*", _SERVICE}.isdisjoint(map(str, names))
-    )

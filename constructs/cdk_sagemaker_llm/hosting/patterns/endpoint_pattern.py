@@ -13,6 +13,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.names import own_name_findings
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
+from cdk_sagemaker_llm.hosting.endpoints.events import DeploymentEvents
 from cdk_sagemaker_llm.hosting.monitoring.alarms import MetricAlarms
 from cdk_sagemaker_llm.hosting.monitoring.canned_metrics import VariantMetrics
 from cdk_sagemaker_llm.hosting.roles.given_roles import role_findings
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
 
 
-class EndpointPattern(Construct, VariantMetrics, MetricAlarms, EndpointGrants):
+class EndpointPattern(
+    Construct, VariantMetrics, MetricAlarms, EndpointGrants, DeploymentEvents
+):
     """
     An endpoint with all that it runs.
     """
@@ -56,6 +59,9 @@ class EndpointPattern(Construct, VariantMetrics, MetricAlarms, EndpointGrants):
         The execution role of its models, so that other constructs can grant to them.
         """
         return self.role.grant_principal
+
+    def _told_of(self) -> Endpoint:
+        return self.endpoint
 
     def _metric_subject(self, variant_name: str | None) -> Subject:
         return self.endpoint._metric_subject(variant_name)  # noqa: SLF001 - the same variants

@@ -117,6 +117,11 @@ class Network:
         EC2 deletes no group that SageMaker's interfaces are in, and SageMaker removes
         them by the role: so the role stays until they are gone, a first creation that
         is rolled back included, and nothing of it is left afterwards.
+
+        Args:
+            given: The network as it was given, before a group was made for it.
+
+            policies: The policies by which SageMaker removes its interfaces.
         """
         if self is not given and policies:
             for group in self.security_groups:

@@ -68,6 +68,9 @@ class _ServingCount(ScalableTarget):
     ) -> TargetTrackingScaling:
         """
         Keep the requests a minute that each instance or copy gets near a target.
+
+        Args:
+            per_minute: How many requests each instance or copy gets in a minute.
         """
         return self.scale_to_track_metric(
             id,
@@ -141,6 +144,9 @@ class ScalableInstanceCount(_ServingCount):
 
         It sees load every 10 seconds and counts a stream until its last token, so
         that it suits language models better than counting requests.
+
+        Args:
+            per_instance: How many requests are under way on each instance.
         """
         return self.scale_to_track_metric(
             id,
@@ -164,6 +170,9 @@ class ScalableInstanceCount(_ServingCount):
         Keep the requests that wait for each instance near a target.
 
         Where ``min_capacity`` is 0, the first instance starts as soon as one waits.
+
+        Args:
+            per_instance: How many requests wait for each instance.
 
         Raises:
             ValueError: If no request waits for the endpoint: it answers at once.
@@ -248,6 +257,9 @@ class ScalableCopyCount(_ServingCount):
 
         It sees load every 10 seconds and counts a stream until its last token, so
         that it suits language models better than counting requests.
+
+        Args:
+            per_copy: How many requests are under way on each copy.
         """
         metric = "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
         return self.scale_to_track_metric(

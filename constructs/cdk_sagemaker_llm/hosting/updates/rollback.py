@@ -44,7 +44,7 @@ _ERROR_RATE = 0.05
 
 NAMELESS = Rule(
     "LLM339",
-    "alarms for a rollback are asked for what CloudFormation is to name",
+    "alarms of a rollback, or a rule that tells of it, for what CloudFormation names",
     "CloudFormation, circular dependencies",
 )
 

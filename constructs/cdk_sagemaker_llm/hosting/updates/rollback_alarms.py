@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from aws_cdk import CfnResource
+from aws_cdk import CfnResource, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -38,6 +38,15 @@ UNSEEN_ROLE = Rule(
     "a role that is not known here must be allowed to look at alarms",
     "SageMaker developer guide, deployment-guardrails-configuration",
 )
+
+
+SILENT_ROLLBACK = Rule(
+    "LLM818",
+    "an update may be turned back, and nothing in the app tells anybody",
+    "https://github.com/hashicorp/terraform-provider-aws/issues/48997",
+)
+_RULE = "AWS::Events::Rule"
+_STATE_CHANGE = "SageMaker Endpoint State Change"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,6 +173,56 @@ def let_look(
             "see that it is, where the role is made",
         )
     ]
+
+
+def silent_findings(endpoint: Construct, rollout: Rollout) -> list[Finding]:
+    """
+    Warn of an endpoint whose updates alarms turn back, if nobody would hear of it: no
+    alarm does anything, and no rule of the app has SageMaker's events.
+    """
+    if rollout.rollback_on is None or _has_actions(endpoint, rollout):
+        return []
+    if any(map(_hears_of_endpoints, endpoint.node.root.node.find_all())):
+        return []
+    return [
+        SILENT_ROLLBACK.finding(
+            "an update that an alarm turns back leaves the endpoint in service on its "
+            "old configuration, whether CloudFormation reports it is not documented, "
+            "and nothing here tells anybody",
+            "pass notify=topic to the rollout, or give alarms of your own an action",
+        )
+    ]
+
+
+def _has_actions(endpoint: Construct, rollout: Rollout) -> bool:
+    """
+    Tell whether an alarm of a rollout does something, or may: of one that was made
+    elsewhere it is not known.
+    """
+    chosen = rollout.rollback_on
+    if chosen is None:
+        return False
+    if isinstance(chosen, RollbackAlarms):
+        made = endpoint.node.find_child("Rollback").node.children
+        return any(bool(alarm.alarm_actions) for alarm in cast("list[Any]", made))
+    for each in chosen:
+        node = getattr(each, "node", None)
+        alarm: Any = getattr(node, "default_child", None) or each
+        actions = getattr(alarm, "alarm_actions", "not known")
+        if not isinstance(actions, str | None):
+            actions = Stack.of(endpoint).resolve(actions)
+        if actions:
+            return True
+    return False
+
+
+def _hears_of_endpoints(construct: object) -> bool:
+    if not isinstance(construct, CfnResource) or construct.cfn_resource_type != _RULE:
+        return False
+    rule: Any = construct
+    pattern = Stack.of(rule).resolve(rule.event_pattern) or {}
+    kinds = pattern.get("detail-type", [_STATE_CHANGE])
+    return "aws.sagemaker" in pattern.get("source", ()) and _STATE_CHANGE in kinds
 
 
 def _statement(arns: Sequence[str]) -> Statement:

@@ -16,6 +16,8 @@ from cdk_sagemaker_llm.hosting.common.limits import seconds
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
+    from aws_cdk import aws_events as events
+    from aws_cdk import aws_sns as sns
     from aws_cdk.interfaces.aws_cloudwatch import IAlarmRef
 
     from cdk_sagemaker_llm.hosting.updates.rollback import RollbackAlarms
@@ -45,10 +47,16 @@ class Rollout:
         rollback_on:
             Alarms that turn the update back.
             If omitted, only what does not start does.
+
+        notify:
+            The topic, or another target of EventBridge's, that is told when SageMaker
+            has turned an update of the endpoint back.
+            If omitted, nobody is.
     """
 
     maximum_execution_timeout: Duration | None = None
     rollback_on: RollbackAlarms | Sequence[IAlarmRef | str] | None = None
+    notify: sns.ITopic | events.IRuleTarget | None = None
 
     bounds: ClassVar[tuple[int, int]] = (1, 100)
     """What percentage of the instances or copies may move at a time."""
@@ -78,6 +86,9 @@ class Rollout:
     ) -> sagemaker.CfnEndpoint.DeploymentConfigProperty:
         """
         Render for the L1 class of endpoints, with the names of alarms.
+
+        Args:
+            alarms: The names of the alarms that turn it back.
         """
         watched = [_Endpoint.AlarmProperty(alarm_name=name) for name in alarms]
         rollback = _Endpoint.AutoRollbackConfigProperty(alarms=watched)
@@ -140,6 +151,12 @@ class AllAtOnce(_BlueGreen):
         rollback_on:
             Alarms that turn the update back, of your own or made for it.
             If omitted, only instances that do not start do.
+
+        notify:
+            The topic, or another target of EventBridge's, that is told when SageMaker
+            has turned an update back; ``events.amazonaws.com`` must be let publish to
+            an imported topic.
+            If omitted, nobody is told (``LLM818``).
     """
 
     def _routing(self) -> sagemaker.CfnEndpoint.TrafficRoutingConfigProperty:
@@ -196,6 +213,12 @@ class Canary(_ByShares):
             Alarms that turn the update back, of your own or made for it.
             If omitted, only instances that do not start do, and waiting watches
             nothing.
+
+        notify:
+            The topic, or another target of EventBridge's, that is told when SageMaker
+            has turned an update back; ``events.amazonaws.com`` must be let publish to
+            an imported topic.
+            If omitted, nobody is told (``LLM818``).
     """
 
     bounds: ClassVar[tuple[int, int]] = (1, 50)
@@ -248,6 +271,12 @@ class Linear(_ByShares):
             Alarms that turn the update back, of your own or made for it.
             If omitted, only instances that do not start do, and waiting watches
             nothing.
+
+        notify:
+            The topic, or another target of EventBridge's, that is told when SageMaker
+            has turned an update back; ``events.amazonaws.com`` must be let publish to
+            an imported topic.
+            If omitted, nobody is told (``LLM818``).
     """
 
     bounds: ClassVar[tuple[int, int]] = (10, 50)
@@ -305,6 +334,11 @@ class Rolling(Rollout):
         rollback_on:
             Alarms that turn the update back, of your own or made for it.
             If omitted, only what does not start does, and waiting watches nothing.
+
+        notify:
+            The topic, or another target, that is told when SageMaker has turned an
+            update of an endpoint back; of components it tells nothing.
+            If omitted, nobody is told (``LLM818``).
     """
 
     percent: int | None = None
@@ -330,6 +364,9 @@ class Rolling(Rollout):
     ) -> sagemaker.CfnInferenceComponent.InferenceComponentDeploymentConfigProperty:
         """
         Render for the L1 class of inference components, with the names of alarms.
+
+        Args:
+            alarms: The names of the alarms that turn it back.
         """
         back = rollback_batch_of(self)
         watched = [_Component.AlarmProperty(alarm_name=name) for name in alarms]

@@ -68,6 +68,11 @@ BATCH_SIZE = Rule(
 WAITS_TOO_LONG = Rule(
     "LLM337", "a rollout waits longer than the whole of it may take", API
 )
+UNHEARD = Rule(
+    "LLM365",
+    "somebody is to be told of the rollback of a component, of which no event tells",
+    "EventBridge events reference, SageMaker",
+)
 UNWATCHED = Rule(
     "LLM426",
     "a rollout watches alarms for no time",
@@ -86,10 +91,18 @@ def endpoint_rollout_findings(
     found = _own_findings(rollout, "instances")
     found += rollback_findings(
         rollout.rollback_on,
-        name=_known_name(endpoint_name),
+        name=known_name(endpoint_name),
         remedy="pass endpoint_name; giving one to an endpoint that runs replaces it",
         subjects=len(variants),
     )
+    if rollout.notify is not None and known_name(endpoint_name) is None:
+        found.append(
+            NAMELESS.finding(
+                "notify needs a name that is known before the endpoint is updated, and "
+                "CloudFormation is to make it",
+                "pass endpoint_name; giving one to an endpoint that runs replaces it",
+            )
+        )
     found += _subject_findings(rollout, variants)
     found += _excluded_findings(rollout, variants)
     for each in variants:
@@ -104,15 +117,25 @@ def component_rollout_findings(
     Check a rollout of an inference component that starts with so many copies; its name
     is ``None`` if CloudFormation makes it.
     """
+    unheard = [] if rollout.notify is None else [_unheard()]
     return [
+        *unheard,
         *_own_findings(rollout, "copies"),
         *rollback_findings(
             rollout.rollback_on,
-            name=_known_name(name),
+            name=known_name(name),
             remedy="pass inference_component_name_prefix, or a whole name",
         ),
         *_count_findings(rollout, copies, "copies", SMALL_FLEET),
     ]
+
+
+def _unheard() -> Finding:
+    return UNHEARD.finding(
+        "notify is for updates of endpoints: SageMaker sends no event of a component's",
+        "leave it out, and give alarms of your own in rollback_on an action: "
+        "alarm.add_alarm_action(SnsAction(topic))",
+    )
 
 
 def scaled_findings(
@@ -166,7 +189,7 @@ def _own_findings(rollout: Rollout, counted: Counted) -> list[Finding]:
     return [*found, *(times or _whole_findings(rollout)), *_unwatched_findings(rollout)]
 
 
-def _known_name(name: str | None) -> str | None:
+def known_name(name: str | None) -> str | None:
     """
     Return a name that alarms can have in their dimensions: one that the CDK makes only
     where another environment asks for it is none.

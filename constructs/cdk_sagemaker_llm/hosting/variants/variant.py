@@ -177,6 +177,12 @@ class ProductionVariant:
     def with_model(self, model: ModelBase, *further: ModelBase) -> ProductionVariant:
         """
         Return this variant, filled by a model, or by one for each type of pools.
+
+        Args:
+            model: The model of the variant, or of its first pool.
+
+            further: The models of the other pools, in the order in which those are
+                tried.
         """
         if self.capacity is None or not further:
             return replace(self, model=model)
@@ -189,6 +195,9 @@ class ProductionVariant:
     def to_property(self, *, host_image: str | None) -> VariantProperty:
         """
         Render for the L1 class; without a host image the type's default runs.
+
+        Args:
+            host_image: The host image that was chosen.
         """
         capacity = self.capacity or InstanceCapacity()
         weight = self.initial_variant_weight

@@ -4,6 +4,7 @@ What goes wrong on request: capacity, containers, images, answers.
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 import re
@@ -11,7 +12,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from cdk_sagemaker_llm.catalog.symptoms import symptoms
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.text import any_of, nearest
 
 NO_CAPACITY = "no-capacity"
 NEVER_HEALTHY = "never-healthy"
@@ -21,6 +24,9 @@ CANNOT_START = "cannot-start"
 SLOW = "slow"
 ERRORS = "errors"
 MAINTENANCE = "maintenance"
+QUOTA = "quota"
+NOT_OFFERED = "not-offered"
+PLAN_EXPIRED = "plan-expired"
 KINDS = (
     NO_CAPACITY,
     NEVER_HEALTHY,
@@ -30,7 +36,12 @@ KINDS = (
     SLOW,
     ERRORS,
     MAINTENANCE,
+    QUOTA,
+    NOT_OFFERED,
+    PLAN_EXPIRED,
 )
+# Their target is an instance type.
+_OF_TYPES = (NO_CAPACITY, QUOTA, NOT_OFFERED)
 
 # What an answer can be instead of one: a status of the container, or of the service.
 THROTTLED = "throttled"
@@ -50,13 +61,16 @@ class Fault:
 
     Args:
         kind: ``no-capacity``, ``never-healthy``, ``restarts``, ``no-image``,
-            ``cannot-start``, ``slow``, ``errors`` or ``maintenance``.
+            ``cannot-start``, ``slow``, ``errors``, ``maintenance``, ``quota``,
+            ``not-offered`` or ``plan-expired``.
 
         target: The endpoint, inference component or model it befalls; of
-            ``no-capacity`` the instance type. If omitted, it is all of them.
+            ``no-capacity``, ``quota`` and ``not-offered`` the instance type, of
+            ``plan-expired`` the training plan. If omitted, it is all of them.
 
         available: Of ``no-capacity``: how many instances of the type there are for each
-            variant. If omitted, there are none.
+            variant; of ``quota``: how many the account may have. If omitted, there
+            are none.
 
         seconds: Of ``restarts``: how long a container runs each time, a minute if left
             out. Of ``slow``: how much longer an answer takes, ten seconds if omitted.
@@ -66,6 +80,10 @@ class Fault:
 
         rate: Of ``errors``: which part of the requests fails, from 0 to 1.
             If omitted, it is every one.
+
+        symptom: Of ``never-healthy``: what the container's log ends with, by the name
+            that ``catalog.symptoms`` gives it, such as ``no room for the KV cache``.
+            If omitted, the log tells nothing.
 
         seed: Of ``errors``: where chance starts from. If omitted, it is 0.
     """
@@ -77,12 +95,19 @@ class Fault:
     answer: str = "500"
     rate: float = 1.0
     seed: int = 0
+    symptom: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind}")
         if self.target:
             self._check_target()
+        if self.symptom and self.symptom not in _logged():
+            near = any_of(nearest(self.symptom, _logged()) or ["disk is full"])
+            raise ValueError(
+                f"symptom must be one of a container's log, such as {near}, got "
+                f"{self.symptom!r}"
+            )
         if not 0 <= self.rate <= 1:
             raise ValueError(f"rate must be 0 to 1, got {self.rate}")
         if self.seconds is not None and not 0 < self.seconds < math.inf:
@@ -96,7 +121,7 @@ class Fault:
             )
 
     def _check_target(self) -> None:
-        is_type = self.kind == NO_CAPACITY
+        is_type = self.kind in _OF_TYPES
         if not (_A_TYPE if is_type else _A_NAME).fullmatch(self.target):
             wanted = (
                 "an instance type such as ml.g5.12xlarge"
@@ -112,6 +137,9 @@ class Fault:
     def of(cls, fields_of_fault: Untyped) -> Fault:
         """
         Read a fault from JSON.
+
+        Args:
+            fields_of_fault: The fault's fields by their names.
 
         Raises:
             ValueError: If it is none.
@@ -146,6 +174,9 @@ class Fault:
         """
         Read a fault as it is written on the command line: ``kind,name=value,...``.
 
+        Args:
+            text: The fault, as the command line writes it.
+
         Raises:
             ValueError: If it is none.
         """
@@ -156,13 +187,31 @@ class Fault:
     def befalls(self, names: Iterable[str]) -> bool:
         """
         Tell whether one of the names is meant.
+
+        Args:
+            names: The names of what is created or called.
         """
         return not self.target or self.target in names
+
+    @property
+    def log(self) -> tuple[str, ...]:
+        """
+        The lines that the container's log ends with.
+        """
+        return tuple(_logged().get(self.symptom, "").splitlines())
 
     @property
     def _is_status(self) -> bool:
         digits = self.answer.isdecimal()
         return digits and _FIRST_STATUS <= int(self.answer) <= _LAST_STATUS
+
+
+@functools.cache
+def _logged() -> dict[str, str]:
+    """
+    Return what containers log, by the symptom's name.
+    """
+    return {one.name: one.example for one in symptoms() if one.seen == "log"}
 
 
 def _number(name: str, value: Untyped, kind: type[float], words: str) -> Untyped:

@@ -56,6 +56,9 @@ class Latency:
     def seconds(self, tokens: int) -> float:
         """
         Return how long an answer of so many tokens takes.
+
+        Args:
+            tokens: How many tokens an answer has.
         """
         return self.first_token + self.per_token * max(0, tokens - 1)
 

@@ -87,6 +87,14 @@ class Surroundings(Protocol):
         Send a message to a topic; return whether it is there.
         """
 
+    def publish_for_alarm(
+        self, topic: str, message: str, subject: str, alarm: str
+    ) -> bool:
+        """
+        Send an alarm's message to a topic, if its policy lets CloudWatch publish for
+        that alarm; return whether it does.
+        """
+
     def object_version(self, location: Location) -> str | None:
         """
         Return what changes with an object's contents, without reading them.

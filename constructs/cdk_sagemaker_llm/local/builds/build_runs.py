@@ -126,10 +126,11 @@ def _read_buildspec(text: str) -> dict[str, list[str]]:
             f"invalid buildspec version {read.get('version')!r}: only {_VERSION} is "
             "emulated"
         )
-    phases = read.get("phases") or {}
+    phases = _mapping(read.get("phases"), "phases")
     paths = {*read, *(f"phases/{name}" for name in phases)}
     for name in phases.keys() & {*_PHASES}:
-        paths |= {f"phases/{name}/{key}" for key in phases[name] or {}}
+        phase = _mapping(phases[name], f"phases/{name}")
+        paths |= {f"phases/{name}/{key}" for key in phase}
     unknown = paths - _BUILDSPEC
     if unknown:
         raise _unreadable(
@@ -137,6 +138,12 @@ def _read_buildspec(text: str) -> dict[str, list[str]]:
             "the commands of the phase build"
         )
     return {name: _commands(phases, name) for name in _PHASES}
+
+
+def _mapping(value: Untyped, where: str) -> dict[str, Untyped]:
+    if not isinstance(value or {}, dict):
+        raise _unreadable(f"Expected {where} to be a map, got {value!r}")
+    return value or {}
 
 
 def _commands(phases: Mapping[str, Untyped], name: str) -> list[str]:

@@ -25,7 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from moto.awslambda.models import lambda_backends
+from moto.core.exceptions import ServiceException
 from moto.events.models import Rule, events_backends
+from moto.sns.models import sns_backends
 
 from cdk_sagemaker_llm.local.aws.clock import CLOCK, now
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
@@ -316,7 +318,7 @@ def receive_response(path: str, body: bytes) -> int:
 
 def send_to_functions() -> None:
     """
-    Have rules send to functions, before any is made.
+    Have rules send to functions and topics, before any is made.
     """
     sends = Rule.send_to_targets
 
@@ -328,7 +330,7 @@ def send_to_functions() -> None:
         if not rule.event_pattern.matches_event(event):
             return
         for target in rule.targets:
-            if ":lambda:" in target["Arn"]:
+            if any(each in target["Arn"] for each in (":lambda:", ":sns:")):
                 # moto changes the event for some of its own targets.
                 own = copy.deepcopy(event)
                 arguments = (rule.account_id, rule.region_name, target, own)
@@ -386,13 +388,17 @@ def _deliver(account: str, region: str, target: dict[str, Any], event: Untyped) 
     for pause in (0.0, *_RETRIES):
         CLOCK.sleep(pause)
         try:
+            if ":sns:" in target["Arn"]:
+                message = json.dumps(_input(target, event))
+                sns_backends[account][region].publish(message, arn=target["Arn"])
+                return
             with CLOCK.lock:
                 function = find_function(target["Arn"], account, region)
             run_function(function, _input(target, event))
-        except (NotRunnableError, FunctionError) as error:
+        except (NotRunnableError, FunctionError, ServiceException) as error:
             # Nobody waits for it: the server's own output is where it can be read.
             print(f"{target['Arn']}, called by a rule, failed: {error}", flush=True)  # noqa: T201 - see above
-            if isinstance(error, NotRunnableError):
+            if not isinstance(error, FunctionError):
                 return
         else:
             return

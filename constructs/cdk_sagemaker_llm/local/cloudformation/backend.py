@@ -382,8 +382,7 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         Find a stack by name or id; one that is gone by its id alone.
         """
         stack = self.get_stack(name_or_id)
-        if not isinstance(stack, EmbeddedStack):
-            raise ValidationError(name_or_id)
+        assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
         return stack
 
     def _stack_to_review(self, name: str, settings: dict[str, Any]) -> EmbeddedStack:

@@ -32,6 +32,9 @@ from cdk_sagemaker_llm.local.hosting.service import SAGEMAKER, SageMaker
 from cdk_sagemaker_llm.local.hosting.states import is_busy
 from cdk_sagemaker_llm.local.hosting.world import Component, Endpoint
 
+# Tags that CloudFormation puts on what it makes, beside the template's.
+_OWN = "aws:cloudformation:"
+
 
 @dataclass(frozen=True, slots=True)
 class HostingType:
@@ -59,6 +62,7 @@ class HostingType:
         )
         request = _request(operation, members)
         arn = _service(scope).call(operation, request)[f"{self.kind}Arn"]
+        _tag_with_stack(arn, declaration, scope)
         # What GetAtt reads, with what the description adds to it.
         table = {f"{self.kind}Name": name, f"{self.kind}Arn": arn, "Id": arn}
         resource = Resource(declaration, properties, arn, attributes(table), name)
@@ -155,7 +159,8 @@ class HostingType:
         arn = {"ResourceArn": resource.physical_resource_id}
         try:
             found = self._describe(resource.native, scope)
-            found["Tags"] = _service(scope).call("ListTags", arn)["Tags"]
+            tags = _service(scope).call("ListTags", arn)["Tags"]
+            found["Tags"] = [tag for tag in tags if not tag["Key"].startswith(_OWN)]
         except AwsError:
             return None
         observed = _as_declared(found)
@@ -170,6 +175,16 @@ HOSTING_TYPES: dict[str, ResourceType] = {
         HostingType, ("Model", "EndpointConfig", "Endpoint", "InferenceComponent")
     )
 }
+
+
+def _tag_with_stack(arn: str, declaration: Declaration, scope: Scope) -> None:
+    tags = {
+        "stack-name": scope.stack_name,
+        "logical-id": declaration.logical_id,
+        "stack-id": scope.stack_id,
+    }
+    rows = [{"Key": f"{_OWN}{key}", "Value": value} for key, value in tags.items()]
+    _service(scope).call("AddTags", {"ResourceArn": arn, "Tags": rows})
 
 
 def _member(value: Untyped, name: str) -> Untyped:

@@ -26,6 +26,8 @@ _RUNS_FOR = 60.0
 _HEALTH_TIMEOUT = "ContainerStartupHealthCheckTimeoutInSeconds"
 # Not documented; what a repository measured for a container that crashes, twice.
 _DEFAULT_HEALTH_TIMEOUT = 24 * 60.0
+# As the supervisor of AWS's images says it.
+_ENDED = ("WARN exited: llm-engine (exit status 1; not expected)",)
 _streams: list[TextIO] = []
 _said: set[tuple[str, tuple[str, ...]]] = set()
 
@@ -74,8 +76,9 @@ def _restart(world: World, endpoint: str, copy: Copy) -> None:
     found = world.endpoints.find(endpoint)
     if copy.state != "serving" or not _restarting(world, endpoint, copy):
         return
-    for fleet in found.fleets.values() if found else ():
+    for name, fleet in found.fleets.items() if found else ():
         if copy.instance in fleet.instances:
+            _write_log(world, endpoint, {"VariantName": name}, copy, _ENDED)
             fleet.restart(copy, "the container has exited")
 
 
@@ -125,6 +128,9 @@ def trouble_of(
     unloadable = load_refusal(world.artifacts, container, kind, reserved)
     if unloadable:
         log, starts = unloadable, False
+    sick = found.find(faults.NEVER_HEALTHY, names)
+    if sick is not None:
+        log = (*log, *sick.log)
     if log:
         group = _write_log(world, endpoint, variant, copy, log)
         if not starts:
@@ -132,7 +138,7 @@ def trouble_of(
     slow = timeout and seconds(times.model_start, kind) > timeout
     # Where nothing takes time, one that restarts never gets to its first ping.
     restarts = not timeout and found.find(faults.RESTARTS, names)
-    if not starts or slow or restarts or found.find(faults.NEVER_HEALTHY, names):
+    if not starts or slow or restarts or sick is not None:
         return Trouble(
             pull + timeout,
             f"The primary container for production {words} did not pass the ping "

@@ -4,10 +4,12 @@ Endpoints: created from a configuration, moved to another one, deleted.
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
 from cdk_sagemaker_llm.local.aws.errors import validation
+from cdk_sagemaker_llm.local.hosting.allowances import refuse_too_many
 from cdk_sagemaker_llm.local.hosting.definitions import (
     containers_of,
     instances_by_type,
@@ -22,7 +24,7 @@ from cdk_sagemaker_llm.local.hosting.deployments import (
 )
 from cdk_sagemaker_llm.local.hosting.fleet import Watch, trial_fleet
 from cdk_sagemaker_llm.local.hosting.placement import refuse_overflow_of_all
-from cdk_sagemaker_llm.local.hosting.records import page, tags_of
+from cdk_sagemaker_llm.local.hosting.records import in_milliseconds, page, tags_of
 from cdk_sagemaker_llm.local.hosting.states import (
     enter,
     look,
@@ -73,6 +75,7 @@ class Endpoints:
         name = request["EndpointName"]
         endpoints.refuse_existing(name)
         config = self._world.configs.get(request["EndpointConfigName"])
+        refuse_too_many(self._world, config.request, {})
         watch = Watch()
         endpoint = Endpoint(
             name=name,
@@ -85,6 +88,8 @@ class Endpoints:
             weights=weights_of(config.request),
         )
         endpoints.add(endpoint)
+        endpoint.tell = partial(_tell, self._world, endpoint)
+        endpoint.tell()
         watch.look = partial(look, self._world, endpoint)
         watch.look()
         return {"EndpointArn": endpoints.arn(name)}
@@ -149,6 +154,8 @@ class Endpoints:
                 for each in config["ProductionVariants"]
             ],
         )
+        if "RollingUpdatePolicy" not in guardrails:
+            refuse_too_many(self._world, config, counts)
         endpoint.request = merged
         deploy(
             self._world,
@@ -362,6 +369,26 @@ def _summary(endpoint: Endpoint) -> dict[str, Any]:
         "LastModifiedTime": endpoint.modified,
         "EndpointStatus": endpoint.status,
     }
+
+
+def _tell(world: World, endpoint: Endpoint) -> None:
+    # As the developer guide shows one (automating-sagemaker-with-eventbridge).
+    names = [each["VariantName"] for each in endpoint.config["ProductionVariants"]]
+    detail = {
+        **in_milliseconds(_summary(endpoint)),
+        "EndpointStatus": re.sub(r"\B(?=[A-Z])", "_", endpoint.status).upper(),
+        "EndpointConfigName": endpoint.config_name,
+        "ProductionVariants": [
+            {
+                "DesiredWeight": endpoint.weights[name],
+                "DesiredInstanceCount": endpoint.fleets[name].wanted_instances,
+            }
+            for name in names
+        ],
+        "Tags": endpoint.tags,
+    }
+    kind = "SageMaker Endpoint State Change"
+    world.surroundings.notify("aws.sagemaker", kind, detail, endpoint.arn)
 
 
 def _capture(config: dict[str, Any]) -> dict[str, Any] | None:

@@ -19,7 +19,13 @@ from cdk_sagemaker_llm.local.engines.job_containers import (
     MissingBucketError,
     MissingInputError,
 )
-from cdk_sagemaker_llm.local.hosting.records import Record, Shelf, page, tags_of
+from cdk_sagemaker_llm.local.hosting.records import (
+    Record,
+    Shelf,
+    in_milliseconds,
+    page,
+    tags_of,
+)
 from cdk_sagemaker_llm.local.hosting.world import Operation, World
 from cdk_sagemaker_llm.simulation.fleet import seconds
 
@@ -277,7 +283,7 @@ class Jobs:
         self._world.surroundings.notify(
             "aws.sagemaker",
             f"SageMaker {self._kind.word} Job State Change",
-            _in_milliseconds(self._description(job)),
+            in_milliseconds(self._description(job)),
             job.arn,
         )
 
@@ -330,16 +336,3 @@ def operations(world: World) -> dict[str, Operation]:
         world.jobs.append(shelf)
         found |= Jobs(world, kind, shelf).operations()
     return found
-
-
-def _in_milliseconds(tree: Any) -> Any:  # noqa: ANN401 - as deep as a description is
-    if isinstance(tree, dict):
-        return {
-            key: int(value * 1000)
-            if key.endswith("Time") and isinstance(value, float)
-            else _in_milliseconds(value)
-            for key, value in tree.items()
-        }
-    if isinstance(tree, list):
-        return [_in_milliseconds(one) for one in tree]
-    return tree

@@ -165,6 +165,22 @@ def page(
     return [summary(record) for record in found[start:end]], following
 
 
+def in_milliseconds(tree: Any) -> Any:  # noqa: ANN401 - as deep as a description is
+    """
+    Return a description as events have it: its times are whole milliseconds.
+    """
+    if isinstance(tree, dict):
+        return {
+            key: int(value * 1000)
+            if key.endswith("Time") and isinstance(value, float)
+            else in_milliseconds(value)
+            for key, value in tree.items()
+        }
+    if isinstance(tree, list):
+        return [in_milliseconds(one) for one in tree]
+    return tree
+
+
 def _seconds(text: str) -> float:
     try:
         moment = dt.datetime.fromisoformat(text)

@@ -9,7 +9,7 @@ from typing import Any
 from cdk_sagemaker_llm.local.aws import shapes
 from cdk_sagemaker_llm.local.aws.errors import validation
 from cdk_sagemaker_llm.local.aws.surroundings import InRegions
-from cdk_sagemaker_llm.local.hosting import jobs
+from cdk_sagemaker_llm.local.hosting import allowances, jobs
 from cdk_sagemaker_llm.local.hosting.components import Components
 from cdk_sagemaker_llm.local.hosting.definitions import Definitions
 from cdk_sagemaker_llm.local.hosting.endpoints import Endpoints
@@ -31,6 +31,7 @@ class SageMaker:
             **Endpoints(world).operations(),
             **Components(world).operations(),
             **jobs.operations(world),
+            **allowances.operations(world),
             "AddTags": self._add_tags,
             "ListTags": self._list_tags,
             "DeleteTags": self._delete_tags,

@@ -112,6 +112,8 @@ def enter(
     """
     record.status, record.failure = status, failure
     record.touch()
+    if isinstance(record, Endpoint):
+        record.tell()
 
 
 def serves_fully(fleet: Fleet) -> bool:

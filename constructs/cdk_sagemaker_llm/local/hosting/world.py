@@ -58,6 +58,8 @@ class Endpoint(Record):
     due: dict[str, float] = field(default_factory=dict)
     # What waits for it, if requests do.
     backlog: Backlog = field(default_factory=Backlog)
+    # Tells EventBridge of its state.
+    tell: Callable[[], None] = lambda: None
 
     def is_due(self, what: str, share: float) -> bool:
         """

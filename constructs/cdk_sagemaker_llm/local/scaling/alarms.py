@@ -15,21 +15,26 @@ from typing import Any
 from moto.cloudwatch.models import Alarm as KeptAlarm
 from moto.cloudwatch.models import Dimension, MetricDataQuery
 
-from cdk_sagemaker_llm.simulation.alarms import (
-    ALARM,
-    INSUFFICIENT_DATA,
-    OK,
-    Alarm,
-    AlarmRule,
-    Watch,
+from cdk_sagemaker_llm.local.scaling.alarm_words import (
+    ACTIONS,
+    notification,
+    reason,
+    reason_data,
+    region_name,
+    stamp,
+    subject,
 )
+from cdk_sagemaker_llm.simulation.alarms import ALARM, OK, Alarm, AlarmRule, Watch
 from cdk_sagemaker_llm.simulation.clock import Timeline
 from cdk_sagemaker_llm.simulation.from_api import alarm_rule
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays, Reader
 
+_TOPIC = ":sns:"
 _REMEMBERED = 1000  # Changes of state, of all alarms together.
 
 Act = Callable[[str, Alarm], None]
+# The topic, the message, its subject and the alarm's ARN.
+Tell = Callable[[str, str, str, str], object]
 
 # What moto calls the members of PutMetricAlarm, but for dimensions and queries.
 ALARM_MEMBERS = {
@@ -55,16 +60,6 @@ ALARM_MEMBERS = {
     "rule": "AlarmRule",
 }
 
-_COMPARED = {
-    "GreaterThanThreshold": "greater than",
-    "GreaterThanOrEqualToThreshold": "greater than or equal to",
-    "LessThanThreshold": "less than",
-    "LessThanOrEqualToThreshold": "less than or equal to",
-}
-_TREATED = {"breaching": "Breaching", "notBreaching": "NonBreaching"}
-_LISTED = 5
-_SHOWN = 20  # With more, the data could exceed the API's 4,000 characters.
-Point = tuple[float, float]  # The start of a period, and its value.
 _TOKEN = re.compile(
     r"\s*(?:(?P<state>ALARM|OK|INSUFFICIENT_DATA)\s*\(\s*"
     r"(?:\"(?P<quoted>[^\"]*)\"|(?P<plain>[^\")\s]+))\s*\)"
@@ -94,13 +89,15 @@ class Alarms:
     Args:
         act: Called with the ARN of each action of an alarm that is in ALARM: when it
             comes there and, as scaling is, every minute for as long as it stays.
+        tell: Called with each topic that a change of state is to be told to.
     """
 
-    def __init__(self, timeline: Timeline, read: Reader, act: Act) -> None:
+    def __init__(self, timeline: Timeline, read: Reader, act: Act, tell: Tell) -> None:
         self.history: deque[Change] = deque(maxlen=_REMEMBERED)
         self._timeline = timeline
         self._read = read
         self._act = act
+        self._tell = tell
         self._delays = MetricDelays()
         self._kept: dict[str, KeptAlarm] = {}
         self._watches: dict[str, Watch] = {}
@@ -112,6 +109,7 @@ class Alarms:
         """
         self.drop(kept.name)
         self._kept[kept.name] = kept
+        kept.configuration_updated_timestamp = moment(self._timeline.now)
         if kept.rule is not None:
             why = f"{kept.alarm_arn} was created and its alarm rule was evaluated"
             self._judge(kept, why)
@@ -177,7 +175,31 @@ class Alarms:
                 is_composite=kept.rule is not None,
             )
         )
+        if before != kept.state_value:
+            self._notify(kept, before)
         self._join(f"{kept.alarm_arn} transitioned to {kept.state_value}")
+
+    def _notify(self, kept: KeptAlarm, before: str) -> None:
+        settings = spell_alarm(kept)
+        actions = settings[ACTIONS[kept.state_value]] if kept.actions_enabled else None
+        topics = [each for each in actions or () if _TOPIC in each]
+        if not topics:
+            return
+        account = kept.alarm_arn.split(":")[4]
+        updated = kept.configuration_updated_timestamp.replace(tzinfo=UTC)
+        change = {
+            "AWSAccountId": account,
+            "AlarmConfigurationUpdatedTimestamp": stamp(updated.timestamp()),
+            "NewStateValue": kept.state_value,
+            "NewStateReason": kept.state_reason,
+            "StateChangeTime": stamp(self._timeline.now),
+            "Region": region_name(kept.region_name),
+            "AlarmArn": kept.alarm_arn,
+            "OldStateValue": before,
+        }
+        line = subject(kept.name, kept.state_value, kept.region_name)
+        for topic in topics:
+            self._tell(topic, notification(settings, change), line, kept.alarm_arn)
 
     def _join(self, news: str) -> None:
         # One that changes has those that are made of it looked at in turn.
@@ -277,105 +299,6 @@ def _newest(data: str | None) -> float | None:
         return float(json.loads(data or "{}")["recentDatapoints"][-1])
     except (ValueError, TypeError, LookupError):
         return None
-
-
-def reason(alarm: Alarm) -> str:
-    """
-    Say why an alarm is in its state.
-    """
-    rule = alarm.rule
-    count = rule.evaluation_periods
-    if alarm.state == INSUFFICIENT_DATA:
-        return f"Insufficient Data: {_points(count)} {_were(count)} unknown."
-    points = [
-        point
-        for point in _real(alarm)
-        if rule.is_breached(point[1]) == (alarm.state == ALARM)
-    ]
-    if not points:
-        periods = "1 period" if count == 1 else f"{count} periods"
-        return (
-            f"Threshold Crossed: no datapoints were received for {periods} and {count} "
-            f"missing {_points(count).split()[1]} {_were(count)} treated as "
-            f"[{_TREATED.get(rule.treat_missing, rule.treat_missing)}]."
-        )
-    return f"Threshold Crossed: {_crossed(alarm, points)}"
-
-
-def reason_data(alarm: Alarm, now: float) -> str:
-    """
-    Give the same as JSON, as DescribeAlarms shows it.
-    """
-    rule = alarm.rule
-    real = _real(alarm)
-    start_time = real[-1][0] if real else alarm.evaluated - rule.query.period
-    query = rule.query
-    statistic = {"statistic": query.statistic} if hasattr(query, "statistic") else {}
-    data: dict[str, object] = {
-        "version": "1.0",
-        "queryDate": _stamp(now),
-        "startDate": _stamp(start_time),
-        **statistic,
-        "period": rule.query.period,
-        "recentDatapoints": [value for _, value in reversed(real)],
-        "threshold": rule.threshold,
-        "evaluatedDatapoints": [
-            {"timestamp": _stamp(start), "value": value}
-            for start, value in real[:_SHOWN]
-        ],
-    }
-    return json.dumps(data, separators=(",", ":"))
-
-
-def _real(alarm: Alarm) -> list[Point]:
-    # The newest first.
-    period = alarm.rule.query.period
-    dated = [
-        (alarm.evaluated - (n + 1) * period, value)
-        for n, value in enumerate(reversed(alarm.points))
-        if value is not None
-    ]
-    return dated[: alarm.rule.evaluation_periods]
-
-
-def _crossed(alarm: Alarm, points: list[Point]) -> str:
-    rule = alarm.rule
-    negated = "" if alarm.state == ALARM else "not "
-    compared = f"{negated}{_COMPARED[rule.comparison]} the threshold ({rule.threshold})"
-    number = len(points)
-    listed = ", ".join(
-        f"{value} ({datetime.fromtimestamp(start, UTC):%d/%m/%y %H:%M:%S})"
-        for start, value in points[:_LISTED]
-    )
-    if number >= _LISTED:
-        return (
-            f"{number} datapoints were {compared}. The most recent datapoints which "
-            f"crossed the threshold: [{listed}]."
-        )
-    if rule.datapoints_to_alarm is None:
-        return f"{_points(number)} [{listed}] {_were(number)} {compared}."
-    if alarm.state == ALARM:
-        least, change = rule.needed, "OK -> ALARM"
-    else:
-        least, change = rule.evaluation_periods - rule.needed + 1, "ALARM -> OK"
-    return (
-        f"{number} out of the last {rule.evaluation_periods} datapoints [{listed}] "
-        f"{_were(number)} {compared} (minimum {_points(least)} for {change} "
-        "transition)."
-    )
-
-
-def _points(count: int) -> str:
-    return "1 datapoint" if count == 1 else f"{count} datapoints"
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"
-
-
-def _stamp(time: float) -> str:
-    moment = datetime.fromtimestamp(time, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}+0000"
 
 
 def composite_state(rule: str, state_of: StateOf) -> str | None:

@@ -23,6 +23,7 @@ from moto.applicationautoscaling.models import (
 )
 from moto.cloudwatch.models import CloudWatchBackend, cloudwatch_backends
 from moto.core.exceptions import JsonRESTError
+from moto.iam.models import iam_backends
 from moto.utilities.utils import get_partition
 
 from cdk_sagemaker_llm.local.aws import shapes
@@ -50,10 +51,21 @@ from cdk_sagemaker_llm.local.scaling.watching import WATCHING
 
 # Of results that one answer has, but for policies; API reference.
 _MOST, _MOST_POLICIES = 50, 10
+_PRINCIPAL = "sagemaker.application-autoscaling.amazonaws.com"
 _LINKED_ROLE = (
-    "arn:{}:iam::{}:role/aws-service-role/sagemaker.application-autoscaling.amazonaws."
-    "com/AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
+    f"arn:{{}}:iam::{{}}:role/aws-service-role/{_PRINCIPAL}/"
+    "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
 )
+_TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {
+            "Effect": "Allow",
+            "Principal": {"Service": _PRINCIPAL},
+            "Action": "sts:AssumeRole",
+        }
+    ],
+}
 _UNSUPPORTED = "Unsupported service namespace, resource type or scalable dimension"
 # What tells a target from others, as moto's keywords.
 _PLACE = ("service_namespace", "resource_id", "scalable_dimension")
@@ -83,6 +95,7 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             self._refuse_target(r_id, dimension, settings)
             partition = get_partition(self.region_name)
             settings["role_arn"] = _LINKED_ROLE.format(partition, self.account_id)
+            _make_linked_role(self.account_id, partition)
         is_new = not self._scalable_target_exists(r_id, dimension)
         try:
             target = super().register_scalable_target(
@@ -339,6 +352,25 @@ def refuse_request(operation: str, request: dict[str, Any]) -> None:
             refuse_configurations(request)
         except AWSValidationException as error:
             raise validation(error.message) from error
+
+
+def _make_linked_role(account: str, partition: str) -> None:
+    """
+    Make the role that is linked with the service, as it does itself at its first use.
+    """
+    name = _LINKED_ROLE.rpartition("/")[2]
+    iam = iam_backends[account][partition]
+    if name not in {role.name for role in iam.get_roles()}:
+        iam.create_role(
+            name,
+            json.dumps(_TRUST),
+            f"/aws-service-role/{_PRINCIPAL}/",
+            permissions_boundary=None,
+            description="",
+            tags=[],
+            max_session_duration="3600",
+            linked_service=_PRINCIPAL,
+        )
 
 
 def install() -> None:

@@ -58,7 +58,12 @@ class Watching:
         self._world.traffic.later.append(partial(_count_processed, self.meter))
         if timeline is not None:
             self.targets = Targets(timeline, hosting)
-            self.alarms = Alarms(timeline, self.store.read, self.targets.act)
+            self.alarms = Alarms(
+                timeline,
+                self.store.read,
+                self.targets.act,
+                self._world.surroundings.publish_for_alarm,
+            )
             Publisher(timeline, self.meter, lambda: live(self._world), self._take)
             self._drain()
             self._settle()

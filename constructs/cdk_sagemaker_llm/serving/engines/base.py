@@ -54,6 +54,9 @@ from cdk_sagemaker_llm.serving.parameters import (
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 ImageDistribution = Literal["aws", "huggingface"]
+"""
+Whose image it is: AWS's own, or Hugging Face's.
+"""
 _VARIABLE = re.compile(r"SM_\w+")
 # The newest of llama.cpp's images is of neither distribution.
 _MAY_BE_EMPTY = ("version",)

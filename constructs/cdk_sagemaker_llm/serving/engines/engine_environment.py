@@ -96,7 +96,6 @@ OF_THE_PARSER = (
 )
 # What only a release that is known for certain is known to refuse.
 OF_THE_RELEASE = (
-    configuration.NOT_FOUND,
     configuration.NO_CONFIGURATION,
     configuration.OUT_OF_BOUNDS,
     refusals.REFUSED_TOGETHER,
@@ -298,6 +297,7 @@ def _settled_findings(
     if is_described:
         return settled
     of_the_release = {rule.code for rule in OF_THE_RELEASE}
+    of_the_release |= configuration.NOT_FOUND_CODES
     return [_doubted(one) if one.code in of_the_release else one for one in settled]
 
 

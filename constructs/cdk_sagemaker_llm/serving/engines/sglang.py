@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 from cdk_sagemaker_llm.catalog.engine_arguments import Engine
 from cdk_sagemaker_llm.catalog.engine_releases import find_engine_release
-from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.demand import Assumptions, Demand, DraftModel, weight_bits_of
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
+from cdk_sagemaker_llm.serving.drafts import draft_in
 from cdk_sagemaker_llm.serving.engines.arguments import ArgumentValue, argument
 from cdk_sagemaker_llm.serving.engines.base import (
     EngineServing,
@@ -172,4 +173,12 @@ class Sglang(EngineServing):
             tensor_parallel_degree=self.tp_size,
             engine="sglang",
             engine_version=engine_version_in(image),
+            draft=self._draft(),
         )
+
+    def _draft(self) -> DraftModel | None:
+        options = {**self.options, **self.unchecked_options}
+        model = options.get("speculative-draft-model-path")
+        method = self.speculative_algorithm or options.get("speculative-algorithm")
+        said = {"model": model, "method": str(method or "").lower() or None}
+        return draft_in({"speculative_config": said})

@@ -25,6 +25,7 @@ from cdk_sagemaker_llm.serving.base import (
     LONG_SECONDS,
     start_up_seconds,
 )
+from cdk_sagemaker_llm.serving.drafts import draft_in
 from cdk_sagemaker_llm.serving.engines.arguments import (
     ArgumentValue,
     UntellableError,
@@ -42,7 +43,7 @@ from cdk_sagemaker_llm.serving.engines.base import (
     with_template,
 )
 from cdk_sagemaker_llm.serving.engines.checks.configuration import (
-    NOT_FOUND,
+    NOT_FOUND_CODES,
     UNKNOWN_VALUE,
 )
 from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
@@ -236,7 +237,7 @@ class Vllm(EngineServing):
 
     def _judged(self, finding: Finding) -> Finding:
         # Of an image of one's own nobody knows what is installed in it.
-        if finding.code == NOT_FOUND.code and not is_catalogued(self.image):
+        if finding.code in NOT_FOUND_CODES and not is_catalogued(self.image):
             return UNKNOWN_VALUE.finding(finding.message, finding.remedy)
         if finding.code == MAY_LACK_LOADER.code and is_catalogued(self.image):
             return NO_GGUF_LOADER.finding(finding.message, finding.remedy)
@@ -266,6 +267,13 @@ class Vllm(EngineServing):
             tensor_parallel_degree=self.tensor_parallel_size,
             words=VLLM_WORDS,
             engine_version=engine_version_in(image),
+            draft=draft_in(
+                {
+                    "speculative_config": self.speculative_config,
+                    **self.options,
+                    **self.unchecked_options,
+                }
+            ),
         )
 
 

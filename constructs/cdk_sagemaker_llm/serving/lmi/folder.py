@@ -4,6 +4,7 @@ A hand-written serving artifact: a folder with serving.properties in it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -17,10 +18,11 @@ from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.models import ModelSource, looked_up, sized
 from cdk_sagemaker_llm.serving.base import Accelerators, Case, Serving, Settings
 from cdk_sagemaker_llm.serving.checks import config_of
+from cdk_sagemaker_llm.serving.drafts import draft_in
 from cdk_sagemaker_llm.serving.images import ChosenImage, choose_image
 from cdk_sagemaker_llm.serving.lmi.artifact import PROPERTIES, Artifact, folder_files
 from cdk_sagemaker_llm.serving.lmi.base import DEFAULT_LOADING_SECONDS, SPREADING
-from cdk_sagemaker_llm.serving.lmi.checks import UNREAD, check_properties
+from cdk_sagemaker_llm.serving.lmi.checks import UNREAD, text_findings
 from cdk_sagemaker_llm.serving.lmi.launch import (
     CONTAINERS,
     SEQUENCES_OF_SERVICE,
@@ -32,6 +34,9 @@ from cdk_sagemaker_llm.serving.parameters import (
     file_findings,
 )
 from cdk_sagemaker_llm.text import any_of
+
+_REQUIREMENTS = "requirements.txt"
+_ENGINE = re.compile(rb"^[^#\n]*\b(?:vllm|transformers|lmi-dist)\b", re.MULTILINE)
 
 NO_FOLDER = Rule("LLM108", "the serving folder does not exist")
 NO_PROPERTIES = Rule("LLM109", "the serving folder holds no serving.properties")
@@ -219,6 +224,7 @@ class _ReadFolder(Serving):
                 properties.get("option.tensor_parallel_degree")
             ),
             engine="tensorrt-llm" if compiled else "vllm",
+            draft=draft_in(properties),
         )
 
     def _kind(self) -> ModelArchitecture | str | None:
@@ -292,7 +298,7 @@ def artifact_findings(
     credentials.
     """
     text = _properties_text(files)
-    found = check_properties(
+    found = text_findings(
         text,
         container=container,
         version=version,
@@ -301,11 +307,22 @@ def artifact_findings(
         backend=backend,
         # Python files beside it may read any option.
         strict=not any(name.endswith(".py") for name in files),
+        brings_engine=_brings_engine(files),
     )
     try:
         return found + credential_findings(PROPERTIES, parse(text))
     except PropertiesError:
         return found
+
+
+def _brings_engine(files: Mapping[str, bytes]) -> bool:
+    """
+    Whether requirements beside the file replace the engine, or what it reads models
+    with: LMI installs them before it starts.
+    """
+    path = properties_path(files) or ""
+    beside = f"{path.rpartition(PROPERTIES)[0]}{_REQUIREMENTS}"
+    return _ENGINE.search(files.get(beside, b"")) is not None
 
 
 def properties_path(files: Iterable[str]) -> str | None:

@@ -131,6 +131,9 @@ class NeuronX(CompiledServing):
         """
         Return the configuration that is compiled on so many chips, with its degree in
         numbers.
+
+        Args:
+            accelerators: How many devices each copy has.
         """
         degree = self._settled_degree(accelerators)
         return replace(

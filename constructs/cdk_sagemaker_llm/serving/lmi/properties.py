@@ -17,6 +17,9 @@ from cdk_sagemaker_llm.catalog.lmi import OptionType
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 PropertyValue = str | int | float | bool
+"""
+What an option of a serving.properties is written from.
+"""
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANKS = " \t\f"
 _LINE_END = r"\r\n|\r|\n"

@@ -119,6 +119,9 @@ class TensorRtLlm(CompiledServing):
         """
         Return the configuration that is compiled on so many accelerators, with its
         degree in numbers.
+
+        Args:
+            accelerators: How many devices each copy has.
         """
         degree = self._settled_degree(accelerators)
         return replace(self, tensor_parallel_degree=degree, precompiled=False)

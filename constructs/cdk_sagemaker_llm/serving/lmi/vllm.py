@@ -9,8 +9,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from cdk_sagemaker_llm.catalog.lmi import lmi_models
-from cdk_sagemaker_llm.demand import Assumptions, Demand, weight_bits_of
+from cdk_sagemaker_llm.demand import Assumptions, Demand, DraftModel, weight_bits_of
 from cdk_sagemaker_llm.models import ModelSource, architecture_of
+from cdk_sagemaker_llm.serving.drafts import draft_in
 from cdk_sagemaker_llm.serving.images import ChosenImage
 from cdk_sagemaker_llm.serving.lmi.base import SPREADING, LmiServing, RopeScaling
 from cdk_sagemaker_llm.serving.lmi.launch import SEQUENCES_OF_SERVICE
@@ -70,7 +71,11 @@ class VllmFamily(LmiServing):
             context_length=self.max_model_len,
             tensor_parallel_degree=self._degree(),
             engine_version=version.vllm if version else None,
+            draft=self._draft(options),
         )
+
+    def _draft(self, options: Mapping[str, PropertyValue]) -> DraftModel | None:
+        return draft_in(options)
 
     def _sequences(self) -> int:
         """
@@ -165,6 +170,9 @@ class LmiVllm(VllmFamily):
         dtype = self.kv_cache_dtype
         return 1 if dtype and dtype.startswith("fp8") else 2
 
+    def _draft(self, options: Mapping[str, PropertyValue]) -> DraftModel | None:
+        return draft_in({"speculative_config": self.speculative_config, **options})
+
     def _engine(self) -> str:
         return "Python"
 
@@ -239,6 +247,14 @@ class LmiDist(VllmFamily):
     max_cpu_loras: int | None = option("max_cpu_loras", COUNT)
     enable_prefix_caching: bool | None = option("enable_prefix_caching")
     pipeline_parallel_degree: int | None = option("pipeline_parallel_degree")
+
+    def _draft(self, options: Mapping[str, PropertyValue]) -> DraftModel | None:
+        said = {
+            "speculative_draft_model": self.speculative_draft_model,
+            "draft_model_tp_size": self.draft_model_tp_size,
+        }
+        # Its default is 1 (LmiDistRbProperties), whatever the model is split over.
+        return draft_in({**said, **options}, usual_degree=1)
 
     def _engine(self) -> str:
         return "MPI"

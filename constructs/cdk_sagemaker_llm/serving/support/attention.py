@@ -5,9 +5,8 @@ generation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from cdk_sagemaker_llm.catalog.model_classes import has_ability
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.support.quantization import (
     is_gpt_oss,
@@ -17,7 +16,11 @@ from cdk_sagemaker_llm.serving.support.support_subject import Subject
 
 TURING, AMPERE, ADA, HOPPER, BLACKWELL = 75, 80, 89, 90, 100
 _SELECTOR = "vllm/platforms/cuda.py and vllm/v1/attention/backends"
-_SPARSE = ("DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM")
+_SPARSE = (
+    "DeepseekV32ForCausalLM",
+    "GlmMoeDsaForCausalLM",
+    "DeepseekV4ForCausalLM",
+)
 # Their caches hold one latent vector for each token.
 _LATENT = (
     "DeepseekV2ForCausalLM",
@@ -28,10 +31,26 @@ _LATENT = (
     "Glm4MoeLiteForCausalLM",
     *_SPARSE,
 )
-_PAGED_SIZES = (64, 80, 96, 112, 128, 256)
+# Only some of their layers have a window.
+_INTERLEAVED = ("gemma", "cohere")
+# Methods with a KVCacheMethod (vllm/model_executor/layers/quantization).
+_WITH_SCALES = {
+    "fp8": "0.5.3",
+    "modelopt": "0.6.3",
+    "compressed-tensors": "0.6.3",
+    "quark": "0.8.4",
+    "ptpc_fp8": "0.8.4",
+}
+# 0.22.0 refuses those without too, and 0.24.0 does not; between them nobody read.
+_SCALES_ARE_SEEN = "0.23.0"
 _EIGHT_BITS = ("fp8", "fp8_e4m3", "fp8_e5m2")
 
 CACHE_FORMAT = Rule("LLM933", "the GPU cannot keep the KV cache in 8 bits", _SELECTOR)
+NO_PREFIXES = Rule(
+    "LLM969",
+    "the release keeps no prefixes beside a sliding window, or in 8 bits",
+    "vllm/config.py, _verify_prefix_caching",
+)
 CACHE_FALLBACK = Rule(
     "LLM890",
     "a KV cache in 8 bits has slower attention, or was not seen to run",
@@ -45,14 +64,6 @@ WRONG_BACKEND = Rule(
     "the attention backend asked for does not take the model or GPU",
     _SELECTOR,
 )
-OLD_ENGINE = Rule(
-    "LLM939",
-    "the new engine is forced where it does not run",
-    "vllm/engine/arg_utils.py",
-)
-OLD_ENGINE_FALLBACK = Rule(
-    "LLM892", "the old engine runs instead of the new one", "vllm/engine/arg_utils.py"
-)
 
 
 def cache_findings(subject: Subject) -> Iterator[Finding]:
@@ -60,19 +71,22 @@ def cache_findings(subject: Subject) -> Iterator[Finding]:
     The KV cache's format is one that attention takes on the GPU.
     """
     kind, capability = subject.text("kv_cache_dtype"), subject.capability
+    if kind is None and _is_cache_of_files(subject):
+        kind = "fp8"
     if kind not in _EIGHT_BITS or capability is None:
         return
     word = subject.word("kv_cache_dtype")
     name = f"{word}={kind}"
     why = _refuses_cache(subject, kind, capability)
-    is_of_8 = resolved_method(subject) in {"fp8", "modelopt"}
-    if kind == "fp8_e5m2" and is_of_8 and subject.is_at("0.5.3"):
-        why = "weights in fp8 bring scales for fp8_e4m3"
+    if kind == "fp8_e5m2" and _brings_scales(subject):
+        why = "such weights bring scales for fp8_e4m3, or may"
+    # Newer ones lack it for other reasons than their age.
+    newer = ", or take a GPU from L4 on" if capability < ADA else ""
     if why:
         yield CACHE_FORMAT.finding(
             f"{subject.title} cannot keep the KV cache in 8 bits on {subject.gpu}, got "
             f"{name}: {why}",
-            f"leave {word} out, or take a GPU from L4 on",
+            f"leave {word} out{newer}",
         )
     elif subject.is_at("0.0", "0.7.3"):
         yield CACHE_FALLBACK.finding(
@@ -89,6 +103,112 @@ def cache_findings(subject: Subject) -> Iterator[Finding]:
         yield CACHE_FALLBACK.finding(
             f"{name} has {subject.title} take FlashInfer on {subject.gpu}, by its "
             "tables; nobody was seen to run it"
+        )
+
+
+def _brings_scales(subject: Subject) -> bool:
+    """
+    Whether the method of the weights loads scales for a cache in 8 bits, be there any.
+    """
+    since = _WITH_SCALES.get(resolved_method(subject) or "")
+    if since is None or not subject.is_at(since):
+        return False
+    is_compressed = subject.checkpoint.method == "compressed-tensors"
+    values = subject.checkpoint.quantization or {}
+    # From then on those without scales are told apart.
+    is_lenient = is_compressed and subject.is_at(_SCALES_ARE_SEEN)
+    return not is_lenient or isinstance(values.get("kv_cache_scheme"), Mapping)
+
+
+def special_cache_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    A format that some attention alone has is for a model and a GPU with it.
+    """
+    kind, capability = subject.text("kv_cache_dtype") or "", subject.capability
+    word, name = subject.word("kv_cache_dtype"), subject.checkpoint.name
+    is_told = subject.checkpoint.class_name is not None and not is_latent(subject)
+    if kind == "fp8_ds_mla" and is_told and subject.is_at("0.11.0"):
+        yield CACHE_FORMAT.finding(
+            f"{word}={kind} is for models with sparse latent attention, and {name} has "
+            "none",
+            "write fp8, or leave it out",
+        )
+    is_plain = kind == "bfloat16" and not is_latent(subject)
+    if kind == "fp8_inc" and subject.is_at("0.12.0"):
+        yield CACHE_FORMAT.finding(
+            f"{word}={kind} is for Gaudi alone", "write fp8, or leave it out"
+        )
+    elif is_plain and subject.is_at("0.12.0", "0.14.1"):
+        yield CACHE_FORMAT.finding(
+            f"no attention of {subject.title} takes {word}={kind}", "leave it out"
+        )
+    elif kind == "fp8_e5m2" and _is_by_flash_3(subject):
+        yield CACHE_FORMAT.finding(
+            f"{subject.title} takes FlashAttention 3 for {word}={kind} on "
+            f"{subject.gpu}, which reads fp8_e4m3 alone",
+            "write fp8, or leave it out",
+        )
+    if kind.startswith("nvfp4") and is_latent(subject) and subject.is_at("0.22.0"):
+        yield CACHE_FORMAT.finding(
+            f"{word}={kind} is not for latent attention, which {name} has",
+            "write fp8, or leave it out",
+        )
+    is_old = capability is not None and capability < AMPERE
+    if kind.startswith("turboquant") and is_old:
+        yield CACHE_FORMAT.finding(
+            f"{subject.title} needs FlashAttention for {word}={kind}, which it does "
+            f"not have on {subject.gpu}",
+            "write auto, or take a GPU from A10G on",
+        )
+
+
+def _is_by_flash_3(subject: Subject) -> bool:
+    """
+    Whether the first attention that takes a cache in 8 bits is one that reads a single
+    kind of it (get_fp8_dtype_for_flashattn, 0.12.0 to 0.21.0).
+    """
+    is_named = subject.has("attention_backend")
+    is_named |= "VLLM_ATTENTION_BACKEND" in subject.environment
+    size = subject.checkpoint.number("global_head_dim") or head_size_of(subject)
+    is_one = subject.checkpoint.class_name is not None and not is_latent(subject)
+    is_one = is_one and size is not None and size <= 256  # noqa: PLR2004
+    is_hopper = subject.capability == HOPPER and subject.is_at("0.12.0", "0.21.0")
+    return is_one and is_hopper and not is_named
+
+
+def _is_cache_of_files(subject: Subject) -> bool:
+    """
+    Whether the files say that the cache has 8 bits, and the release heeds them.
+    """
+    is_of_4 = subject.checkpoint.method == "modelopt_fp4"
+    is_known = subject.checkpoint.name.lower().startswith("nvidia/deepseek")
+    return is_of_4 and is_known and subject.is_at("0.14.0")
+
+
+def prefix_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Prefixes are kept only where attention looks at all of them.
+    """
+    if not subject.flag("enable_prefix_caching"):
+        return
+    text, kind = subject.checkpoint.text, subject.checkpoint.model_type or ""
+    is_windowed = isinstance(text.get("sliding_window"), int)
+    is_windowed = is_windowed and text.get("use_sliding_window") is not False
+    is_windowed = is_windowed and not kind.startswith(_INTERLEAVED)
+    is_off = subject.flag("disable_sliding_window")
+    word = subject.word("enable_prefix_caching")
+    if is_windowed and not is_off and subject.is_at("0.4.0", "0.7.3"):
+        yield NO_PREFIXES.finding(
+            f"{subject.title} does not keep prefixes for {subject.checkpoint.name}, "
+            f"whose attention looks at a window of {text['sliding_window']}",
+            f"leave {word} out, or set disable_sliding_window, with which no sequence "
+            "is longer than the window",
+        )
+    is_of_8 = subject.text("kv_cache_dtype") == "fp8"
+    if is_of_8 and subject.is_at("0.5.0", "0.5.3.post1"):
+        yield NO_PREFIXES.finding(
+            f"{subject.title} does not keep prefixes in 8 bits, got kv_cache_dtype=fp8",
+            f"leave {word} or kv_cache_dtype out",
         )
 
 
@@ -156,28 +276,15 @@ def backend_findings(subject: Subject) -> Iterator[Finding]:
     Some attention backend takes the model on the GPU.
     """
     name, capability = subject.checkpoint.class_name, subject.capability
-    size = head_size_of(subject)
-    is_text = (name or "").endswith(("ForCausalLM", "LMHeadModel"))
-    if subject.is_at("0.0", "0.2.7") and is_text and size and size not in _PAGED_SIZES:
-        yield NO_BACKEND.finding(
-            f"{subject.title} has attention for heads of 64, 80, 96, 112, 128 and 256 "
-            f"numbers, and those of {subject.checkpoint.name} have {size}",
-            "take an image with a newer release",
-        )
     if capability is None:
         return
     is_sparse_gpu = HOPPER <= capability < 110  # noqa: PLR2004 - 9.x and 10.x
+    # From 0.24.0 on FlashInfer has it for 12.0 too.
+    is_sparse_gpu |= capability >= 120 and subject.is_at("0.24.0")  # noqa: PLR2004
     if name in _SPARSE and not is_sparse_gpu and subject.is_at("0.11.0"):
         yield NO_BACKEND.finding(
             f"{subject.title} has no sparse attention for {name} on {subject.gpu}",
             "take H100, H200, B200 or B300",
-        )
-    is_capped = name == "Gemma2ForCausalLM"
-    if is_capped and capability < AMPERE and subject.is_at("0.5.3", "0.6.6"):
-        yield NO_BACKEND.finding(
-            f"{subject.title} has no soft capping of attention on {subject.gpu}, which "
-            f"{name} needs",
-            "take a GPU from A10G on, or an image with a newer release",
         )
 
 
@@ -185,15 +292,10 @@ def forced_backend_findings(subject: Subject) -> Iterator[Finding]:
     """
     The attention backend that is asked for takes the model on the GPU.
     """
-    asked = subject.text("attention_backend")
-    word = subject.word("attention_backend")
-    if asked is None:
-        asked = subject.environment.get("VLLM_ATTENTION_BACKEND", "").lower() or None
-        word = "VLLM_ATTENTION_BACKEND"
+    asked, word = asked_backend(subject)
     capability = subject.capability
-    if asked is None or capability is None:
+    if not asked or capability is None or not subject.is_at("0.11.1"):
         return
-    asked = asked.upper().removesuffix("_VLLM_V1")
     why = _refuses_backend(subject, asked, capability)
     if why:
         yield WRONG_BACKEND.finding(
@@ -202,60 +304,113 @@ def forced_backend_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def asked_backend(subject: Subject) -> tuple[str, str]:
+    """
+    Return the attention backend that is asked for, and by which word; empty for none.
+    """
+    asked, word = subject.text("attention_backend"), subject.word("attention_backend")
+    if asked is None and not subject.is_at("0.15.0"):
+        # Nothing reads it from then on.
+        asked, word = (
+            subject.environment.get("VLLM_ATTENTION_BACKEND"),
+            "VLLM_ATTENTION_BACKEND",
+        )
+    return (asked or "").upper().removesuffix("_VLLM_V1"), word
+
+
+# The compute capabilities' first numbers that attention for latent vectors is made for.
+_LATENT_BACKENDS: Mapping[str, tuple[int, ...]] = {
+    "CUTLASS_MLA": (10,),
+    "FLASHINFER_MLA": (10,),
+    "FLASHMLA": (9, 10),
+    "FLASH_ATTN_MLA": (9,),
+    "TRITON_MLA": (),
+}
+_PLAIN_BACKENDS = ("FLASH_ATTN", "FLASHINFER", "TRITON_ATTN", "FLEX_ATTENTION")
+# Those with EncoderOnlyAttention; a model that generates has none.
+_ENCODERS = ("Bert", "Roberta", "XLMRoberta", "ModernBert", "NomicBert", "GteModel")
+
+
 def _refuses_backend(subject: Subject, asked: str, capability: int) -> str:
-    is_flash = asked in {"FLASH_ATTN", "FLASHINFER"}
-    if not subject.is_at("0.11.1"):
-        # It prefills by FlashAttention 2, which others are left for.
-        is_old = asked == "FLASHINFER" and capability < AMPERE
-        is_old = is_old and subject.is_at("0.6.0")
-        return f"it needs a GPU from Ampere on, got {subject.gpu}" if is_old else ""
-    size, name = head_size_of(subject), subject.checkpoint.class_name
-    sizes = {64, 128, 256} | ({512} if subject.is_at("0.22.0") else set())
+    name = subject.checkpoint.class_name
+    is_off = bool(subject.environment.get("VLLM_MLA_DISABLE"))
     least = AMPERE if asked == "FLASH_ATTN" or subject.is_at("0.24.0") else TURING
-    if is_flash and capability < least:
+    if asked in {"FLASH_ATTN", "FLASHINFER"} and capability < least:
         return f"it needs a compute capability of {least / 10}, got {subject.gpu}"
-    if is_flash and name in _LATENT:
+    if asked in _PLAIN_BACKENDS and name in _LATENT and not is_off:
         return f"{name} has latent attention"
-    if asked == "FLASHINFER" and size is not None and size not in sizes:
-        return f"it does not take heads of {size}"
-    if is_gpt_oss(subject) and is_flash:
-        return _refuses_sinks(subject, asked, capability)
+    if asked in _LATENT_BACKENDS:
+        majors = _LATENT_BACKENDS[asked]
+        if majors and capability // 10 not in majors:
+            return f"it does not run on {subject.gpu}"
+        if subject.checkpoint.is_whole and name and not is_latent(subject):
+            return f"{name} has no latent attention"
+    return (
+        _refuses_heads(subject, asked)
+        or _refuses_cache_of_backend(subject, asked, capability)
+        or _refuses_kind(subject, asked)
+        or (_refuses_sinks(subject, asked, capability) if is_gpt_oss(subject) else "")
+    )
+
+
+def _refuses_heads(subject: Subject, asked: str) -> str:
+    # Some layers of Gemma 4 have larger heads.
+    size = subject.checkpoint.number("global_head_dim") or head_size_of(subject)
+    if size is None:
+        return ""
+    is_unfit = False
+    if asked == "FLASHINFER":
+        sizes = {64, 128, 256} | ({512} if subject.is_at("0.22.0") else set())
+        is_unfit = size not in sizes
+    elif asked == "FLASH_ATTN" and not subject.is_at("0.12.0"):
+        is_unfit = size not in FLASH_SIZES
+    elif asked == "FLASH_ATTN":
+        # From 0.20.0 on its fourth version may have larger ones.
+        is_large = size > FLASH_SIZES[-1] and not subject.is_at("0.20.0")
+        is_unfit = bool(size % 8) or is_large
+    return f"it does not take heads of {size}" if is_unfit else ""
+
+
+FLASH_SIZES = (32, 64, 96, 128, 160, 192, 224, 256)
+
+
+def _refuses_cache_of_backend(subject: Subject, asked: str, capability: int) -> str:
+    """
+    Tell why a backend does not take the KV cache in 8 bits that is asked for
+    (supports_kv_cache_dtype).
+    """
+    kind = subject.text("kv_cache_dtype")
+    if kind not in _EIGHT_BITS:
+        return ""
+    is_unfit = asked in {"FLASH_ATTN_MLA", "FLEX_ATTENTION"}
+    is_unfit |= asked == "TRITON_MLA" and not subject.is_at("0.18.0")
+    if asked == "FLASH_ATTN":
+        # By its third version alone, and from 0.27.0 on by its fourth.
+        majors = (9, 10) if subject.is_at("0.27.0") else (9,)
+        is_unfit = capability // 10 not in majors
+        is_unfit |= kind == "fp8_e5m2" and subject.is_at("0.12.0")
+    is_unfit |= asked in _LATENT_BACKENDS and kind == "fp8_e5m2"
+    word = subject.word("kv_cache_dtype")
+    return f"it has no {word}={kind} on {subject.gpu}" if is_unfit else ""
+
+
+def _refuses_kind(subject: Subject, asked: str) -> str:
+    name = subject.checkpoint.class_name or ""
+    is_by_triton = asked == "TRITON_ATTN" and not subject.is_at("0.14.0")
+    if name.startswith(_ENCODERS) and (asked == "FLASHINFER" or is_by_triton):
+        return f"{name} reads texts in both directions, which it does not"
     return ""
 
 
 def _refuses_sinks(subject: Subject, asked: str, capability: int) -> str:
-    if asked == "FLASH_ATTN":
+    if asked not in {"FLASH_ATTN", "FLASHINFER", "FLEX_ATTENTION"}:
+        return ""
+    if asked == "FLEX_ATTENTION":
+        is_unfit = True
+    elif asked == "FLASH_ATTN":
         is_unfit = capability < HOPPER
     else:
         is_newer = subject.is_at("0.28.0")
         is_unfit = capability < HOPPER or (capability >= 110 and not is_newer)  # noqa: PLR2004 - 12.0
         is_unfit = is_unfit or (capability == HOPPER and not subject.is_at("0.30.0"))
     return f"it has no attention sinks on {subject.gpu}" if is_unfit else ""
-
-
-def generation_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    The generation of the engine that is forced runs on the GPU.
-    """
-    capability, name = subject.capability, subject.checkpoint.class_name
-    is_forced = subject.environment.get("VLLM_USE_V1") == "1"
-    is_old = bool(name) and has_ability("vllm", name or "", subject.release, "v0only")
-    if is_forced and is_old:
-        yield OLD_ENGINE.finding(
-            f"VLLM_USE_V1=1 forces an engine of {subject.title} that does not run "
-            f"{name}",
-            "leave it out",
-        )
-        return
-    if capability is None or capability >= AMPERE:
-        return
-    if is_forced and subject.is_at("0.7.0", "0.10.1"):
-        yield OLD_ENGINE.finding(
-            f"VLLM_USE_V1=1 forces an engine of {subject.title} that does not run on "
-            f"{subject.gpu}",
-            "leave it out",
-        )
-    elif not is_forced and subject.is_at("0.8.0", "0.10.1"):
-        yield OLD_ENGINE_FALLBACK.finding(
-            f"{subject.title} falls back to its old engine on {subject.gpu}"
-        )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
@@ -35,22 +35,37 @@ _MARKS = tuple(
     (re.compile(rf"(?:\A|[-_.])(?:{mark})(?=\Z|[-_.])", re.IGNORECASE), facts)
     for mark, facts in _NAMED_METHODS
 )
-_ENDS = {
-    "fp8": re.compile(r"[-_.]fp8\Z", re.IGNORECASE),
-    "fp4": re.compile(r"[-_.](?:nv)?fp4\Z", re.IGNORECASE),
-}
-# What an ending stands for depends on who publishes, and with which tool.
-_COMPRESSED = ("redhatai/", "neuralmagic/", "nm-testing/")
-_ENDINGS: Mapping[tuple[str, tuple[str, ...]], Mapping[str, Any]] = {
-    ("fp4", ("nvidia/",)): {"quant_method": "modelopt", "quant_algo": "NVFP4"},
-    ("fp4", _COMPRESSED): {"quant_method": "compressed-tensors", "scheme": "nvfp4"},
-    ("fp8", ("nvidia/",)): {"quant_method": "modelopt", "quant_algo": "FP8"},
-    ("fp8", _COMPRESSED): {"quant_method": "compressed-tensors", "scheme": "fp8"},
-    ("fp8", ("qwen/", "deepseek-ai/")): {
-        "quant_method": "fp8",
-        "weight_block_size": [128, 128],
-    },
-}
+# Who publishes models of others as they are.
+_MIRRORS = ("unsloth/", "nousresearch/", "alpindale/", "meta-llama/", "llm-research/")
+# What an ending stands for depends on who publishes, and with which tool: AutoFP8
+# first, compressed-tensors from the summer of 2024 on. Of models between, nothing.
+_COMPRESSED = r"(?:redhatai|neuralmagic|nm-testing)/"
+_NAMED_ENDINGS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    (
+        r"nvidia/.*[-_.](?:nv)?fp4",
+        {"quant_method": "modelopt", "quant_algo": "NVFP4"},
+    ),
+    (r"nvidia/.*[-_.]fp8", {"quant_method": "modelopt", "quant_algo": "FP8"}),
+    (
+        rf"{_COMPRESSED}.*[-_.](?:nv)?fp4",
+        {"quant_method": "compressed-tensors", "scheme": "nvfp4"},
+    ),
+    (rf"{_COMPRESSED}(?:meta-llama-3|qwen2)-.*[-_.]fp8", {"quant_method": "fp8"}),
+    (
+        (
+            rf"{_COMPRESSED}.*(?:llama-3\.[1-9]|llama-4|qwen2\.5|qwen3|gemma-3|phi-4"
+            r"|deepseek-r1|mistral-small-3|granite-3).*[-_.]fp8"
+        ),
+        {"quant_method": "compressed-tensors", "scheme": "fp8"},
+    ),
+    (
+        r"(?:qwen|deepseek-ai)/.*[-_.]fp8",
+        {"quant_method": "fp8", "weight_block_size": [128, 128]},
+    ),
+)
+_ENDINGS = tuple(
+    (re.compile(rf"{mark}\Z", re.IGNORECASE), facts) for mark, facts in _NAMED_ENDINGS
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +125,17 @@ class Checkpoint:
         """
         inner = self.config.get("text_config")
         return {**self.config, **inner} if isinstance(inner, Mapping) else self.config
+
+    @property
+    def language(self) -> Checkpoint:
+        """
+        Itself with the part that writes text under the name that most give it: InternVL
+        calls it ``llm_config``, which old releases do not look for.
+        """
+        inner = self.config.get("llm_config")
+        if not isinstance(inner, Mapping) or "text_config" in self.config:
+            return self
+        return replace(self, config={**self.config, "text_config": inner})
 
     @property
     def quantization(self) -> Mapping[str, Any] | None:
@@ -239,7 +265,8 @@ def _derived(model: str, given: Mapping[str, Any]) -> Checkpoint:
     quantized, and of which catalogued model it is a copy.
     """
     quantization = named_quantization(model)
-    original = known_checkpoint(model, is_copy=True) if quantization else None
+    is_copy = bool(quantization) or model.lower().startswith(_MIRRORS)
+    original = known_checkpoint(model, is_copy=True) if is_copy else None
     own: dict[str, Any] = {}
     if original is not None:
         own = {k: v for k, v in original.items() if k not in {"facts", "tokenizer"}}
@@ -265,8 +292,8 @@ def named_quantization(model: str) -> dict[str, Any]:
     for mark, facts in _MARKS:
         if mark.search(name):
             return dict(facts)
-    for (ending, owners), facts in _ENDINGS.items():
-        if _ENDS[ending].search(name) and model.lower().startswith(owners):
+    for ending, facts in _ENDINGS:
+        if ending.match(model):
             return dict(facts)
     return {}
 
@@ -293,6 +320,10 @@ def _overridden(
     scaling = _mapping(arguments.get("rope_scaling"))
     if scaling:
         config["rope_scaling"] = scaling
+    if arguments.get("config_format") == "mistral":
+        # params.json is read, and says by itself how the weights are quantized.
+        for key in ("quantization_config", "compression_config"):
+            config.pop(key, None)
     classes = config.get("architectures")
     first = classes[0] if isinstance(classes, list | tuple) and classes else None
     own = class_facts(first) if isinstance(first, str) else {}
@@ -302,7 +333,7 @@ def _overridden(
     return Checkpoint(
         name=base.name,
         config=config,
-        is_whole=base.is_whole,
+        is_whole=base.is_whole and arguments.get("config_format") != "mistral",
         tokenizer=tokenizer,
         facts=facts,
     )

@@ -109,9 +109,20 @@ def longest_of(subject: Subject) -> int | None:
     if isinstance(beside, int) and beside > longest:
         longest = beside
     window = text.get("sliding_window")
-    if subject.flag("disable_sliding_window") and isinstance(window, int):
+    is_capped = subject.flag("disable_sliding_window") or _is_capped(subject)
+    if is_capped and isinstance(window, int):
         longest = min(longest, window)
     return longest
+
+
+def _is_capped(subject: Subject) -> bool:
+    """
+    Whether the release looks at all of what only some layers look at, and so at no more
+    than the window.
+    """
+    return subject.checkpoint.model_type == "gemma2" and subject.is_at(
+        "0.5.1", "0.6.3.post1"
+    )
 
 
 def _scaling(text: Mapping[str, object]) -> Mapping[str, object]:

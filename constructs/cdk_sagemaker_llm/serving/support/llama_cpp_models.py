@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.catalog.model_types import converted_spans, model_type_spans
+from cdk_sagemaker_llm.catalog.model_classes import converted_spans, model_type_spans
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 

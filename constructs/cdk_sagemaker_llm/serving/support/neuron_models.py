@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.catalog.model_types import (
+from cdk_sagemaker_llm.catalog.model_classes import (
     has_model_type,
     model_type_spans,
     model_types,

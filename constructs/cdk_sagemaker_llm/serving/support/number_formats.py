@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.catalog.gpu_formats import (
     method_spans,
     scheme_capability,
 )
+from cdk_sagemaker_llm.catalog.model_classes import has_ability
 from cdk_sagemaker_llm.catalog.releases import image_within
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.support.quantization import (
@@ -28,6 +29,8 @@ TURING, AMPERE, ADA, HOPPER, BLACKWELL, RTX_BLACKWELL = 75, 80, 89, 90, 100, 120
 _DTYPES = {"half": "float16", "float": "float32", "fp16": "float16", "bf16": "bfloat16"}
 # Their numbers overflow in float16 (vllm/config/model.py).
 _NOT_IN_HALVES = ("gemma2", "gemma3", "gemma3_text", "plamo2", "glm4")
+# Which the first release with quantized weights took.
+_FIRST_QUANTIZED = ("LlamaForCausalLM", "LLaMAForCausalLM", "MistralForCausalLM")
 _CONFIG = "vllm/config/model.py"
 _LAYERS = "vllm/model_executor/layers/quantization"
 
@@ -146,6 +149,15 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
     if not method:
         return
     own, asked = subject.checkpoint.method, subject.text("quantization")
+    name = subject.checkpoint.class_name
+    is_left = name is not None and name not in _FIRST_QUANTIZED
+    if asked not in {None, "none"} and is_left and subject.is_at("0.0", "0.2.1.post1"):
+        yield LACKS_METHOD.finding(
+            f"{subject.title} takes quantized weights of Llama and Mistral alone, got "
+            f"{name}",
+            "take an image with a newer release",
+        )
+        return
     named = asked or own or method
     is_lacking = all(lacks_method(engine, one, release) for one in (named, method))
     # Before, the method was not read from the files.
@@ -173,7 +185,9 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
 
 def _of_gpu(subject: Subject, method: str, support: MethodSupport) -> Iterator[Finding]:
     capability = subject.capability
-    least = support.capability
+    # The table does not have the first release's.
+    is_first = method == "awq" and subject.is_at("0.0", "0.2.6")
+    least = TURING if is_first else support.capability
     if capability is not None and least is not None and capability < least:
         yield GPU_LACKS_METHOD.finding(
             f"{subject.title} needs a compute capability of {least / 10} for the "
@@ -193,12 +207,112 @@ def _of_gpu(subject: Subject, method: str, support: MethodSupport) -> Iterator[F
         )
 
 
+def bitsandbytes_class_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The loader of bitsandbytes takes the class.
+    """
+    name, own = subject.checkpoint.class_name, subject.checkpoint.method
+    is_asked = "bitsandbytes" in {subject.text("quantization"), own}
+    if name is None or not is_asked:
+        return
+    if not has_ability(subject.engine, name, subject.release):
+        return
+    since, until = _IN_FOUR_BITS.get(name, "0.7.0"), _WITHOUT_FOUR_BITS.get(name)
+    is_early = subject.is_at("0.5.0", "0.6.6") and not subject.is_at(since)
+    if is_early or (until is not None and subject.is_at(*until)):
+        yield LACKS_METHOD.finding(
+            f"{subject.title} does not keep {name} in weights of bitsandbytes",
+            "take weights in another format, or an image with a newer release",
+        )
+
+
+# Since when its loader takes a class, before it took nearly all
+# (bitsandbytes_stacked_params_mapping of vllm/model_executor/models).
+_IN_FOUR_BITS = {
+    **dict.fromkeys(
+        (
+            "AquilaForCausalLM",
+            "AquilaModel",
+            "DeciLMForCausalLM",
+            "InternLMForCausalLM",
+            "LLaMAForCausalLM",
+            "LlamaForCausalLM",
+            "MistralForCausalLM",
+            "Phi3ForCausalLM",
+        ),
+        "0.5.0",
+    ),
+    **dict.fromkeys(
+        (
+            "ExaoneForCausalLM",
+            "Gemma2ForCausalLM",
+            "GraniteForCausalLM",
+            "NemotronForCausalLM",
+            "SolarForCausalLM",
+        ),
+        "0.5.5",
+    ),
+    **dict.fromkeys(
+        (
+            "FalconForCausalLM",
+            "GemmaForCausalLM",
+            "OPTForCausalLM",
+            "PhiForCausalLM",
+            "RWForCausalLM",
+        ),
+        "0.6.3",
+    ),
+}
+# Which it does not take since then, as far as they were read to be without
+# packed_modules_mapping, or get_expert_mapping.
+_WITHOUT_FOUR_BITS = {
+    **dict.fromkeys(
+        (
+            "DbrxForCausalLM",
+            "GPT2LMHeadModel",
+            "GPTJForCausalLM",
+            "GPTNeoXForCausalLM",
+            "MPTForCausalLM",
+            "Mamba2ForCausalLM",
+            "MambaForCausalLM",
+            "OrionForCausalLM",
+            "StableLmForCausalLM",
+        ),
+        ("0.7.1", "0.27.1"),
+    ),
+    **dict.fromkeys(
+        (
+            "DeepseekForCausalLM",
+            "DeepseekV2ForCausalLM",
+            "DeepseekV3ForCausalLM",
+            "Olmo2ForCausalLM",
+            "OlmoForCausalLM",
+        ),
+        ("0.7.1", "0.10.0"),
+    ),
+    "GptOssForCausalLM": ("0.10.0", "0.11.0"),
+    "OlmoeForCausalLM": ("0.7.1", "0.9.2"),
+    "Qwen2MoeForCausalLM": ("0.7.1", "0.9.2"),
+    "Qwen3MoeForCausalLM": ("0.8.4", "0.8.4"),
+    "Starcoder2ForCausalLM": ("0.7.1", "0.24.0"),
+}
+
+
 def scheme_findings(subject: Subject) -> Iterator[Finding]:
     """
     The GPU is new enough for the scheme inside compressed-tensors.
     """
     capability, scheme = subject.capability, scheme_of(subject.checkpoint)
     if capability is None or scheme is None or subject.is_at("0.0", "0.5.0"):
+        return
+    # The Transformers backend names its layers otherwise there (vLLM issue 30969).
+    is_unmatched = subject.checkpoint.class_name == "SmolLM3ForCausalLM"
+    if is_unmatched and subject.is_at("0.11.1", "0.11.2"):
+        yield LACKS_METHOD.finding(
+            f"{subject.title} does not find the layers of SmolLM3ForCausalLM in "
+            "compressed-tensors",
+            "take another release, or weights in another format",
+        )
         return
     least = scheme_capability(subject.engine, scheme, subject.release)
     if least is not None and capability < least:
@@ -266,7 +380,7 @@ def built_findings(subject: Subject) -> Iterator[Finding]:
         return
     if capability >= BLACKWELL and subject.is_at("0.0", "0.8.5.post1"):
         yield FORM_NOT_BUILT.finding(
-            f"{subject.title} is built with CUDA 12.4, which has no kernels for "
+            f"{subject.title} is built with a CUDA before 12.8, without kernels for "
             f"{subject.gpu}",
             "take an image with vLLM 0.9 or newer",
         )
@@ -275,6 +389,12 @@ def built_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.title} is built with CUDA 13, which has no kernels for "
             f"{subject.gpu}",
             "take an image with vLLM before 0.20, or a newer GPU",
+        )
+    elif capability < TURING and subject.is_at("0.11.0"):
+        yield DOUBTED_GPU.finding(
+            f"{subject.title} was reported not to start on {subject.gpu}, which its "
+            "new engine is not made for",
+            "take a GPU from A10G on",
         )
     elif capability == TURING and subject.is_at("0.12.0"):
         yield DOUBTED_GPU.finding(

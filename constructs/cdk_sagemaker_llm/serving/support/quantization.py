@@ -59,6 +59,11 @@ _NEEDS_FILES = frozenset(
         "marlin",
         "squeezellm",
         "aqlm",
+        # Their settings stand in the files alone.
+        "hqq",
+        "compressed-tensors",
+        "auto-round",
+        "fbgemm_fp8",
     }
 )
 

@@ -4,7 +4,7 @@ What SGLang asks of the GPU, and of how weights are quantized and split.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.catalog.gpu_formats import (
     find_method,
@@ -19,6 +19,7 @@ from cdk_sagemaker_llm.serving.support.attention import (
     BLACKWELL,
     CACHE_FALLBACK,
     HOPPER,
+    NO_BACKEND,
     TURING,
     WRONG_BACKEND,
     is_latent,
@@ -33,12 +34,14 @@ from cdk_sagemaker_llm.serving.support.quantization import (
     NOT_QUANTIZED,
     OTHER_METHOD,
     is_gpt_oss,
+    scheme_of,
 )
 from cdk_sagemaker_llm.serving.support.splits import (
     UNEVEN_HEADS_OF_MODEL,
     uneven_weights,
 )
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
+from cdk_sagemaker_llm.serving.support.vllm_arguments import NO_DRAFTS
 from cdk_sagemaker_llm.text import any_of
 
 _RUNNER = "sglang/srt/model_executor/model_runner.py"
@@ -55,8 +58,63 @@ _TAKEN_AS = {
 _NEEDS_FILES = frozenset({"awq", "awq_marlin", "gptq", "gptq_marlin"})
 _OF_GPT_OSS = frozenset({"triton", "trtllm_mha", "fa3", "fa4"})
 _ON_BLACKWELL = frozenset({"trtllm_mla", "cutlass_mla"})
+# DeepGEMM chooses their tokens, which knows 9.0 and 10.x (dsa_indexer.py); from 0.5.17
+# on there is more for 12.0.
+_SPARSE = frozenset({"DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM"})
+_SPARSE_ELSEWHERE = "0.5.17"
 _OF_LATENT = frozenset({"trtllm_mla", "cutlass_mla", "flashmla"})
 
+_GEMMA_4 = frozenset(
+    {
+        "Gemma4ForConditionalGeneration",
+        "Gemma4ForCausalLM",
+        "Gemma4UnifiedForConditionalGeneration",
+    }
+)
+# Their scheduling was without a buffer unless asked for (server_args.py).
+_NO_BUFFER = ("0.5.10", "0.5.12")
+_STATEFUL = frozenset(
+    {
+        "Qwen3NextForCausalLM",
+        "Qwen3_5ForConditionalGeneration",
+        "Qwen3_5MoeForConditionalGeneration",
+        "NemotronHForCausalLM",
+        "FalconH1ForCausalLM",
+        "JetNemotronForCausalLM",
+    }
+)
+# What they have beside their attention proper runs with two backends on Blackwell
+# (attention_registry.py; issue 35080 has what came later).
+_DELTA_NET = frozenset(
+    {
+        "Qwen3NextForCausalLM",
+        "Qwen3_5ForConditionalGeneration",
+        "Qwen3_5MoeForConditionalGeneration",
+    }
+)
+_DELTA_NET_AT = ("0.5.5", "0.5.9")
+_OF_DELTA_NET = ("triton", "trtllm_mha")
+# From 0.5.6 on each device has the part as a whole (pull request 13856).
+_SEEING = frozenset({"Glm4vMoeForConditionalGeneration"})
+_SEEN_SPLIT = ("0.5.5", "0.5.5")
+
+# Its first release does not map the layers that are quantized (pull request 20370).
+_UNMAPPED, _FIRST = "Qwen3_5ForConditionalGeneration", ("0.5.9", "0.5.9")
+
+# The last release whose class has no set_eagle3_layers_to_capture.
+_NO_TARGETS = {
+    "Qwen3VLForConditionalGeneration": "0.5.10",
+    "Qwen3VLMoeForConditionalGeneration": "0.5.10",
+    "Gemma3ForCausalLM": "0.5.11",
+    "Gemma3ForConditionalGeneration": "0.5.11",
+    "Qwen3NextForCausalLM": "0.5.8",
+    "MiniMaxM2ForCausalLM": "0.5.5",
+}
+DRAFTS_WITHOUT_BUFFER = Rule(
+    "LLM908",
+    "SGLang does not draft for a model that keeps a state beside its radix cache",
+    "_handle_mamba_radix_cache of SGLang 0.5.10 to 0.5.12",
+)
 OLD_GPU = Rule("LLM973", "SGLang does not run on the GPU", _RUNNER)
 UNBUILT_GPU = Rule(
     "LLM850",
@@ -157,6 +215,22 @@ def sglang_method_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def sglang_class_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The kernels for packed weights take all layers of the class.
+    """
+    checkpoint = subject.checkpoint
+    is_packed = scheme_of(checkpoint) == "CompressedTensorsWNA16"
+    is_packed |= (checkpoint.quantization or {}).get("format") == "pack-quantized"
+    is_hit = checkpoint.class_name == _UNMAPPED and is_packed
+    if is_hit and checkpoint.method == "compressed-tensors" and subject.is_at(*_FIRST):
+        yield LACKS_METHOD.finding(
+            f"{subject.title} cuts the small layers of {_UNMAPPED} for kernels that do "
+            "not take them in compressed-tensors of 4 bits",
+            "take an image with a newer release, or weights in another format",
+        )
+
+
 def _method(subject: Subject) -> str | None:
     """
     Return the method that SGLang comes to; ``None`` where that is not known.
@@ -187,22 +261,101 @@ def sglang_backend_findings(subject: Subject) -> Iterator[Finding]:
             )
 
 
+def sglang_sparse_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The GPU has what chooses the tokens of sparse attention.
+    """
+    name, capability = subject.checkpoint.class_name, subject.capability
+    if name not in _SPARSE or capability is None or subject.is_at(_SPARSE_ELSEWHERE):
+        return
+    if capability < HOPPER or capability >= 120:  # noqa: PLR2004 - 12.0
+        yield NO_BACKEND.finding(
+            f"{subject.title} has no sparse attention for {name} on {subject.gpu}",
+            "take H100, H200, B200 or B300",
+        )
+
+
+def sglang_draft_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    A model that keeps a state drafts without the radix cache, or with a buffer.
+    """
+    name, strategy = subject.checkpoint.class_name, "mamba_scheduler_strategy"
+    last = _NO_TARGETS.get(name or "")
+    is_eagle = subject.text("speculative_algorithm") == "eagle3"
+    if last is not None and is_eagle and subject.is_at("0.5.5", last):
+        yield NO_DRAFTS.finding(
+            f"{subject.title} does not take an EAGLE-3 draft for {name}",
+            f"take an image with SGLang after {last}",
+        )
+    is_off = subject.flag("disable_radix_cache")
+    is_plain = subject.text(strategy) in {None, "auto", "no_buffer"}
+    is_asked = subject.has("speculative_algorithm") and subject.is_at(*_NO_BUFFER)
+    if name in _STATEFUL and is_asked and is_plain and not is_off:
+        yield DRAFTS_WITHOUT_BUFFER.finding(
+            f"{subject.title} does not draft for {name} beside its radix cache, got "
+            f"{subject.word('speculative_algorithm')}="
+            f"{subject.arguments['speculative_algorithm']}",
+            f"set {strategy}=extra_buffer with SGLANG_ENABLE_SPEC_V2=1, or "
+            "disable_radix_cache",
+        )
+
+
+def sglang_vision_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The devices divide the heads of the part that sees.
+    """
+    word = next((one for one in _SIZES if subject.has(one)), _SIZES[0])
+    size = subject.number(word) or 1
+    part = subject.checkpoint.config.get("vision_config")
+    heads = part.get("num_heads") if isinstance(part, Mapping) else None
+    is_split = subject.checkpoint.class_name in _SEEING and subject.is_at(*_SEEN_SPLIT)
+    if is_split and isinstance(heads, int) and heads % size:
+        yield uneven_heads(UNEVEN_HEADS_OF_MODEL, subject.word(word), heads, size)
+
+
+def _of_gemma(subject: Subject) -> tuple[str, ...]:
+    newer = (("0.5.19", "intel_amx"), ("0.5.20", "aiter"), ("0.5.21", "fa4"))
+    more = (name for since, name in newer if subject.is_at(since))
+    return ("trtllm_mha", "triton", "ascend", "intel_xpu", *more)
+
+
+def _model_needs(subject: Subject, argument: str) -> tuple[str, tuple[str, ...]]:
+    """
+    Return a model that not every backend takes, and those that do.
+    """
+    name = subject.checkpoint.class_name
+    if name in _GEMMA_4 and subject.is_at("0.5.14"):
+        return "Gemma 4", _of_gemma(subject)
+    if is_gpt_oss(subject):
+        return "gpt-oss", tuple(sorted(_OF_GPT_OSS))
+    is_new = subject.capability is not None and subject.capability >= BLACKWELL
+    # What is named for one half alone is not looked at.
+    is_net = name in _DELTA_NET and argument == "attention_backend"
+    if is_net and is_new and subject.is_at(*_DELTA_NET_AT):
+        return f"{name} on {subject.gpu}", _OF_DELTA_NET
+    return "", ()
+
+
 def _refuses_backend(subject: Subject, asked: str, argument: str) -> str:
-    if is_gpt_oss(subject) and asked not in _OF_GPT_OSS:
-        return f"gpt-oss needs {any_of(sorted(_OF_GPT_OSS))}"
+    model, backends = _model_needs(subject, argument)
+    if model and asked not in backends:
+        return f"{model} needs {any_of(backends)}"
     capability = subject.capability
     if capability is None:
         return ""
     is_hopper = HOPPER <= capability < BLACKWELL
     is_of_8 = AMPERE <= capability < HOPPER
-    is_of_decoding = argument.startswith("decode") and is_hopper
-    is_known = is_of_decoding and subject.is_at("0.5.10")
+    # It decodes elsewhere too from 0.5.10 on, and prefills there from 0.5.19 on.
+    is_wide = subject.is_at("0.5.10" if argument.startswith("decode") else "0.5.19")
+    is_elsewhere = is_wide and (is_hopper or capability >= 120)  # noqa: PLR2004 - 12.0
     unfit = {
         "fa3": not is_hopper and (not is_of_8 or is_latent(subject)),
-        "trtllm_mha": capability < BLACKWELL and not is_known,
+        "trtllm_mha": capability // 10 != 10 and not is_elsewhere,  # noqa: PLR2004 - 10.x
         **dict.fromkeys(_ON_BLACKWELL, capability < BLACKWELL),
     }
-    if unfit.get(asked):
+    # Its prefill is for 10.x (sgl-project/sglang issue 24633).
+    is_120 = capability >= 120 and subject.is_at("0.0", "0.5.10")  # noqa: PLR2004 - 12.0
+    if unfit.get(asked) or (asked == "trtllm_mla" and is_120):
         return f"it does not run on {subject.gpu}"
     is_told = subject.checkpoint.is_whole and subject.checkpoint.class_name is not None
     if asked in _OF_LATENT and is_told and not is_latent(subject):
@@ -226,17 +379,25 @@ def sglang_split_findings(subject: Subject) -> Iterator[Finding]:
         yield uneven_heads(UNEVEN_HEADS_OF_MODEL, called, heads, size)
         return
     blocks = (checkpoint.quantization or {}).get("weight_block_size")
-    width = checkpoint.number("moe_intermediate_size")
-    if checkpoint.method != "fp8" or not blocks or not width or _is_by_expert(subject):
+    if checkpoint.method != "fp8" or not blocks:
         return
-    block = blocks[0]
-    if isinstance(block, int):
-        otherwise = f", or ep_size={size}"
-        yield from uneven_weights(
-            called, size, width, block, of="blocks", otherwise=otherwise
-        )
+    block, is_by_expert = blocks[0], _is_by_expert(subject)
+    for key in _WIDTHS:
+        width = checkpoint.number(key)
+        has_experts = checkpoint.number(_WIDTHS[0]) is not None
+        if (key == _WIDTHS[0] and is_by_expert) or (key == _DENSE and has_experts):
+            continue
+        if isinstance(block, int) and width and width // size % block:
+            otherwise = "" if key != _WIDTHS[0] else f", or ep_size={size}"
+            yield from uneven_weights(
+                called, size, width, block, of="blocks", otherwise=otherwise
+            )
+            return
 
 
+# Experts, those that all tokens go through, and layers of models without any.
+_DENSE = "intermediate_size"
+_WIDTHS = ("moe_intermediate_size", "share_expert_dim", _DENSE)
 _SIZES = ("tensor_parallel_size", "tp_size", "tp")
 _EXPERTS = ("ep_size", "ep", "expert_parallel_size", "enable_ep_moe", "moe_a2a_backend")
 

@@ -5,6 +5,7 @@ asks of the checkpoint: its code, its length, its parsers.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.catalog.engine_arguments import find_argument
@@ -88,13 +89,13 @@ def sglang_class_findings(subject: Subject) -> Iterator[Finding]:
         yield CLASS_BY_TRANSFORMERS.finding(
             f"{subject.title} has no {name} of its own, and falls back to the "
             "Transformers backend, which is slower",
-            class_way_out(subject, name),
+            _way_out(subject, name),
         )
     elif has_class(name, version):
         yield INCOMPATIBLE_CLASS.finding(
             f"{subject.title} has no {name} of its own, and its Transformers backend "
             "cannot run it",
-            class_way_out(subject, name),
+            _way_out(subject, name),
         )
     elif not name.endswith(_WRITERS) and class_row("sglang", name) is None:
         yield REMOTE_CLASS.finding(
@@ -110,6 +111,12 @@ def sglang_class_findings(subject: Subject) -> Iterator[Finding]:
         yield UNKNOWN_CLASS.finding(
             f"{subject.title} does not load {name}", class_way_out(subject, name)
         )
+
+
+def _way_out(subject: Subject, name: str) -> str:
+    # transformers has the class, so that its name is none to correct.
+    is_anywhere = class_row("sglang", name) is not None
+    return class_way_out(subject, name) if is_anywhere else "serve it with Vllm"
 
 
 def _has_own_model(subject: Subject) -> bool:
@@ -146,9 +153,19 @@ def sglang_code_findings(subject: Subject) -> Iterator[Finding]:
     code = subject.checkpoint.config.get("auto_map")
     kind = subject.checkpoint.model_type
     version = transformers_inside("sglang", subject.release)
+    if subject.flag("trust_remote_code"):
+        return
+    word = subject.word("trust_remote_code")
+    if subject.checkpoint.facts.get("code") == "tokenizer":
+        yield UNTRUSTED_CODE.finding(
+            f"the tokenizer of {subject.checkpoint.name} is read by code in its "
+            f"repository, which {subject.title} does not run by itself",
+            f"read the code, and set {word}",
+        )
+        return
     if not isinstance(code, Mapping) or "AutoConfig" not in code or not kind:
         return
-    if version is None or subject.flag("trust_remote_code"):
+    if version is None:
         return
     known = (
         knows_model_type(kind, version),
@@ -158,7 +175,7 @@ def sglang_code_findings(subject: Subject) -> Iterator[Finding]:
         yield UNTRUSTED_CODE.finding(
             f"{subject.checkpoint.name} is read by code of its own, for neither "
             f"{subject.title} nor its transformers package knows the model type {kind}",
-            f"read the code, and set {subject.word('trust_remote_code')}",
+            f"read the code, and set {word}",
         )
 
 
@@ -169,8 +186,6 @@ def sglang_length_findings(subject: Subject) -> Iterator[Finding]:
     asked = asked_length(subject.arguments.get("context_length"))
     longest = sglang_longest(subject)
     if asked is None or longest is None or asked <= longest:
-        return
-    if subject.has("json_model_override_args"):
         return
     word = subject.word("context_length")
     text = (
@@ -195,7 +210,17 @@ def sglang_longest(subject: Subject) -> int | None:
     Return the context that SGLang derives from config.json; ``None`` where it is not
     known.
     """
-    text = subject.checkpoint.text
+    text = {**subject.checkpoint.text}
+    value = subject.arguments.get("json_model_override_args")
+    if value is not None:
+        try:
+            changed = json.loads(value) if isinstance(value, str) else value
+        except ValueError:
+            return None
+        inner = changed.get("text_config") if isinstance(changed, Mapping) else None
+        if not isinstance(changed, Mapping) or isinstance(inner, Mapping):
+            return None
+        text |= changed
     found = (text[key] for key in _LENGTHS if type(text.get(key)) is int)
     longest: int | None = next(found, None)
     scaling = text.get("rope_scaling")

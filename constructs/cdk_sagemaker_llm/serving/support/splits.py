@@ -12,6 +12,11 @@ from cdk_sagemaker_llm.serving.support.quantization import resolved_method
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.text import any_of
 
+_KERNELS = ("awq_marlin", "gptq_marlin")
+# From here on blocks of experts are cut into smaller ones, down to 32
+# (refine_fp8_moe_block_shape of fused_moe/oracle/fp8.py).
+_FINER_BLOCKS = "0.29.0"
+
 UNEVEN_HEADS_OF_MODEL = Rule(
     "LLM945",
     "the devices do not divide the attention heads of the checkpoint",
@@ -34,7 +39,8 @@ def split_findings(subject: Subject) -> Iterator[Finding]:
     The devices divide the attention heads.
     """
     size = subject.number("tensor_parallel_size") or 1
-    checkpoint, word = subject.checkpoint, subject.word("tensor_parallel_size")
+    checkpoint = subject.checkpoint.language
+    word = subject.word("tensor_parallel_size")
     heads = checkpoint.number("num_attention_heads", "n_head", "n_heads")
     if size < 2 or not heads or _has_own_split(subject):  # noqa: PLR2004 - one device
         return
@@ -60,17 +66,30 @@ def block_findings(subject: Subject) -> Iterator[Finding]:
     Quantized weights are cut between their blocks.
     """
     size = subject.number("tensor_parallel_size") or 1
-    if size < 2:  # noqa: PLR2004 - one device
-        return
-    values = subject.checkpoint.quantization or {}
+    checkpoint = subject.checkpoint.language
+    values = checkpoint.quantization or {}
     word, method = subject.word("tensor_parallel_size"), resolved_method(subject) or ""
-    expert = subject.checkpoint.number("moe_intermediate_size")
-    dense = subject.checkpoint.number("intermediate_size")
+    expert = checkpoint.number("moe_intermediate_size")
+    dense = checkpoint.number("intermediate_size")
     is_split = not subject.flag("enable_expert_parallel")
+    is_alone = size < 2  # noqa: PLR2004 - one device
+    if is_alone and (method not in _KERNELS or not expert):
+        return
     if method == "fp8" and values.get("weight_block_size") and subject.is_at("0.7.1"):
         width = expert if expert and is_split else None
         width = dense if expert is None else width
         block, of = 128, "blocks"
+        shared = checkpoint.number("shared_expert_intermediate_size")
+        if expert and is_split and subject.is_at(_FINER_BLOCKS):
+            # An expert that all tokens go through keeps its blocks.
+            width, block = (shared, 128) if shared else (expert, 32)
+        common = checkpoint.number("share_expert_dim")
+        if common and common // size % block:
+            # Experts that all tokens go through, in a width of their own.
+            width = common
+    elif method in _KERNELS and expert and subject.is_at("0.0", "0.7.3"):
+        # The first layers have no experts, and the kernel takes 128 at once.
+        width, block, of = dense, 128, "steps of the kernel"
     elif method.startswith(("awq", "gptq", "auto_awq", "auto_gptq")) and expert is None:
         width, of = dense, "groups"
         block = values.get("group_size", _group_of(subject))
@@ -78,12 +97,29 @@ def block_findings(subject: Subject) -> Iterator[Finding]:
         return
     if not isinstance(block, int) or block < 2 or not width:  # noqa: PLR2004 - a group
         return
+    own = method.removesuffix("_marlin")
+    kernel = f", or write quantization={own}" if method in _KERNELS else ""
     by_expert = ", or enable_expert_parallel" if expert and of == "blocks" else ""
-    yield from uneven_weights(word, size, width, block, of=of, otherwise=by_expert)
+    yield from uneven_weights(
+        word,
+        size,
+        width,
+        block,
+        of=of,
+        otherwise=by_expert,
+        kernel=kernel,
+    )
 
 
 def uneven_weights(
-    word: str, size: int, width: int, block: int, *, of: str, otherwise: str
+    word: str,
+    size: int,
+    width: int,
+    block: int,
+    *,
+    of: str,
+    otherwise: str,
+    kernel: str = "",
 ) -> Iterator[Finding]:
     """
     Find quantized weights that devices cut within a block, or a group.
@@ -98,7 +134,9 @@ def uneven_weights(
     yield UNEVEN_WEIGHTS.finding(
         f"{word}={size} cuts layers of {width} into parts of {width / size:g}, which "
         f"are no multiple of the {block} that the quantized weights have in {of}",
-        f"use {any_of(fitting)}{otherwise}",
+        f"use {any_of(fitting)}{otherwise}"
+        if fitting
+        else f"take weights in another format{kernel}",
     )
 
 

@@ -7,23 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cdk_sagemaker_llm.catalog.engine_releases import ENGINES
 from cdk_sagemaker_llm.catalog.instances import find_accelerator
 from cdk_sagemaker_llm.catalog.releases import is_between
 from cdk_sagemaker_llm.serving.support.checkpoint import Checkpoint
 
-TITLES = {
-    "vllm": "vLLM",
-    "sglang": "SGLang",
-    "tgi": "TGI",
-    "tei": "TEI",
-    "tensorrt-llm": "TensorRT-LLM",
-    "lmi-dist": "LMI-Dist",
-    "deepspeed": "DeepSpeed",
-    "vllm-neuron": "vLLM on Neuron",
-    "vllm-omni": "vLLM-Omni",
-    "tgi-neuron": "TGI on Neuron",
-    "llama.cpp": "llama.cpp",
-}
 _TRUE = frozenset({"true", "1", "yes", "y", "on", "t"})
 
 
@@ -57,7 +45,6 @@ class Subject:
     checkpoint: Checkpoint
     accelerator: str | None = None
     accelerators: int | None = None
-    instance_type: str | None = None
     arguments: Mapping[str, object] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     network_isolation: bool = False
@@ -68,7 +55,7 @@ class Subject:
         """
         The engine and its release.
         """
-        return f"{TITLES[self.engine]} {self.release}"
+        return f"{ENGINES[self.engine]} {self.release}"
 
     @property
     def capability(self) -> int | None:
@@ -124,7 +111,7 @@ class Subject:
         Whether a switch is on.
         """
         value = self.arguments.get(name)
-        return value is True or str(value).lower() in _TRUE
+        return str(value).lower() in _TRUE
 
     def word(self, name: str) -> str:
         """

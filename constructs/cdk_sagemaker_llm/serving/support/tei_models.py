@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cdk_sagemaker_llm.catalog.model_types import has_model_type, model_type_spans
+from cdk_sagemaker_llm.catalog.model_classes import has_model_type, model_type_spans
 from cdk_sagemaker_llm.catalog.releases import first_of, image_within
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.support.attention import AMPERE, HOPPER, TURING
@@ -17,6 +17,13 @@ _CANDLE = "backends/candle/src/lib.rs of text-embeddings-inference, v1.2.3 to v1
 _ENTRY_POINT = "cuda-all-entrypoint.sh of text-embeddings-inference"
 # On a processor ONNX Runtime is tried first, where the repository has such files.
 _ONNX_SINCE = "1.6.0"
+_EXPERTS = "1.7.1"
+# Until then it has no head for the type, or looks for it where no checkpoint has it.
+_HEADS = {"modernbert": "1.7.1", "new": "1.6.1", "gte": "1.6.1"}
+# Their files on the Hub were named anew since.
+_MOVED_HEADS = ("new", "gte")
+_JINA, _HEAD_OF_JINA = "JinaBertForSequenceClassification", "1.7.1"
+_BARE_DISTIL = "1.7.1"
 _GPUS = ("mistral", "qwen2", "llama", "llama_bidirec")
 _FLASH_2 = ("mistral", "llama", "llama_bidirec")
 _FLASH_1 = ("qwen2",)
@@ -35,6 +42,11 @@ _CLASSIFIES = "Classification"
 
 UNKNOWN_TO_TEI = Rule(
     "LLM983", "TEI of this release has no program for models of the type", _CANDLE
+)
+MAYBE_NO_HEAD = Rule(
+    "LLM868",
+    "TEI may not find the head of a model, whose files were named anew",
+    "pull request 538 of text-embeddings-inference",
 )
 MAYBE_BY_ONNX = Rule(
     "LLM858", "TEI runs the model on a processor only if it has ONNX files", _CANDLE
@@ -91,7 +103,11 @@ def tei_gpu_findings(subject: Subject) -> Iterator[Finding]:
                 f"the images of {subject.title} have no binary for {subject.gpu}",
                 "take an instance type with T4, A10G, L4, L40S or H100",
             )
-    elif kind in _GPUS and _is_on_processor(subject):
+    elif (
+        kind in _GPUS
+        and _is_on_processor(subject)
+        and has_model_type("tei", kind, subject.release)
+    ):
         text = f"{subject.title} runs models of type {kind} on GPUs alone"
         if subject.is_at(_ONNX_SINCE):
             yield MAYBE_BY_ONNX.finding(
@@ -145,16 +161,75 @@ def tei_number_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def tei_expert_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The program of the model's type has experts where the model does.
+    """
+    has_experts = subject.checkpoint.number("num_experts") is not None
+    if _kind(subject) == "nomic_bert" and has_experts and not subject.is_at(_EXPERTS):
+        yield UNKNOWN_TO_TEI.finding(
+            f"{subject.title} does not load models of type nomic_bert with experts",
+            f"take TEI {_EXPERTS} or newer",
+        )
+
+
 def tei_class_findings(subject: Subject) -> Iterator[Finding]:
     """
     The model's program classifies where its class does.
     """
     kind, name = _kind(subject), subject.checkpoint.class_name or ""
-    if not name.endswith(_CLASSIFIES) or kind not in _NO_CLASSES:
+    if not name.endswith(_CLASSIFIES):
         return
-    if has_model_type("tei", kind, subject.release):
+    since = _HEAD_OF_JINA if name == _JINA else _HEADS.get(kind or "")
+    if kind in _MOVED_HEADS and subject.is_at("1.6.0", "1.6.0"):
+        yield MAYBE_NO_HEAD.finding(
+            f"{subject.title} lists {name}, and finds its head only where the files "
+            "name it as they did then",
+            f"take TEI {since} or newer",
+        )
+    elif since and not subject.is_at(since):
+        yield UNKNOWN_TO_TEI.finding(
+            f"{subject.title} does not find the head of {name}",
+            f"take TEI {since} or newer",
+        )
+    elif kind in _NO_CLASSES and has_model_type("tei", kind, subject.release):
         yield UNKNOWN_TO_TEI.finding(
             f"{subject.title} makes embeddings with models of type {kind}, and does "
             f"not classify with {name}",
+            "serve it with Vllm",
+        )
+
+
+def tei_tensor_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The program finds the tensors by the names that the checkpoint has them under.
+    """
+    kind, name = _kind(subject), subject.checkpoint.class_name or ""
+    is_bare = kind == "distilbert" and name == "DistilBertModel"
+    if is_bare and subject.capability is not None and not subject.is_at(_BARE_DISTIL):
+        yield UNKNOWN_TO_TEI.finding(
+            f"{subject.title} does not find the layers of {name}",
+            f"take TEI {_BARE_DISTIL} or newer",
+        )
+    code = str(subject.checkpoint.config.get("auto_map"))
+    if kind == "xlm-roberta" and "XLMRobertaFlash" in code:
+        yield UNKNOWN_TO_TEI.finding(
+            f"{subject.title} does not find the tensors of {subject.checkpoint.name}, "
+            "whose code names them otherwise than XLM-RoBERTa",
+            "serve it with Vllm",
+        )
+
+
+def tei_pooling_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Which pooling there is, is told or in the repository.
+    """
+    kind, name = _kind(subject) or "", subject.checkpoint.class_name or ""
+    is_reranker = "rerank" in subject.checkpoint.name.lower()
+    is_reranker = is_reranker and name.endswith("ForCausalLM") and "bert" not in kind
+    if is_reranker and not subject.has("pooling"):
+        yield UNKNOWN_TO_TEI.finding(
+            f"{subject.title} finds neither a head nor a pooling configuration in "
+            f"{subject.checkpoint.name}",
             "serve it with Vllm",
         )

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cdk_sagemaker_llm.catalog.model_types import (
+from cdk_sagemaker_llm.catalog.model_classes import (
     Branch,
     has_model_type,
     model_type_spans,
     transformers_beside,
 )
 from cdk_sagemaker_llm.catalog.releases import first_of, image_within, last_of
+from cdk_sagemaker_llm.catalog.tgi import find_tgi_option
 from cdk_sagemaker_llm.catalog.transformers import (
     has_class,
     replaces_attention,
@@ -26,18 +27,25 @@ from cdk_sagemaker_llm.serving.support.attention import AMPERE, BLACKWELL, TURIN
 from cdk_sagemaker_llm.serving.support.number_formats import (
     FORM_NOT_BUILT,
     GPU_LACKS_METHOD,
+    LACKS_METHOD,
 )
 from cdk_sagemaker_llm.serving.support.quantization import NOT_QUANTIZED, OTHER_METHOD
 from cdk_sagemaker_llm.serving.support.splits import UNEVEN_HEADS_OF_MODEL
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.serving.support.vllm_arguments import NEWER_TOKENIZER
+from cdk_sagemaker_llm.text import any_of
 
 _MODELS = "server/text_generation_server/models/__init__.py of TGI"
 _ATTENTION = "server/text_generation_server/utils/flash_attn.py and layers/attention"
 # What AutoModel refuses of quantizations.
 _NOT_BY_AUTO_MODEL = ("gptq", "awq", "eetq", "exl2", "marlin", "fp8")
 _FOUR_BITS = ("bitsandbytes-fp4", "bitsandbytes-nf4")
+_NOT_AT_ALL = (*_NOT_BY_AUTO_MODEL[:-2], *_FOUR_BITS)
 _NEEDS_FILES = frozenset({"awq", "gptq", "exl2", "marlin"})
+# They ask for the sizes of groups where the weights are in GPTQ alone (models/*.py).
+_NO_AWQ = frozenset({"bloom", "falcon", "gpt_neox", "mpt", "opt"})
+_NO_AWQ |= {"RefinedWeb", "RefinedWebModel"}
+_NO_AWQ_AT = ("1.1.0", "2.1.9")
 # Shards of a model without a branch, by the backend that runs attention itself.
 _SHARDS_BY_TRANSFORMERS = "3.1.1"
 _ROPE_TYPES = "2.2.0"
@@ -45,6 +53,10 @@ _ROPE_TYPES = "2.2.0"
 _RENAMED = "falcon"
 _WINDOWED = ("mistral", "mixtral")
 _WINDOWED_NEEDS_FLASH = ("1.1.0", "1.3.3")
+_NEEDS_WINDOW = ("1.1.0", "1.3.1")
+_WINDOWED_LATER = (*_WINDOWED, "starcoder2", "qwen2")
+_WINDOWED_BY_TRANSFORMERS = ("1.3.4", "2.0.9")
+_SHARED_HEADS = "0.9.3"
 _FLASH_1 = ("0.9.0", "2.0.9")
 _NO_TURING = ("2.1.0", "2.2.0")
 
@@ -82,6 +94,14 @@ def tgi_type_findings(subject: Subject) -> Iterator[Finding]:
     code = subject.checkpoint.config.get("auto_map")
     may_have_code = not isinstance(code, Mapping) and not subject.checkpoint.is_whole
     may_have_code |= isinstance(code, Mapping) and "AutoModelForCausalLM" in code
+    method = subject.text("quantize") or subject.checkpoint.method or ""
+    if may_have_code and method in _NOT_AT_ALL:
+        yield CODE_OF_AUTO_MODEL.finding(
+            f"{title} has nothing for models of type {kind}, and loads no weights in "
+            f"{method} by code of their own",
+            "take weights in 16 bits, or serve it with Vllm",
+        )
+        return
     if subject.flag("trust_remote_code") and may_have_code:
         yield REMOTE_TYPE.finding(
             f"{title} has nothing for models of type {kind}: they run only by code of "
@@ -124,8 +144,7 @@ def _transformers_findings(
         replaces_attention(name, version) is not False or not has_class(name, version)
     )
     method = subject.text("quantize") or subject.checkpoint.method or ""
-    refused = (*_NOT_BY_AUTO_MODEL[:-2], *_FOUR_BITS)
-    if method in refused:
+    if method in _NOT_AT_ALL:
         yield CODE_OF_AUTO_MODEL.finding(
             f"{subject.title} leaves models of type {kind} to transformers, which does "
             f"not load weights in {method} there",
@@ -173,7 +192,7 @@ def tgi_attention_findings(subject: Subject) -> Iterator[Finding]:
             "take an instance type with L4, L40S, H100 or H200, or serve it with Vllm",
         )
         return
-    is_off = subject.environment.get("USE_FLASH_ATTENTION", "").lower() == "false"
+    is_off = _is_switched_off(subject)
     if kind is None or (capability >= AMPERE and not is_off):
         return
     if kind in _WINDOWED and subject.is_at(*_WINDOWED_NEEDS_FLASH):
@@ -191,7 +210,52 @@ def tgi_attention_findings(subject: Subject) -> Iterator[Finding]:
         yield FLASH_FALLBACK.finding(
             f"{subject.title} has no flash attention on {subject.gpu}, and models of "
             f"type {kind} run without, if at all",
+            _with_flash(subject),
+        )
+
+
+def tgi_window_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Where the GPU has flash attention of the first kind alone, a model with a sliding
+    window is left to transformers, which does not split or widen its weights. The
+    first releases with such models need a window.
+    """
+    kind = subject.checkpoint.model_type or ""
+    window = subject.checkpoint.text.get("sliding_window", 0)
+    # Mixtral's files had one when these releases were new.
+    if kind == "mistral" and window is None and subject.is_at(*_NEEDS_WINDOW):
+        yield UNKNOWN_TYPE.finding(
+            f"{subject.title} does not load models of type {kind} without a sliding "
+            f"window, got {subject.checkpoint.name}",
+            "take TGI 1.3.3 or newer",
+        )
+    is_windowed = kind in _WINDOWED_LATER and isinstance(window, int)
+    is_left = subject.capability == TURING and subject.is_at(*_WINDOWED_BY_TRANSFORMERS)
+    if not (is_windowed and is_left):
+        return
+    method = subject.text("quantize") or subject.checkpoint.method or ""
+    if method in {"awq", "gptq", "eetq"}:
+        yield CODE_OF_AUTO_MODEL.finding(
+            f"{subject.title} leaves {kind} with a sliding window to transformers on "
+            f"{subject.gpu}, which does not load weights in {method} there",
             "take an instance type with A10G or newer",
+        )
+    elif shards_of(subject) > 1:
+        yield _no_flash(subject, kind)
+
+
+def tgi_shared_head_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Heads share keys and values from a release on.
+    """
+    heads = subject.checkpoint.number("num_attention_heads")
+    shared = subject.checkpoint.number("num_key_value_heads")
+    is_shared = subject.checkpoint.model_type == "llama" and shared not in {None, heads}
+    if is_shared and not subject.is_at(_SHARED_HEADS):
+        yield UNKNOWN_TYPE.finding(
+            f"{subject.title} does not load models of type llama with {shared} "
+            f"heads of keys and values for {heads} of attention",
+            f"take TGI {_SHARED_HEADS} or newer",
         )
 
 
@@ -204,8 +268,34 @@ def _no_flash(subject: Subject, kind: str) -> Finding:
     return NO_FLASH.finding(
         f"{subject.title} runs models of type {kind}{split} by flash attention alone, "
         f"which it does not have on {subject.gpu}",
-        "take an instance type with A10G or newer",
+        _with_flash(subject),
     )
+
+
+def _is_switched_off(subject: Subject) -> bool:
+    return subject.environment.get("USE_FLASH_ATTENTION", "").lower() == "false"
+
+
+def _with_flash(subject: Subject) -> str:
+    has_it = subject.capability is not None and subject.capability >= AMPERE
+    if _is_switched_off(subject) and has_it:
+        return "leave USE_FLASH_ATTENTION out"
+    return "take an instance type with A10G or newer"
+
+
+def tgi_choice_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    What the launcher asks to choose is one of its choices.
+    """
+    for name in ("quantize", "dtype", "kv_cache_dtype", "rope_scaling"):
+        option = find_tgi_option(name.upper(), subject.release)
+        value, word = subject.text(name), subject.word(name)
+        known = option.choices if option is not None else ()
+        if value and known and value not in known:
+            yield LACKS_METHOD.finding(
+                f"{subject.title} does not have {name}={value}, got {word}={value}",
+                f"use {any_of(known)}, or take a newer image",
+            )
 
 
 def tgi_weight_findings(subject: Subject) -> Iterator[Finding]:
@@ -225,6 +315,12 @@ def tgi_weight_findings(subject: Subject) -> Iterator[Finding]:
     elif is_needed and own in {"fp8", "compressed-tensors", "bitsandbytes", "mxfp4"}:
         yield OTHER_METHOD.finding(
             f"{word} must be that of the weights, {own}, got {asked}", "leave it out"
+        )
+    kind = subject.checkpoint.model_type
+    if method == "awq" and kind in _NO_AWQ and subject.is_at(*_NO_AWQ_AT):
+        yield LACKS_METHOD.finding(
+            f"{subject.title} does not load weights in awq of models of type {kind}",
+            "take TGI 2.2.0 or newer, or weights in gptq",
         )
     if method == "exl2" and shards > 1 and subject.is_at("2.2.0"):
         yield UNSPLIT_TYPE.finding(

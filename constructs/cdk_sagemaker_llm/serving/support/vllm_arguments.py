@@ -5,20 +5,14 @@ files that an isolated container cannot fetch.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.catalog.checkpoints import known_checkpoint
-from cdk_sagemaker_llm.catalog.engine_arguments import (
-    all_argument_names,
-    argument_names,
-    engine_releases,
-    spellings,
-)
 from cdk_sagemaker_llm.catalog.model_classes import has_ability, transformers_inside
 from cdk_sagemaker_llm.catalog.transformers import knows_model_type
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.drafts import speculation_in
 from cdk_sagemaker_llm.serving.support.checkpoint import checkpoint_of
 from cdk_sagemaker_llm.serving.support.quantization import is_gpt_oss
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
@@ -32,6 +26,8 @@ _TRANSFORMERS_5 = "0.24.0"
 # A release has what its models need before it knows of newer files.
 _MODERN_TOKENIZERS = "0.5.5"
 _ROPE_TYPES = "0.5.3"
+# From here on only a part of each head may be turned by longrope.
+_PARTLY_TURNED = "0.7.3"
 
 UNTRUSTED_CODE = Rule(
     "LLM941", "the model's own code must be trusted, and is not", _CODE
@@ -68,11 +64,6 @@ _MODES_ARE_LACKING = {
     "kimi_k3": "0.20.0",
     "inkling": "0.20.0",
 }
-UNKNOWN_ARGUMENT = Rule(
-    "LLM967",
-    "an argument is asked for that other releases of the engine have",
-    "the parsers of the published releases of vLLM",
-)
 UNKNOWN_MODE = Rule(
     "LLM959",
     "the release does not have the tokenizer's mode",
@@ -108,6 +99,12 @@ def code_findings(subject: Subject) -> Iterator[Finding]:
                 f"with {subject.title} has transformers 4",
                 f"read that code, and write {word}=true",
             )
+    elif inside is None and (since := subject.checkpoint.facts.get("native_since")):
+        yield MAYBE_UNTRUSTED_CODE.finding(
+            f"the configuration of {name} is read by code in its repository if the "
+            f"image with {subject.title} has transformers before {since}",
+            f"read that code, and write {word}=true",
+        )
 
 
 def _code_needed(subject: Subject, transformers: str) -> str | None:
@@ -207,26 +204,52 @@ def tokenizer_findings(subject: Subject) -> Iterator[Finding]:
             f"package in the images with {subject.title} does not know",
             "take an image with vLLM 0.5.3 or newer",
         )
+    yield from _rope_findings(subject, scaling)
+    share = subject.checkpoint.text.get("partial_rotary_factor", 1)
+    is_long = isinstance(scaling, Mapping) and "longrope" in scaling.values()
+    is_part = isinstance(share, int | float) and share < 1
+    if is_long and is_part and not subject.is_at(_PARTLY_TURNED):
+        yield NEWER_TOKENIZER.finding(
+            f"rope_scaling of {name} is for a part of each head, which {subject.title} "
+            "does not read",
+            f"take an image with vLLM {_PARTLY_TURNED} or newer",
+        )
 
 
-def argument_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    The release has the arguments that other releases have.
-    """
-    if subject.release not in engine_releases("vllm"):
+# Since when a kind of rope_scaling is known; llama3 is told of above.
+_ROPE_KINDS = {
+    **dict.fromkeys(("linear", "dynamic", "llama3"), "0.0"),
+    "yarn": "0.2.2",
+    "su": "0.4.2",
+    "longrope": _ROPE_TYPES,
+}
+# Which looked at it before that: a kind that another class leaves aside does not hurt.
+_TURNED = (
+    *("LlamaForCausalLM", "LLaMAForCausalLM", "Phi3ForCausalLM", "DeepseekForCausalLM"),
+    *("InternLM2ForCausalLM", "OrionForCausalLM"),
+)
+
+
+def _rope_findings(subject: Subject, scaling: object) -> Iterator[Finding]:
+    kind = scaling.get("type") if isinstance(scaling, Mapping) else None
+    name = subject.checkpoint.class_name
+    since = _ROPE_KINDS.get(kind) if isinstance(kind, str) else None
+    if kind == "longrope" and "phi-3-" in subject.checkpoint.name.lower():
+        # Their files said su before.
         return
-    known = {f"--{one}" for one in argument_names("vllm", subject.release)}
-    known |= spellings("vllm", subject.release).keys()
-    every = set(all_argument_names("vllm"))
-    for name, value in subject.arguments.items():
-        dashed = name.replace("_", "-")
-        is_asked = value is not None and value is not False
-        if is_asked and dashed in every and f"--{dashed}" not in known:
-            yield UNKNOWN_ARGUMENT.finding(
-                f"{subject.title} does not have the argument {name}, which other "
-                "releases have",
-                "leave it out",
-            )
+    if since is None or subject.is_at(_ROPE_TYPES) or name not in _TURNED:
+        return
+    # Of Llama's the package reads two kinds alone, and a repository's code more.
+    is_own = "auto_map" in subject.checkpoint.config
+    is_own = is_own and subject.flag("trust_remote_code")
+    is_of_package = subject.checkpoint.model_type == "llama" and not is_own
+    is_unread = is_of_package and kind not in {"linear", "dynamic", "llama3"}
+    if is_unread or not subject.is_at(since):
+        yield NEWER_TOKENIZER.finding(
+            f"rope_scaling of {subject.checkpoint.name} is of the type {kind}, which "
+            f"{subject.title}, or the transformers package beside it, does not know",
+            "take an image with vLLM 0.6 or newer",
+        )
 
 
 def tokenizer_mode_findings(subject: Subject) -> Iterator[Finding]:
@@ -241,17 +264,37 @@ def tokenizer_mode_findings(subject: Subject) -> Iterator[Finding]:
             f"got {mode}",
             f"take an image with vLLM after {last}",
         )
+    is_halved = mode == "mistral" and subject.text("config_format") != "mistral"
+    is_of_pixtral = subject.checkpoint.class_name == "Mistral3ForConditionalGeneration"
+    if is_halved and is_of_pixtral and subject.is_at("0.8.0", "0.8.5"):
+        yield UNKNOWN_MODE.finding(
+            f"the processor of {subject.checkpoint.name} does not take "
+            f"{subject.word('tokenizer_mode')}=mistral at {subject.title}",
+            "write config_format=mistral and load_format=mistral too, or leave it out",
+        )
 
 
 def draft_findings(subject: Subject) -> Iterator[Finding]:
     """
     A draft model speaks the model's vocabulary, and the release drafts with it.
     """
-    asked = _draft(subject)
+    asked = speculation_in(subject.arguments)
     model = asked.get("model")
     method = asked.get("method") or _method_of(model)
-    if method == "eagle3" and subject.is_at("0.17.0"):
+    yield from _draft_split_findings(subject, asked)
+    number = asked.get("num_speculative_tokens") or subject.arguments.get("spec_tokens")
+    is_told = number is not None or not subject.has("speculative_config")
+    # Files of speculators say it themselves; published recipes leave it to them.
+    is_told = is_told or "speculator" in str(model).lower()
+    if method in _NUMBERED and not is_told and subject.is_at("0.8.4"):
+        yield NO_DRAFTS.finding(
+            f"{subject.title} is not told how many tokens to draft with {method}",
+            "write num_speculative_tokens",
+        )
+    if method == "eagle3" and subject.is_at("0.10.0"):
         yield from _eagle_findings(subject)
+    if isinstance(model, str) and method == "eagle" and subject.is_at("0.10.0"):
+        yield from _eagle_class_findings(subject, checkpoint_of(model).class_name)
     if not isinstance(model, str) or method != "draft_model":
         return
     if subject.is_at("0.10.0", "0.14.1"):
@@ -273,27 +316,98 @@ def draft_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def _draft_split_findings(
+    subject: Subject, asked: Mapping[str, Any]
+) -> Iterator[Finding]:
+    """
+    A draft is split over devices as the release can, and its class into stages.
+    """
+    word = "draft_tensor_parallel_size"
+    old = f"speculative_{word}"
+    size = asked.get(word) or subject.number(old)
+    whole = subject.number("tensor_parallel_size") or 1
+    fitting = {1} if subject.is_at("0.0", "0.7.0") else {1, whole}
+    if isinstance(size, int) and size not in fitting:
+        yield NO_DRAFTS.finding(
+            f"{old if subject.has(old) else word} must be "
+            f"{any_of([str(one) for one in sorted(fitting)])} at {subject.title}, got "
+            f"{size}",
+            "leave it out",
+        )
+    stages = subject.number("pipeline_parallel_size") or 1
+    name = _OWN_DRAFTS.get(subject.checkpoint.class_name or "")
+    is_own = str(asked.get("method") or "").endswith("mtp")
+    if stages < 2 or not is_own or name is None:  # noqa: PLR2004 - one is none
+        return
+    has = has_ability(subject.engine, name, subject.release)
+    if has and has_ability(subject.engine, name, subject.release, "pp") is False:
+        yield NO_DRAFTS.finding(
+            f"{subject.title} cannot split {name}, which drafts for "
+            f"{subject.checkpoint.name}, into pipeline stages, got "
+            f"pipeline_parallel_size={stages}",
+            "leave speculative_config out, or split the model over devices alone",
+        )
+
+
+# Others may say it in their config.json.
+_NUMBERED = ("draft_model", "eagle", "eagle3", "ngram")
+# The class that drafts, by that of the model (hf_config_override of the source).
+_OWN_DRAFTS = {
+    "DeepseekV3ForCausalLM": "DeepSeekMTPModel",
+    "DeepseekV32ForCausalLM": "DeepSeekMTPModel",
+    "GlmMoeDsaForCausalLM": "DeepSeekMTPModel",
+    "DeepseekV4ForCausalLM": "DeepSeekV4MTPModel",
+    "Glm4MoeForCausalLM": "Glm4MoeMTPModel",
+    "MiMoForCausalLM": "MiMoMTPModel",
+    "Qwen3NextForCausalLM": "Qwen3NextMTP",
+    "Qwen3_5ForConditionalGeneration": "Qwen3_5MTP",
+    "Qwen3_5MoeForConditionalGeneration": "Qwen3_5MoeMTP",
+}
+
+
 def _eagle_findings(subject: Subject) -> Iterator[Finding]:
     name = subject.checkpoint.class_name
     if name is None or not has_ability(subject.engine, name, subject.release):
         return
-    if has_ability(subject.engine, name, subject.release, "eagle3") is False:
+    if not subject.is_at("0.17.0"):
+        is_taken = _is_eagle_target(subject, name)
+    else:
+        is_taken = has_ability(subject.engine, name, subject.release, "eagle3")
+    if is_taken is False:
         yield NO_DRAFTS.finding(
             f"{subject.title} does not take an EAGLE-3 draft for {name}"
         )
 
 
-def _draft(subject: Subject) -> Mapping[str, Any]:
-    value = subject.arguments.get("speculative_config")
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return {}
-    if isinstance(value, Mapping):
-        return value
-    model = subject.arguments.get("speculative_model")
-    return {} if model is None else {"model": model}
+def _eagle_class_findings(subject: Subject, name: str | None) -> Iterator[Finding]:
+    """
+    A draft of the first EAGLE has a class that is named after the model's.
+    """
+    if name is None:
+        return
+    wanted = name if name.startswith("Eagle") else f"Eagle{name}"
+    if has_ability(subject.engine, wanted, subject.release) is False:
+        yield NO_DRAFTS.finding(
+            f"{subject.title} drafts by EAGLE with a class named {wanted}, which it "
+            "does not have",
+            "take a draft for EAGLE-3",
+        )
+
+
+def _is_eagle_target(subject: Subject, name: str) -> bool | None:
+    inner = subject.checkpoint.config.get("text_config")
+    own = inner.get("model_type") if isinstance(inner, Mapping) else None
+    kind = own or subject.checkpoint.model_type
+    # What a model that reads more than text calls its text part is not always known.
+    is_known = own is not None or name.endswith("ForCausalLM")
+    if kind is None or not (is_known or kind in {"gemma3", "mistral3"}):
+        return None
+    kinds = ["llama", "qwen"]
+    if subject.is_at("0.11.0"):
+        kinds += ["minicpm", "gpt_oss"]
+    if subject.is_at("0.16.0"):
+        kinds += ["hunyuan_vl", "hunyuan_v1_dense", "afmoe"]
+    return any(one in kind for one in kinds)
 
 
 def _method_of(model: object) -> str | None:

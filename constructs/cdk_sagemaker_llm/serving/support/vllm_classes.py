@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cdk_sagemaker_llm.catalog.engine_releases import ENGINES
 from cdk_sagemaker_llm.catalog.model_classes import (
     class_alike,
     class_row,
@@ -14,13 +15,15 @@ from cdk_sagemaker_llm.catalog.model_classes import (
     too_new_for_transformers,
     transformers_inside,
 )
-from cdk_sagemaker_llm.catalog.releases import first_of, image_within, last_of
-from cdk_sagemaker_llm.catalog.transformers import runs_class
-from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.support.support_subject import (
-    TITLES,
-    Subject,
+from cdk_sagemaker_llm.catalog.releases import (
+    first_of,
+    image_within,
+    is_between,
+    last_of,
 )
+from cdk_sagemaker_llm.catalog.transformers import reads_gguf, runs_class
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.support.support_subject import Subject
 
 _REGISTRY = "vllm/model_executor/models/registry.py"
 # When the Transformers backend came, and when it took what reads pictures.
@@ -28,6 +31,11 @@ _BACKEND_SINCE = "0.7.2"
 _BACKEND_OF_PICTURES_SINCE = "0.10.0"
 _PICTURES = "ForConditionalGeneration"
 _WRITES = (_PICTURES, "ForCausalLM", "LMHeadModel")
+
+# Those of LLaVA's own package.
+_OF_PACKAGES = frozenset(
+    {"LlavaLlamaForCausalLM", "LlavaMistralForCausalLM", "LlavaQwenForCausalLM"}
+)
 
 UNKNOWN_CLASS = Rule("LLM901", "the release does not have the model's class", _REGISTRY)
 CLASS_BY_TRANSFORMERS = Rule(
@@ -40,6 +48,11 @@ OLD_TRANSFORMERS = Rule(
     "LLM903",
     "the transformers package in the image does not know the model type",
     "tests/models/registry.py and requirements/common.txt of vLLM",
+)
+NO_HEAD = Rule(
+    "LLM929",
+    "a model is made to classify that has no weights for it",
+    "vllm/model_executor/models/adapters.py",
 )
 NO_ADAPTERS = Rule(
     "LLM905", "the model's class takes no LoRA adapters at the release", _REGISTRY
@@ -56,7 +69,11 @@ def class_findings(subject: Subject) -> Iterator[Finding]:
     The release has one of the model's classes, or runs it otherwise.
     """
     classes = subject.checkpoint.classes
-    if not classes or any(_is_taken(subject, name) for name in classes):
+    if (
+        not classes
+        or _reads_params(subject)
+        or any(_is_taken(subject, name) for name in classes)
+    ):
         return
     name = classes[0]
     version = transformers_inside(subject.engine, subject.release)
@@ -75,6 +92,7 @@ def class_findings(subject: Subject) -> Iterator[Finding]:
             )
             return
         is_of_remote = subject.flag("trust_remote_code")
+        is_of_remote = is_of_remote and not _lacks_code(subject, name)
         # What reads texts alone the backend takes with transformers 5.
         is_encoder = version is None and not name.endswith(_WRITES)
         if row is None and not is_late and (is_of_remote or is_encoder):
@@ -92,6 +110,22 @@ def class_findings(subject: Subject) -> Iterator[Finding]:
     )
 
 
+def _lacks_code(subject: Subject, name: str) -> bool:
+    """
+    Whether a class's code is in a package of its own, and never beside the weights.
+    """
+    return name in _OF_PACKAGES and "auto_map" not in subject.checkpoint.config
+
+
+def _reads_params(subject: Subject) -> bool:
+    """
+    Whether vLLM reads Mistral's params.json, and makes a class of its own of that.
+    """
+    # Voxtral's has one name in both files.
+    is_same = subject.checkpoint.class_name == "VoxtralForConditionalGeneration"
+    return subject.text("config_format") == "mistral" and not is_same
+
+
 def _is_taken(subject: Subject, name: str) -> bool:
     has = has_ability(subject.engine, name, subject.release)
     if has is None or has:
@@ -106,7 +140,7 @@ def class_way_out(subject: Subject, name: str) -> str:
     row = class_row(subject.engine, name)
     if row is None:
         return (
-            f"no release of {TITLES[subject.engine]} that is known loads it: correct "
+            f"no release of {ENGINES[subject.engine]} that is known loads it: correct "
             "architectures in config.json, or take another engine"
         )
     first, last = first_of(row["in"]), last_of(row["in"])
@@ -121,9 +155,15 @@ def transformers_findings(subject: Subject) -> Iterator[Finding]:
     The image's ``transformers`` knows the model type of a class that vLLM has.
     """
     name = subject.checkpoint.class_name
-    if name is None or not has_ability(subject.engine, name, subject.release):
+    if _reads_params(subject):
         return
-    least = too_new_for_transformers(subject.engine, name, subject.release)
+    inside = transformers_inside(subject.engine, subject.release)
+    is_part = subject.checkpoint.config.get("model_type") in _PARTS
+    least: str | None = None
+    if is_part and inside is not None and not is_between(inside, "5.0.0"):
+        least = "5.2.0"
+    elif name is not None and has_ability(subject.engine, name, subject.release):
+        least = too_new_for_transformers(subject.engine, name, subject.release)
     if least is not None:
         model_type = subject.checkpoint.model_type
         of = f"the model type {model_type}" if model_type else name
@@ -132,6 +172,57 @@ def transformers_findings(subject: Subject) -> Iterator[Finding]:
             f"does not know {of}, which needs {least}",
             "take an image with a newer release",
         )
+
+
+def gguf_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The image's ``transformers`` reads the configuration out of the GGUF file.
+    """
+    version = transformers_inside(subject.engine, subject.release)
+    kind, is_gguf = subject.checkpoint.model_type, subject.checkpoint.method == "gguf"
+    # Of a repository with a colon, and of a path, another file is read.
+    is_beside = subject.is_at("0.12.0") and ":" in subject.checkpoint.name
+    is_read = subject.is_at("0.5.4", "0.23.0") and not is_beside
+    is_read = is_read and not subject.has("hf_config_path")
+    if not is_gguf or not is_read or version is None or kind is None:
+        return
+    if reads_gguf(kind, version) is not False:
+        return
+    yield OLD_TRANSFORMERS.finding(
+        f"transformers {version} in the images with {subject.title} does not read a "
+        f"GGUF file of {kind}",
+        "serve it with LlamaCpp, or take other weights",
+    )
+
+
+def head_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    A model that is made to classify has weights for it, or is told how to make them.
+    """
+    name = subject.checkpoint.class_name or ""
+    is_asked = "classify" in {subject.text("convert"), subject.text("task")}
+    told = ("classifier_from_token", "is_original_qwen3_reranker", "method")
+    has_way = any(key in subject.checkpoint.config for key in told)
+    if is_asked and name.endswith("ForCausalLM") and not has_way:
+        yield NO_HEAD.finding(
+            f"{subject.title} classifies with weights for it, and {name} of "
+            f"{subject.checkpoint.name} has none",
+            "name a model that was trained to classify, or write "
+            "classifier_from_token into hf_overrides",
+        )
+    tokens = subject.checkpoint.config.get("classifier_from_token")
+    is_original = subject.checkpoint.config.get("is_original_qwen3_reranker")
+    is_head = name.endswith("ForSequenceClassification")
+    if is_original and is_head and not tokens and subject.is_at("0.9.2"):
+        yield NO_HEAD.finding(
+            f"{subject.title} makes the head of an original Qwen3 Reranker from two "
+            "tokens, and classifier_from_token is not in hf_overrides",
+            'add "classifier_from_token": ["no", "yes"]',
+        )
+
+
+# What vLLM knows as parts of a whole alone.
+_PARTS = ("qwen3_5_text", "qwen3_5_moe_text")
 
 
 def adapter_findings(subject: Subject) -> Iterator[Finding]:

@@ -8,7 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cdk_sagemaker_llm.catalog.parsers import has_parser, parser_names, parser_spans
+from cdk_sagemaker_llm.catalog.model_classes import (
+    has_parser,
+    parser_names,
+    parser_spans,
+)
 from cdk_sagemaker_llm.catalog.releases import first_of, image_within
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
@@ -18,8 +22,16 @@ _SERVER = "vllm/entrypoints/openai and vllm/reasoning"
 _DOCS = "docs/features/tool_calling.md and reasoning_outputs.md of vLLM"
 # Parsers of reasoning that look for <think> among the tokens when they are made, which
 # the engine did when it started in these releases.
-_TAGGED = frozenset({"deepseek_r1", "qwen3"})
+_TAGGED = frozenset({"deepseek_r1", "qwen3", "glm45"})
+# Models that think, and not between these: by channels, or within other marks.
+_OTHERWISE_TAGGED = re.compile(
+    r"^(?:openai/gpt-oss|moonshotai/kimi-(?:dev|vl-a3b-thinking))", re.IGNORECASE
+)
+# Until then the tokenizer for it had to be asked for, wherever the files are.
+_MISTRAL_IS_ASKED = "0.11.0"
 _MADE_AT_START = ("0.9.2", "0.20.0")
+# What names are suggested where none is alike.
+_MOST_NAMES = 8
 
 UNKNOWN_PARSER = Rule("LLM961", "the release does not have a parser", _SERVER)
 NO_PARSER = Rule(
@@ -43,11 +55,8 @@ def parser_findings(subject: Subject) -> Iterator[Finding]:
         is_read = kind == "reasoning" or subject.flag("enable_auto_tool_choice")
         is_read = is_read or not subject.is_at("0.6.3")
         if is_read and has_parser("vllm", kind, name, subject.release) is False:
-            yield UNKNOWN_PARSER.finding(
-                f"{subject.title} has no {kind} parser named {name}, got "
-                f"{subject.word(argument)}={name}",
-                _way_out(subject, kind, name),
-            )
+            word = subject.word(argument)
+            yield unknown_parser(subject.release, kind, name, word)
     has_tools = subject.flag("enable_auto_tool_choice")
     if has_tools and not subject.has("tool_call_parser"):
         yield NO_PARSER.finding(
@@ -56,20 +65,32 @@ def parser_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def unknown_parser(release: str, kind: str, name: str, word: str) -> Finding:
+    """
+    Say that a release of vLLM does not have a parser, and which has, or what is alike.
+    """
+    return UNKNOWN_PARSER.finding(
+        f"vLLM {release} has no {kind} parser named {name}, got {word}={name}",
+        _way_out(release, kind, name),
+    )
+
+
 def _is_plugged(subject: Subject, kind: str) -> bool:
     plugin = "tool_parser_plugin" if kind == "tool" else "reasoning_parser_plugin"
     return subject.has(plugin)
 
 
-def _way_out(subject: Subject, kind: str, name: str) -> str:
+def _way_out(release: str, kind: str, name: str) -> str:
     spans = parser_spans("vllm", kind, name)
     if spans:
         image = image_within("vllm", spans)
         where = f", such as {image}" if image else ""
         return f"take an image with vLLM {first_of(spans)} or newer{where}"
-    names = parser_names("vllm", kind, subject.release)
+    names = parser_names("vllm", kind, release)
     near = nearest(name, names)
-    return f"use {any_of(near)}" if near else "leave it out, or bring a plugin for it"
+    if near:
+        return f"use {any_of(near)}"
+    return f"use one that it has, such as {any_of(sorted(names)[:_MOST_NAMES])}"
 
 
 def family_findings(subject: Subject) -> Iterator[Finding]:
@@ -90,6 +111,17 @@ def family_findings(subject: Subject) -> Iterator[Finding]:
             f"use {any_of(tools)}",
         )
     parser = subject.text("reasoning_parser")
+    is_plain = parser == "mistral" and subject.text("tokenizer_mode") != "mistral"
+    if is_plain and subject.is_at(_MADE_AT_START[0], _MISTRAL_IS_ASKED):
+        yield NO_TAGS.finding(
+            f"{subject.word('reasoning_parser')}=mistral needs Mistral's tokenizer, "
+            f"and {subject.title} stops there",
+            f"write {subject.word('tokenizer_mode')}=mistral",
+        )
+        return
+    is_other = bool(_OTHERWISE_TAGGED.match(subject.checkpoint.name))
+    if is_other and parser in _TAGGED and subject.is_at(*_MADE_AT_START):
+        thoughts = ()
     if parser is None or thoughts is None or parser in thoughts:
         return
     if not thoughts and parser in _TAGGED and subject.is_at(*_MADE_AT_START):

@@ -16,7 +16,6 @@ from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.serving.support.tei_models import TEI_LACKS_GPU
 from cdk_sagemaker_llm.serving.support.vllm_arguments import (
     ADAPTER_RANK,
-    UNKNOWN_ARGUMENT,
     UNKNOWN_MODE,
 )
 from cdk_sagemaker_llm.serving.support.vllm_parsers import NO_PARSER, UNKNOWN_PARSER
@@ -26,13 +25,15 @@ _SAID_ELSEWHERE = frozenset(
         UNEVEN_HEADS_OF_MODEL.code,
         NO_PARSER.code,
         ADAPTER_RANK.code,
-        UNKNOWN_ARGUMENT.code,
         UNKNOWN_MODE.code,
         UNKNOWN_PARSER.code,
     }
 )
-# TEI's images say which GPUs they are built for.
-_SAID_OF = {"tei": frozenset({TEI_LACKS_GPU.code})}
+# TEI's images say which GPUs they are built for, and TGI's options their choices.
+_SAID_OF = {
+    "tei": frozenset({TEI_LACKS_GPU.code}),
+    "tgi": frozenset({LACKS_METHOD.code}),
+}
 
 
 def wired_findings(

@@ -25,6 +25,9 @@ from cdk_sagemaker_llm.serving.parameters import (
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 EnvironmentValue = str | int | float | bool | Sequence[str] | Sequence[int]
+"""
+What an environment variable of TGI is written from.
+"""
 
 LOCAL_WEIGHTS = "/opt/ml/model"
 

@@ -5,13 +5,16 @@ name, against what is known of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Literal
 
 from cdk_sagemaker_llm.catalog.instances import accelerators_of, instance_type_names
-from cdk_sagemaker_llm.findings import Finding
-from cdk_sagemaker_llm.serving.checks import Config
+from cdk_sagemaker_llm.findings import Finding, errors_of
+from cdk_sagemaker_llm.models import hub_name
+from cdk_sagemaker_llm.serving.checks import Config, checks_of
+from cdk_sagemaker_llm.serving.support.support_subject import Subject
+from cdk_sagemaker_llm.serving.tgi import tgi_variables, variable_combinations
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 # The launcher's arguments that the rules ask for, by the variables that set them; of
@@ -43,9 +46,8 @@ def model_support_findings(
     ``words`` are what the user calls a variable, and ``unchecked`` the variables that
     no check is wanted of.
     """
-    named = environment.get("HF_MODEL_ID", "")
-    is_on_hub = bool(named) and not is_unresolved(named) and not named.startswith("/")
-    if is_unresolved(kind) or (kind is None and not is_on_hub):
+    name = hub_name(environment.get("HF_MODEL_ID"))
+    if is_unresolved(kind) or (kind is None and name is None):
         return []
     # Few models are known, and only they need the rules and tables.
     from cdk_sagemaker_llm.serving.support.wiring import wired_findings  # noqa: PLC0415
@@ -62,7 +64,7 @@ def model_support_findings(
         *wired_findings(
             engine=engine,
             release=release,
-            name=named if is_on_hub else None,
+            name=name,
             kind=kind,
             accelerator=model,
             accelerators=count,
@@ -80,3 +82,29 @@ def model_support_findings(
             },
         )
     ]
+
+
+def asked_findings(asked: Subject, found: Iterable[Finding]) -> Iterator[Finding]:
+    """
+    Find what the launcher refuses of arguments, whatever the model, and whatever
+    ``found`` does not tell of; those that have no variable are left out.
+    """
+    from cdk_sagemaker_llm.serving.support.number_formats import LACKS_METHOD  # noqa: PLC0415 - as above
+
+    told = [one.message for one in found if one.code == LACKS_METHOD.code]
+    texts = {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in asked.arguments.items()
+        if isinstance(value, str | int | float)
+        and value != ""
+        and not any(f"{name}={value}" in message for message in told)
+    }
+    subject = tgi_variables.TgiSubject(
+        {name.upper(): text for name, text in texts.items()},
+        asked.release,
+        None,
+        words={name.upper(): name for name in texts},
+    )
+    yield from errors_of(tgi_variables.value_findings(subject))
+    for check in checks_of(variable_combinations):
+        yield from errors_of(check(subject))

@@ -149,6 +149,17 @@ class Journal:
 class Step:
     """
     One line of a fleet's log: at this time, what, from how many to how many, and why.
+
+    Args:
+        time: When it happened, in seconds from the start on.
+
+        what: What changed.
+
+        before: How many there were.
+
+        after: How many there are.
+
+        why: What made it change.
     """
 
     time: float

@@ -55,6 +55,9 @@ class ByType:
     def of(self, instance_type: str) -> float:
         """
         Return the figure of a type.
+
+        Args:
+            instance_type: The type's API name.
         """
         return self.types.get(instance_type, self.otherwise)
 

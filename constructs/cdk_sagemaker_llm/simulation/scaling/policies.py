@@ -33,6 +33,11 @@ UNSCALABLE = "TargetServicePutResourceAsUnscalable"
 class Bounds:
     """
     Between which numbers capacity stays, both included.
+
+    Args:
+        minimum: The least count.
+
+        maximum: The largest count.
     """
 
     minimum: int
@@ -48,6 +53,9 @@ class Bounds:
     def clamp(self, count: int) -> int:
         """
         Bring a number inside.
+
+        Args:
+            count: The count that is wanted.
         """
         return max(self.minimum, min(self.maximum, count))
 

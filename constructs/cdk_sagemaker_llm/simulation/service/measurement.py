@@ -71,6 +71,11 @@ class Measurement:
 def write_service_times(path: Path | str, measurement: Measurement) -> None:
     """
     Write a measurement down.
+
+    Args:
+        path: The file.
+
+        measurement: What was measured, and of what.
     """
     times = measurement.times
     content = {
@@ -108,6 +113,9 @@ def write_service_times(path: Path | str, measurement: Measurement) -> None:
 def read_service_times(path: Path | str) -> Measurement:
     """
     Read what was written down.
+
+    Args:
+        path: The file.
 
     Raises:
         ValueError: If it is no such file: which file, which field, what it must be,

@@ -64,6 +64,9 @@ class ServiceTimes:
     def pace(self, sequences: float) -> float:
         """
         Return the seconds to the next token of each sequence, of so many at once.
+
+        Args:
+            sequences: How many sequences are written at the same time.
         """
         rows = self.decode
         if len(rows) == 1 or sequences <= rows[0][0]:
@@ -84,6 +87,9 @@ class ServiceTimes:
     def most_sequences(self, tokens: float) -> float:
         """
         Return how many sequences of so many tokens a copy writes at once, at most.
+
+        Args:
+            tokens: How many tokens each sequence has.
         """
         if self.kv_tokens is None:
             return self.max_sequences

@@ -49,11 +49,17 @@ class Traffic(abc.ABC):
     def scaled(self, factor: float) -> Traffic:
         """
         Return the same traffic with so many times the requests.
+
+        Args:
+            factor: How many times the requests.
         """
 
     def starting(self, at: datetime) -> Self:  # noqa: ARG002 - most do not care
         """
         Return the traffic as it is for a run that starts then.
+
+        Args:
+            at: When the run starts.
         """
         return self
 
@@ -63,12 +69,20 @@ class Traffic(abc.ABC):
     ) -> Iterator[Arrival]:
         """
         Draw the requests, one after the other in the order in which they come.
+
+        Args:
+            generator: Where chance comes from.
+
+            duration: How long the run takes, in seconds.
         """
 
     @abc.abstractmethod
     def expected(self, edges: Numbers) -> Expected:
         """
         Return the average number of requests between each two consecutive moments.
+
+        Args:
+            edges: The moments, in seconds from the start on.
         """
 
     @abc.abstractmethod
@@ -77,6 +91,13 @@ class Traffic(abc.ABC):
     ) -> tuple[Tokens, Tokens]:
         """
         Draw the lengths of about so many requests: of prompts, and of answers.
+
+        Args:
+            generator: Where chance comes from.
+
+            count: How many requests.
+
+            duration: How long the run takes, in seconds.
         """
 
     def __add__(self, other: Traffic) -> Traffic:
@@ -92,6 +113,9 @@ class Traffic(abc.ABC):
 class Together(Traffic):
     """
     Several traffics of one model at the same time: ``Constant(...) + Spike(...)``.
+
+    Args:
+        parts: The traffics that come together.
     """
 
     parts: tuple[Traffic, ...]
@@ -184,5 +208,8 @@ class Users:
     def scaled(self, factor: float) -> Self:
         """
         Return the same with so many times the users.
+
+        Args:
+            factor: How many times the users.
         """
         return replace(self, count=round(self.count * factor))

@@ -48,6 +48,9 @@ class Length(Protocol):
 class Fixed:
     """
     The same number of tokens for every request: ``Fixed(500)``.
+
+    Args:
+        tokens: How many tokens each request has.
     """
 
     tokens: int
@@ -66,12 +69,20 @@ class Fixed:
     def quantile(self, share: float) -> float:  # noqa: ARG002 - all are the same
         """
         Return how many tokens such a share of the requests has at most.
+
+        Args:
+            share: The share of the requests, from 0 to 1.
         """
         return float(self.tokens)
 
     def sample(self, generator: np.random.Generator, count: int) -> Tokens:  # noqa: ARG002 - nothing is drawn
         """
         Draw the tokens of that many requests.
+
+        Args:
+            generator: Where chance comes from.
+
+            count: How many requests.
         """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
@@ -112,6 +123,9 @@ class LogNormal:
     def quantile(self, share: float) -> float:
         """
         Return how many tokens such a share of the requests has at most.
+
+        Args:
+            share: The share of the requests, from 0 to 1.
         """
         if not 0 < share < 1:
             return 1.0 if share <= 0 else float(self.most or math.inf)
@@ -121,6 +135,11 @@ class LogNormal:
     def sample(self, generator: np.random.Generator, count: int) -> Tokens:
         """
         Draw the tokens of that many requests.
+
+        Args:
+            generator: Where chance comes from.
+
+            count: How many requests.
         """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 
@@ -134,6 +153,9 @@ class LogNormal:
 class Empirical:
     """
     Lengths as they were seen, each as likely: ``Empirical((12, 80, 80, 640))``.
+
+    Args:
+        tokens: The numbers of tokens that were seen, each as likely as the others.
     """
 
     tokens: tuple[int, ...]
@@ -155,6 +177,9 @@ class Empirical:
     def quantile(self, share: float) -> float:
         """
         Return how many tokens such a share of the requests has at most.
+
+        Args:
+            share: The share of the requests, from 0 to 1.
         """
         place = math.ceil(share * len(self.tokens)) - 1
         return float(self.tokens[min(max(place, 0), len(self.tokens) - 1)])
@@ -162,6 +187,11 @@ class Empirical:
     def sample(self, generator: np.random.Generator, count: int) -> Tokens:
         """
         Draw the tokens of that many requests.
+
+        Args:
+            generator: Where chance comes from.
+
+            count: How many requests.
         """
         import numpy as np  # noqa: PLC0415 - what does not sample starts without it
 

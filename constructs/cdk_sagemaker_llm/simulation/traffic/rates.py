@@ -64,6 +64,9 @@ class Rated(Traffic):
     def counted(self, times: Numbers) -> Numbers:
         """
         Return how many requests have come by some moments, ``factor`` aside.
+
+        Args:
+            times: The moments, in seconds from the start on.
         """
 
     def _least_zero(self) -> Iterator[tuple[str, float]]:

@@ -63,6 +63,9 @@ class Replay(Traffic):
         Times are ISO 8601, or seconds; other columns do not matter, nor does how the
         columns' names are capitalised.
 
+        Args:
+            path: The file.
+
         Raises:
             ValueError: If it is no such file; one line for each fault.
         """

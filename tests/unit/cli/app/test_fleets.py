@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.cli.app.hosting import App
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError
 from cdk_sagemaker_llm.cli.output import plans
 from cdk_sagemaker_llm.fit import ResourceRequirements, search
+from tests.unit.cli.output.results import NO_PRICES
 
 Resources = dict[str, dict[str, Any]]
 
@@ -164,13 +165,17 @@ def test_nothing_is_said_of_an_instance_that_is_not_known(
     """
     resources = host(ModelName={"Ref": "Model"}, InstanceType={"Ref": "Type"})
     variants = read(tmp_path, resources)
-    plans.show_app(variants)
+    plans.show_app(variants, NO_PRICES)
 
     assert (variants[0].fleet, variants[0].accelerators_used) == (None, None)
     assert capsys.readouterr().out == (
         "Prod/Chat (Blue): 1 x ${Type}, at most 1\n"
         "  accelerators: unknown used, unknown free\n"
         "  1 x Model: a whole instance each\n"
+        "  costs: no price known for ${Type}\n"
+        "\n"
+        "in all: no price known\n"
+        "prices: us-east-1 (none); a list\n"
         "\n"
         "service quotas, for all instances that may run\n"
         "  ${Type} for endpoint usage: 1\n"
@@ -267,7 +272,7 @@ def test_an_endpoint_that_hosts_nothing_yet_has_empty_instances(
     """
     All of it is free.
     """
-    plans.show_app(read(tmp_path, host(InitialInstanceCount=2)))
+    plans.show_app(read(tmp_path, host(InitialInstanceCount=2)), NO_PRICES)
 
     assert capsys.readouterr().out.splitlines()[1:4] == [
         "  accelerators: 0 used, 16 free",
@@ -282,7 +287,7 @@ def test_an_app_without_endpoints_says_so(
     """
     Not an empty table.
     """
-    plans.show_app(read(tmp_path, {}))
+    plans.show_app(read(tmp_path, {}), NO_PRICES)
 
     assert capsys.readouterr().out == "the app defines no endpoint\n"
 
@@ -391,11 +396,14 @@ def test_places_are_shown_and_what_has_none(
             NumberOfAcceleratorDevicesRequired=accelerators,
             MinMemoryRequiredInMb=128,
         )
-    plans.show_app(read(tmp_path, resources))
+    plans.show_app(read(tmp_path, resources), NO_PRICES)
     shown = capsys.readouterr().out.splitlines()
     begin = 2 + len(copies)
 
-    assert [line.strip() for line in shown[begin : shown.index("")]] == lines
+    assert [line.strip() for line in shown[begin : shown.index("")]] == [
+        *lines,
+        "costs: no price known for ml.p4d.24xlarge",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -438,11 +446,13 @@ def test_what_is_open_is_said_to_be(
         2, NumberOfAcceleratorDevicesRequired=6, MinMemoryRequiredInMb=128
     )
     variants = read(tmp_path, resources)
-    plans.show_app(variants)
+    plans.show_app(variants, NO_PRICES)
 
     shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert shown[shown.index("") - len(lines) : shown.index("")] == lines
-    assert plans.app_facts(variants)["endpoints"][0]["reasons"] == ()
+    end = shown.index("") - 1
+    assert shown[end] == "costs: no price known for ml.p4d.24xlarge"
+    assert shown[end - len(lines) : end] == lines
+    assert plans.app_facts(variants, NO_PRICES)["endpoints"][0]["reasons"] == ()
 
 
 @pytest.mark.parametrize(

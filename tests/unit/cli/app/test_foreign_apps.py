@@ -44,7 +44,7 @@ def run(command: str, *arguments: str | Path) -> Result:
     """
     app = typer.Typer(add_completion=False)
     app.callback()(lambda: None)
-    for name in ("check", "plan"):
+    for name in ("check", "plan", "simulate"):
         add_command(app, name)
     return CliRunner().invoke(app, [command, *map(str, arguments)])
 
@@ -346,10 +346,52 @@ def test_an_app_has_its_costs(tmp_path: Path) -> None:
     usual, most = 1.5 * host["instances"], 1.5 * host["most_instances"]
 
     assert (host["usd_per_hour"], host["most_usd_per_hour"]) == (usual, most)
-    assert f"costs: {usual:.2f} $/h, at most {most:.2f} $/h" in run(*told).stdout
-    assert "costs" not in run("plan", path).stdout
+    assert (
+        f"  costs: {usual:.2f} $/h, {usual * 730:,.0f} $ a month; "
+        f"at most {most:.2f} $/h, {most * 730:,.0f} $ a month\n"
+    ) in run(*told).stdout
     prices.write_text('{"ml.g6.xlarge": 1.5}')
-    assert "costs: --prices has no ml.g5." in run(*told).stdout
+    assert "  costs: no price known for ml.g5.12xlarge\n" in run(*told).stdout
+
+
+@pytest.mark.parametrize(
+    ("regions", "options", "expected"),
+    [
+        (("us-west-2",), (), "us-west-2 (2026-03-11)"),
+        (("us-west-2", "us-west-2"), (), "us-west-2 (2026-03-11)"),
+        (("eu-west-1",), (), "eu-west-1 (none), * us-west-2 (2026-03-11)"),
+        (("us-west-2",), ("--region", "us-east-1"), "us-east-1 (2026)"),
+        # Of several regions, or none, none is the app's.
+        (("us-west-2", "eu-west-1"), (), "us-east-1 (2026)"),
+        ((None,), (), "us-east-1 (2026)"),
+    ],
+    ids=["own", "twice", "elsewhere", "other", "several", "none"],
+)
+def test_prices_are_of_the_apps_region(
+    tmp_path: Path,
+    regions: tuple[str | None, ...],
+    options: tuple[str, ...],
+    expected: str,
+) -> None:
+    """
+    Of all its stacks, unless another one is asked for; the output says which it is.
+    """
+
+    def define(app: App) -> None:
+        for number, region in enumerate(regions):
+            env = Environment(account="111111111111", region=region)
+            llm(Stack(app, f"Stack{number}", env=env if region else None))
+
+    path = synthesised(tmp_path, define)
+    lines = [
+        line
+        for command in ("plan", "simulate")
+        for line in run(command, path, *options).stdout.splitlines()
+        if line.startswith("prices: ")
+    ]
+
+    source = "this package's list of 2026-11-23, --prices aws asks AWS"
+    assert lines == [f"prices: {expected}; {source}"] * 2
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.simulation.traffic.lengths import Lengths
 from tests.unit.cli.app.test_fleets import Resources, component, host, read, resource
 from tests.unit.cli.app.test_foreign_apps import LMI, MODEL
 from tests.unit.cli.commands.test_check_subjects import assembly, template
+from tests.unit.cli.output.results import NO_PRICES
 
 LARGE, SMALL = "ml.g6e.12xlarge", "ml.g5.2xlarge"
 POOLS = [
@@ -159,20 +160,21 @@ def test_what_runs_without_capacity_is_shown(
     Below what is tried first.
     """
     found = read(tmp_path, {**pooled(), "Llama": by_type(2, large=2, small=1)})
-    plans.show_app(found)
+    plans.show_app(found, NO_PRICES)
 
-    assert capsys.readouterr().out.splitlines()[:9] == [
+    assert capsys.readouterr().out.splitlines()[:10] == [
         "Prod/Chat (Blue): 1 x ml.g6e.12xlarge, at most 1",
         "  accelerators: 4 used, 0 free",
         "  2 x Llama: 2 accelerators, 0 CPU cores, 1,024 MiB each",
         "  instance 1: 2 x Llama; free 0 accelerators, 48 CPU cores, 382 GiB",
+        "  costs: no price known for ml.g6e.12xlarge",
         "  without capacity: 1 x ml.g5.2xlarge",
         "    accelerators: 2 needed, 1 there",
         "    2 x Llama: 1 accelerator, 0 CPU cores, 1,024 MiB each",
         "    instance 1: 1 x Llama; free 0 accelerators, 8 CPU cores, 31 GiB",
         "    no place: 1 x Llama",
     ]
-    (facts,) = plans.app_facts(found)["endpoints"]
+    (facts,) = plans.app_facts(found, NO_PRICES)["endpoints"]
     (other,) = facts["fallbacks"]
     assert (facts["instance_type"], other["instance_type"]) == (LARGE, SMALL)
     assert other["left_over"] == {"Llama": 1}

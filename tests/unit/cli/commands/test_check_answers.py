@@ -270,6 +270,33 @@ def test_a_file_of_another_name_is_told_by_its_lines(
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("template.yaml", b"Outputs: {}\n"),
+        ("template.yml", b"Resources: {}\n"),
+        ("it.txt", b"AWSTemplateFormatVersion: '2010-09-09'\nResources:\n  A: {}\n"),
+        ("it.template", b"Description: of mine\nResources:\n  A: {}\n"),
+    ],
+)
+def test_a_template_in_yaml_is_told_from_other_files(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    """
+    What ``cdk synth`` prints is such a one.
+    """
+    file = tmp_path / name
+    file.write_bytes(content)
+
+    with pytest.raises(MisuseError) as raised:
+        reports_of(file, Target())
+    assert str(raised.value) == (
+        f"{file} is no serving.properties: expected lines such as engine=Python or "
+        "option.model_id=...; a template must be in JSON, as cdk synth writes it: name "
+        "cdk.out"
+    )
+
+
 def test_a_file_in_utf_16_is_no_binary_file(file: Path) -> None:
     """
     It is told what is wrong with it as a serving.properties.

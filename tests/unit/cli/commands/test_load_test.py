@@ -564,9 +564,12 @@ def test_each_file_has_what_it_is_for(
     monkeypatch.setattr(load_testing, "run_load", lambda *_: run_of())
     rows, figures, page = (tmp_path / f"run.{kind}" for kind in ("csv", "json", "html"))
     arguments = ["--csv", rows, "--json-file", figures, "--html", page]
-    status, _ = shown(["load-test", "chat", *map(str, arguments)], monkeypatch, capsys)
+    status, text = shown(
+        ["load-test", "chat", *map(str, arguments)], monkeypatch, capsys
+    )
 
     assert status == 0
+    assert text.endswith(run_of().to_markdown())
     assert rows.read_text(encoding="utf-8") == run_of().to_csv()
     assert figures.read_text(encoding="utf-8") == run_of().to_json()
     assert page.read_text(encoding="utf-8") == page_of(run_of())

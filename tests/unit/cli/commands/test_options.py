@@ -1,6 +1,6 @@
 """
 Options that commands share: rates, times and settings as they are written, and prices
-out of a file or the AWS Price List.
+of the package's list, of a file or of the AWS Price List.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import boto3
 import pytest
 
+from cdk_sagemaker_llm.catalog.prices import list_date
 from cdk_sagemaker_llm.cli.commands._options import (
     PriceOptions,
     moment,
@@ -183,7 +184,10 @@ def test_the_price_list_is_asked_for_hosting_in_a_region(
     monkeypatch.setattr(boto3, "Session", session)
 
     asked = PriceOptions(prices="aws", region="eu-west-1", profile="team")
-    assert asked.read() == {"ml.g5.xlarge": 1.41}
+    found = asked.read("ap-south-1")
+    assert found == {"ml.g5.xlarge": 1.41}
+    today = datetime.now(UTC).date().isoformat()
+    assert found.explain(found) == f"prices: eu-west-1 ({today}); AWS Price List"
     assert profiles == ["team"]
     assert prices.asked == {
         "service": "pricing",
@@ -204,10 +208,33 @@ def test_a_file_has_prices_by_instance_type(tmp_path: Path) -> None:
     file = tmp_path / "prices.json"
     file.write_text('{"ml.g5.xlarge": 1.41, "ml.p4d.24xlarge": 30}')
 
-    assert PriceOptions(prices=str(file), region="eu-west-1").read() == {
-        "ml.g5.xlarge": 1.41,
-        "ml.p4d.24xlarge": 30.0,
-    }
+    found = PriceOptions(prices=str(file), region="eu-west-1").read("us-west-2")
+
+    assert found == {"ml.g5.xlarge": 1.41, "ml.p4d.24xlarge": 30.0}
+    assert (found.explain(found), found.mark(found)) == (f"prices: {file}", "")
+
+
+@pytest.mark.parametrize(
+    ("region", "of_app", "expected"),
+    [
+        (None, "", "us-east-1 (none)"),
+        (None, "us-west-2", "us-west-2 (none)"),
+        ("eu-west-1", "us-west-2", "eu-west-1 (none)"),
+    ],
+)
+def test_without_a_source_prices_are_of_the_packages_list(
+    region: str | None, of_app: str, expected: str
+) -> None:
+    """
+    In the region that is asked for, else the app's, else us-east-1.
+    """
+    found = PriceOptions(region=region).read(of_app)
+
+    assert found["ml.g5.xlarge"] == pytest.approx(1.41, abs=0.01)
+    assert found.explain([]) == (
+        f"prices: {expected}; this package's list of {list_date()}, --prices aws asks "
+        "AWS"
+    )
 
 
 @pytest.mark.parametrize(

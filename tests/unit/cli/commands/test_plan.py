@@ -86,11 +86,56 @@ def test_one_type_is_explained_with_a_bar() -> None:
     assert "9 copies: 2 instances, 9 accelerators" in done.stdout
 
 
-def test_the_readme_shows_the_plan_that_is_printed() -> None:
+def test_a_draft_model_is_counted() -> None:
+    """
+    In its own line, and in the bar.
+    """
+    given = ("Qwen/Qwen3-8B", "--instance-type", "ml.g5.2xlarge")
+    draft = ("--draft-model", "Qwen/Qwen3-0.6B")
+    shown = run(*given, *draft)
+    (found,) = run_json(*given, *draft)
+    (alone,) = run_json(*given)
+
+    assert shown.returncode == 0
+    assert "draft model                   1.11" in shown.stdout
+    assert "D" in shown.stdout.splitlines()[-3]
+    assert found["draft_model"] == "Qwen/Qwen3-0.6B"
+    assert found["draft_model_is_counted"]
+    assert found["bytes_per_accelerator"]["draft"] > 1_192_099_840
+    assert "draft_model" not in alone
+    assert "draft" not in alone["bytes_per_accelerator"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            ["--draft-model", "Qwen/Qwen3-0.7B"],
+            "no model 'Qwen/Qwen3-0.7B' in the",
+        ),
+        (
+            ["--draft-model", "Qwen/Qwen3-0.6B", "--serving", "sglang"],
+            "--draft-model is counted with vLLM alone, and --serving is that of SGLang",
+        ),
+    ],
+)
+def test_a_draft_model_that_cannot_be_counted_is_refused(
+    given: list[str], said: str
+) -> None:
+    """
+    A name that is mistyped is not left out in silence.
+    """
+    answer = run("Qwen/Qwen3-8B", *given)
+
+    assert answer.returncode == 2
+    assert said in answer.stderr
+
+
+def test_the_guide_shows_the_plan_that_is_printed() -> None:
     """
     But for the bar below it.
     """
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/how-to/size-a-model.md").read_text(encoding="utf-8")
     printed = run(LLAMA_13B, "--instance-type", "ml.g5.2xlarge").stdout
 
     plan, _, _ = printed.partition("\n\n[")
@@ -276,7 +321,9 @@ def test_copies_of_an_app_have_their_places(app: App, stack: Stack) -> None:
     assert lines[5].startswith("instance 1: 1 x HostLarge")
     assert lines[5].endswith("; free 0 accelerators, 48.5 CPU cores, 1144 GiB")
     assert lines[6].startswith("instance 2: 1 x HostLarge")
-    assert lines[7:9] == ["fewest instances for all copies: 2", ""]
+    assert lines[7] == "fewest instances for all copies: 2"
+    assert lines[8].startswith("costs: ")
+    assert lines[9] == ""
 
 
 def test_costs_are_of_the_instances_that_the_copies_need(
@@ -292,7 +339,14 @@ def test_costs_are_of_the_instances_that_the_copies_need(
     (answer,) = run_json(*arguments)["endpoints"]
 
     assert (answer["usd_per_hour"], answer["most_usd_per_hour"]) == (60.0, 90.0)
-    assert "costs: 60.00 $/h, at most 90.00 $/h" in run(*arguments).stdout
+    assert answer["usd_per_month"] == 43800.0
+    shown = run(*arguments).stdout
+    assert (
+        "  costs: 60.00 $/h, 43,800 $ a month; at most 90.00 $/h, 65,700 $ a month\n"
+        "\n"
+        "in all: 60.00 $/h, 43,800 $ a month\n"
+        f"prices: {prices}\n"
+    ) in shown
 
 
 def test_without_a_model_those_of_the_catalogue_are_listed() -> None:
@@ -488,6 +542,48 @@ def test_prices_come_from_the_price_list(price_list: str) -> None:
     ]
     assert (costs["ml.g5.xlarge"], costs["ml.g6.xlarge"]) == (1.25, 1.5)
     assert costs["ml.g5.2xlarge"] is None
+
+
+def test_prices_are_known_without_an_account() -> None:
+    """
+    From the list of the package, with their regions and dates.
+    """
+    done = run("Qwen/Qwen3-8B", "--copies", "2", COLUMNS="200")
+    lines = done.stdout.splitlines()
+    rows = {line.split()[0]: line.split()[6] for line in lines[2:17]}
+
+    assert done.returncode == 0
+    assert lines[1].split()[-5:] == ["$/h", "memory", "of", "an", "accelerator"]
+    # us-east-1 has no figure of its own of the first, and has one of the second.
+    assert (rows["ml.g6.xlarge"], rows["ml.g6e.xlarge"]) == ("2.25*", "5.22")
+    assert lines[-1] == (
+        "prices: us-east-1 (2026), * us-west-2 (2026); this package's "
+        "list of 2026-11-23, --prices aws asks AWS"
+    )
+
+
+def test_a_type_without_a_price_says_so() -> None:
+    """
+    Where it is ranked, where it is explained, and in JSON; a region is said there too.
+    """
+    ranked = run("Qwen/Qwen3-235B-A22B", COLUMNS="200").stdout.splitlines()
+    given = ("Qwen/Qwen3-8B", "--instance-type", "ml.p5en.48xlarge")
+    (found,) = run_json(*given)
+
+    (row,) = [line for line in ranked if line.startswith("ml.p5en.48xlarge")]
+    assert row.split()[6:9] == ["no", "price", "known"]
+    assert ranked[-1] == (
+        "prices: us-east-1 (none), * us-west-2 (2026 to 2026-03-11); this package's "
+        "list of 2026-11-23, --prices aws asks AWS"
+    )
+    assert run(*given).stdout.splitlines()[-2:] == [
+        "1 copy: 1 instance, 1 accelerator, no price known",
+        (
+            "prices: us-east-1 (none); this package's list of 2026-11-23, --prices aws "
+            "asks AWS"
+        ),
+    ]
+    assert (found["usd_per_hour"], found["price"]) == (None, None)
 
 
 def test_an_unreachable_price_list_is_told() -> None:

@@ -512,7 +512,7 @@ def test_endpoints_are_summed_up(tmp_path: Path) -> None:
     assert run["usd"] == pytest.approx(2.0)
     prices.write_text('{"ml.g5.12xlarge": 7}')
     unknown = simulate(path, *BUSY, "--prices", prices)
-    assert "all endpoints and variants: price not known" in unknown.stdout
+    assert "all endpoints and variants: no price known" in unknown.stdout
     prices.write_text("{}")
     none = simulate(path, *BUSY, "--prices", prices)
     assert f"--prices {prices} has no price of any instance type" in none.stderr

@@ -24,6 +24,7 @@ from cdk_sagemaker_llm.cli.commands.simulate import (
 from cdk_sagemaker_llm.simulation.metrics import MetricDelays
 from tests.unit.cli.app.templates import template, variant
 from tests.unit.cli.commands.simulations import simulate
+from tests.unit.cli.output.results import NO_PRICES
 
 CONSTANT = {"traffic": "constant"}
 
@@ -422,7 +423,7 @@ def test_only_the_files_that_are_named_are_written(tmp_path: Path) -> None:
     path = template(tmp_path, variant())
     (tmp_path / "out").mkdir()
     short = ("--duration", "2m", "--traffic", "constant", "--rate", "1/min", "--even")
-    FileOptions().write([], {})
+    FileOptions().write([], NO_PRICES)
     assert list((tmp_path / "out").iterdir()) == []
     page, rows = tmp_path / "out" / "é.html", tmp_path / "out" / "é.csv"
     done = simulate(path, *short, "--html", page, "--csv", rows, "--json")
@@ -430,4 +431,4 @@ def test_only_the_files_that_are_named_are_written(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stderr
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert rows.read_text(encoding="utf-8").startswith("run,")
-    assert set(json.loads(done.stdout)) == {"runs"}
+    assert set(json.loads(done.stdout)) == {"runs", "prices"}

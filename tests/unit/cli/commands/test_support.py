@@ -94,6 +94,31 @@ def test_a_model_that_nobody_knows() -> None:
     assert answer.returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("engine", "release", "model", "verdict"),
+    [
+        # Made of TGI, of which nobody read what it loads.
+        ("lmi-dist", "8.0.0", "Qwen/Qwen3-8B", "not known"),
+        ("lmi-dist", "9.0.0", "Qwen/Qwen3-8B", "does not"),
+        ("lmi-dist", "9.0.0", "mistralai/Mistral-7B-v0.1", "loads"),
+        ("vllm-omni", "0.20.0", "Qwen/Qwen3-8B", "loads"),
+        # Of pictures nothing is known: vLLM itself makes none.
+        ("vllm-omni", "0.20.0", "Qwen/Qwen-Image", "not known"),
+    ],
+)
+def test_what_is_made_of_another_engine_is_known_as_far_as_that_is(
+    engine: str, release: str, model: str, verdict: str
+) -> None:
+    """
+    No finding is no promise where nothing is known.
+    """
+    asked = ("--engine", engine, "--release", release)
+
+    (found,) = facts(model, *asked, "--instance-type", "ml.g5.2xlarge")
+
+    assert found["verdict"] == verdict
+
+
 @pytest.mark.parametrize("is_folder", [True, False])
 def test_a_model_of_ones_own(tmp_path: Path, *, is_folder: bool) -> None:
     """

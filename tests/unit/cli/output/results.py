@@ -4,11 +4,13 @@ Results put together by hand, for the tests beside this file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
+from cdk_sagemaker_llm.catalog.prices import Price
 from cdk_sagemaker_llm.cli.app.playing import VariantResult
 from cdk_sagemaker_llm.cli.app.simulated import HostedModel, HostedVariant
+from cdk_sagemaker_llm.cli.output.prices import Prices
 from cdk_sagemaker_llm.simulation.fleet import Pool, Step
 from cdk_sagemaker_llm.simulation.histogram import Histogram
 from cdk_sagemaker_llm.simulation.outcome import Outcome, Series
@@ -21,6 +23,28 @@ from cdk_sagemaker_llm.simulation.traffic.rates import Constant
 START = datetime(2026, 1, 5, 8, 30, tzinfo=UTC)
 BEGIN = START.timestamp()
 LENGTHS = Lengths(prompt=100, answer=10)
+
+
+def price_list(
+    dollars: Mapping[str, float], *, elsewhere: Collection[str] = ()
+) -> Prices:
+    """
+    Make prices in us-east-1 of 2026, and of some types those of us-west-2, a day later.
+    """
+    known = {
+        name: Price(
+            usd_per_hour=price,
+            region="us-west-2" if name in elsewhere else "us-east-1",
+            date="2027-01-01" if name in elsewhere else "2026",
+            source="hosting",
+        )
+        for name, price in dollars.items()
+    }
+    return Prices(known, origin="a list", region="us-east-1")
+
+
+NO_PRICES = price_list({})
+PRICES = price_list({"ml.g5.xlarge": 2.0, "ml.g6.xlarge": 4.0})
 
 
 def series(

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from cdk_sagemaker_llm.cli.output import answers
-from cdk_sagemaker_llm.cli.output.answers import Paper, legend, put
+from cdk_sagemaker_llm.cli.output.answers import Paper, legend, note, put
 from cdk_sagemaker_llm.client.answers import FinishReason, Generation, Token, gather
 
 TERMINAL = partial(
@@ -72,6 +72,57 @@ def test_a_pipe_has_the_answer_alone(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == "Yes\x1b[2J\n"
 
 
+@pytest.mark.parametrize(
+    ("tokens", "lines"),
+    [
+        # The last column is for what ends a sentence.
+        ([" One", " two", " three", "."], [" One two", "three."]),
+        ([" Uno", " dos", " t", "."], [" Uno dos t."]),
+        ([" Uno", " dos", " tr", "."], [" Uno dos", "tr."]),
+        # A whole answer, with lines of its own.
+        (["alpha beta gamma\n\ndelta"], ["alpha beta", "gamma", "", "delta"]),
+        # What comes in parts, and what has no space.
+        ([" Feder", "erererer", " on"], [" Federerererer", "on"]),
+        (["http://a.example/b c"], ["http://a.example/b", "c"]),
+        # Wide letters take two columns.
+        (["日本語 日本語"], ["日本語", "日本語"]),
+    ],
+)
+def test_a_terminal_breaks_lines_between_words(
+    tokens: list[str], lines: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    A pipe has the text as it is.
+    """
+    with mock.patch.object(answers, "Console", partial(TERMINAL, width=11)):
+        paper = Paper(shaded=False)
+        for text in tokens:
+            paper.token(Token(text))
+        paper.end()
+    shown = capsys.readouterr().out
+    paper = Paper(shaded=False)
+    for text in tokens:
+        paper.token(Token(text))
+
+    assert shown.splitlines() == lines
+    assert capsys.readouterr().out == "".join(tokens)
+
+
+def test_remarks_are_broken_between_words_on_a_terminal_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    A pipe has each in a line.
+    """
+    with mock.patch.object(answers, "Console", partial(TERMINAL, width=11)):
+        note("as long as this")
+    shown = capsys.readouterr().err.replace(DIM, "").replace(PLAIN, "")
+    note("as long as this " * 20)
+
+    assert [line.rstrip() for line in shown.splitlines()] == ["as long as", "this"]
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
 @pytest.mark.usefixtures("terminal")
 def test_a_whole_answer_is_shaded_by_its_tokens(
     capsys: pytest.CaptureFixture[str],
@@ -102,7 +153,8 @@ def test_what_shades_mean_is_said_on_a_terminal(
     shaded = capsys.readouterr().err
     Paper(shaded=False).remark(answer, 1.5)
 
-    assert legend() in shaded.replace("\x1b[2m", "").replace(PLAIN, "")
+    plain = shaded.replace(DIM, "").replace(PLAIN, "")
+    assert legend() in " ".join(plain.split())
     assert "1.50 s" in shaded
     assert capsys.readouterr().err == ""
 

@@ -11,8 +11,10 @@ import pytest
 from cdk_sagemaker_llm.cli.app.fleets import VariantPlan
 from cdk_sagemaker_llm.cli.output.plans import app_facts, show_app
 from cdk_sagemaker_llm.fit import ResourceRequirements
+from tests.unit.cli.output.results import NO_PRICES, price_list
 
-PRICES = {"ml.p4d.24xlarge": 20.0}
+PRICES = price_list({"ml.p4d.24xlarge": 20.0})
+ORIGIN = "prices: us-east-1 (2026); a list"
 
 
 def variant(**given: Any) -> VariantPlan:  # noqa: ANN401 - the plan's own
@@ -56,20 +58,38 @@ FACTS = {
 
 def test_an_app_has_its_facts() -> None:
     """
-    Money where there are prices; what starts without capacity where there is any.
+    Money is null where no price is known; what starts without capacity is there where
+    there is any.
     """
     other = variant(instance_type="ml.g5.xlarge")
-    assert app_facts([variant()]) == {
-        "endpoints": [FACTS],
+    unpaid = {
+        "usd_per_hour": None,
+        "most_usd_per_hour": None,
+        "usd_per_month": None,
+        "price": None,
+    }
+    assert app_facts([variant()], NO_PRICES) == {
+        "endpoints": [{**FACTS, **unpaid}],
         "quotas": {"ml.p4d.24xlarge for endpoint usage": 3},
     }
     found = app_facts([variant(fallbacks=(other,))], PRICES)
 
     (one,) = found["endpoints"]
     (fallback,) = one.pop("fallbacks")
-    assert one == {**FACTS, "usd_per_hour": 60.0, "most_usd_per_hour": 60.0}
+    assert one == {
+        **FACTS,
+        "usd_per_hour": 60.0,
+        "most_usd_per_hour": 60.0,
+        "usd_per_month": 43800.0,
+        "price": {
+            "usd_per_hour": 20.0,
+            "region": "us-east-1",
+            "date": "2026",
+            "source": "hosting",
+        },
+    }
     assert fallback["instance_type"] == "ml.g5.xlarge"
-    assert (fallback["usd_per_hour"], fallback["most_usd_per_hour"]) == (None, None)
+    assert {name: fallback[name] for name in unpaid} == unpaid
     assert (fallback["accelerators_free"], fallback["fewest_instances"]) == (0, None)
     assert found["quotas"] == {
         "ml.g5.xlarge for endpoint usage": 3,
@@ -78,7 +98,7 @@ def test_an_app_has_its_facts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "lines"),
+    ("given", "lines", "costs"),
     [
         (
             {},
@@ -93,8 +113,12 @@ def test_an_app_has_its_facts() -> None:
                 "  instance 2: 1 x Llama; free 3 accelerators, 94 CPU cores, 1150 GiB",
                 "  instance 3: 1 x Llama; free 3 accelerators, 94 CPU cores, 1150 GiB",
                 "  fewest instances for all copies: 3",
-                "  costs: 60.00 $/h, at most 60.00 $/h",
+                (
+                    "  costs: 60.00 $/h, 43,800 $ a month; at most 60.00 $/h, "
+                    "43,800 $ a month"
+                ),
             ],
+            ["in all: 60.00 $/h, 43,800 $ a month", ORIGIN],
         ),
         (
             {
@@ -110,8 +134,12 @@ def test_an_app_has_its_facts() -> None:
                 "  instance 1: 1 x L; free 3 accelerators, 96 CPU cores, 1151 GiB",
                 "  no place: 1 x L",
                 "  2 copies of L do not fit, one instance holds 1",
-                "  costs: 20.00 $/h, at most 20.00 $/h",
+                (
+                    "  costs: 20.00 $/h, 14,600 $ a month; at most 20.00 $/h, "
+                    "14,600 $ a month"
+                ),
             ],
+            ["in all: 20.00 $/h, 14,600 $ a month", ORIGIN],
         ),
         (
             {"instance_type": "ml.z9.xlarge"},
@@ -119,8 +147,9 @@ def test_an_app_has_its_facts() -> None:
                 "Prod/Chat (Blue): 1 x ml.z9.xlarge, at most 3",
                 "  accelerators: 15 used, unknown free",
                 "  3 x Llama: 5 accelerators, 2 CPU cores, 2,048 MiB each",
-                "  costs: --prices has no ml.z9.xlarge",
+                "  costs: no price known for ml.z9.xlarge",
             ],
+            ["in all: no price known", "prices: us-east-1 (none); a list"],
         ),
         (
             {"filled_by": "Own", "components": {}, "instances": 2},
@@ -130,17 +159,24 @@ def test_an_app_has_its_facts() -> None:
                 "  2 x Own: 8 accelerators, 96 CPU cores, 1,179,648 MiB each",
                 "  instance 1: 1 x Own; free 0 accelerators, 0 CPU cores, 0 GiB",
                 "  instance 2: 1 x Own; free 0 accelerators, 0 CPU cores, 0 GiB",
-                "  costs: 40.00 $/h, at most 60.00 $/h",
+                (
+                    "  costs: 40.00 $/h, 29,200 $ a month; at most 60.00 $/h, "
+                    "43,800 $ a month"
+                ),
             ],
+            ["in all: 40.00 $/h, 29,200 $ a month", ORIGIN],
         ),
     ],
     ids=["grown", "no place", "unknown", "filled"],
 )
 def test_an_app_is_shown_variant_by_variant(
-    given: dict[str, Any], lines: list[str], capsys: pytest.CaptureFixture[str]
+    given: dict[str, Any],
+    lines: list[str],
+    costs: list[str],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """
-    And its quotas at the end.
+    Then what all of them cost, where the prices are from, and its quotas at the end.
     """
     one = variant(**given)
     show_app([one], PRICES)
@@ -148,20 +184,54 @@ def test_an_app_is_shown_variant_by_variant(
     assert capsys.readouterr().out.splitlines() == [
         *lines,
         "",
+        *costs,
+        "",
         "service quotas, for all instances that may run",
         f"  {one.instance_type} for endpoint usage: {one.most_instances}",
     ]
 
 
-def test_without_prices_there_are_no_costs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_costs_of_all_variants_are_added_up(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """
-    What starts without capacity is shown below the first choice, a step further in.
+    What no price is known of is named, and another region's marks the sum.
     """
-    other = variant(instance_type="ml.z9.xlarge", instances=2)
-    show_app([variant(fallbacks=(other,))])
+    prices = price_list(
+        {"ml.p4d.24xlarge": 20.0, "ml.g6.12xlarge": 2.5}, elsewhere=["ml.g6.12xlarge"]
+    )
+    small = {"components": {}, "most_instances": 1}
+    show_app(
+        [
+            variant(),
+            variant(variant="Green", instance_type="ml.g6.12xlarge", **small),
+            variant(variant="Red", instance_type="ml.z9.xlarge", **small),
+        ],
+        prices,
+    )
     lines = capsys.readouterr().out.splitlines()
 
-    assert not [line for line in lines if "costs" in line]
+    assert [line for line in lines if line.startswith("  costs: ")] == [
+        "  costs: 60.00 $/h, 43,800 $ a month; at most 60.00 $/h, 43,800 $ a month",
+        "  costs: 2.50* $/h, 1,825* $ a month; at most 2.50* $/h, 1,825* $ a month",
+        "  costs: no price known for ml.z9.xlarge",
+    ]
+    begin = lines.index("in all, without ml.z9.xlarge: 62.50* $/h, 45,625* $ a month")
+    assert lines[begin + 1] == (
+        "prices: us-east-1 (2026), * us-west-2 (2027-01-01); a list"
+    )
+
+
+def test_what_starts_without_capacity_is_a_step_further_in(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    Below the first choice.
+    """
+    other = variant(instance_type="ml.z9.xlarge", instances=2)
+    show_app([variant(fallbacks=(other,))], PRICES)
+    lines = capsys.readouterr().out.splitlines()
+
     begin = lines.index("  without capacity: 2 x ml.z9.xlarge")
     assert lines[begin + 1 : begin + 3] == [
         "    accelerators: 15 used, unknown free",

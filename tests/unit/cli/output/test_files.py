@@ -25,9 +25,15 @@ from cdk_sagemaker_llm.cli.output.files import (
 from cdk_sagemaker_llm.cli.output.runs import Run
 from cdk_sagemaker_llm.simulation.fleet import Step
 from cdk_sagemaker_llm.simulation.scaling import Activity
-from tests.unit.cli.output.results import BEGIN, result, series
+from tests.unit.cli.output.results import (
+    BEGIN,
+    NO_PRICES,
+    PRICES,
+    price_list,
+    result,
+    series,
+)
 
-PRICES = {"ml.g5.xlarge": 2.0, "ml.g6.xlarge": 4.0}
 STEPS = [Step(BEGIN + 60, "running instances", 1, 2, "it was <wanted>")]
 
 
@@ -40,7 +46,8 @@ def test_json_has_all_there_is_of_a_run() -> None:
     )
     one = result(steps=STEPS, activities={"Blue": (did,)})
     run = Run(name="it", results=[one], left_out=["a shadow"])
-    (found,) = facts_of([run], PRICES)["runs"]
+    facts = facts_of([run], PRICES)
+    (found,) = facts["runs"]
     (variant,) = found.pop("variants")
     (report,) = [part for part in [variant.pop("report")] if part]
     model = variant["models"].pop("Blue")
@@ -94,17 +101,74 @@ def test_json_has_all_there_is_of_a_run() -> None:
     assert activity["value"] == 7.0
     assert report[-1]["title"] == "Assumed or estimated"
     assert "this was <assumed>" in report[-1]["sentences"]
-    json.dumps(facts_of([run], PRICES))
+    assert facts["prices"] == {
+        "ml.g5.xlarge": {
+            "usd_per_hour": 2.0,
+            "region": "us-east-1",
+            "date": "2026",
+            "source": "hosting",
+        },
+        "ml.g6.xlarge": {
+            "usd_per_hour": 4.0,
+            "region": "us-east-1",
+            "date": "2026",
+            "source": "hosting",
+        },
+    }
+    json.dumps(facts)
 
 
-def test_without_prices_there_is_no_money() -> None:
+def test_what_has_no_price_costs_null_and_not_nothing() -> None:
     """
-    Neither of a variant nor of a run.
+    Of a variant, of a run, and of the type itself.
     """
-    (found,) = facts_of([Run(name="it", results=[result()])], {})["runs"]
+    facts = facts_of(
+        [Run(name="it", results=[result()])], price_list({"ml.g5.xlarge": 2.0})
+    )
+    (found,) = facts["runs"]
 
     assert found["usd"] is None
     assert found["variants"][0]["usd"] is None
+    assert facts["prices"]["ml.g5.xlarge"]["usd_per_hour"] == 2.0
+    assert facts["prices"]["ml.g6.xlarge"] is None
+
+
+def test_a_page_says_where_its_prices_are_from() -> None:
+    """
+    Beside the money: of what ran there alone, and with the mark of another region's.
+    """
+    away = price_list(
+        {"ml.g5.xlarge": 2.0, "ml.g6.xlarge": 4.0}, elsewhere=["ml.g6.xlarge"]
+    )
+    text = page_of([Run(name="it", results=[result()])], away)
+    unknown = page_of([Run(name="it", results=[result()])], NO_PRICES)
+
+    assert '<td class="text">US dollars</td><td>4.00*</td>' in text
+    assert text.count("<p>prices: ") == 1
+    assert ("<p>prices: us-east-1 (2026), * us-west-2 (2027-01-01); a list</p>") in text
+    assert '<td class="text">US dollars</td><td>no price known</td>' in unknown
+    assert "<p>prices: us-east-1 (none); a list</p>" in unknown
+
+
+def test_a_page_begins_with_the_charts_and_the_money() -> None:
+    """
+    And what explains them comes after.
+    """
+    text = page_of([Run(name="it", results=[result(steps=STEPS)])], PRICES)
+    places = [
+        text.index(part)
+        for part in (
+            "<figure",
+            "US dollars",
+            "<p>prices: us-east-1 (2026); a list</p>",
+            "<h3>Requests</h3>",
+            "<h3>Log</h3>",
+        )
+    ]
+
+    assert places == sorted(places)
+    # The title, the variant, when it starts, and the traffic.
+    assert len(text[text.index("<h1>") : places[0]].splitlines()) == 5
 
 
 def test_a_line_of_csv_is_a_minute_of_a_model() -> None:
@@ -231,15 +295,15 @@ def test_a_page_of_one_run_shows_each_model() -> None:
     assert headings(text) == [
         "What scaling will do",
         "Prod/Chat (AllTraffic): ml.g5.xlarge or ml.g6.xlarge",
+        "A&lt;b&gt;: 1/s &amp; more",
+        "Tan: 1/s &amp; more",
+        "all models",
         "Requests of A&lt;b&gt;",
         "From load to capacity of A&lt;b&gt;",
         "Requests of Tan",
         "From load to capacity of Tan",
         "Instances",
         "Assumed or estimated",
-        "A&lt;b&gt;: 1/s &amp; more",
-        "Tan: 1/s &amp; more",
-        "all models",
         "Log",
         "Not simulated",
     ]
@@ -287,19 +351,19 @@ def test_a_page_of_several_runs_begins_with_them_side_by_side() -> None:
         Run(name="one & only", results=[result()]),
         Run(name="two", results=[result({"Red": series()})], left_out=["more"]),
     ]
-    text = page_of(runs, {})
+    text = page_of(runs, PRICES)
     found = headings(text)
 
     assert found == [
         "What scaling will do",
         "Prod/Chat",
         "one &amp; only: Prod/Chat (AllTraffic): ml.g5.xlarge or ml.g6.xlarge",
-        *ALONE,
         "Blue: 1/s &amp; more",
+        *ALONE,
         "Log",
         "two: Prod/Chat (AllTraffic): ml.g5.xlarge or ml.g6.xlarge",
-        *ALONE,
         "Red: 1/s &amp; more",
+        *ALONE,
         "Log",
         "two: what is not simulated",
     ]
@@ -314,6 +378,9 @@ def test_a_page_of_several_runs_begins_with_them_side_by_side() -> None:
         *("requests", "210", "210"),
     ]
     assert text.count("<section>") == text.count("</section>") == 2
+    # Once for all of them, and once for each.
+    assert text.count("<p>prices: us-east-1 (2026); a list</p>") == 3
+    assert text.index("<p>prices: ") < text.index("<section>")
 
 
 def drawn(runs: list[Run]) -> Figure:

@@ -4,6 +4,8 @@ Plans as the terminal shows them, their picture, and the order of the choices.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
@@ -11,16 +13,20 @@ from matplotlib.patches import Rectangle
 
 from cdk_sagemaker_llm.cli.output.plans import (
     Choice,
+    facts_of,
     memory_bar,
     memory_figure,
     show_plan,
     show_ranking,
 )
+from cdk_sagemaker_llm.cli.output.prices import Prices
 from cdk_sagemaker_llm.fit import plan
+from tests.unit.cli.output.results import NO_PRICES, price_list
 
 LLAMA_13B = "meta-llama/Llama-2-13b-hf"
 MISTRAL = "mistralai/Mistral-7B-v0.1"
 P4D = "ml.p4d.24xlarge"
+G5, G6, G6E = "ml.g5.xlarge", "ml.g6.xlarge", "ml.g6e.xlarge"
 LEGEND = (
     "W weights, r runtime, a activations, g cuda graphs, K kv cache of one sequence; "
     "sequences: at once on one copy, promised and at best"
@@ -46,41 +52,81 @@ def test_memory_is_drawn_to_scale(instance_type: str, cells: int, bar: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("price", "end"),
+    ("prices", "cost", "origin"),
     [
-        (None, "9 copies: 2 instances, 9 accelerators"),
-        (30.5, "9 copies: 2 instances, 9 accelerators, 61.00 $/h"),
+        (NO_PRICES, "no price known", "prices: us-east-1 (none); a list"),
+        (
+            price_list({P4D: 30.5}),
+            "61.00 $/h, 44,530 $ a month",
+            "prices: us-east-1 (2026); a list",
+        ),
+        (
+            price_list({P4D: 30.5}, elsewhere=[P4D]),
+            "61.00* $/h, 44,530* $ a month",
+            "prices: us-east-1 (none), * us-west-2 (2027-01-01); a list",
+        ),
     ],
+    ids=["unknown", "own", "elsewhere"],
 )
 def test_one_plan_ends_with_what_the_copies_take(
-    capsys: pytest.CaptureFixture[str], price: float | None, end: str
+    capsys: pytest.CaptureFixture[str], prices: Prices, cost: str, origin: str
 ) -> None:
     """
-    Below its arithmetic and the bar.
+    Below its arithmetic and the bar, with where the price is from.
     """
     found = plan(LLAMA_13B, P4D)
-    show_plan(Choice(found, 9, price))
+    show_plan(Choice(found, 9, prices))
     text, _, rest = capsys.readouterr().out.partition("\n\n[")
 
     assert text == found.explain()
-    assert rest.splitlines()[1:] == [end]
+    assert rest.splitlines()[1:] == [
+        f"9 copies: 2 instances, 9 accelerators, {cost}",
+        origin,
+    ]
+
+
+def test_a_plan_has_its_price_for_machines() -> None:
+    """
+    With its origin; what is not known is null.
+    """
+    found = plan(LLAMA_13B, P4D)
+    priced = facts_of(Choice(found, 9, price_list({P4D: 30.5})))
+    unknown = facts_of(Choice(found, 9, NO_PRICES))
+
+    assert priced["usd_per_hour"] == 61.0
+    assert priced["price"] == {
+        "usd_per_hour": 30.5,
+        "region": "us-east-1",
+        "date": "2026",
+        "source": "hosting",
+    }
+    assert (unknown["usd_per_hour"], unknown["price"]) == (None, None)
 
 
 def test_what_does_not_fit_takes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """
     The bar is the end.
     """
-    show_plan(Choice(plan(LLAMA_13B, "ml.g5.2xlarge"), 9, None))
+    show_plan(Choice(plan(LLAMA_13B, "ml.g5.2xlarge"), 9, NO_PRICES))
 
     assert capsys.readouterr().out.splitlines()[-1] == f"[{'W' * 48}!"
 
 
 def test_choices_are_ranked_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     """
-    Fifteen of them, each with its figures, and how many more there are.
+    Fifteen of them, each with its figures, how many more there are, and where the
+    prices of those that are shown are from.
     """
     one = plan(LLAMA_13B, P4D, tensor_parallel_degree=2)
-    show_ranking([Choice(one, 5, 30.25), *[Choice(one, 5, None)] * 16])
+    known, away, other = plan(MISTRAL, G5), plan(MISTRAL, G6), plan(MISTRAL, G6E)
+    prices = price_list({G5: 2.5, G6: 1234.5, G6E: 1.0}, elsewhere=[G6, G6E])
+    show_ranking(
+        [
+            *(Choice(each, 5, prices) for each in (one, known, away)),
+            *[Choice(one, 5, prices)] * 13,
+            Choice(other, 5, prices),
+        ]
+    )
     lines = capsys.readouterr().out.splitlines()
 
     assert lines[0] == (
@@ -93,17 +139,76 @@ def test_choices_are_ranked_in_a_table(capsys: pytest.CaptureFixture[str]) -> No
         "memory of an accelerator"
     )
     assert lines[2].split() == [
-        *(P4D, "2", "4", "2", "10", "13-15", "60.50"),
+        *(P4D, "2", "4", "2", "10", "13-15", "no", "price", "known"),
         "[WWWWWrK.........]",
     ]
-    assert lines[3].split() == [
-        *(P4D, "2", "4", "2", "10", "13-15"),
-        "[WWWWWrK.........]",
-    ]
+    assert lines[3].split()[6] == "12.50"
+    assert lines[4].split()[6] == "6,172.50*"
     assert lines[17:] == [
         "and 2 more",
         LEGEND,
+        "prices: us-east-1 (2026), * us-west-2 (2027-01-01); a list",
     ]
+
+
+@pytest.fixture(name="terminal")
+def _terminal(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """
+    Have output go to a terminal of 80 columns, whatever it goes to.
+    """
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in {
+        "FORCE_COLOR": "1",
+        "TERM": "xterm-256color",
+        "COLUMNS": "80",
+    }.items():
+        monkeypatch.setenv(name, value)
+    return monkeypatch
+
+
+def test_a_narrow_terminal_has_whole_names_and_prices_before_bars(
+    terminal: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The bars come from 115 columns on.
+    """
+    choice = Choice(plan(LLAMA_13B, P4D), 9, price_list({P4D: 30.5}))
+    show_ranking([choice])
+    narrow = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out).splitlines()
+    terminal.setenv("COLUMNS", "114")
+    show_ranking([choice])
+    assert "memory of an accelerator" not in capsys.readouterr().out
+    terminal.setenv("COLUMNS", "115")
+    show_ranking([choice])
+    wide = capsys.readouterr().out
+
+    assert narrow[1:] == [
+        "instance type   degree copies each instances accelerators sequences   $/h",
+        "ml.p4d.24xlarge      1           8         2            9         3 61.00",
+        "sequences: at once on one copy, promised and at best",
+        "prices: us-east-1 (2026); a list",
+    ]
+    assert "memory of an accelerator" in wide
+    assert LEGEND in wide
+
+
+def test_colours_are_left_out_where_nobody_wants_them(
+    terminal: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    On a terminal too; the letters of the bar say as much.
+    """
+    choice = Choice(plan(LLAMA_13B, P4D), 9, NO_PRICES)
+    colour = re.compile(r"\x1b\[(?:\d+;)*[34]\d")
+    show_plan(choice)
+    coloured = capsys.readouterr().out
+    terminal.setenv("NO_COLOR", "1")
+    show_plan(choice)
+    plain = capsys.readouterr().out
+
+    assert colour.search(coloured)
+    assert "\x1b" not in plain
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
 
 
 def test_all_choices_are_shown_if_they_are_few(
@@ -112,7 +217,7 @@ def test_all_choices_are_shown_if_they_are_few(
     """
     Fifteen are; nothing is left to count.
     """
-    show_ranking([Choice(plan(LLAMA_13B, P4D), 1, None)] * 15)
+    show_ranking([Choice(plan(LLAMA_13B, P4D), 1, NO_PRICES)] * 15)
 
     assert "more" not in capsys.readouterr().out
 
@@ -228,7 +333,8 @@ def test_copies_take_instances_and_accelerators(
     """
     As many instances as hold the copies, eight accelerators each.
     """
-    choice = Choice(plan(LLAMA_13B, P4D, tensor_parallel_degree=degree), copies, 30.0)
+    split = plan(LLAMA_13B, P4D, tensor_parallel_degree=degree)
+    choice = Choice(split, copies, price_list({P4D: 30.0}))
 
     assert (choice.instances, choice.accelerators) == (instances, accelerators)
     assert choice.cost == instances * 30.0
@@ -238,7 +344,7 @@ def test_without_a_price_there_is_no_cost() -> None:
     """
     It is not nothing.
     """
-    assert Choice(plan(LLAMA_13B, P4D), 9, None).cost is None
+    assert Choice(plan(LLAMA_13B, P4D), 9, NO_PRICES).cost is None
 
 
 @pytest.mark.parametrize(
@@ -269,7 +375,11 @@ def test_the_better_choice_ranks_first(
     By accelerators, then by cost, then by what is left idle.
     """
     first, second = (
-        Choice(plan(MISTRAL, name, tensor_parallel_degree=degree), copies, price)
+        Choice(
+            plan(MISTRAL, name, tensor_parallel_degree=degree),
+            copies,
+            NO_PRICES if price is None else price_list({name: price}),
+        )
         for name, degree, copies, price in (better, worse)
     )
 
@@ -280,7 +390,10 @@ def test_the_rank_is_in_that_order() -> None:
     """
     Two copies on one p4d: 8 x 40 GiB and 96 cores.
     """
-    priced, unknown = (Choice(plan(LLAMA_13B, P4D), 2, price) for price in (30.0, None))
+    priced, unknown = (
+        Choice(plan(LLAMA_13B, P4D), 2, prices)
+        for prices in (price_list({P4D: 30.0}), NO_PRICES)
+    )
 
     assert priced.rank() == (2, 30.0, 320.0, 96)
     assert unknown.rank() == (2, float("inf"), 320.0, 96)

@@ -26,9 +26,14 @@ from cdk_sagemaker_llm.cli.output.runs import (
 )
 from cdk_sagemaker_llm.simulation.fleet import Step
 from cdk_sagemaker_llm.simulation.scaling import Activity
-from tests.unit.cli.output.results import BEGIN, result, series
-
-PRICES = {"ml.g5.xlarge": 2.0, "ml.g6.xlarge": 4.0}
+from tests.unit.cli.output.results import (
+    BEGIN,
+    NO_PRICES,
+    PRICES,
+    price_list,
+    result,
+    series,
+)
 
 
 def test_a_row_of_each_minute_has_what_there_was() -> None:
@@ -221,7 +226,7 @@ def test_without_answers_there_are_no_latencies() -> None:
 
 def test_figures_are_shown_with_instances_and_money() -> None:
     """
-    Seconds with their hundredths; money where there are prices.
+    Seconds with their hundredths; money says so where no price is known.
     """
     big = series(arrived=[12345.0, 0.0, 0.0], refused={}, latencies=None)
     shown = dict(figures(result({"Blue": big}), "Blue", PRICES))
@@ -241,12 +246,13 @@ def test_figures_are_shown_with_instances_and_money() -> None:
         "instance hours, ml.g6.xlarge": "0.25",
         "US dollars": "4.00",
     }
-    assert "US dollars" not in dict(figures(result({"Blue": big}), "Blue", {}))
+    unpaid = dict(figures(result({"Blue": big}), "Blue", NO_PRICES))
+    assert unpaid["US dollars"] == "no price known"
     two = result({"Blue": big, "Green": big})
     assert list(dict(figures(two, "Blue", PRICES)))[-1] == "most copies"
     quiet = series(arrived=[0.0])
     quiet.latency_p50[:] = [None]
-    assert dict(figures(result({"B": quiet}), "B", {}))[
+    assert dict(figures(result({"B": quiet}), "B", NO_PRICES))[
         "p50 of the worst minute, s"
     ] == ("none")
 
@@ -259,14 +265,16 @@ def test_money_is_hours_times_prices() -> None:
     unknown = result(hours={"ml.g7.xlarge": 1.0, "ml.g5.xlarge": 1.0})
 
     assert cost_of(result(), PRICES) == 4.0
-    assert (cost_of(free, {}), cost_of(unknown, PRICES)) == (0, None)
+    assert (cost_of(free, NO_PRICES), cost_of(unknown, PRICES)) == (0, None)
     assert dict(costs(cheap, PRICES))["US dollars"] == "2,000.00"
     assert list(costs(unknown, PRICES)) == [
         ("instance hours, ml.g7.xlarge", "1.00"),
         ("instance hours, ml.g5.xlarge", "1.00"),
-        ("US dollars", "price not known"),
+        ("US dollars", "no price known"),
     ]
-    assert list(costs(free, {})) == []
+    assert list(costs(free, NO_PRICES)) == [("US dollars", "0.00")]
+    away = price_list({"ml.g5.xlarge": 2.0}, elsewhere=["ml.g5.xlarge"])
+    assert dict(costs(cheap, away))["US dollars"] == "2,000.00*"
     assert all_costs(Run(name="it", results=[cheap, result()]), PRICES) == 2004.0
     assert all_costs(Run(name="it", results=[cheap, unknown]), PRICES) is None
 

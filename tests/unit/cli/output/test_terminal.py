@@ -16,9 +16,16 @@ from cdk_sagemaker_llm.cli.output.terminal import (
     show_compared,
 )
 from cdk_sagemaker_llm.simulation.fleet import Step
-from tests.unit.cli.output.results import BEGIN, result, series
+from tests.unit.cli.output.results import (
+    BEGIN,
+    NO_PRICES,
+    PRICES,
+    price_list,
+    result,
+    series,
+)
 
-PRICES = {"ml.g5.xlarge": 2.0, "ml.g6.xlarge": 4.0}
+ORIGIN = "prices: us-east-1 (2026); a list"
 ESTIMATED = (
     "latencies, the line and what is lost are ESTIMATES: no service times were "
     "measured (--service-times)"
@@ -129,9 +136,15 @@ def test_a_variant_is_shown_from_its_traffic_to_its_report(
         "From load to capacity",
         "Instances",
         "Assumed or estimated",
+        ORIGIN,
         "Not simulated",
     ]
-    assert lines[-3:] == ["  - this was <assumed>", "Not simulated", "  - [i]x"]
+    assert lines[-4:] == [
+        "  - this was <assumed>",
+        ORIGIN,
+        "Not simulated",
+        "  - [i]x",
+    ]
     assert ESTIMATED not in lines
 
 
@@ -148,13 +161,16 @@ def test_only_what_there_is_has_a_curve(shown: Callable[[], list[str]]) -> None:
             name="it",
             results=[result({"Blue": quiet}, instances={}, is_estimate=True)],
         ),
-        {},
+        NO_PRICES,
     )
     lines = shown()
 
     assert lines[3] == ESTIMATED
     assert [line for line in lines if " up to " in line] == ["      copies █ up to 1"]
-    assert not [line for line in lines if "US dollars" in line or "Not sim" in line]
+    assert [line for line in lines if "US dollars" in line] == [
+        "US dollars                    no price known"
+    ]
+    assert lines[-1] == "prices: us-east-1 (none); a list"
 
 
 def test_models_that_share_instances_pay_together(
@@ -176,13 +192,22 @@ def test_models_that_share_instances_pay_together(
         "",
     ]
     assert lines.count("all models") == 1
-    assert lines[-1] == "US dollars of all endpoints and variants: 8.00"
+    assert lines[-2:] == ["US dollars of all endpoints and variants: 8.00", ORIGIN]
     show(Run(name="it", results=[two, result(hours={"ml.g7.xlarge": 1.0})]), PRICES)
-    assert shown()[-1] == "US dollars of all endpoints and variants: price not known"
+    assert shown()[-2:] == [
+        "US dollars of all endpoints and variants: no price known",
+        ORIGIN,
+    ]
     show(Run(name="it", results=[two]), PRICES)
-    assert not shown()[-1].startswith("US dollars of all")
-    show(Run(name="it", results=[two, two]), {})
-    assert not shown()[-1].startswith("US dollars of all")
+    assert not [line for line in shown() if line.startswith("US dollars of all")]
+    away = price_list(
+        {"ml.g5.xlarge": 2.0, "ml.g6.xlarge": 4.0}, elsewhere=["ml.g6.xlarge"]
+    )
+    show(Run(name="it", results=[two, two]), away)
+    assert shown()[-2:] == [
+        "US dollars of all endpoints and variants: 8.00*",
+        "prices: us-east-1 (2026), * us-west-2 (2027-01-01); a list",
+    ]
 
 
 def test_a_reason_not_to_scale_is_told_once() -> None:
@@ -212,7 +237,7 @@ def test_a_log_has_forty_lines(
         Step(BEGIN + 60 * number, "copies", number, number + 1, "more")
         for number in range(1, count + 1)
     ]
-    show(Run(name="it", results=[result(steps=steps)]), {})
+    show(Run(name="it", results=[result(steps=steps)]), NO_PRICES)
     lines = shown()
 
     assert sum(line.endswith("  more") for line in lines) == 40
@@ -224,7 +249,7 @@ def test_without_events_there_is_no_log(shown: Callable[[], list[str]]) -> None:
     """
     Nor its heads.
     """
-    show(Run(name="it", results=[result()]), {})
+    show(Run(name="it", results=[result()]), NO_PRICES)
 
     assert not [line for line in shown() if line.endswith("why")]
 
@@ -252,9 +277,10 @@ def test_runs_are_shown_side_by_side_and_then_each(
         "refused, no capacity             2",
     ]
     first, second = lines.index("one"), lines.index("two")
-    assert lines[first - 3 : first] == [
+    assert lines[first - 4 : first] == [
         "US dollars                    4.00  4.00",
         "",
+        ORIGIN,
         "",
     ]
     assert lines[first + 1] == "requests/min ▄█▂ up to 120"

@@ -5,7 +5,7 @@ Names that a stack may give away once.
 from __future__ import annotations
 
 import pytest
-from aws_cdk import App, CfnParameter, Stack
+from aws_cdk import App, CfnParameter, Environment, Stack
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
@@ -18,6 +18,7 @@ from cdk_sagemaker_llm import (
     ResourceRequirements,
     Tgi,
 )
+from tests.unit.hosting.written import warnings_of
 
 GPT2 = HuggingFaceModel("gpt2")
 ONE = ResourceRequirements(accelerators=1)
@@ -67,6 +68,37 @@ def test_fails_if_an_endpoint_is_named_twice_in_any_case(stack: Stack) -> None:
     assert str(host.value) == f"Test/Three: {TAKEN}"
     assert str(block.value) == f"Test/Four: {TAKEN}"
     Template.from_stack(stack).resource_count_is("AWS::SageMaker::Endpoint", 1)
+
+
+@pytest.mark.parametrize(
+    ("account", "region", "is_told"),
+    [
+        ("111111111111", "us-east-1", True),
+        ("111111111111", "us-west-2", False),
+        ("222222222222", "us-east-1", False),
+    ],
+)
+def test_warns_if_another_stack_of_the_environment_has_the_name(
+    account: str, region: str, *, is_told: bool
+) -> None:
+    """
+    In another region or account it is free, and in another app nobody sees it.
+    """
+    app = App()
+    here = Environment(account="111111111111", region="us-east-1")
+    named(Stack(app, "One", env=here), "Chat", "Chat")
+    named(Stack(App(), "Elsewhere", env=here), "Chat", "chat")
+    other = Stack(app, "Two", env=Environment(account=account, region=region))
+
+    named(other, "Chat", "chat")
+
+    told = (
+        "endpoint_name 'chat' is named in the stack One too, of the same account and "
+        "region: SageMaker lets one of them deploy; choose another, or leave it out "
+        "[ack: cdk-sagemaker-llm:LLM812]"
+    )
+    found = [text for _, text in warnings_of(other) if "endpoint_name" in text]
+    assert found == [told] * is_told
 
 
 def test_a_name_that_was_refused_is_not_taken(stack: Stack) -> None:

@@ -261,7 +261,7 @@ def test_a_demand_that_was_not_asked_for_is_planned_all_the_same() -> None:
 
     assert sizing.accelerators(None) is None
     assert sizing.accelerators(demand) == 1
-    assert sizing.findings(demand) == []
+    assert sizing.findings(demand, ()) == []
 
 
 def test_a_definition_holds_the_plan(stack: Stack) -> None:

@@ -63,7 +63,7 @@ def test_what_is_left_out_is_planned_for_one_copy() -> None:
         copies=1, accelerators=4, cpus=38, memory_mib=1024
     )
     assert sizing().accelerators(MISTRAL) == 1
-    assert sizing().findings(MIXTRAL) == []
+    assert sizing().findings(MIXTRAL, ()) == []
 
 
 def test_without_a_plan_nothing_is_reserved() -> None:
@@ -71,14 +71,14 @@ def test_without_a_plan_nothing_is_reserved() -> None:
     The finding says why, and both ways out.
     """
     assert sizing().resources(UNKNOWN) == ResourceRequirements()
-    assert [str(each) for each in sizing().findings(UNKNOWN)] == [
+    assert [str(each) for each in sizing().findings(UNKNOWN, ())] == [
         (
             "LLM192 resources are left out, and the size of the model is not known; "
             "pass resources=ResourceRequirements(...), or give the model "
             "architecture=ModelArchitecture.from_config(...)"
         )
     ]
-    assert [str(each) for each in sizing().findings(None)] == [
+    assert [str(each) for each in sizing().findings(None, ())] == [
         (
             "LLM192 resources are left out, and how much memory the serving "
             "configuration takes is not modelled; pass "
@@ -86,7 +86,7 @@ def test_without_a_plan_nothing_is_reserved() -> None:
         )
     ]
     unknown_type = Sizing(hardware=None, requested=None, assumptions=None)
-    assert [str(each) for each in unknown_type.findings(MISTRAL)] == [
+    assert [str(each) for each in unknown_type.findings(MISTRAL, ())] == [
         (
             "LLM192 resources are left out, and the instance type is known only at "
             "deployment; pass resources=ResourceRequirements(...)"
@@ -100,11 +100,11 @@ def test_given_devices_are_held_against_the_model() -> None:
     """
     one = ResourceRequirements(accelerators=1)
 
-    assert [each.code for each in sizing(one).findings(MIXTRAL)] == ["LLM190"]
-    assert sizing(one).findings(MISTRAL) == []
-    assert sizing(one).findings(UNKNOWN) == []
-    assert sizing(one).findings(None) == []
-    assert sizing(ResourceRequirements()).findings(MIXTRAL) == []
+    assert [each.code for each in sizing(one).findings(MIXTRAL, ())] == ["LLM190"]
+    assert sizing(one).findings(MISTRAL, ()) == []
+    assert sizing(one).findings(UNKNOWN, ()) == []
+    assert sizing(one).findings(None, ()) == []
+    assert sizing(ResourceRequirements()).findings(MIXTRAL, ()) == []
 
 
 def test_without_devices_nothing_is_held_against_the_model() -> None:
@@ -117,7 +117,7 @@ def test_without_devices_nothing_is_held_against_the_model() -> None:
         assumptions=None,
     )
 
-    assert small.findings(MIXTRAL) == []
+    assert small.findings(MIXTRAL, ()) == []
 
 
 def test_devices_known_only_at_deployment_are_not_checked(stack: Stack) -> None:
@@ -129,7 +129,7 @@ def test_devices_known_only_at_deployment_are_not_checked(stack: Stack) -> None:
         accelerators=number,  # type: ignore[arg-type] # a placeholder is a float
     )
 
-    assert sizing(given).findings(MIXTRAL) == []
+    assert sizing(given).findings(MIXTRAL, ()) == []
 
 
 def test_the_plan_is_made_with_what_is_assumed() -> None:
@@ -142,7 +142,7 @@ def test_the_plan_is_made_with_what_is_assumed() -> None:
     assert [
         each.code
         for each in sizing(ResourceRequirements(accelerators=1), heavy).findings(
-            MISTRAL
+            MISTRAL, ()
         )
     ] == ["LLM190"]
 

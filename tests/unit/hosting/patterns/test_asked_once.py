@@ -53,7 +53,7 @@ def _calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted("prepare", ServingFolder, "prepare")
     counted("folder", folder, "folder_files")
     counted("walk", artifact, "size_findings")
-    counted("check", folder, "check_properties")
+    counted("check", folder, "text_findings")
     counted("plan", checking, "plan")
     counted("pack", packing, "pack")
     counted("look up", instance_types, "find_instance_type")

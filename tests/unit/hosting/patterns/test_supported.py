@@ -177,6 +177,22 @@ def test_an_eight_bit_cache_that_nobody_was_seen_to_run(stack: Stack) -> None:
     )
 
 
+def test_code_that_may_have_to_be_trusted(stack: Stack) -> None:
+    """
+    Newer releases have the class; their transformers package may not read its layers.
+    """
+    model = HuggingFaceModel("nvidia/NVIDIA-Nemotron-Nano-12B-v2")
+    serving = Vllm(max_model_len=4096)
+    (text,) = defined(stack, model=model, instance_type=L40S, serving=serving)
+
+    assert text == (
+        "the configuration of nvidia/NVIDIA-Nemotron-Nano-12B-v2 is read by code in "
+        "its repository if the image with vLLM 0.30.0 has transformers before 5.6.0; "
+        "read that code, and write trust_remote_code=true [ack: "
+        "cdk-sagemaker-llm:LLM898]"
+    )
+
+
 @pytest.mark.parametrize(
     "what",
     [
@@ -195,10 +211,9 @@ def test_an_eight_bit_cache_that_nobody_was_seen_to_run(stack: Stack) -> None:
             "model": QWEN,
             "serving": Vllm(max_model_len=8192, tool_call_parser="hermes"),
         },
-        # transformers 5.5 in the image knows its type, so that no code is trusted.
         {
             "model": HuggingFaceModel("nvidia/NVIDIA-Nemotron-Nano-12B-v2"),
-            "serving": Vllm(max_model_len=4096),
+            "serving": Vllm(max_model_len=4096, trust_remote_code=True),
         },
         # optimum-neuron knows its type from 0.4.1 on.
         {

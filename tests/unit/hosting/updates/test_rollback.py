@@ -4,14 +4,29 @@ Alarms that turn an update back: what is made, what is referred to, who may look
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
-from aws_cdk import App, CfnParameter, Duration, Environment, PhysicalName, Stack
+from aws_cdk import (
+    App,
+    CfnElement,
+    CfnParameter,
+    Duration,
+    Environment,
+    PhysicalName,
+    Stack,
+)
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
 from aws_cdk.assertions import Template
 
 from cdk_sagemaker_llm import (
@@ -22,12 +37,14 @@ from cdk_sagemaker_llm import (
     HuggingFaceModel,
     InferenceComponent,
     InferenceComponentEndpoint,
+    Linear,
     LlmEndpoint,
     Model,
     ProductionVariant,
     ResourceRequirements,
     RollbackAlarms,
     Rolling,
+    Rollout,
     Tgi,
 )
 from tests.conftest import ACCOUNT, REGION
@@ -45,6 +62,7 @@ def filled(
     *,
     endpoint_name: str | None = "chat",
     role: iam.IRole | None = None,
+    notify: sns.ITopic | events.IRuleTarget | None = None,
 ) -> LlmEndpoint:
     """
     Define an endpoint of one model that is updated all at once.
@@ -57,7 +75,7 @@ def filled(
         instance_type="ml.g5.xlarge",
         endpoint_name=endpoint_name,
         role=role,
-        rollout=AllAtOnce(rollback_on=rollback_on),
+        rollout=AllAtOnce(rollback_on=rollback_on, notify=notify),
     )
 
 
@@ -668,7 +686,10 @@ def test_a_host_of_components_publishes_nothing_to_watch(stack: Stack) -> None:
         rollout=AllAtOnce(rollback_on=RollbackAlarms()),
     )
 
-    assert codes_of(stack) == [("/Test/Host/Endpoint", "LLM428")]
+    assert codes_of(stack) == [
+        ("/Test/Host/Endpoint", "LLM428"),
+        ("/Test/Host/Endpoint", "LLM818"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -687,6 +708,158 @@ def test_warns_if_nobody_waits_for_the_alarms(
     Endpoint(stack, "It", endpoint_config=config, rollout=rollout)
 
     assert {code for _, code in codes_of(stack)} == {"LLM427", *codes}
+
+
+def a_rule(beside: Stack, source: str, kind: str | None = None) -> events.Rule:
+    """
+    Define a rule of a service's events in another stack of the app.
+    """
+    scope = Stack(cast("App", beside.node.root), "Monitoring")
+    pattern = events.EventPattern(source=[source], detail_type=[kind] if kind else None)
+    return events.Rule(scope, "Rule", event_pattern=pattern)
+
+
+def an_alarm(scope: Stack, *, tells: bool) -> cloudwatch.Alarm:
+    """
+    Define an alarm of the user's own.
+    """
+    metric = cloudwatch.Metric(namespace="Shop", metric_name="Orders")
+    alarm = metric.create_alarm(scope, "Own", threshold=1, evaluation_periods=1)
+    if tells:
+        alarm.add_alarm_action(actions.SnsAction(sns.Topic(scope, "Pager")))
+    return alarm
+
+
+@pytest.mark.parametrize(
+    ("define", "is_silent"),
+    [
+        (lambda stack: filled(stack, RollbackAlarms()), True),
+        (lambda stack: filled(stack, RollbackAlarms()).on_rollback("Told"), False),
+        (lambda stack: filled(stack, [an_alarm(stack, tells=False)]), True),
+        (lambda stack: filled(stack, [an_alarm(stack, tells=True)]), False),
+        # What it does is not known here.
+        (lambda stack: filled(stack, ["by-name"]), False),
+        (lambda stack: filled(stack, None), False),
+        (
+            lambda stack: (
+                filled(stack, RollbackAlarms()),
+                a_rule(stack, "aws.sagemaker", "SageMaker Endpoint State Change"),
+            ),
+            False,
+        ),
+        (
+            lambda stack: (
+                filled(stack, RollbackAlarms()),
+                a_rule(stack, "aws.sagemaker"),
+            ),
+            False,
+        ),
+        (
+            lambda stack: (
+                filled(stack, RollbackAlarms()),
+                a_rule(stack, "aws.sagemaker", "SageMaker Training Job State Change"),
+            ),
+            True,
+        ),
+        (
+            lambda stack: (
+                filled(stack, RollbackAlarms()),
+                a_rule(stack, "aws.codebuild"),
+            ),
+            True,
+        ),
+    ],
+    ids=[
+        "made alarms",
+        "a rule of its own",
+        "an alarm",
+        "an alarm that tells",
+        "a name",
+        "no alarms",
+        "a rule of endpoints",
+        "a rule of SageMaker",
+        "a rule of jobs",
+        "a rule of builds",
+    ],
+)
+def test_warns_if_nobody_hears_of_a_rollback(
+    stack: Stack, define: Callable[[Stack], object], *, is_silent: bool
+) -> None:
+    """
+    The endpoint is in service then as if nothing was wrong.
+    """
+    define(stack)
+
+    found = {code for _, code in codes_of(stack)}
+    assert ("LLM818" in found) is is_silent
+
+
+@pytest.mark.parametrize(
+    "rollout",
+    [
+        AllAtOnce,
+        functools.partial(Canary, percent=50),
+        functools.partial(Linear, percent=50),
+        functools.partial(Rolling, percent=50),
+    ],
+    ids=["at once", "canary", "linear", "rolling"],
+)
+def test_a_rollout_tells_a_topic_of_a_rollback(
+    stack: Stack, rollout: Callable[..., Rollout]
+) -> None:
+    """
+    Before the endpoint is updated the rule is there, and the topic lets it publish.
+    """
+    topic = sns.Topic(stack, "Topic")
+    endpoint = LlmEndpoint(
+        stack,
+        "Llm",
+        model=GPT2,
+        serving=TGI,
+        instance_type="ml.g5.2xlarge",
+        instance_count=2,
+        endpoint_name="chat",
+        rollout=rollout(rollback_on=RollbackAlarms(), notify=topic),
+    )
+
+    template = Template.from_stack(stack)
+    ((rule_id, rule),) = template.find_resources("AWS::Events::Rule").items()
+    ((_, written_endpoint),) = template.find_resources(
+        "AWS::SageMaker::Endpoint"
+    ).items()
+    ((_, policy),) = template.find_resources("AWS::SNS::TopicPolicy").items()
+    topic_id = stack.get_logical_id(cast("CfnElement", topic.node.default_child))
+    (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
+    assert endpoint.node.find_child("Endpoint").node.find_child("Notify")
+    assert rule["Properties"]["Targets"] == [
+        {"Arn": {"Ref": topic_id}, "Id": "Target0"}
+    ]
+    assert rule_id in written_endpoint["DependsOn"]
+    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
+    assert "LLM818" not in {code for _, code in codes_of(stack)}
+
+
+def test_a_rollout_tells_any_target(stack: Stack) -> None:
+    """
+    As ``on_rollback`` does.
+    """
+    queue = sqs.Queue(stack, "Queue")
+    filled(stack, RollbackAlarms(), notify=targets.SqsQueue(queue))
+
+    rules = Template.from_stack(stack).find_resources("AWS::Events::Rule")
+    assert [
+        list(each["Arn"])
+        for rule in rules.values()
+        for each in rule["Properties"]["Targets"]
+    ] == [["Fn::GetAtt"]]
+
+
+def test_fails_if_a_nameless_endpoint_is_to_notify(stack: Stack) -> None:
+    """
+    The rule would refer to the endpoint, and be updated after it.
+    """
+    with pytest.raises(ValueError, match="LLM339 notify needs a name .* endpoint_name"):
+        filled(stack, None, endpoint_name=None, notify=sns.Topic(stack, "Topic"))
 
 
 def test_without_alarms_to_make_cloudwatch_is_not_loaded() -> None:

@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.simulation.fleet import ByType, FleetTimes
 
 KINDS = (
     "no-capacity, never-healthy, restarts, no-image, cannot-start, slow, errors, "
-    "maintenance"
+    "maintenance, quota, not-offered, plan-expired"
 )
 ANSWERS = "a status of 400 to 599, throttled or cut"
 
@@ -112,11 +112,24 @@ def test_a_fault_has_a_kind() -> None:
     And says what else it may have.
     """
     told = (
-        "a fault has a kind and answer, available, rate, seconds, seed, target; got "
-        "no kind"
+        "a fault has a kind and answer, available, rate, seconds, seed, symptom, "
+        "target; got no kind"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
         Fault.of({})
+
+
+def test_a_symptom_is_one_of_a_container_s_log() -> None:
+    """
+    What the container says then is the catalogue's example.
+    """
+    fault = Fault(kind="never-healthy", symptom="disk is full")
+    assert "No space left on device" in fault.log[0]
+
+    with pytest.raises(ValueError, match="such as disk is full, got 'disc is full'"):
+        Fault(kind="never-healthy", symptom="disc is full")
+    with pytest.raises(ValueError, match="symptom must be one of a container's log"):
+        Fault(kind="never-healthy", symptom="quota of the instance type")
 
 
 def test_a_fault_is_read_from_text_and_numbers() -> None:
@@ -196,7 +209,7 @@ def test_faults_befall_what_they_name() -> None:
             {"kind": "slow", "when": 1, "how": 2},
             (
                 "a fault has a kind and answer, available, rate, seconds, seed, "
-                "target; got how, when"
+                "symptom, target; got how, when"
             ),
         ),
         ({"kind": "slow", "seed": 1.5}, "seed must be a whole number, got 1.5"),
@@ -303,4 +316,5 @@ def test_other_kinds_answer_nothing() -> None:
         "answer": "cut",
         "rate": 1.0,
         "seed": 0,
+        "symptom": "",
     }

@@ -26,10 +26,14 @@ def tags(**values: str) -> list[dict[str, str]]:
 
 def tags_of(stacks: Stacks, arn: str) -> dict[str, str]:
     """
-    Return the tags of a resource.
+    Return the tags of a resource, without those of CloudFormation itself.
     """
     found = stacks.sagemaker.list_tags(ResourceArn=arn)["Tags"]
-    return {one["Key"]: one["Value"] for one in found}
+    own = {one["Key"]: one["Value"] for one in found}
+    assert own.pop("aws:cloudformation:stack-name").startswith("stack-")
+    assert own.pop("aws:cloudformation:stack-id").startswith("arn:aws:cloudformation:")
+    assert own.pop("aws:cloudformation:logical-id") in {"Model", "Component"}
+    return own
 
 
 def model(**properties: object) -> Template:

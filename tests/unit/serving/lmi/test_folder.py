@@ -702,3 +702,31 @@ def test_code_beside_the_file_may_read_any_option(name: str, code: str) -> None:
     )
 
     assert [f.code for f in found] == [code]
+
+
+@pytest.mark.parametrize(
+    ("requirements", "codes"),
+    [
+        (None, ["LLM901"]),
+        (b"boto3\n# vllm==0.7.0\n", ["LLM901"]),
+        (b"vllm==0.7.0\n", []),
+        (b"boto3\ngit+https://github.com/huggingface/transformers\n", []),
+    ],
+)
+@pytest.mark.parametrize("top", ["", "mymodel/"])
+def test_what_requirements_replace_is_not_held_against_the_image(
+    top: str, requirements: bytes | None, codes: list[str]
+) -> None:
+    """
+    LMI installs them before it starts, as notebooks for DeepSeek-R1 on LMI 0.31 do.
+    """
+    text = b"engine=Python\noption.model_id=deepseek-ai/DeepSeek-R1\n"
+    files = {f"{top}serving.properties": text + b"option.rolling_batch=vllm\n"}
+    if requirements is not None:
+        files[f"{top}requirements.txt"] = requirements
+
+    found = artifact_findings(
+        files, container="djl-lmi", version="0.31.0", accelerators=8
+    )
+
+    assert [one.code for one in found if one.severity is Severity.ERROR] == codes

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.architectures import ModelArchitecture
+from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.catalog.releases import known_releases
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving import check_support
@@ -43,7 +44,9 @@ def _verdict(found: tuple[Finding, ...]) -> str:
 
 
 def _judged(row: dict[str, Any], release: str) -> tuple[Finding, ...]:
-    config: dict[str, Any] = {"architectures": [row["architecture"]]}
+    config: dict[str, Any] = dict(row.get("config", {}))
+    if "architecture" in row:
+        config["architectures"] = [row["architecture"]]
     if "quantization_config" in row:
         config["quantization_config"] = row["quantization_config"]
     return check_support(
@@ -52,7 +55,7 @@ def _judged(row: dict[str, Any], release: str) -> tuple[Finding, ...]:
         release=release,
         instance_type=row["instance_type"],
         arguments=row.get("arguments"),
-        config=config,
+        config=config or None,
         environment=row.get("environment"),
         network_isolation=row.get("network_isolation", False),
     )
@@ -140,6 +143,31 @@ def test_fails_if_an_argument_is_wrong(wrong: dict[str, Any], message: str) -> N
         check_support(LLAMA, **{**right, **wrong})
 
 
+@pytest.mark.parametrize(("model", "codes"), [("T4", ["LLM911"]), ("A10G", [])])
+def test_takes_a_description_of_an_instance_type(model: str, codes: list[str]) -> None:
+    """
+    As of one that the catalogue does not have: its accelerators count, not its name.
+    """
+    described = InstanceType(
+        name="ml.g99.xlarge",
+        accelerators=2,
+        accelerator_model=model,
+        accelerator_memory_gib=24.0,
+        vcpus=4,
+        memory_gib=16.0,
+    )
+
+    found = check_support(
+        LLAMA,
+        engine="vllm",
+        release="0.10.2",
+        instance_type=described,
+        arguments={"dtype": "bfloat16", "tensor_parallel_size": 2},
+    )
+
+    assert [one.code for one in found] == codes
+
+
 def test_reads_a_whole_config_alone() -> None:
     """
     In a whole config.json a key that is left out is not there.
@@ -190,9 +218,54 @@ def test_takes_the_shortest_of_several_lengths(longest: int, codes: list[str]) -
     assert [one.code for one in found] == codes
 
 
+@pytest.mark.parametrize(
+    ("kind", "longest"),
+    [
+        ("su", 4096),
+        ("longrope", 4096),
+        ("llama3", 4096),
+        ("default", 4096),
+        ("mrope", 4096),
+        ("proportional", 4096),
+        ("linear", 8192),
+        ("dynamic", 8192),
+        ("yarn", 2048),
+        ("deepseek_yarn", 2048),
+        ("deepseek_llama_scaling", 2048),
+    ],
+)
+def test_scales_a_length_as_its_kind_says(kind: str, longest: int) -> None:
+    """
+    Some are as long as they say, some by a factor, and yarn from where it began.
+    """
+    config = {
+        "architectures": ["LlamaForCausalLM"],
+        "max_position_embeddings": 4096,
+        "rope_scaling": {
+            "rope_type": kind,
+            "factor": 2.0,
+            "original_max_position_embeddings": 1024,
+        },
+    }
+    found = {
+        length: check_support(
+            "a/b",
+            engine="vllm",
+            release="0.10.2",
+            instance_type="ml.g5.2xlarge",
+            arguments={"max_model_len": length},
+            config=config,
+        )
+        for length in (longest, longest + 1)
+    }
+
+    assert [[one.code for one in each] for each in found.values()] == [[], ["LLM931"]]
+
+
 def test_refuses_no_parser_of_a_release_that_nobody_read() -> None:
     """
-    The parsers are known from vLLM 0.6.2 on, which does not have this one.
+    The parsers are known from vLLM 0.6.2 on, which does not have this one; both do not
+    have the argument either.
     """
     codes = [
         [
@@ -208,7 +281,7 @@ def test_refuses_no_parser_of_a_release_that_nobody_read() -> None:
         for release in ("0.5.3.post1", "0.6.2")
     ]
 
-    assert codes == [[], ["LLM961"]]
+    assert codes == [["LLM967"], ["LLM961", "LLM967"]]
 
 
 @pytest.mark.parametrize(
@@ -310,3 +383,136 @@ def test_what_is_refused_does_not_fall_back_too(release: str, codes: list[str]) 
 
     # All of them doubt T4 from 0.12 on.
     assert [one.code for one in found if one.code != "LLM886"] == codes
+
+
+@pytest.mark.parametrize(
+    ("value", "codes"),
+    [
+        ("1", ["LLM888"]),
+        ("true", ["LLM888"]),
+        ("True", ["LLM888"]),
+        ("0", ["LLM931"]),
+        ("", ["LLM931"]),
+    ],
+)
+def test_forces_a_length_by_either_word(value: str, codes: list[str]) -> None:
+    """
+    vLLM reads 1 and true, however it is written.
+    """
+    found = check_support(
+        LLAMA,
+        engine="vllm",
+        release="0.10.2",
+        instance_type="ml.g5.2xlarge",
+        arguments={"max_model_len": 131073},
+        environment={"VLLM_ALLOW_LONG_MAX_MODEL_LEN": value},
+    )
+
+    assert [one.code for one in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "codes"),
+    [
+        ({}, ["LLM917"]),
+        ({"allow_deprecated_quantization": False}, ["LLM917"]),
+        ({"allow_deprecated_quantization": True}, []),
+    ],
+)
+def test_takes_a_deprecated_method_that_is_allowed(
+    arguments: dict[str, Any], codes: list[str]
+) -> None:
+    """
+    The argument that the refusal names ends it.
+    """
+    found = check_support(
+        "a/b",
+        engine="vllm",
+        release="0.16.0",
+        instance_type="ml.p5.48xlarge",
+        arguments=arguments,
+        config={
+            "architectures": ["LlamaForCausalLM"],
+            "quantization_config": {"quant_method": "fbgemm_fp8"},
+        },
+    )
+
+    assert [one.code for one in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("group", "codes"),
+    [(-1, []), (32, []), (64, []), (128, []), (16, ["LLM921"])],
+)
+def test_gives_marlin_the_groups_that_it_has(group: int, codes: list[str]) -> None:
+    """
+    One group for a whole row is written as -1; what Marlin lacks needs float16.
+    """
+    found = check_support(
+        "a/b",
+        engine="vllm",
+        release="0.8.4",
+        instance_type="ml.g5.2xlarge",
+        config={
+            "architectures": ["LlamaForCausalLM"],
+            "torch_dtype": "bfloat16",
+            "quantization_config": {
+                "quant_method": "gptq",
+                "bits": 4,
+                "group_size": group,
+                "sym": True,
+            },
+        },
+    )
+
+    assert [one.code for one in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("config", "codes"),
+    [
+        ({"architectures": ["LlamaForCausalLM"]}, ["LLM945"]),
+        ({"architectures": ["DeepseekV2ForCausalLM"], "kv_lora_rank": 512}, []),
+    ],
+)
+def test_divides_no_keys_and_values_that_are_one_vector(
+    config: dict[str, Any], codes: list[str]
+) -> None:
+    """
+    Latent attention has no heads of keys and values to divide.
+    """
+    found = check_support(
+        "a/b",
+        engine="vllm",
+        release="0.10.2",
+        instance_type="ml.p5.48xlarge",
+        arguments={"tensor_parallel_size": 8},
+        config={**config, "num_attention_heads": 16, "num_key_value_heads": 6},
+    )
+
+    assert [one.code for one in found] == codes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "codes"),
+    [
+        ({}, []),
+        ({"enable_auto_tool_choice": False}, []),
+        ({"enable_auto_tool_choice": True}, ["LLM896"]),
+    ],
+)
+def test_judges_a_parser_of_tools_where_they_are_chosen(
+    arguments: dict[str, Any], codes: list[str]
+) -> None:
+    """
+    Without automatic choice the parser of tool calls is not used.
+    """
+    found = check_support(
+        "Qwen/Qwen3-8B",
+        engine="vllm",
+        release="0.10.2",
+        instance_type="ml.g5.2xlarge",
+        arguments={**arguments, "tool_call_parser": "mistral"},
+    )
+
+    assert [one.code for one in found] == codes

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from cdk_sagemaker_llm.catalog.releases import ENGINES, known_releases
+from cdk_sagemaker_llm.catalog.engine_releases import ENGINES
+from cdk_sagemaker_llm.catalog.releases import known_releases
 from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.serving import check_support
 from tests.unit.engine_support_rule_examples import INF2, OF_ENGINES, SHARED, of
@@ -111,3 +112,149 @@ def test_names_the_optimum_neuron_that_has_the_model() -> None:
         "optimum-neuron 0.3.0 does not have it; take an image with optimum-neuron "
         "0.4.1 or newer"
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "engine", "release", "instance_type", "arguments"),
+    [
+        # AWS's tests of its SGLang images; vLLM calls its method by another name.
+        (
+            "deepseek-ai/DeepSeek-V4-Flash",
+            "sglang",
+            "0.5.17",
+            "ml.p5.48xlarge",
+            {"tp": 8, "trust_remote_code": True, "moe_runner_backend": "marlin"},
+        ),
+        (
+            "deepseek-ai/DeepSeek-V4-Flash",
+            "vllm",
+            "0.20.1",
+            "ml.p5.48xlarge",
+            {"tensor_parallel_size": 8},
+        ),
+        # JumpStart with LMI 0.28, whose build of vLLM has it before vLLM's release.
+        (
+            "Snowflake/snowflake-arctic-instruct",
+            "vllm",
+            "0.4.2",
+            "ml.p5.48xlarge",
+            {"quantization": "deepspeedfp", "trust_remote_code": True},
+        ),
+        # JumpStart, whose copy of the files has a window.
+        (
+            "mistralai/Mixtral-8x7B-Instruct-v0.1",
+            "tgi",
+            "1.3.1",
+            "ml.g5.48xlarge",
+            {"num_shard": 8},
+        ),
+        # A notebook, of the days when code in the repository was its class.
+        ("tiiuae/falcon-7b", "deepspeed", "0.9.5", "ml.g5.12xlarge", {}),
+        # JumpStart with LMI 0.27, whose guide names the class.
+        ("databricks/dbrx-base", "lmi-dist", "9.0.0", "ml.p4d.24xlarge", {}),
+    ],
+)
+def test_refuses_nothing_that_others_deploy(
+    model: str, engine: str, release: str, instance_type: str, arguments: dict[str, Any]
+) -> None:
+    """
+    Each of these was refused once.
+    """
+    found = check_support(
+        model,
+        engine=engine,
+        release=release,
+        instance_type=instance_type,
+        arguments=arguments,
+    )
+
+    assert not errors_of(found)
+
+
+@pytest.mark.parametrize(
+    ("release", "kind", "instance_type", "codes"),
+    [
+        # By its name of today, which newer releases take beside the older ones.
+        ("2.2.0", "falcon", "ml.g5.12xlarge", []),
+        ("3.3.6", "falcon", "ml.g5.12xlarge", []),
+        # It is split without flash attention too.
+        ("1.4.0", "gpt_neox", "ml.p3.8xlarge", ["LLM856"]),
+        ("1.4.0", "llama", "ml.p3.8xlarge", ["LLM979"]),
+        # The patch of transformers 4.51 in the image brought it.
+        ("3.3.4", "glm4", "ml.g5.12xlarge", ["LLM852"]),
+        ("3.2.3", "glm4", "ml.g5.12xlarge", ["LLM975"]),
+        # Whole or split, it never ran without flash attention.
+        ("1.4.0", "idefics", "ml.p3.8xlarge", ["LLM979"]),
+    ],
+)
+def test_judges_a_type_by_the_branches_of_a_release_of_tgi(
+    release: str, kind: str, instance_type: str, codes: list[str]
+) -> None:
+    """
+    As its source branches, which is read anew when the catalogue is rebuilt.
+    """
+    found = check_support(
+        "someone/theirs",
+        engine="tgi",
+        release=release,
+        instance_type=instance_type,
+        arguments={"num_shard": 4},
+        config={"model_type": kind, "num_attention_heads": 64},
+    )
+
+    assert [one.code for one in found] == codes
+
+
+@pytest.mark.parametrize(
+    "name", ["LlamaForCausalLM", "T5ForConditionalGeneration", "Olmo3ForCausalLM"]
+)
+def test_knows_each_class_that_a_converter_of_llama_cpp_registers(name: str) -> None:
+    """
+    Alone, with others, and over several lines or decorators.
+    """
+    found = check_support(
+        "someone/theirs",
+        engine="llama.cpp",
+        release="b9522",
+        instance_type=A10G,
+        config={"architectures": [name]},
+    )
+
+    assert not found
+
+
+@pytest.mark.parametrize(("release", "codes"), [("1.8.0", []), ("1.8.2", ["LLM987"])])
+def test_tells_of_flash_attention_that_is_off_from_a_release_on(
+    release: str, codes: list[str]
+) -> None:
+    """
+    Of an earlier one nothing is said.
+    """
+    found = check_support(
+        "a/b",
+        engine="tei",
+        release=release,
+        instance_type="ml.g5.xlarge",
+        config={"model_type": "mistral", "architectures": ["MistralModel"]},
+        environment={"USE_FLASH_ATTENTION": "false"},
+    )
+
+    assert [one.code for one in found] == codes
+
+
+@pytest.mark.parametrize(("value", "codes"), [("true", []), ("false", ["LLM856"])])
+def test_tells_of_flash_attention_that_is_off_on_t4(
+    value: str, codes: list[str]
+) -> None:
+    """
+    TGI 1.4 has flash attention of the first kind there, unless it is turned off.
+    """
+    found = check_support(
+        "tiiuae/falcon-7b",
+        engine="tgi",
+        release="1.4.0",
+        instance_type="ml.g4dn.12xlarge",
+        environment={"USE_FLASH_ATTENTION": value},
+    )
+
+    assert [one.code for one in found] == codes

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from cdk_sagemaker_llm.catalog.images import find_image
 from cdk_sagemaker_llm.findings import errors_of
 from cdk_sagemaker_llm.models import HuggingFaceModel
 from cdk_sagemaker_llm.serving import (
@@ -17,7 +18,8 @@ from cdk_sagemaker_llm.serving import (
     VllmNeuron,
     check_environment,
 )
-from cdk_sagemaker_llm.serving.base import Serving
+from cdk_sagemaker_llm.serving.base import Container, Serving
+from cdk_sagemaker_llm.serving.families import container_findings
 
 GEMMA_3, MISTRAL = "google/gemma-3-4b-it", "mistralai/Mistral-7B-v0.1"
 QWEN_MOE = "Qwen/Qwen3-30B-A3B"
@@ -75,3 +77,49 @@ def test_holds_an_environment_of_tgi_against_its_gpu() -> None:
 
     assert "LLM979" in codes("ml.g4dn.xlarge")
     assert "LLM979" not in codes("ml.g5.xlarge")
+
+
+@pytest.mark.parametrize("classes", [[], [None]])
+def test_knows_a_model_whose_class_is_left_empty(classes: list[None]) -> None:
+    """
+    The catalogue's class stands where the configuration names none.
+    """
+    found = check_environment(
+        {"HF_MODEL_ID": GEMMA_3},
+        container="djl-lmi",
+        version="0.30.0",
+        accelerators=1,
+        architecture={"architectures": classes},
+    )
+
+    assert "LLM901" in [one.code for one in found]
+
+
+def test_an_option_of_tgi_may_be_left_unchecked() -> None:
+    """
+    What it asks for is not held against the model either.
+    """
+    checked = Tgi("3.2.0", options={"QUANTIZE": "awq"})
+    unchecked = Tgi("3.2.0", unchecked_options={"QUANTIZE": "awq"})
+
+    assert _refusals(checked, MISTRAL) == ["LLM927"]
+    assert _refusals(unchecked, MISTRAL) == []
+
+
+def test_an_isolated_container_of_lmi_fetches_no_vocabulary() -> None:
+    """
+    gpt-oss needs a file that is not among the model's.
+    """
+    container = Container(
+        image=find_image("djl-lmi", "0.36.0"),
+        environment={"HF_MODEL_ID": "openai/gpt-oss-20b"},
+    )
+
+    def codes(*, network_isolation: bool) -> list[str]:
+        found = container_findings(
+            container, accelerators=1, network_isolation=network_isolation
+        )
+        return [one.code for one in found]
+
+    assert "LLM955" in codes(network_isolation=True)
+    assert "LLM955" not in codes(network_isolation=False)

@@ -10,9 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.unit.tools.catalog.written import written
 from tools.catalog.model_classes import (
     CATALOG,
     TABLES,
+    chosen_releases,
+    main,
+    patch_inside,
     render,
     replaced,
     spans_of,
@@ -76,6 +80,20 @@ _REASONING_PARSERS_TO_REGISTER = {"qwen3": ("a", "B")}
 """,
 }
 SGLANG = {
+    "sglang-0.5.23.dist-info/METADATA": """
+Requires-Dist: torch==2.11.0
+Requires-Dist: transformers==5.19.0
+""",
+    "sglang/srt/configs/own.py": """
+class OwnConfig(PretrainedConfig):
+    model_type = "own"
+class PartConfig(PretrainedConfig):
+    model_type: str = "own_part"
+    def make(self):
+        model_type = "other"
+class BaseConfig(PretrainedConfig):
+    model_type = ""
+""",
     "sglang/srt/models/llama.py": "EntryClass = [LlamaForCausalLM, PhiForCausalLM]",
     "sglang/srt/models/qwen.py": "EntryClass = QWenLMHeadModel",
     "sglang/srt/layers/quantization/__init__.py": """
@@ -94,20 +112,12 @@ class Fp8Config:
 }
 
 
-def _written(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return folder
-
-
 def test_reads_the_registries_of_vllm(tmp_path: Path) -> None:
     """
     Abilities are inherited, also through what makes a class of another, and on the
     platform that has GPUs of NVIDIA.
     """
-    found = read_registries("vllm", _written(tmp_path, VLLM))
+    found = read_registries("vllm", written(tmp_path, VLLM))
 
     assert found.classes == {
         "PlainForCausalLM": {"in", "lora", "pp"},
@@ -131,7 +141,7 @@ def test_reads_the_registries_of_sglang(tmp_path: Path) -> None:
     """
     A format that shares its class has a capability of its own.
     """
-    found = read_registries("sglang", _written(tmp_path, SGLANG))
+    found = read_registries("sglang", written(tmp_path, SGLANG))
 
     assert set(found.classes) == {
         "LlamaForCausalLM",
@@ -139,6 +149,8 @@ def test_reads_the_registries_of_sglang(tmp_path: Path) -> None:
         "QWenLMHeadModel",
     }
     assert found.methods == {"fp8": {"capability": 80}, "mxfp8": {"capability": 100}}
+    assert found.names == {"own_types": {"own", "own_part"}}
+    assert found.inside == "5.19.0"
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -211,3 +223,125 @@ def test_takes_what_a_release_registers_for_what_it_loads() -> None:
     ]
     assert after["parsers.json"]["tool"]["vllm"] == {"hermes": "1..2"}
     assert after["parsers.json"]["reasoning"]["vllm"] == {"qwen3": "3.."}
+
+
+TYPES: dict[str, Any] = {
+    "model_classes.json": {
+        "engines": {
+            "vllm": {"inside": {"0.8.4": "4.51.3"}},
+            "sglang": {"inside": {"0.5.20": "5.12.1"}},
+        }
+    },
+    "model_types.json": {
+        "engines": {
+            "tgi": {
+                "releases": ["1", "2"],
+                "transformers": {"1": "4.49"},
+                "types": {
+                    "llama": {"in": "1..", "flash_to_shard": "1.."},
+                    "old": {"in": "1.."},
+                },
+            }
+        }
+    },
+    "transformers.json": {
+        "versions": ["4.49.0", "4.51.0", "5.12.0", "5.13.0"],
+        "causal": {"llama": "4.49.0.."},
+        "class_types": {"LlamaModel": "llama", "OldModel": "old"},
+    },
+    "lmi_engines.json": {"vllm": {"0.33": "0.8.4", "0.34": "0.10.2"}, "lmi_dist": {}},
+}
+
+
+def test_takes_what_a_release_branches_on_for_what_it_loads() -> None:
+    """
+    The branches of a type are those of its row, in their order.
+    """
+    found = Registered(
+        types={
+            "llama": frozenset({"in", "flash"}),
+            "new": frozenset({"in", "flash_to_shard"}),
+        },
+        inside="4.51.3",
+    )
+
+    after = replaced(TYPES, "tgi", "2", found)["model_types.json"]["engines"]["tgi"]
+
+    assert list(after["types"]["llama"].items()) == [
+        ("in", "1.."),
+        ("flash", "2.."),
+        ("flash_to_shard", "1..1"),
+    ]
+    assert after["types"]["new"] == {"in": "2..", "flash_to_shard": "2.."}
+    assert after["types"]["old"] == {"in": "1..1"}
+    assert after["transformers"] == {"1": "4.49", "2": "4.51.3"}
+
+
+def test_takes_what_a_version_of_transformers_knows() -> None:
+    """
+    The types of classes that it does not have stay.
+    """
+    found = Registered(
+        names={"causal": {"qwen"}},
+        values={"class_types": {"LlamaModel": "llama9"}},
+    )
+
+    after = replaced(TYPES, "transformers", "5.13.0", found)["transformers.json"]
+
+    assert after["causal"] == {"llama": "4.49.0..5.12.0", "qwen": "5.13.0.."}
+    assert after["class_types"] == {"LlamaModel": "llama9", "OldModel": "old"}
+
+
+def test_takes_what_is_inside_a_release_of_lmi() -> None:
+    """
+    An engine that it does not name stays as it was.
+    """
+    found = Registered(values={"vllm": {"0.34": "0.11.0"}})
+
+    after = replaced(TYPES, "lmi", "0.34", found)["lmi_engines.json"]
+
+    assert after == {"vllm": {"0.33": "0.8.4", "0.34": "0.11.0"}, "lmi_dist": {}}
+
+
+def test_reads_the_versions_of_transformers_that_engines_have_inside() -> None:
+    """
+    Beside the newest of all, in the patch that is inside.
+    """
+    chosen = chosen_releases(TYPES, "transformers", 1)
+
+    assert chosen == ["4.49.0", "4.51.0", "5.12.0", "5.13.0"]
+    assert [patch_inside(TYPES, one) for one in chosen] == [
+        "4.49.0",
+        "4.51.3",
+        "5.12.1",
+        "5.13.0",
+    ]
+
+
+def test_goes_back_over_releases_of_what_is_in_clones() -> None:
+    """
+    The newest may be in none of them.
+    """
+    assert chosen_releases(TYPES, "lmi", 1) == ["0.34", "0.33"]
+
+
+def test_takes_a_release_that_moved_its_lists_for_no_empty_one() -> None:
+    """
+    Else a table would be held to nothing at all.
+    """
+    with pytest.raises(ValueError, match="tgi 2 has nothing where it was read"):
+        replaced(TYPES, "tgi", "2", Registered())
+
+
+def test_names_engines_whose_clones_are_not_at_hand(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """
+    They are no failure: nothing says that their tables differ.
+    """
+    told = "tei is not read: --sources names no folder with text-embeddings-inference"
+
+    assert main(["--check", "--engine", "tei"]) == 0
+    assert told in capsys.readouterr().out
+    assert main(["--check", "--engine", "tei", "--sources", str(tmp_path)]) == 0
+    assert told in capsys.readouterr().out

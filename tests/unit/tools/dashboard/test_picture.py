@@ -1,5 +1,5 @@
 """
-The picture in the documentation: every widget is drawn, or named as not simulated.
+The picture in the documentation: every widget is drawn, or named as left out.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from tools.dashboard import (
     body_in,
     curves_of,
     draw,
+    filled,
+    left_out,
     panels,
     panels_of,
 )
@@ -131,6 +133,25 @@ def test_it_is_drawn(drawn: list[Panel], tmp_path: Path) -> None:
     assert (ROOT / "docs" / "dashboard.png").read_bytes().startswith(b"\x89PNG")
     text = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
     assert "(dashboard.png)" in text
+
+
+def test_what_is_not_simulated_has_no_box_and_is_named(drawn: list[Panel]) -> None:
+    """
+    The rest moves up, in the order of the dashboard.
+    """
+    shown = filled(drawn)
+    rows = [each.place[1] for each in shown]
+
+    assert len(shown) == len(drawn) - 3
+    assert all(each.is_text or each.curves for each in shown)
+    assert rows == sorted(rows)
+    assert set(rows) == {0, 3, 4, 10, 11, 17}
+    assert left_out(drawn) == (
+        "Left out, since it is not simulated: Alarms, those of scaling among them (the "
+        "states of 8 alarms); Instances: CPU, memory and disk (%) (CPU, memory, disk); "
+        "CPU and memory (%) (CPU, memory)"
+    )
+    assert left_out(shown) == ""
 
 
 def test_a_curve_is_missing_where_one_of_its_metrics_is() -> None:

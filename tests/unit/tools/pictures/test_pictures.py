@@ -25,14 +25,22 @@ from tools.pictures.terminal import shown_by
 INK, DIM, RED = "#e6e6e6", "#9aa0ab", "#ff7b86"
 
 
-@pytest.mark.parametrize("name", ["chat", "load-test", "benchmark"])
-def test_the_readme_shows_it_in_words_too(root: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("chat", "docs/how-to/talk-to-it.md"),
+        ("load-test", "docs/load.md"),
+        ("benchmark", "docs/load.md"),
+        ("simulate", "README.md"),
+    ],
+)
+def test_a_page_shows_it_in_words_too(root: Path, name: str, page: str) -> None:
     """
     Each is there, small, and said to whoever does not see it.
     """
     path = root / "docs" / f"{name}.png"
-    text = (root / "README.md").read_text(encoding="utf-8")
-    (said,) = re.findall(rf"!\[([^\]]+)\]\(docs/{name}\.png\)", text)
+    text = (root / page).read_text(encoding="utf-8")
+    (said,) = re.findall(rf"!\[([^\]]+)\]\([./]*(?:docs/)?{name}\.png\)", text)
 
     assert len(said) > 50
     assert path.read_bytes().startswith(b"\x89PNG")

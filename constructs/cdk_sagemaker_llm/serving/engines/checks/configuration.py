@@ -34,6 +34,8 @@ _PLUGINS = {
     "reasoning-parser": "reasoning-parser-plugin",
 }
 
+_PARSERS = {"tool-call-parser": "tool", "reasoning-parser": "reasoning"}
+
 # Of MultiModalConfig, which is made for models alone that take images or sound.
 _OF_MEDIA = ("mm-", "video-")
 # Of LoRAConfig, which is made where adapters are on.
@@ -92,6 +94,8 @@ NOT_FOUND = Rule(
     "a name that vLLM looks up when it starts, and does not have",
     CONFIGURATION,
 )
+# The other is that of parsers, which is not loaded for those who name none.
+NOT_FOUND_CODES = frozenset({NOT_FOUND.code, "LLM961"})
 UNKNOWN_VALUE = Rule(
     "LLM605",
     "a value that the engine's parser takes and the engine does not know",
@@ -114,9 +118,13 @@ def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
             value = read(subject, argument, text)
             if isinstance(value, str) and unknown_name(argument, value):
                 rule = NOT_FOUND if _is_looked_up(subject, argument) else UNKNOWN_VALUE
+                word = subject.word(setting.variable)
+                if rule is NOT_FOUND and argument.name in _PARSERS:
+                    yield _unknown_parser(subject, argument.name, value, word)
+                    continue
                 yield rule.finding(
-                    f"{subject.word(setting.variable)}={excerpt(text)} is none that "
-                    f"{subject.title} is known to have",
+                    f"{word}={excerpt(text)} is none that {subject.title} is known to "
+                    "have",
                     instead_of(value, argument.known),
                 )
 
@@ -145,11 +153,17 @@ def unknown_inner_name_findings(subject: EngineSubject) -> Iterator[Finding]:
         if has_plugin or not isinstance(inner, str):
             continue
         if unknown_name(argument, inner) and _is_looked_up(subject, argument):
-            yield NOT_FOUND.finding(
-                f"{subject.word(setting.variable)} names the {key} {excerpt(inner)}, "
-                f"which is none that {subject.title} is known to have",
-                instead_of(inner, argument.known),
-            )
+            word = f"{key} of {subject.word(setting.variable)}"
+            yield _unknown_parser(subject, name, inner, word)
+
+
+def _unknown_parser(
+    subject: EngineSubject, argument: str, name: str, word: str
+) -> Finding:
+    # Few name one that is not there.
+    from cdk_sagemaker_llm.serving.support.vllm_parsers import unknown_parser  # noqa: PLC0415
+
+    return unknown_parser(str(subject.release), _PARSERS[argument], name, word)
 
 
 def _is_looked_up(subject: EngineSubject, argument: EngineArgument) -> bool:

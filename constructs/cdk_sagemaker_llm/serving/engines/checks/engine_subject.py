@@ -16,7 +16,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
     find_argument,
     spellings,
 )
-from cdk_sagemaker_llm.catalog.engine_releases import EngineRelease
+from cdk_sagemaker_llm.catalog.engine_releases import ENGINES, EngineRelease
 from cdk_sagemaker_llm.serving.checks import Config
 from cdk_sagemaker_llm.serving.engines.argument_values import (
     ValueFaultError,
@@ -38,14 +38,6 @@ _NO = "--no-"
 HELP = "--help"
 # What argparse takes for a number, and so not for an argument.
 _NEGATIVE = re.compile(r"-\d+|-\d*\.\d+")
-TITLES = {
-    "vllm": "vLLM",
-    "sglang": "SGLang",
-    "llama.cpp": "llama.cpp",
-    "tei": "TEI",
-    "vllm-omni": "vLLM-Omni",
-    "vllm-neuron": "vLLM on Neuron",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +203,7 @@ class EngineSubject:
         """
         The engine, with its release where that is known.
         """
-        title = TITLES[self.image.engine]
+        title = ENGINES[self.image.engine]
         return f"{title} {self.release}" if self.release else title
 
     @property

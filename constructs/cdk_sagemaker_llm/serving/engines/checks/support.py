@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.models import hub_name
 from cdk_sagemaker_llm.serving.engines.checks.engine_models import (
     named_model,
     names_gguf,
@@ -59,7 +60,7 @@ def model_support_findings(subject: EngineSubject) -> Iterator[Finding]:
     yield from wired_findings(
         engine=subject.image.engine,
         release=subject.release,
-        name=_on_hub(name),
+        name=hub_name(name),
         kind=subject.kind,
         accelerator=subject.accelerator_model,
         accelerators=subject.accelerators,
@@ -87,7 +88,7 @@ def _undescribed_findings(subject: EngineSubject) -> Iterator[Finding]:
     yield from wired_findings(
         engine=subject.image.engine,
         release=release,
-        name=_on_hub(name),
+        name=hub_name(name),
         kind=subject.kind,
         accelerator=subject.accelerator_model,
         accelerators=0 if is_of_processors else subject.accelerators,
@@ -100,7 +101,3 @@ def _undescribed_findings(subject: EngineSubject) -> Iterator[Finding]:
         network_isolation=subject.is_isolated,
         words={name: subject.word(variable) for variable, name in names.items()},
     )
-
-
-def _on_hub(name: str | None) -> str | None:
-    return None if name is None or name.startswith(("/", ".", "s3:")) else name

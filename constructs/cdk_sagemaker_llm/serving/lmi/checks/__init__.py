@@ -70,10 +70,11 @@ def passed_on_findings(subject: Subject) -> Iterator[Finding]:
     yield from parser_name_findings(subject)
 
 
+# What the release of the engine in the image makes of the file.
+_CHECKS_OF_ENGINE = (passed_on_findings, *checks_of(lmi_support))
 _CHECKS = (
     *checks_of(launcher, lmi_models, options, backends, parallelism),
-    passed_on_findings,
-    *checks_of(lmi_support),
+    *_CHECKS_OF_ENGINE,
 )
 # What the front end reads itself, whatever code there is to read the rest.
 _CHECKS_BESIDE_CODE = (launcher.launcher_engine_findings, *checks_of(parallelism))
@@ -127,6 +128,32 @@ def check_properties(
     Raises:
         ValueError: If an argument is not of its kind.
     """
+    return text_findings(
+        text,
+        container=container,
+        version=version,
+        accelerators=accelerators,
+        architecture=architecture,
+        backend=backend,
+        strict=strict,
+    )
+
+
+def text_findings(
+    text: str,
+    *,
+    container: str,
+    version: str,
+    accelerators: int | None,
+    architecture: str | Architecture | Mapping[str, Any] | None = None,
+    backend: str | None = None,
+    strict: bool = False,
+    brings_engine: bool = False,
+) -> list[Finding]:
+    """
+    Check the text of a file, beside which requirements may bring another engine than
+    the image's.
+    """
     if container not in CONTAINERS:
         reason = f"container must be {any_of(CONTAINERS)}, got {container!r}"
         return [UNKNOWN_IMAGE.finding(reason), *device_findings(accelerators)]
@@ -169,6 +196,7 @@ def check_properties(
         architecture=architecture,
         backend=backend,
         strict=strict,
+        brings_engine=brings_engine,
     )
 
 
@@ -185,6 +213,7 @@ def property_findings(
     accelerator_model: str | None = None,
     variables: Mapping[str, str] = MappingProxyType({}),
     is_isolated: bool = False,
+    brings_engine: bool = False,
 ) -> list[Finding]:
     """
     Check properties that have been read, or are yet to be written.
@@ -192,7 +221,8 @@ def property_findings(
     Takes what ``check_properties`` takes, for an image that is known to exist; and
     ``decided_elsewhere``, where a plan or another file has a say in the degree that
     is left out, ``accelerator_model``, the GPU's name, the container's ``variables``,
-    and whether it ``is_isolated``.
+    whether it ``is_isolated``, and whether something ``brings_engine``: requirements
+    beside the file.
     """
     parsed_version = LmiVersion.parse(version)
     if not parsed_version.rows:
@@ -213,6 +243,8 @@ def property_findings(
     found = list(launcher.own_engine_findings(subject.launch.engine))
     if not found:
         checks = _CHECKS_BESIDE_CODE if subject.has_code_of_its_own() else _CHECKS
+        if brings_engine:
+            checks = tuple(one for one in checks if one not in _CHECKS_OF_ENGINE)
         found = [finding for check in checks for finding in check(subject)]
     if backend is not None:
         found += launcher.backend_findings(subject, backend)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.models import hub_name
 from cdk_sagemaker_llm.serving.lmi.launch import Subject
 
 # What LMI calls otherwise than vLLM, from what on it hands on by the same name.
@@ -38,9 +38,9 @@ def model_support_findings(subject: Subject) -> Iterator[Finding]:
     if subject.launch.container not in ("djl-lmi", "djl-deepspeed"):
         return
     engine = next((one for one in _ENGINES if subject.runs(one)), None)
-    release = None if engine is None else _release(subject, engine)
-    named = subject.option("model_id")
-    name = named if _is_on_hub(named) else None
+    version = subject.version
+    release = version.lmi_dist if engine == "lmi-dist" else version.vllm
+    name = hub_name(subject.option("model_id"))
     if engine is None or release is None or (name is None and subject.kind is None):
         return
     if name is not None and "gguf" in name.lower():
@@ -54,12 +54,8 @@ def model_support_findings(subject: Subject) -> Iterator[Finding]:
         # Variables are set elsewhere than the file that is checked.
         "VLLM_ALLOW_LONG_MAX_MODEL_LEN": " and name the option in unchecked_options",
     }
-    for key, value in subject.properties.items():
-        option = key.removeprefix(_PREFIX)
-        if option == key or value in _NOT_OF_VLLM:
-            continue
-        argument = _OTHER_NAMES.get(option, option)
-        arguments[argument] = _DTYPES.get(value, value)
+    for argument, value, key in passed_on(subject.properties):
+        arguments[argument] = value
         words[argument] = key
     degree = subject.degree()
     if degree is not None:
@@ -79,14 +75,12 @@ def model_support_findings(subject: Subject) -> Iterator[Finding]:
     )
 
 
-def _release(subject: Subject, engine: str) -> str | None:
-    if engine == "vllm":
-        return subject.version.vllm
-    inside: Mapping[str, str] = load("lmi_engines.json")["lmi_dist"]
-    return next((inside[row] for row in subject.version.rows if row in inside), None)
-
-
-def _is_on_hub(name: str | None) -> bool:
-    if not name or name.startswith(("/", ".", "s3:", "$", "{")):
-        return False
-    return name.count("/") <= 1
+def passed_on(properties: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """
+    Yield the arguments that properties are handed on as: name, value, and the key.
+    """
+    for key, value in properties.items():
+        option = key.removeprefix(_PREFIX)
+        if option == key or value in _NOT_OF_VLLM:
+            continue
+        yield _OTHER_NAMES.get(option, option), _DTYPES.get(value, value), key

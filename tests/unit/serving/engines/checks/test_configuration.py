@@ -10,7 +10,7 @@ import pytest
 from cdk_sagemaker_llm import HuggingFaceModel, Vllm
 from cdk_sagemaker_llm.serving.engines.engine_environment import engine_findings
 
-CODES = {"LLM504", "LLM507", "LLM539", "LLM541", "LLM605"}
+CODES = {"LLM504", "LLM507", "LLM539", "LLM541", "LLM605", "LLM961"}
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,9 @@ CODES = {"LLM504", "LLM507", "LLM539", "LLM541", "LLM605"}
         ("ATTENTION_BACKEND", "FLASH", ["LLM539"]),
         ("QUANTIZATION", "awq", []),
         ("QUANTIZATION", "awqq", ["LLM539"]),
-        ("REASONING_CONFIG", '{"reasoning_parser": "x"}', ["LLM539"]),
+        ("REASONING_CONFIG", '{"reasoning_parser": "x"}', ["LLM961"]),
         ("REASONING_CONFIG", '{"reasoning_parser": "qwen3"}', []),
-        ("STRUCTURED_OUTPUTS_CONFIG", '{"reasoning_parser": "auto"}', ["LLM539"]),
+        ("STRUCTURED_OUTPUTS_CONFIG", '{"reasoning_parser": "auto"}', ["LLM961"]),
         ("STRUCTURED_OUTPUTS_CONFIG", '{"reasoning_parser": ""}', []),
         ("CONFIG_FORMAT", "toml", ["LLM539"]),
         ("LOAD_FORMAT", "nope", ["LLM539"]),
@@ -60,6 +60,57 @@ def test_each_is_held_against_the_classes_of_the_release(
     )
 
     assert [one.code for one in found if one.code in CODES] == codes
+
+
+@pytest.mark.parametrize("model", ["a/b", "Qwen/Qwen3-8B"])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"tool_call_parser": "llama_json"},
+            (
+                "LLM961 vLLM 0.19.1 has no tool parser named llama_json, got "
+                "tool_call_parser=llama_json; use llama4_json, llama3_json or "
+                "llama4_pythonic"
+            ),
+        ),
+        (
+            {"reasoning_parser": "deepseek_v4"},
+            (
+                "LLM961 vLLM 0.19.1 has no reasoning parser named deepseek_v4, got "
+                "reasoning_parser=deepseek_v4; take an image with vLLM 0.20.0 or "
+                "newer, such as vllm 0.20.0"
+            ),
+        ),
+    ],
+)
+def test_a_parser_that_is_not_there_is_said_once_with_the_release_that_has_it(
+    given: dict[str, str], said: str, model: str
+) -> None:
+    """
+    Whether the model is known or not.
+    """
+    serving = Vllm("1.0", **given)  # type: ignore[arg-type] # keywords of the two
+    found = serving.prepare(HuggingFaceModel(model), 1).findings
+
+    told = [str(one) for one in found if one.code in {"LLM961", "LLM539"}]
+    assert told == [said]
+
+
+@pytest.mark.parametrize(
+    ("image", "code"), [(None, "LLM961"), ("my-own-tag", "LLM605")], ids=str
+)
+def test_an_image_of_ones_own_may_have_more_parsers(
+    image: str | None, code: str
+) -> None:
+    """
+    Nobody knows what is installed in it.
+    """
+    prepared = Vllm("2.6", image=image, tool_call_parser="mine").prepare(
+        HuggingFaceModel("a/b"), 1
+    )
+
+    assert code in [one.code for one in prepared.findings]
 
 
 @pytest.mark.parametrize(

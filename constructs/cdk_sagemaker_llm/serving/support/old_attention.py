@@ -1,0 +1,330 @@
+"""
+Attention of vLLM before 0.11.1, which had two generations of its engine: which one
+runs, and what the backends of each take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cdk_sagemaker_llm.catalog.model_classes import has_ability
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.drafts import speculation_in
+from cdk_sagemaker_llm.serving.support.attention import (
+    AMPERE,
+    BLACKWELL,
+    FLASH_SIZES,
+    HOPPER,
+    NO_BACKEND,
+    WRONG_BACKEND,
+    asked_backend,
+    head_size_of,
+    is_latent,
+)
+from cdk_sagemaker_llm.serving.support.number_formats import resolved_dtype
+from cdk_sagemaker_llm.serving.support.quantization import (
+    is_gpt_oss,
+    resolved_method,
+)
+from cdk_sagemaker_llm.serving.support.support_subject import Subject
+
+# The heads that attention without FlashAttention takes, by the first release.
+_PAGED_SIZES = {
+    "0.0": (64, 80, 96, 112, 128, 256),
+    "0.5.3": (64, 80, 96, 112, 128, 192, 256),
+    "0.6.2": (64, 80, 96, 112, 120, 128, 192, 256),
+    "0.7.0": (32, 64, 80, 96, 112, 120, 128, 192, 256),
+}
+_BLOCK = 16
+_INFER_SIZES = (64, 128, 256)
+# Their heads are of another size than files without head_dim tell.
+_OWN_HEADS = ("Gemma", "Qwen3", "Mistral", "Nemotron", "Phi3Small")
+# What the new engine ran with, at the releases that were read; of all else it left the
+# work to the old one, or refused where it was forced.
+_NEW_ENGINE: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "logits_processor_pattern": ((), "0.10.2"),
+    "preemption_mode": ((), "0.10.2"),
+    "disable_async_output_proc": (("false",), "0.10.2"),
+    "scheduler_delay_factor": (("0", "0.0"), "0.10.2"),
+    "max_num_partial_prefills": (("1",), "0.10.2"),
+    "max_long_partial_prefills": (("1",), "0.10.2"),
+    "scheduling_policy": (("fcfs",), "0.8.4"),
+    "num_scheduler_steps": (("1",), "0.8.4"),
+    "additional_config": ((), "0.8.4"),
+    "guided_decoding_backend": (
+        (
+            *("auto", "xgrammar", "xgrammar:disable-any-whitespace"),
+            *("guidance", "guidance:disable-any-whitespace"),
+        ),
+        "0.8.4",
+    ),
+    "enable_prompt_adapter": (("false",), "0.8.4"),
+    "task": (("auto", "generate"), "0.8.4"),
+    "otlp_traces_endpoint": ((), "0.8.4"),
+    "collect_detailed_traces": ((), "0.8.4"),
+    "kv_transfer_config": ((), "0.8.4"),
+    "pipeline_parallel_size": (("1",), "0.8.4"),
+}
+_NEW_BACKENDS = {
+    "0.8.4": ("FLASH_ATTN", "PALLAS", "TRITON_ATTN", "TRITON_MLA", "FLASHMLA"),
+    "0.10.2": (
+        *("FLASH_ATTN", "PALLAS", "TRITON_ATTN", "TRITON_MLA", "CUTLASS_MLA"),
+        *("FLASHMLA", "FLASH_ATTN_MLA", "FLASHINFER", "FLASHINFER_MLA"),
+        *("ROCM_AITER_MLA", "TORCH_SDPA", "FLEX_ATTENTION", "TREE_ATTN", "XFORMERS"),
+    ),
+}
+
+OLD_ENGINE = Rule(
+    "LLM939",
+    "the new engine is forced where it does not run",
+    "vllm/engine/arg_utils.py",
+)
+OLD_ENGINE_FALLBACK = Rule(
+    "LLM892", "the old engine runs instead of the new one", "vllm/engine/arg_utils.py"
+)
+
+
+def head_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Some attention takes the size of the model's heads, and its soft capping.
+    """
+    name, capability = subject.checkpoint.class_name or "", subject.capability
+    sizes, size = _sizes(subject), _size(subject)
+    is_text = name.endswith(("ForCausalLM", "LMHeadModel"))
+    if sizes and is_text and size and size not in sizes:
+        yield NO_BACKEND.finding(
+            f"{subject.title} has attention for heads of "
+            f"{', '.join(map(str, sizes[:-1]))} and {sizes[-1]} numbers there, and "
+            f"those of {subject.checkpoint.name} have {size}",
+            "take an image with a newer release",
+        )
+    block = subject.number("block_size") or _BLOCK
+    is_new = subject.is_at("0.8.4", "0.10.2") and not _old_engine_for(subject)
+    is_new = is_new and capability is not None and capability >= AMPERE
+    is_new = is_new and asked_backend(subject)[0] in {"", "FLASH_ATTN", "TRITON_ATTN"}
+    is_unfit = bool(block % _BLOCK) and not is_latent(subject)
+    if is_unfit and is_new and capability != BLACKWELL:
+        yield NO_BACKEND.finding(
+            f"block_size must be a multiple of {_BLOCK} in the new engine of "
+            f"{subject.title}, got {block}",
+            "leave it out",
+        )
+    is_mla = is_latent(subject) and subject.is_at("0.7.1", "0.8.5")
+    is_mla = is_mla and not subject.environment.get("VLLM_MLA_DISABLE")
+    # At first only these weights were read so.
+    method = resolved_method(subject) or "fp8"
+    is_mla = is_mla and (method == "fp8" or subject.is_at("0.8.0"))
+    if is_mla and capability is not None and capability < AMPERE:
+        yield NO_BACKEND.finding(
+            f"{subject.title} needs FlashAttention for the latent attention of {name}, "
+            f"which it does not have on {subject.gpu}",
+            "take a GPU from A10G on, or set VLLM_MLA_DISABLE=1",
+        )
+    is_capped = name == "Gemma2ForCausalLM" and subject.is_at("0.5.3", "0.6.6")
+    if is_capped and capability is not None and not _is_by_flash(subject):
+        yield NO_BACKEND.finding(
+            f"{subject.title} has no soft capping of attention without FlashAttention, "
+            f"which {name} needs: {subject.gpu}, or what is asked for, lacks it",
+            "take a GPU from A10G on, no cache in 8 bits, and no backend by name, or "
+            "an image with a newer release",
+        )
+
+
+def _size(subject: Subject) -> int | None:
+    is_own = (subject.checkpoint.class_name or "").startswith(_OWN_HEADS)
+    is_told = not is_own or subject.checkpoint.number("head_dim") is not None
+    return head_size_of(subject) if is_told and not is_latent(subject) else None
+
+
+def _sizes(subject: Subject) -> tuple[int, ...]:
+    """
+    Return the sizes of heads that attention takes; none where that is not known.
+    """
+    is_new = subject.is_at("0.8.0") and not _old_engine_for(subject)
+    if not subject.is_at("0.0", "0.8.5"):
+        return ()
+    if is_new:
+        return FLASH_SIZES if subject.capability is not None else ()
+    paged = next(
+        sizes for first, sizes in reversed(_PAGED_SIZES.items()) if subject.is_at(first)
+    )
+    if subject.is_at("0.4.3", "0.5.2"):
+        return ()
+    if subject.is_at("0.5.3") and _is_by_flash(subject):
+        return tuple(sorted({*paged, *FLASH_SIZES}))
+    return paged
+
+
+def _is_by_flash(subject: Subject) -> bool:
+    """
+    Whether FlashAttention may be taken; where it is not known, it may.
+    """
+    has_8_bits = (subject.text("kv_cache_dtype") or "").startswith("fp8")
+    is_left = has_8_bits and subject.is_at("0.0", "0.7.3")
+    is_left |= asked_backend(subject)[0] == "XFORMERS"
+    is_left |= resolved_dtype(subject) == "float32"
+    capability = subject.capability
+    return not is_left and (capability is None or capability >= AMPERE)
+
+
+def _old_engine_for(subject: Subject) -> str:
+    """
+    Return what has a release of 0.8.4 to 0.10.2 take its old engine; empty for nothing.
+    """
+    name, capability = subject.checkpoint.class_name, subject.capability
+    if name and has_ability("vllm", name, subject.release, "v0only"):
+        return name
+    for key, (values, last) in _NEW_ENGINE.items():
+        value = subject.text(key)
+        if value is None or not subject.is_at("0.8.4", last):
+            continue
+        is_by_ray = subject.text("distributed_executor_backend") == "ray"
+        if value not in values and not (key.startswith("pipeline") and is_by_ray):
+            return f"{subject.word(key)}={value}"
+    if not subject.is_at("0.8.4", "0.8.4"):
+        return ""
+    method = speculation_in(subject.arguments)
+    kind = subject.text("kv_cache_dtype") or "auto"
+    asked, word = asked_backend(subject)
+    for is_left, why in (
+        (subject.environment.get("VLLM_USE_V1") == "0", "what VLLM_USE_V1=0 leaves"),
+        (bool(asked) and asked not in _NEW_BACKENDS["0.8.4"], f"{word}={asked}"),
+        (capability is not None and capability < AMPERE, subject.gpu),
+        (kind != "auto" and capability != HOPPER, f"kv_cache_dtype={kind}"),
+        (resolved_dtype(subject) == "float32", "float32"),
+        (resolved_method(subject) == "gguf", "GGUF"),
+        (
+            subject.text("load_format") in {"tensorizer", "sharded_state"},
+            f"load_format={subject.text('load_format')}",
+        ),
+        (
+            bool(method) and method.get("method") not in {"ngram", "eagle"},
+            "such drafts",
+        ),
+    ):
+        if is_left:
+            return why
+    return ""
+
+
+def forced_old_backend_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The attention backend that is asked for takes the model on the GPU.
+    """
+    asked, word = asked_backend(subject)
+    capability = subject.capability
+    if not asked or capability is None or subject.is_at("0.11.1"):
+        return
+    why = _refuses_old_backend(subject, asked, capability)
+    if why:
+        yield WRONG_BACKEND.finding(
+            f"{word}={asked} does not fit: {why}",
+            f"leave {word} out: {subject.title} takes one that fits",
+        )
+
+
+_ELSEWHERE = ("TORCH_SDPA", "IPEX", "OPENVINO", "PALLAS")
+_FIRST_BACKENDS = {*_ELSEWHERE, "FLASH_ATTN", "XFORMERS", "ROCM_FLASH", "FLASHINFER"}
+# What the old engine has a name for from 0.7.0 on, and no attention on these GPUs.
+_NAMES = {
+    *("TORCH_SDPA", "IPEX", "ROCM_FLASH", "HPU_ATTN", "NO_ATTENTION", "TRITON_MLA"),
+    *("FLASHMLA", "PALLAS", "BLOCK_SPARSE_FLASH_ATTN"),
+}
+_FULL_BACKENDS = ("FLASH_ATTN", "FLASHINFER", "TRITON_ATTN", "FLEX_ATTENTION")
+
+
+def _refuses_old_backend(subject: Subject, asked: str, capability: int) -> str:
+    is_forced = subject.environment.get("VLLM_USE_V1") == "1"
+    if is_forced and asked not in _NEW_BACKENDS.get(subject.release, (asked,)):
+        return "the new engine, which VLLM_USE_V1=1 forces, does not have it"
+    # It prefills by FlashAttention 2, which others are left for.
+    if asked == "FLASHINFER" and capability < AMPERE and subject.is_at("0.6.0"):
+        return f"it needs a GPU from Ampere on, got {subject.gpu}"
+    if _is_of_others(subject, asked):
+        return f"{subject.title} has none of that name for GPUs of NVIDIA"
+    size = _size(subject)
+    sizes: dict[str, tuple[int, ...]] = {"FLASHINFER": _INFER_SIZES}
+    if subject.is_at("0.10.2"):
+        sizes["FLASH_ATTN"] = FLASH_SIZES
+    is_unfit = size is not None and size not in sizes.get(asked, (size,))
+    if is_unfit and subject.is_at("0.4.2"):
+        return f"it does not take heads of {size}"
+    if asked == "FLASHINFER" and subject.is_at("0.5.3", "0.6.3.post1"):
+        return _refuses_window(subject)
+    return _refuses_new_backend(subject, asked, capability)
+
+
+def _is_of_others(subject: Subject, asked: str) -> bool:
+    if subject.is_at("0.5.3", "0.6.3.post1"):
+        return asked in _ELSEWHERE or asked not in _FIRST_BACKENDS
+    if subject.is_at("0.10.2", "0.10.2"):
+        others = ("DUAL_CHUNK_FLASH_ATTN", "DIFFERENTIAL_FLASH_ATTN")
+        return asked not in {*_NEW_BACKENDS["0.10.2"], *others}
+    if not subject.is_at("0.7.0", "0.8.5") or is_latent(subject):
+        return False
+    is_old = subject.is_at("0.0", "0.7.3") or bool(_old_engine_for(subject))
+    names = _NAMES | ({"TRITON_ATTN"} if subject.is_at("0.8.0") else set())
+    return asked in names and (is_old or asked not in _NEW_BACKENDS["0.8.4"])
+
+
+def _refuses_window(subject: Subject) -> str:
+    window = subject.checkpoint.text.get("sliding_window")
+    is_off = subject.checkpoint.text.get("use_sliding_window") is False
+    is_off |= subject.flag("disable_sliding_window")
+    # They have it in some layers, or in none, where it is not said.
+    is_off |= (subject.checkpoint.model_type or "").startswith(("gemma2", "qwen2"))
+    is_hit = isinstance(window, int) and not is_off
+    return f"it looks at no window, and the model has one of {window}" if is_hit else ""
+
+
+def _refuses_new_backend(subject: Subject, asked: str, capability: int) -> str:
+    if not subject.is_at("0.10.2"):
+        return ""
+    is_off = bool(subject.environment.get("VLLM_MLA_DISABLE"))
+    name = subject.checkpoint.class_name
+    if asked in _FULL_BACKENDS and is_latent(subject) and not is_off:
+        return f"{name} has latent attention"
+    if asked == "FLASH_ATTN_MLA" and is_latent(subject) and capability != HOPPER:
+        return f"it does not run on {subject.gpu}"
+    is_unfit = asked == "FLEX_ATTENTION"
+    is_unfit |= asked == "FLASH_ATTN" and capability != HOPPER
+    if is_gpt_oss(subject) and is_unfit:
+        return f"it has no attention sinks on {subject.gpu}"
+    return ""
+
+
+def generation_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The generation of the engine that is forced runs on the GPU.
+    """
+    capability, name = subject.capability, subject.checkpoint.class_name
+    is_forced = subject.environment.get("VLLM_USE_V1") == "1"
+    is_old = bool(name) and has_ability("vllm", name or "", subject.release, "v0only")
+    why = _old_engine_for(subject) if subject.is_at("0.8.4", "0.10.2") else ""
+    # Of caches, GPUs and backends other rules tell.
+    is_told = why in {"", subject.gpu} or why.startswith(("kv_cache_dtype", "VLLM"))
+    if is_forced and not is_old and not is_told:
+        yield OLD_ENGINE.finding(
+            f"VLLM_USE_V1=1 forces an engine of {subject.title} that does not take "
+            f"{why}",
+            "leave one of both out",
+        )
+    if is_forced and is_old:
+        yield OLD_ENGINE.finding(
+            f"VLLM_USE_V1=1 forces an engine of {subject.title} that does not run "
+            f"{name}",
+            "leave it out",
+        )
+        return
+    if capability is None or capability >= AMPERE:
+        return
+    if is_forced and subject.is_at("0.7.0", "0.10.1"):
+        yield OLD_ENGINE.finding(
+            f"VLLM_USE_V1=1 forces an engine of {subject.title} that does not run on "
+            f"{subject.gpu}",
+            "leave it out",
+        )
+    elif not is_forced and subject.is_at("0.8.0", "0.10.1"):
+        yield OLD_ENGINE_FALLBACK.finding(
+            f"{subject.title} falls back to its old engine on {subject.gpu}"
+        )

@@ -1,0 +1,104 @@
+"""
+What vLLM does not do beside speculation, overlapped scheduling or balanced experts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.drafts import speculation_in
+from cdk_sagemaker_llm.serving.support.support_subject import Subject
+from cdk_sagemaker_llm.serving.support.vllm_arguments import NO_DRAFTS
+
+# What no release drafts with beside it; of others it depends on the release. Up to
+# 0.11.0 it was refused beside any, as the conditions that were read tell already.
+_NOT_OVERLAPPED = ("ngram", "medusa", "mlp_speculator", "suffix")
+
+# Where the conditions that were read say it of the arguments alone.
+_TOLD_ELSEWHERE = ("0.12.0", "0.16.0")
+
+NOT_OVERLAPPED = Rule(
+    "LLM910",
+    "overlapped scheduling beside drafts that do not overlap",
+    "vllm/config/vllm.py, 0.12.0 to 0.33.0",
+)
+NOT_BALANCED = Rule(
+    "LLM912",
+    "copies of experts are asked for, and no balance of them",
+    "vllm/config/parallel.py, 0.10.2 to 0.33.0",
+)
+
+
+def overlap_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Scheduling is overlapped beside what drafts with it.
+    """
+    method = speculation_in(subject.arguments).get("method")
+    word = subject.word("async_scheduling")
+    is_asked = subject.flag("async_scheduling") and subject.is_at("0.11.1")
+    if is_asked and method in _NOT_OVERLAPPED:
+        yield NOT_OVERLAPPED.finding(
+            f"{subject.title} does not start with {word} and drafts by {method}",
+            f"leave {word} out",
+        )
+
+
+def balance_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    There are copies of experts only where these are balanced.
+    """
+    values = _mapping(subject.arguments.get("eplb_config"))
+    copies = values.get("num_redundant_experts")
+    is_told = subject.is_at(*_TOLD_ELSEWHERE) or not subject.is_at("0.10.2")
+    if not copies or subject.flag("enable_eplb") or is_told:
+        return
+    yield NOT_BALANCED.finding(
+        f"num_redundant_experts of {subject.word('eplb_config')} is {copies}, and "
+        f"{subject.word('enable_eplb')} is not set: {subject.title} does not start",
+        f"set {subject.word('enable_eplb')}, or leave it out",
+    )
+
+
+def speculation_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The settings of speculation fit each other, and the size of a batch.
+    """
+    asked = _mapping(subject.arguments.get("speculative_config"))
+    least, most = asked.get("prompt_lookup_min"), asked.get("prompt_lookup_max")
+    is_turned = isinstance(least, int) and isinstance(most, int) and least > most
+    if is_turned and subject.is_at("0.8.4"):
+        yield NO_DRAFTS.finding(
+            f"prompt_lookup_min must be at most prompt_lookup_max, got {least} and "
+            f"{most}"
+        )
+    if asked.get("tensor_parallel_size") is not None and subject.is_at("0.15.1"):
+        yield NO_DRAFTS.finding(
+            "speculative_config takes no tensor_parallel_size",
+            "write draft_tensor_parallel_size",
+        )
+    tokens, number = (
+        subject.number("max_num_batched_tokens"),
+        asked.get("num_speculative_tokens"),
+    )
+    requests = subject.number("max_num_seqs")
+    is_read = subject.flag("enable_lora") and subject.is_at("0.12.0")
+    if not is_read or not tokens or not requests or not isinstance(number, int):
+        return
+    if tokens < requests * (number + 1):
+        yield NO_DRAFTS.finding(
+            f"{subject.word('max_num_batched_tokens')} must be at least "
+            f"{requests * (number + 1)} beside adapters, for {requests} requests with "
+            f"{number} tokens drafted each, got {tokens}"
+        )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return {}
+    return value if isinstance(value, Mapping) else {}

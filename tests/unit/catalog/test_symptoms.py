@@ -1,0 +1,202 @@
+"""
+What people see when something goes wrong, and what finds it in a text.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from urllib.parse import urlsplit
+
+import pytest
+
+from cdk_sagemaker_llm.catalog.symptoms import Symptom, explain, symptoms
+from cdk_sagemaker_llm.cli import commands
+from cdk_sagemaker_llm.codes import rules
+
+SYMPTOMS = symptoms()
+BY_NAME = {each.name: each for each in SYMPTOMS}
+COMMANDS = {
+    module.name.replace("_", "-")
+    for module in pkgutil.iter_modules(commands.__path__)
+    if not module.name.startswith("_")
+}
+each_symptom = pytest.mark.parametrize("symptom", SYMPTOMS, ids=lambda each: each.name)
+
+# Neither synthesis nor a command sees these.
+NOT_CAUGHT = {
+    "adapter is not at its path",
+    "adapters configuration lacks a field",
+    "cache folder cannot be written",
+    "calls of the API are throttled",
+    "component without a first copy",
+    "context too short for the images",
+    "environment is not bootstrapped",
+    "fast download lacks its package",
+    "GPU is in use by another",
+    "image has nothing to serve with",
+    "kernel reads memory that is not its own",
+    "least number of instances is zero",
+    "libraries of the image do not fit",
+    "linker does not find the driver",
+    "marketplace offer is not subscribed",
+    "network interfaces hold a group",
+    "no C compiler in the image",
+    "no room in the shared memory",
+    "no weights of the wanted format",
+    "parameter is newer than the library",
+    "request is too large for TEI",
+    "scaling is suspended",
+    "shared memory is too small",
+    "weights file is damaged",
+    "weights have other names than the class expects",
+}
+
+
+def names_of(found: list[Symptom]) -> list[str]:
+    """
+    Name what was found, in its order.
+    """
+    return [each.name for each in found]
+
+
+def test_every_place_where_people_look_has_symptoms() -> None:
+    """
+    Failures, events, logs, clients and metrics.
+    """
+    kinds = {each.seen for each in SYMPTOMS}
+
+    assert kinds == {"failure_reason", "event", "log", "client", "metric"}
+    assert len(SYMPTOMS) > 190
+
+
+def test_no_two_symptoms_share_a_name_or_an_anchor() -> None:
+    """
+    A link leads to one of them.
+    """
+    assert len({each.anchor for each in SYMPTOMS}) == len(SYMPTOMS)
+    assert BY_NAME["no room for the KV cache"].anchor == "no-room-for-the-kv-cache"
+
+
+@each_symptom
+def test_a_name_is_a_heading_whose_anchor_is_known(symptom: Symptom) -> None:
+    """
+    GitHub drops other characters from anchors.
+    """
+    assert re.fullmatch(r"[A-Za-z0-9 -]+", symptom.name)
+
+
+@each_symptom
+def test_a_pattern_finds_its_example_and_no_other(symptom: Symptom) -> None:
+    """
+    What it finds besides is named.
+    """
+    found = {each.name for each in SYMPTOMS if symptom.pattern.search(each.example)}
+
+    assert found == {symptom.name, *symptom.beside}
+
+
+@each_symptom
+def test_a_pattern_takes_no_time(symptom: Symptom) -> None:
+    """
+    It is short, has no repeat without an end, and finds nothing in a long line.
+    """
+    pattern = symptom.pattern.pattern
+    bare = re.sub(r"\[[^]]*\]", "x", re.sub(r"\\.", "x", pattern))
+
+    assert len(pattern) <= 150
+    assert not re.search(r"[*+]|,\}|\)\{", bare)
+    assert symptom.pattern.search("a 1./-" * 10_000) is None
+
+
+@each_symptom
+def test_what_would_have_caught_it_exists(symptom: Symptom) -> None:
+    """
+    Rules by their codes, and commands of the command line.
+    """
+    assert set(symptom.rules) <= set(rules())
+    assert set(symptom.commands) <= COMMANDS
+    assert len(set(symptom.rules)) == len(symptom.rules)
+    is_caught = bool(symptom.rules or symptom.commands)
+    assert is_caught == (symptom.name not in NOT_CAUGHT)
+
+
+@each_symptom
+def test_a_symptom_says_why_what_to_do_and_where_it_was_read(symptom: Symptom) -> None:
+    """
+    In whole sentences, from a thread, the service's documentation or the code.
+    """
+    assert symptom.of
+    for words in (symptom.cause, symptom.remedy):
+        assert re.fullmatch(r"\S.*\.", words)
+    assert symptom.sources
+    for source in symptom.sources:
+        assert urlsplit(source).netloc in {"", "github.com", "docs.aws.amazon.com"}
+
+
+def test_an_example_names_no_account_but_a_made_up_one() -> None:
+    """
+    And the one of AWS's own images.
+    """
+    accounts = {
+        account
+        for each in SYMPTOMS
+        for account in re.findall(r"\b[0-9]{12}\b", each.example)
+    }
+
+    assert accounts == {"111122223333", "763104351884"}
+
+
+def test_what_only_says_that_something_failed_comes_last() -> None:
+    """
+    A log has its cause further up.
+    """
+    log = f"""\
+{BY_NAME["KV cache smaller than the longest sequence"].example}
+{BY_NAME["engine does not start"].example}
+{BY_NAME["supervisor restarts the engine"].example}
+"""
+
+    found = names_of(explain(log))
+
+    assert found[0] == "KV cache smaller than the longest sequence"
+    assert set(found[1:]) == {
+        "engine does not start",
+        "supervisor restarts the engine",
+    }
+
+
+def test_the_container_s_words_come_before_the_service_s() -> None:
+    """
+    Every error of a container is wrapped into the same words.
+    """
+    found = names_of(explain(BY_NAME["input too long for TGI"].example))
+
+    assert found == ["input too long for TGI", "container answers with an error"]
+
+
+def test_the_longer_of_two_matches_comes_first() -> None:
+    """
+    It says more.
+    """
+    text = "exec format error. No space left on device"
+
+    assert names_of(explain(text)) == [
+        "disk is full",
+        "processor does not match the image",
+    ]
+
+
+def test_nothing_is_claimed_where_nothing_is_known() -> None:
+    """
+    A healthy log has no symptoms.
+    """
+    log = """\
+INFO 11-21 10:00:00 [model.py:548] Resolved architecture: Qwen3ForCausalLM
+INFO 11-21 10:01:10 [gpu_worker.py:298] Available KV cache memory: 14.21 GiB
+INFO:     Application startup complete.
+INFO:     127.0.0.1:0 - "GET /ping HTTP/1.1" 200 OK
+"""
+
+    assert explain(log) == []
+    assert explain("") == []

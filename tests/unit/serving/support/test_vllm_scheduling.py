@@ -1,0 +1,118 @@
+"""
+Settings of vLLM's older releases that do not go together: each from both sides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.serving.support.cases import case, codes_of
+
+LORA = {"enable_lora": True}
+DRAFTS = {
+    "speculative_model": "[ngram]",
+    "num_speculative_tokens": 5,
+    "ngram_prompt_lookup_max": 4,
+}
+PARTS = {"enable_chunked_prefill": True}
+
+
+@pytest.mark.parametrize(
+    ("release", "arguments", "is_refused"),
+    [
+        # The model was made for 8,192.
+        ("0.2.1.post1", {"max_num_batched_tokens": 8191}, True),
+        ("0.7.1", {"max_num_batched_tokens": 8191}, True),
+        ("0.7.1", {"max_num_batched_tokens": 8192}, False),
+        ("0.8.4", {"max_num_batched_tokens": 8191}, False),
+        ("0.4.2", {"max_num_batched_tokens": 8191, **PARTS}, False),
+        ("0.6.2", {"max_num_batched_tokens": 2048, "max_model_len": 2048}, False),
+        ("0.6.2", {"max_num_batched_tokens": 2048, "max_model_len": 2049}, True),
+        ("0.2.7", {"max_num_batched_tokens": 64, "max_num_seqs": 65}, True),
+        ("0.8.4", {"max_num_batched_tokens": 64, "max_num_seqs": 65}, True),
+        ("0.8.4", {"max_num_batched_tokens": 64, "max_num_seqs": 64}, False),
+        ("0.3.3", {**LORA, "max_loras": 2, "max_cpu_loras": 1}, True),
+        ("0.8.4", {**LORA, "max_loras": 2, "max_cpu_loras": 1}, True),
+        ("0.8.4", {**LORA, "max_loras": 2, "max_cpu_loras": 2}, False),
+        ("0.8.4", {"max_loras": 2, "max_cpu_loras": 1}, False),
+        ("0.7.1", {**LORA, "lora_extra_vocab_size": 0}, False),
+        ("0.8.4", {**LORA, "lora_extra_vocab_size": 0}, True),
+        ("0.7.1", {**LORA, "lora_extra_vocab_size": 100}, True),
+        ("0.4.2", {**LORA, **PARTS}, False),
+        ("0.5.3.post1", {**LORA, **PARTS}, True),
+        ("0.6.3.post1", {**LORA, **PARTS}, True),
+        ("0.7.1", {**LORA, **PARTS}, False),
+        ("0.6.2", DRAFTS, True),
+        ("0.6.2", {**DRAFTS, "use_v2_block_manager": True}, False),
+        ("0.6.2", {**DRAFTS, "num_scheduler_steps": 2}, False),
+        ("0.6.3.post1", DRAFTS, False),
+        ("0.6.3.post1", {**DRAFTS, **PARTS}, True),
+        ("0.7.1", {**DRAFTS, **PARTS}, False),
+        ("0.7.1", {**DRAFTS, "ngram_prompt_lookup_max": None}, True),
+        ("0.7.1", {"num_speculative_tokens": 5}, True),
+        ("0.3.3", {"gpu_memory_utilization": 1.01}, True),
+        ("0.8.4", {"gpu_memory_utilization": "1.0"}, False),
+        ("0.5.3.post1", {"limit_mm_per_prompt": {"image": 2}}, False),
+        ("0.6.2", {"limit_mm_per_prompt": {"image": 2}}, True),
+        ("0.8.4", {"limit_mm_per_prompt": {"image": 2}}, True),
+        ("0.10.2", {"limit_mm_per_prompt": {"image": 2}}, False),
+        ("0.6.2", {"guided_decoding_backend": "xgrammar"}, True),
+        ("0.6.2", {"guided_decoding_backend": "outlines"}, False),
+        ("0.7.1", {"guided_decoding_backend": "xgrammar"}, False),
+    ],
+)
+def test_takes_settings_beside_each_other(
+    release: str, arguments: dict[str, Any], *, is_refused: bool
+) -> None:
+    """
+    Of batches, adapters, drafts and pictures.
+    """
+    config = {"max_position_embeddings": 8192}
+    found = case(f"vllm {release} A10G", "LlamaForCausalLM", config, **arguments)
+    assert ("LLM914" in codes_of(found)) == is_refused
+
+
+def test_parts_a_long_prompt_by_itself() -> None:
+    """
+    Where nothing is said, beyond 32,768.
+    """
+    config = {"max_position_embeddings": 131072}
+    asked = {"max_num_batched_tokens": 4096}
+    where, name = "vllm 0.6.2 A10G", "LlamaForCausalLM"
+    told = case(where, name, config, enable_chunked_prefill=False, **asked)
+    assert codes_of(told) == "LLM914"
+    assert not codes_of(case(where, name, config, **asked))
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "task", "is_refused"),
+    [
+        ("0.7.1", "BertModel", "generate", True),
+        ("0.7.1", "BertModel", "embed", False),
+        ("0.8.4", "LlamaForCausalLM", "transcription", True),
+        ("0.8.4", "WhisperForConditionalGeneration", "transcription", False),
+    ],
+)
+def test_does_the_task(release: str, name: str, task: str, *, is_refused: bool) -> None:
+    """
+    That is asked for, with a model that can.
+    """
+    codes = codes_of(case(f"vllm {release} A10G", name, task=task))
+    assert ("LLM914" in codes) == is_refused
+
+
+@pytest.mark.parametrize(
+    ("name", "runner", "codes"),
+    [
+        ("BertModel", "generate", "LLM914"),
+        ("BertModel", "pooling", ""),
+        ("LlamaForCausalLM", "generate", ""),
+    ],
+)
+def test_writes_with_a_model_that_does(name: str, runner: str, codes: str) -> None:
+    """
+    And not with an encoder.
+    """
+    assert codes_of(case("vllm 0.11.1 A10G", name, runner=runner)) == codes
