@@ -19,6 +19,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -234,6 +235,7 @@ def links(page: str) -> Iterator[str]:
     yield from re.findall(r"!\[[^\]]*\]\(([^()\s]+)\)", text)
 
 
+@cache
 def anchors(page: str) -> set[str]:
     """
     Return the anchors that GitHub gives to a page's headings.
