@@ -5,7 +5,6 @@ What a shell completes a line of the command to.
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -152,10 +151,6 @@ def test_completion_is_installed_in_ones_home(tmp_path: Path) -> None:
 
 
 @pytest.mark.whole
-@pytest.mark.skipif(
-    shutil.which("bash") is None,
-    reason="bash reads its own completions: where it is absent, no one can be asked",
-)
 def test_bash_itself_completes_a_line() -> None:
     """
     By the script that it is given.
