@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 
 import pytest
-from botocore.exceptions import ClientError, WaiterError
+from botocore.exceptions import ClientError
 
 from cdk_sagemaker_llm.local import EmbeddedAws, Latency
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
@@ -41,6 +41,15 @@ TIMES = FleetTimes(
 
 @pytest.fixture(name="aws", scope="module")
 def _aws() -> Iterator[EmbeddedAws]:
+    with EmbeddedAws(clock="by hand", times=TIMES) as aws:
+        yield aws
+
+
+@pytest.fixture(name="fast_aws", scope="module")
+def _fast_aws() -> Iterator[EmbeddedAws]:
+    """
+    One whose time passes by itself.
+    """
     with EmbeddedAws(
         speed=SPEED, times=TIMES, latency=Latency(first_token=40.0, per_token=0.0)
     ) as aws:
@@ -77,6 +86,22 @@ def wait(sagemaker: Untyped, what: str, endpoint: str) -> None:
     )
 
 
+def settle(aws: EmbeddedAws, endpoint: str) -> str:
+    """
+    Let time pass until an endpoint changes no more, and return its state.
+    """
+    sagemaker = aws.client("sagemaker")
+    until(lambda: not endpoint_status(sagemaker, endpoint).endswith("ing"), by=aws)
+    return endpoint_status(sagemaker, endpoint)
+
+
+def serve(aws: EmbeddedAws, endpoint: str) -> None:
+    """
+    Let time pass until an endpoint serves.
+    """
+    assert settle(aws, endpoint) == "InService"
+
+
 def model_endpoint(aws: EmbeddedAws, **settings: Untyped) -> str:
     """
     Create an endpoint of a model on one ml.g5.12xlarge.
@@ -102,12 +127,13 @@ def invoke(aws: EmbeddedAws, endpoint: str, **settings: Untyped) -> Untyped:
 
 
 def test_an_endpoint_takes_its_time_and_the_waiter_sees_it(
-    aws: EmbeddedAws, sagemaker: Untyped
+    fast_aws: EmbeddedAws,
 ) -> None:
     """
     Creating for 400 s: it cannot be changed nor deleted nor called, then it serves.
     """
-    endpoint = model_endpoint(aws)
+    sagemaker = fast_aws.client("sagemaker")
+    endpoint = model_endpoint(fast_aws)
     shown = sagemaker.describe_endpoint(EndpointName=endpoint)
     assert shown["EndpointStatus"] == "Creating"
     assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 0
@@ -119,14 +145,14 @@ def test_an_endpoint_takes_its_time_and_the_waiter_sees_it(
             EndpointName=endpoint, EndpointConfigName=shown["EndpointConfigName"]
         )
     with refused(f"Endpoint {endpoint} of account 123456789012 not found."):
-        invoke(aws, endpoint)
+        invoke(fast_aws, endpoint)
 
     wait(sagemaker, "endpoint_in_service", endpoint)
     shown = sagemaker.describe_endpoint(EndpointName=endpoint)
     took = shown["LastModifiedTime"] - shown["CreationTime"]
     assert took.total_seconds() == pytest.approx(400.0, abs=0.01)
     assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 1
-    assert invoke(aws, endpoint)["Body"].read()
+    assert invoke(fast_aws, endpoint)["Body"].read()
 
     sagemaker.delete_endpoint(EndpointName=endpoint)
     assert endpoint_status(sagemaker, endpoint) == "Deleting"
@@ -142,7 +168,7 @@ def test_more_instances_come_after_a_while(
     Updating, with both counts told apart, until the new ones serve.
     """
     endpoint = model_endpoint(aws)
-    wait(sagemaker, "endpoint_in_service", endpoint)
+    serve(aws, endpoint)
     wanted = [{"VariantName": "AllTraffic", "DesiredInstanceCount": 3}]
     sagemaker.update_endpoint_weights_and_capacities(
         EndpointName=endpoint, DesiredWeightsAndCapacities=wanted
@@ -156,7 +182,7 @@ def test_more_instances_come_after_a_while(
         sagemaker.update_endpoint_weights_and_capacities(
             EndpointName=endpoint, DesiredWeightsAndCapacities=wanted
         )
-    wait(sagemaker, "endpoint_in_service", endpoint)
+    serve(aws, endpoint)
     shown = sagemaker.describe_endpoint(EndpointName=endpoint)
     assert shown["ProductionVariants"][0]["CurrentInstanceCount"] == 3
 
@@ -169,12 +195,12 @@ def test_the_log_is_the_one_that_the_simulation_computes(
     """
     endpoint = model_endpoint(aws)
     for count in (4, 1):
-        wait(sagemaker, "endpoint_in_service", endpoint)
+        serve(aws, endpoint)
         wanted = [{"VariantName": "AllTraffic", "DesiredInstanceCount": count}]
         sagemaker.update_endpoint_weights_and_capacities(
             EndpointName=endpoint, DesiredWeightsAndCapacities=wanted
         )
-    wait(sagemaker, "endpoint_in_service", endpoint)
+    serve(aws, endpoint)
     with urllib.request.urlopen(f"{aws.url}/_embedded/log") as answer:  # noqa: S310 - ours
         log = json.load(answer)[endpoint]["AllTraffic"]
     start = log[0]["time"]
@@ -211,14 +237,14 @@ def test_a_component_comes_scales_and_goes(
     endpoint = make_endpoint(aws, config)
     with refused("with status Creating"):
         make_component(aws, endpoint)
-    wait(sagemaker, "endpoint_in_service", endpoint)
+    serve(aws, endpoint)
     name = make_component(aws, endpoint)
     assert component_status(sagemaker, name) == "Creating"
     with refused("CREATE_IN_PROGRESS"):
         sagemaker.delete_inference_component(InferenceComponentName=name)
     with refused("has no capacity to process this request"):
         invoke(aws, endpoint, InferenceComponentName=name)
-    until(lambda: component_status(sagemaker, name) == "InService")
+    until(lambda: component_status(sagemaker, name) == "InService", by=aws)
     assert invoke(aws, endpoint, InferenceComponentName=name)["Body"].read()
 
     sagemaker.update_inference_component_runtime_config(
@@ -226,11 +252,11 @@ def test_a_component_comes_scales_and_goes(
     )
     with refused("UPDATE_RC_IN_PROGRESS"):
         sagemaker.delete_inference_component(InferenceComponentName=name)
-    until(lambda: component_status(sagemaker, name) == "InService")
+    until(lambda: component_status(sagemaker, name) == "InService", by=aws)
     with refused("has no capacity to process this request"):
         invoke(aws, endpoint, InferenceComponentName=name)
     # Its instance is idle for twelve minutes, then it goes as well.
-    until(lambda: instances(sagemaker, endpoint) == 0)
+    until(lambda: instances(sagemaker, endpoint) == 0, by=aws)
 
     sagemaker.update_inference_component_runtime_config(
         InferenceComponentName=name, DesiredRuntimeConfig={"CopyCount": 1}
@@ -240,12 +266,12 @@ def test_a_component_comes_scales_and_goes(
     # One whose instance is still on its way answers as one without copies.
     with refused("has no capacity to process this request"):
         invoke(aws, endpoint, InferenceComponentName=name)
-    until(lambda: component_status(sagemaker, name) == "InService")
+    until(lambda: component_status(sagemaker, name) == "InService", by=aws)
     sagemaker.delete_inference_component(InferenceComponentName=name)
     assert component_status(sagemaker, name) == "Deleting"
     with refused("Cannot delete endpoint with inference component associated"):
         sagemaker.delete_endpoint(EndpointName=endpoint)
-    until(lambda: not listed(sagemaker, endpoint))
+    until(lambda: not listed(sagemaker, endpoint), by=aws)
     sagemaker.delete_endpoint(EndpointName=endpoint)
 
 
@@ -297,7 +323,7 @@ def test_a_stack_is_deleted_while_it_is_made(
 
     client.delete_stack(StackName=name)
     client.delete_stack(StackName=name)
-    until(lambda: status() == "DELETE_COMPLETE")
+    until(lambda: status() == "DELETE_COMPLETE", by=aws)
 
     events = client.describe_stack_events(StackName=stack)["StackEvents"]
     assert {e["LogicalResourceId"] for e in events} == {name, "Endpoint"}
@@ -330,14 +356,14 @@ def test_a_stack_is_not_deleted_while_it_is_updated(
         return str(client.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"])
 
     stack = client.create_stack(StackName=name, TemplateBody=template())["StackId"]
-    until(lambda: status() == "CREATE_COMPLETE")
+    until(lambda: status() == "CREATE_COMPLETE", by=aws)
     client.update_stack(StackName=name, TemplateBody=template())
     words = f"Stack [{stack}] cannot be deleted while in status UPDATE_IN_PROGRESS"
     with refused(words):
         client.delete_stack(StackName=name)
-    until(lambda: status() == "UPDATE_COMPLETE")
+    until(lambda: status() == "UPDATE_COMPLETE", by=aws)
     client.delete_stack(StackName=name)
-    until(lambda: endpoint not in names(sagemaker))
+    until(lambda: endpoint not in names(sagemaker), by=aws)
 
 
 def names(sagemaker: Untyped) -> set[str]:
@@ -347,33 +373,35 @@ def names(sagemaker: Untyped) -> set[str]:
     return {e["EndpointName"] for e in sagemaker.list_endpoints()["Endpoints"]}
 
 
-def test_an_answer_takes_the_time_of_the_model(
-    aws: EmbeddedAws, sagemaker: Untyped
-) -> None:
+def test_an_answer_takes_the_time_of_the_model(fast_aws: EmbeddedAws) -> None:
     """
     40 s are a tenth of a second here.
     """
-    endpoint = model_endpoint(aws)
+    sagemaker = fast_aws.client("sagemaker")
+    endpoint = model_endpoint(fast_aws)
     wait(sagemaker, "endpoint_in_service", endpoint)
-    before = aws.now
-    invoke(aws, endpoint)["Body"].read()
+    before = fast_aws.now
+    invoke(fast_aws, endpoint)["Body"].read()
 
-    assert 40.0 <= aws.now - before < 40.0 + 2.0 * SPEED
+    assert 40.0 <= fast_aws.now - before < 40.0 + 2.0 * SPEED
 
 
 def test_a_model_that_takes_longer_than_a_minute_is_given_up(
-    aws: EmbeddedAws, sagemaker: Untyped
+    fast_aws: EmbeddedAws,
 ) -> None:
     """
     A stream may take longer.
     """
-    endpoint = model_endpoint(aws)
+    sagemaker = fast_aws.client("sagemaker")
+    endpoint = model_endpoint(fast_aws)
     wait(sagemaker, "endpoint_in_service", endpoint)
-    aws.fault("slow", endpoint, seconds=30.0)
+    fast_aws.fault("slow", endpoint, seconds=30.0)
 
     with refused("Your invocation timed out while waiting for a response"):
-        invoke(aws, endpoint)
-    streamed = aws.client("sagemaker-runtime").invoke_endpoint_with_response_stream(
+        invoke(fast_aws, endpoint)
+    streamed = fast_aws.client(
+        "sagemaker-runtime"
+    ).invoke_endpoint_with_response_stream(
         EndpointName=endpoint, Body=prompt("Who is it?", stream=True)
     )
     assert sum("PayloadPart" in event for event in streamed["Body"]) > 1
@@ -392,8 +420,7 @@ class TestFailures:
         """
         endpoint = model_endpoint(aws, ContainerStartupHealthCheckTimeoutInSeconds=600)
         aws.fault("never-healthy", endpoint)
-        with pytest.raises(WaiterError, match="Failed"):
-            wait(sagemaker, "endpoint_in_service", endpoint)
+        assert settle(aws, endpoint) == "Failed"
 
         shown = sagemaker.describe_endpoint(EndpointName=endpoint)
         assert shown["FailureReason"] == (
@@ -407,7 +434,7 @@ class TestFailures:
                 EndpointName=endpoint, EndpointConfigName=shown["EndpointConfigName"]
             )
         sagemaker.delete_endpoint(EndpointName=endpoint)
-        wait(sagemaker, "endpoint_deleted", endpoint)
+        until(lambda: endpoint not in names(sagemaker), by=aws)
 
     def test_no_capacity(self, aws: EmbeddedAws, sagemaker: Untyped) -> None:
         """
@@ -415,8 +442,7 @@ class TestFailures:
         """
         aws.fault("no-capacity", "ml.g5.12xlarge")
         endpoint = model_endpoint(aws, VariantInstanceProvisionTimeoutInSeconds=600)
-        with pytest.raises(WaiterError, match="Failed"):
-            wait(sagemaker, "endpoint_in_service", endpoint)
+        assert settle(aws, endpoint) == "Failed"
 
         shown = sagemaker.describe_endpoint(EndpointName=endpoint)
         assert "InsufficientInstanceCapacity" in shown["FailureReason"]
@@ -446,7 +472,7 @@ class TestFailures:
         )
         endpoint = make_endpoint(aws, config)
 
-        wait(sagemaker, "endpoint_in_service", endpoint)
+        serve(aws, endpoint)
 
     def test_a_container_that_restarts_is_away_and_comes_back(
         self, aws: EmbeddedAws, sagemaker: Untyped
@@ -455,7 +481,7 @@ class TestFailures:
         The endpoint stays InService; clients see that nothing answers.
         """
         endpoint = model_endpoint(aws)
-        wait(sagemaker, "endpoint_in_service", endpoint)
+        serve(aws, endpoint)
         aws.fault("restarts", endpoint, seconds=200.0)
 
         def is_away() -> bool:
@@ -466,9 +492,9 @@ class TestFailures:
                 return True
             return False
 
-        until(is_away)
+        until(is_away, by=aws)
         assert endpoint_status(sagemaker, endpoint) == "InService"
-        until(lambda: not is_away())
+        until(lambda: not is_away(), by=aws)
 
     @pytest.mark.parametrize(
         ("kind", "words"),
@@ -485,15 +511,15 @@ class TestFailures:
         Failed, with the reason; after deletion another one comes up in its place.
         """
         endpoint = make_endpoint(aws, make_config(aws))
-        wait(sagemaker, "endpoint_in_service", endpoint)
+        serve(aws, endpoint)
         aws.fault(kind, endpoint)
         name = make_component(aws, endpoint)
-        until(lambda: component_status(sagemaker, name) == "Failed")
+        until(lambda: component_status(sagemaker, name) == "Failed", by=aws)
         shown = sagemaker.describe_inference_component(InferenceComponentName=name)
         assert words in shown["FailureReason"]
 
         aws.clear_faults()
         sagemaker.delete_inference_component(InferenceComponentName=name)
-        until(lambda: not listed(sagemaker, endpoint))
+        until(lambda: not listed(sagemaker, endpoint), by=aws)
         again = make_component(aws, endpoint, copies=8)
-        until(lambda: component_status(sagemaker, again) == "InService")
+        until(lambda: component_status(sagemaker, again) == "InService", by=aws)
