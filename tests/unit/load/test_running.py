@@ -61,7 +61,10 @@ DYING = """
 print("no such\\ntroubled", file=sys.stderr)
 sys.exit(1)
 """
+# Even where whoever started the tests has it ignored, as a shell does in the background.
 LOADING = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 tell("progress", phase="starting", seconds=0, users=0, requests=0, recent=[])
 time.sleep(20)
 """
