@@ -61,7 +61,7 @@ DYING = """
 print("no such\\ntroubled", file=sys.stderr)
 sys.exit(1)
 """
-# Even where whoever started the tests has it ignored, as a shell does in the background.
+# Even where a shell that started the tests in the background has it ignored.
 LOADING = """
 import signal
 signal.signal(signal.SIGINT, signal.SIG_DFL)
