@@ -49,12 +49,14 @@ def pytest_xdist_auto_num_workers() -> int:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """
-    Look for no garbage meanwhile: all that is made there stays to the end.
+    Look for no garbage meanwhile, nor later among what is made there: it stays.
     """
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
+        gc.set_threshold(10_000, 20, 50)
         gc.enable()
 
 

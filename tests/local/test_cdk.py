@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.local import tiny_app
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from tests.local.conftest import Cdk
 
 
+@pytest.mark.whole
 def test_a_stack_is_deployed_changed_and_destroyed(
     embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
 ) -> None:
@@ -62,6 +65,7 @@ def test_a_stack_is_deployed_changed_and_destroyed(
     assert tiny_app.ENDPOINT not in names
 
 
+@pytest.mark.whole
 def test_a_failed_deployment_says_why_and_can_be_repeated(
     embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
 ) -> None:
@@ -83,6 +87,7 @@ def test_a_failed_deployment_says_why_and_can_be_repeated(
     succeed(cdk("destroy", "--force", app=mended))
 
 
+@pytest.mark.whole
 def test_bootstrapping_again_changes_nothing(cdk: Cdk, tmp_path: Path) -> None:
     """
     It finds the stack that is there.

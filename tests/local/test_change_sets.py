@@ -288,6 +288,7 @@ def test_a_parameter_of_systems_manager_is_seen_to_have_changed(
     assert announced["Topic"]["Details"][0]["Target"]["AfterValue"] == "two"
 
 
+@pytest.mark.whole
 def test_cdk_diff_finds_nothing_after_a_deployment_and_what_an_edit_changes(
     cdk: Cdk, tmp_path: Path
 ) -> None:

@@ -202,6 +202,7 @@ def test_an_alarm_of_metric_math_is_kept_and_described(
     assert detected(near_aws, stack)["StackDriftStatus"] == "IN_SYNC"
 
 
+@pytest.mark.whole
 def test_cdk_drift_tells_what_was_changed(
     embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
 ) -> None:
