@@ -164,6 +164,7 @@ def test_requests_arrive_at_the_rate_of_all_workers_together(
     assert figures.requests_per_second == pytest.approx(50, rel=0.4)
 
 
+@pytest.mark.whole
 def test_a_worker_that_dies_is_told(
     endpoint: str, address: str, machines: ExitStack
 ) -> None:
@@ -201,6 +202,7 @@ def test_a_test_that_lost_all_its_workers_ends(
         run_load(lead(endpoint, address, workers=1, run_time=600.0), kill)
 
 
+@pytest.mark.whole
 def test_another_version_does_not_join(
     endpoint: str, address: str, machines: ExitStack
 ) -> None:
@@ -248,6 +250,7 @@ def test_workers_that_do_not_come_are_not_waited_for_for_ever(
         assert one.returncode == 1
 
 
+@pytest.mark.whole
 def test_a_name_that_nobody_knows_is_told(machines: ExitStack) -> None:
     """
     In words: what Locust prints of it is not taken for a message.
@@ -272,6 +275,7 @@ def test_an_address_that_is_taken_is_told(endpoint: str) -> None:
             run_load(lead(endpoint, address, workers=1))
 
 
+@pytest.mark.whole
 def test_a_worker_that_cannot_ask_says_so(
     endpoint: str,
     address: str,
@@ -293,6 +297,7 @@ def test_a_worker_that_cannot_ask_says_so(
         run_load(lead(endpoint, address, workers=1))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("bind", "said"),
     [

@@ -84,6 +84,7 @@ def test_the_source_distribution_has_docs_and_examples(
     assert {"examples/one_model/app.py"} < apps <= names
 
 
+@pytest.mark.whole
 def test_another_app_synthesises_with_it(theirs: Path, tmp_path: Path) -> None:
     """
     With aws-cdk-lib and constructs alone, in a folder that is not ours.
@@ -110,6 +111,7 @@ def test_it_depends_on_the_cdk_and_nothing_else(theirs: Path) -> None:
     assert names.isdisjoint({"boto3", "moto", "typer", "rich"})
 
 
+@pytest.mark.whole
 def test_every_public_name_loads_or_asks_for_its_extra(
     theirs: Path, root: Path, tmp_path: Path
 ) -> None:
