@@ -128,8 +128,9 @@ def _source(source: str) -> str:
     if not parts.scheme:
         return source
     if parts.netloc == _GITHUB:
-        owner, repository, _, number = parts.path.strip("/").split("/")
-        return f"[{owner}/{repository}#{number}]({source})"
+        owner, repository, kind, *rest = parts.path.strip("/").split("/")
+        mark = f": {rest[-1]}" if kind == "blob" else f"#{rest[-1]}"
+        return f"[{owner}/{repository}{mark}]({source})"
     return f"[{Path(parts.path).stem}]({source})"
 
 

@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.text import counted
 # What is specific is said first by whoever is nearest to it.
 _NEAREST = ("failure_reason", "log", "event", "scaling", "reading")
 _OURS = {"scaling", "reading"}
-_WARNING = re.compile(r"\b(?:INFO|WARN|WARNING|[\w]{1,40}Warning)\b")
+_WARNING = re.compile(r"\b(?:DEBUG|INFO|WARN|WARNING|[\w]{1,40}Warning)\b")
 _ERROR = re.compile(r"\bERROR\b|(?:Error|Exception)\b|out of memory")
 # As terminals, and as CloudWatch writes them.
 _COLOURS = re.compile(r"(?:\x1b|#033)\[[\d;]{0,12}m")

@@ -76,7 +76,7 @@ def symptoms() -> tuple[Symptom, ...]:
             seen=row["seen"],
             of=row["of"],
             releases=row.get("releases", ""),
-            pattern=re.compile(row["pattern"]),
+            pattern=re.compile("|".join(row["patterns"])),
             example=row["example"],
             cause=row["cause"],
             remedy=row["remedy"],
