@@ -43,6 +43,8 @@ _WITH_SCALES = {
 }
 # 0.22.0 refuses those without too, and 0.24.0 does not; between them nobody read.
 _SCALES_ARE_SEEN = "0.23.0"
+# Later ones take Triton by themselves where FlashAttention 3 is not there.
+_SINKS_BY_FLASH_3 = ("0.10.0", "0.10.1.1")
 _EIGHT_BITS = ("fp8", "fp8_e4m3", "fp8_e5m2")
 
 CACHE_FORMAT = Rule("LLM933", "the GPU cannot keep the KV cache in 8 bits", _SELECTOR)
@@ -285,6 +287,14 @@ def backend_findings(subject: Subject) -> Iterator[Finding]:
         yield NO_BACKEND.finding(
             f"{subject.title} has no sparse attention for {name} on {subject.gpu}",
             "take H100, H200, B200 or B300",
+        )
+    has_sinks = capability in (HOPPER, BLACKWELL) or bool(asked_backend(subject)[0])
+    if is_gpt_oss(subject) and not has_sinks and subject.is_at(*_SINKS_BY_FLASH_3):
+        yield NO_BACKEND.finding(
+            f"{subject.title} takes FlashAttention for {subject.checkpoint.name}, "
+            f"which has no attention sinks on {subject.gpu}",
+            "set VLLM_ATTENTION_BACKEND=TRITON_ATTN_VLLM_V1, or take an image with "
+            "vLLM 0.10.2 or newer",
         )
 
 

@@ -185,9 +185,10 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
 
 def _of_gpu(subject: Subject, method: str, support: MethodSupport) -> Iterator[Finding]:
     capability = subject.capability
-    # The table does not have the first release's.
+    # The table does not have the first releases'.
     is_first = method == "awq" and subject.is_at("0.0", "0.2.6")
-    least = TURING if is_first else support.capability
+    first = TURING if subject.is_at("0.2.1") else AMPERE
+    least = first if is_first else support.capability
     if capability is not None and least is not None and capability < least:
         yield GPU_LACKS_METHOD.finding(
             f"{subject.title} needs a compute capability of {least / 10} for the "
