@@ -33,6 +33,20 @@ _LATENT = (
 )
 # Only some of their layers have a window.
 _INTERLEAVED = ("gemma", "cohere")
+# Which said so when they were made, and in which releases they did.
+_KEEP_NO_PREFIXES: Mapping[str, tuple[str, str]] = {
+    "Qwen2VLForConditionalGeneration": ("0.6.1", "0.6.6.post1"),
+    "JambaForCausalLM": ("0.5.4", "0.9.2"),
+    "MambaForCausalLM": ("0.6.3", "0.9.2"),
+    "FalconMambaForCausalLM": ("0.6.4", "0.9.2"),
+    "Mamba2ForCausalLM": ("0.7.3", "0.9.2"),
+    "BambaForCausalLM": ("0.7.3", "0.9.2"),
+    "Plamo2ForCausalLM": ("0.8.5", "0.9.2"),
+    "Zamba2ForCausalLM": ("0.8.5", "0.9.2"),
+    "FalconH1ForCausalLM": ("0.9.2", "0.9.2"),
+    "GraniteMoeHybridForCausalLM": ("0.9.2", "0.9.2"),
+    "NemotronHForCausalLM": ("0.9.2", "0.9.2"),
+}
 # Methods with a KVCacheMethod (vllm/model_executor/layers/quantization).
 _WITH_SCALES = {
     "fp8": "0.5.3",
@@ -205,6 +219,12 @@ def prefix_findings(subject: Subject) -> Iterator[Finding]:
             f"whose attention looks at a window of {text['sliding_window']}",
             f"leave {word} out, or set disable_sliding_window, with which no sequence "
             "is longer than the window",
+        )
+    name = subject.checkpoint.class_name or ""
+    if name in _KEEP_NO_PREFIXES and subject.is_at(*_KEEP_NO_PREFIXES[name]):
+        yield NO_PREFIXES.finding(
+            f"{subject.title} does not keep prefixes for {name}",
+            f"leave {word} out, or take an image with a newer release",
         )
     is_of_8 = subject.text("kv_cache_dtype") == "fp8"
     if is_of_8 and subject.is_at("0.5.0", "0.5.3.post1"):
