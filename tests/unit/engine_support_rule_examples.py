@@ -57,7 +57,6 @@ def of(
 
 _MISTRAL, _FALCON = "MistralForCausalLM", "FalconForCausalLM"
 
-_RERANKER = {"architectures": ["NewForSequenceClassification"], "model_type": "new"}
 
 OF_ENGINES: dict[str, tuple[Example, Example]] = {
     "LLM850": (of("sglang", "0.5.14", QWEN, T4), of("sglang", "0.5.14", QWEN, A10G)),
@@ -92,10 +91,6 @@ OF_ENGINES: dict[str, tuple[Example, Example]] = {
     "LLM971": (
         of("sglang", "0.5.9", classes="BambaForCausalLM"),
         of("sglang", "0.5.9", classes="HeliumForCausalLM"),
-    ),
-    "LLM868": (
-        of("tei", "1.6.0", config=_RERANKER),
-        of("tei", "1.7.0", config=_RERANKER),
     ),
     "LLM908": (
         of(

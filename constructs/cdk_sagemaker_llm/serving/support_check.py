@@ -11,12 +11,20 @@ from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.engine_releases import ENGINES
 from cdk_sagemaker_llm.catalog.instances import InstanceType, accelerators_of
-from cdk_sagemaker_llm.catalog.releases import known_releases, release_key
+from cdk_sagemaker_llm.catalog.releases import is_between, known_releases, release_key
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.support.check import support_findings
 from cdk_sagemaker_llm.serving.support.checkpoint import checkpoint_of
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.text import any_of, nearest
+
+# Between which releases an engine's limits were read in its source.
+_READ: Mapping[str, tuple[str, str]] = {
+    "vllm": ("0.2.0", "0.33.0"),
+    "sglang": ("0.5.1", "0.5.23"),
+    "tgi": ("0.8.0", "3.3.7"),
+    "tei": ("1.2.0", "1.9.3"),
+}
 
 UNKNOWN_RELEASE = Rule(
     "LLM880", "no catalogued image has the release of the engine that is asked about"
@@ -83,16 +91,9 @@ def check_support(
         count = instance_type.accelerators
     else:
         accelerator, count = accelerators_of(instance_type)
-    known = known_releases(engine)
-    if release_key(release) not in map(release_key, known):
-        near = [one for one in known if release_key(one) <= release_key(release)]
-        return (
-            UNKNOWN_RELEASE.finding(
-                f"no catalogued image has {ENGINES[engine]} {release}: "
-                "whether it loads the model is not known",
-                f"the nearest is {(near or known)[-1 if near else 0]}" if known else "",
-            ),
-        )
+    outside = _unknown_release_findings(engine, release)
+    if outside and not _is_read(engine, release):
+        return outside
     asked = {name.replace("-", "_"): value for name, value in (arguments or {}).items()}
     subject = Subject(
         engine=engine,
@@ -106,7 +107,35 @@ def check_support(
     )
     found = support_findings(subject)
     # Who asks of the model alone needs no tables of arguments.
-    return (*found, *_argument_findings(subject, found)) if asked else found
+    more = tuple(_argument_findings(subject, found)) if asked else ()
+    return (*outside, *found, *more)
+
+
+def _unknown_release_findings(engine: str, release: str) -> tuple[Finding, ...]:
+    known = known_releases(engine)
+    if release_key(release) in map(release_key, known):
+        return ()
+    near = [one for one in known if release_key(one) <= release_key(release)]
+    title = f"no catalogued image has {ENGINES[engine]} {release}"
+    what = (
+        "only what the releases around it have in common is known"
+        if _is_read(engine, release)
+        else "whether it loads the model is not known"
+    )
+    return (
+        UNKNOWN_RELEASE.finding(
+            f"{title}: {what}",
+            f"the nearest is {(near or known)[-1 if near else 0]}" if known else "",
+        ),
+    )
+
+
+def _is_read(engine: str, release: str) -> bool:
+    """
+    Whether a release is among those whose limits were read, be there an image or not.
+    """
+    first, last = _READ.get(engine, ("", ""))
+    return bool(first) and is_between(release, first, last)
 
 
 def _argument_findings(

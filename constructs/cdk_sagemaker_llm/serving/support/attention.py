@@ -33,6 +33,20 @@ _LATENT = (
 )
 # Only some of their layers have a window.
 _INTERLEAVED = ("gemma", "cohere")
+# Which said so when they were made, and in which releases they did.
+_KEEP_NO_PREFIXES: Mapping[str, tuple[str, str]] = {
+    "Qwen2VLForConditionalGeneration": ("0.6.1", "0.6.6.post1"),
+    "JambaForCausalLM": ("0.5.4", "0.9.2"),
+    "MambaForCausalLM": ("0.6.3", "0.9.2"),
+    "FalconMambaForCausalLM": ("0.6.4", "0.9.2"),
+    "Mamba2ForCausalLM": ("0.7.3", "0.9.2"),
+    "BambaForCausalLM": ("0.7.3", "0.9.2"),
+    "Plamo2ForCausalLM": ("0.8.5", "0.9.2"),
+    "Zamba2ForCausalLM": ("0.8.5", "0.9.2"),
+    "FalconH1ForCausalLM": ("0.9.2", "0.9.2"),
+    "GraniteMoeHybridForCausalLM": ("0.9.2", "0.9.2"),
+    "NemotronHForCausalLM": ("0.9.2", "0.9.2"),
+}
 # Methods with a KVCacheMethod (vllm/model_executor/layers/quantization).
 _WITH_SCALES = {
     "fp8": "0.5.3",
@@ -43,6 +57,8 @@ _WITH_SCALES = {
 }
 # 0.22.0 refuses those without too, and 0.24.0 does not; between them nobody read.
 _SCALES_ARE_SEEN = "0.23.0"
+# Later ones take Triton by themselves where FlashAttention 3 is not there.
+_SINKS_BY_FLASH_3 = ("0.10.0", "0.10.1.1")
 _EIGHT_BITS = ("fp8", "fp8_e4m3", "fp8_e5m2")
 
 CACHE_FORMAT = Rule("LLM933", "the GPU cannot keep the KV cache in 8 bits", _SELECTOR)
@@ -204,6 +220,12 @@ def prefix_findings(subject: Subject) -> Iterator[Finding]:
             f"leave {word} out, or set disable_sliding_window, with which no sequence "
             "is longer than the window",
         )
+    name = subject.checkpoint.class_name or ""
+    if name in _KEEP_NO_PREFIXES and subject.is_at(*_KEEP_NO_PREFIXES[name]):
+        yield NO_PREFIXES.finding(
+            f"{subject.title} does not keep prefixes for {name}",
+            f"leave {word} out, or take an image with a newer release",
+        )
     is_of_8 = subject.text("kv_cache_dtype") == "fp8"
     if is_of_8 and subject.is_at("0.5.0", "0.5.3.post1"):
         yield NO_PREFIXES.finding(
@@ -285,6 +307,14 @@ def backend_findings(subject: Subject) -> Iterator[Finding]:
         yield NO_BACKEND.finding(
             f"{subject.title} has no sparse attention for {name} on {subject.gpu}",
             "take H100, H200, B200 or B300",
+        )
+    has_sinks = capability in (HOPPER, BLACKWELL) or bool(asked_backend(subject)[0])
+    if is_gpt_oss(subject) and not has_sinks and subject.is_at(*_SINKS_BY_FLASH_3):
+        yield NO_BACKEND.finding(
+            f"{subject.title} takes FlashAttention for {subject.checkpoint.name}, "
+            f"which has no attention sinks on {subject.gpu}",
+            "set VLLM_ATTENTION_BACKEND=TRITON_ATTN_VLLM_V1, or take an image with "
+            "vLLM 0.10.2 or newer",
         )
 
 

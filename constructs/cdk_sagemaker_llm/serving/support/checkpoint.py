@@ -59,7 +59,7 @@ _NAMED_ENDINGS: tuple[tuple[str, Mapping[str, Any]], ...] = (
         {"quant_method": "compressed-tensors", "scheme": "fp8"},
     ),
     (
-        r"(?:qwen|deepseek-ai)/.*[-_.]fp8",
+        r"(?:qwen|deepseek-ai|stepfun-ai)/.*[-_.]fp8",
         {"quant_method": "fp8", "weight_block_size": [128, 128]},
     ),
 )
@@ -185,6 +185,23 @@ class Checkpoint:
         text = self.text
         values = (text.get(name) for name in names)
         return next((one for one in values if type(one) is int), None)
+
+
+# Under which names a config.json says how many experts there are.
+_EXPERTS = (
+    "num_experts",
+    "moe_num_experts",
+    "n_routed_experts",
+    "num_local_experts",
+    "num_experts_per_tok",
+)
+
+
+def has_experts(checkpoint: Checkpoint) -> bool:
+    """
+    Whether it is known that a model has experts.
+    """
+    return any(checkpoint.text.get(name) for name in _EXPERTS)
 
 
 def checkpoint_of(

@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.catalog.gpu_formats import (
 from cdk_sagemaker_llm.catalog.model_classes import has_ability
 from cdk_sagemaker_llm.catalog.releases import image_within
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.support.checkpoint import has_experts
 from cdk_sagemaker_llm.serving.support.quantization import (
     is_gpt_oss,
     resolved_method,
@@ -27,6 +28,8 @@ from cdk_sagemaker_llm.text import any_of
 
 TURING, AMPERE, ADA, HOPPER, BLACKWELL, RTX_BLACKWELL = 75, 80, 89, 90, 100, 120
 _DTYPES = {"half": "float16", "float": "float32", "fp16": "float16", "bf16": "bfloat16"}
+# Marlin, which widens weights, came to experts with 0.9.0; Triton does not compile them.
+_EXPERTS_IN_EIGHT = ("0.5.0", "0.8.5.post1")
 # Their numbers overflow in float16 (vllm/config/model.py).
 _NOT_IN_HALVES = ("gemma2", "gemma3", "gemma3_text", "plamo2", "glm4")
 # Which the first release with quantized weights took.
@@ -88,7 +91,10 @@ def resolved_dtype(subject: Subject) -> str | None:
     capability = subject.capability
     if own == "float32":
         return None if subject.is_at("0.9.0") else "float16"
-    if own == "bfloat16" and capability is not None and capability < AMPERE:
+    is_old = capability is not None and capability < AMPERE
+    if is_old and _is_unfit_in_halves(subject):
+        return "float32"
+    if own == "bfloat16" and is_old:
         return "float16" if subject.is_at("0.9.0") else own
     return own
 
@@ -133,7 +139,7 @@ def dtype_findings(subject: Subject) -> Iterator[Finding]:
 
 def _is_unfit_in_halves(subject: Subject) -> bool:
     kind = subject.checkpoint.model_type
-    if kind not in _NOT_IN_HALVES:
+    if kind not in _NOT_IN_HALVES or not subject.is_at("0.9.0"):
         return False
     if kind == "plamo2":
         return subject.is_at("0.9.0", "0.26.0")
@@ -160,8 +166,9 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
         return
     named = asked or own or method
     is_lacking = all(lacks_method(engine, one, release) for one in (named, method))
+    is_asked = asked not in {None, "none"}
     # Before, the method was not read from the files.
-    if is_lacking and subject.is_at("0.2.7"):
+    if is_lacking and (is_asked or subject.is_at("0.2.7")):
         spans = method_spans(engine, named)
         image = image_within(engine, spans)
         yield LACKS_METHOD.finding(
@@ -185,9 +192,10 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
 
 def _of_gpu(subject: Subject, method: str, support: MethodSupport) -> Iterator[Finding]:
     capability = subject.capability
-    # The table does not have the first release's.
+    # The table does not have the first releases'.
     is_first = method == "awq" and subject.is_at("0.0", "0.2.6")
-    least = TURING if is_first else support.capability
+    first = TURING if subject.is_at("0.2.1") else AMPERE
+    least = first if is_first else support.capability
     if capability is not None and least is not None and capability < least:
         yield GPU_LACKS_METHOD.finding(
             f"{subject.title} needs a compute capability of {least / 10} for the "
@@ -340,6 +348,11 @@ def eight_bit_findings(subject: Subject) -> Iterator[Finding]:
             yield GPU_LACKS_METHOD.finding(
                 f"{subject.title} has no kernel for weights in blocks of fp8 on "
                 f"{subject.gpu}",
+                "take a GPU from L4 on, or an image with vLLM 0.9 or newer",
+            )
+        elif has_experts(subject.checkpoint) and subject.is_at(*_EXPERTS_IN_EIGHT):
+            yield GPU_LACKS_METHOD.finding(
+                f"{subject.title} has no kernel for experts in fp8 on {subject.gpu}",
                 "take a GPU from L4 on, or an image with vLLM 0.9 or newer",
             )
         elif _is_widened(subject, scheme, capability):

@@ -8,7 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cdk_sagemaker_llm.findings import Finding, Rule
-from cdk_sagemaker_llm.serving.support.checkpoint import Checkpoint
+from cdk_sagemaker_llm.serving.support.checkpoint import (
+    Checkpoint,
+    checkpoint_of,
+)
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 
 _CONFIG = "vllm/config/model.py, _verify_quantization"
@@ -193,6 +196,24 @@ def quantization_findings(subject: Subject) -> Iterator[Finding]:
         yield OTHER_METHOD.finding(
             f"{word} must be left out or be that of the weights, {own}, got {asked}",
             f"leave {word} out: {subject.title} reads it from the weights",
+        )
+
+
+def config_elsewhere_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The config.json that is named for a GGUF file is not that of other weights.
+    """
+    named = subject.arguments.get("hf_config_path")
+    asked, own = subject.text("quantization"), subject.checkpoint.method
+    is_gguf = "gguf" in {asked, own} and subject.is_at("0.8.4", "0.10.2")
+    if not is_gguf or not isinstance(named, str):
+        return
+    other = checkpoint_of(named).method
+    if other in _STRICT:
+        yield OTHER_METHOD.finding(
+            f"{subject.word('hf_config_path')} names {named}, whose weights are in "
+            f"{other}, and {subject.title} takes GGUF for another quantization",
+            "name a folder whose config.json has no quantization_config",
         )
 
 

@@ -24,6 +24,7 @@ from cdk_sagemaker_llm.serving.support.attention import (
     WRONG_BACKEND,
     is_latent,
 )
+from cdk_sagemaker_llm.serving.support.checkpoint import has_experts
 from cdk_sagemaker_llm.serving.support.number_formats import (
     DTYPE_FALLBACK,
     GPU_LACKS_METHOD,
@@ -38,6 +39,7 @@ from cdk_sagemaker_llm.serving.support.quantization import (
 )
 from cdk_sagemaker_llm.serving.support.splits import (
     UNEVEN_HEADS_OF_MODEL,
+    group_of,
     uneven_weights,
 )
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
@@ -71,6 +73,15 @@ _GEMMA_4 = frozenset(
         "Gemma4UnifiedForConditionalGeneration",
     }
 )
+_LLAMA_4 = frozenset({"Llama4ForConditionalGeneration", "Llama4ForCausalLM"})
+_OF_LLAMA_4 = ("fa3", "triton", "trtllm_mha")
+# What a class does not run with, by the releases that were read to say so.
+_NOT_WITH: Mapping[str, tuple[str, str, str]] = {
+    "Olmo2ForCausalLM": ("flashinfer", "0.5.9", "0.5.23"),
+    "NemotronHForCausalLM": ("triton", "0.5.9", "0.5.16"),
+    "Lfm2ForCausalLM": ("triton", "0.5.9", "0.5.23"),
+    "Lfm2MoeForCausalLM": ("triton", "0.5.20", "0.5.23"),
+}
 # Their scheduling was without a buffer unless asked for (server_args.py).
 _NO_BUFFER = ("0.5.10", "0.5.12")
 _STATEFUL = frozenset(
@@ -287,6 +298,7 @@ def sglang_draft_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.title} does not take an EAGLE-3 draft for {name}",
             f"take an image with SGLang after {last}",
         )
+    yield from _branch_findings(subject)
     is_off = subject.flag("disable_radix_cache")
     is_plain = subject.text(strategy) in {None, "auto", "no_buffer"}
     is_asked = subject.has("speculative_algorithm") and subject.is_at(*_NO_BUFFER)
@@ -298,6 +310,23 @@ def sglang_draft_findings(subject: Subject) -> Iterator[Finding]:
             f"set {strategy}=extra_buffer with SGLANG_ENABLE_SPEC_V2=1, or "
             "disable_radix_cache",
         )
+
+
+def _branch_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    How many branches an EAGLE draft has is written where how many steps it has is.
+    """
+    kind = subject.text("speculative_algorithm") or ""
+    steps, branches = "speculative_num_steps", "speculative_eagle_topk"
+    if kind in _BRANCHING and subject.has(steps) and not subject.has(branches):
+        yield NO_DRAFTS.finding(
+            f"{subject.word(steps)} is given without {subject.word(branches)}, and "
+            f"{subject.title} stops there",
+            "write both, such as 1, or leave both out",
+        )
+
+
+_BRANCHING = ("eagle", "eagle3", "nextn", "standalone")
 
 
 def sglang_vision_findings(subject: Subject) -> Iterator[Finding]:
@@ -328,6 +357,8 @@ def _model_needs(subject: Subject, argument: str) -> tuple[str, tuple[str, ...]]
         return "Gemma 4", _of_gemma(subject)
     if is_gpt_oss(subject):
         return "gpt-oss", tuple(sorted(_OF_GPT_OSS))
+    if name in _LLAMA_4 and argument == "attention_backend":
+        return "Llama 4", _OF_LLAMA_4
     is_new = subject.capability is not None and subject.capability >= BLACKWELL
     # What is named for one half alone is not looked at.
     is_net = name in _DELTA_NET and argument == "attention_backend"
@@ -340,6 +371,12 @@ def _refuses_backend(subject: Subject, asked: str, argument: str) -> str:
     model, backends = _model_needs(subject, argument)
     if model and asked not in backends:
         return f"{model} needs {any_of(backends)}"
+    name = subject.checkpoint.class_name or ""
+    unfit_one, *span = _NOT_WITH.get(name, ("", "", ""))
+    if asked == unfit_one and argument == "attention_backend" and subject.is_at(*span):
+        return f"{name} does not run with it"
+    if asked == "torch_native" and subject.has("speculative_algorithm"):
+        return "nothing is drafted with it"
     capability = subject.capability
     if capability is None:
         return ""
@@ -378,14 +415,23 @@ def sglang_split_findings(subject: Subject) -> Iterator[Finding]:
     if heads and heads % size and is_of_heads:
         yield uneven_heads(UNEVEN_HEADS_OF_MODEL, called, heads, size)
         return
-    blocks = (checkpoint.quantization or {}).get("weight_block_size")
+    values = checkpoint.quantization or {}
+    if checkpoint.method in {"awq", "gptq"} and not has_experts(checkpoint):
+        group = values.get("group_size", group_of(checkpoint))
+        dense = checkpoint.number(_DENSE)
+        if isinstance(group, int) and group > 1 and dense:
+            yield from uneven_weights(
+                called, size, dense, group, of="groups", otherwise=""
+            )
+        return
+    blocks = values.get("weight_block_size")
     if checkpoint.method != "fp8" or not blocks:
         return
     block, is_by_expert = blocks[0], _is_by_expert(subject)
     for key in _WIDTHS:
         width = checkpoint.number(key)
-        has_experts = checkpoint.number(_WIDTHS[0]) is not None
-        if (key == _WIDTHS[0] and is_by_expert) or (key == _DENSE and has_experts):
+        is_of_experts = checkpoint.number(_WIDTHS[0]) is not None
+        if (key == _WIDTHS[0] and is_by_expert) or (key == _DENSE and is_of_experts):
             continue
         if isinstance(block, int) and width and width // size % block:
             otherwise = "" if key != _WIDTHS[0] else f", or ep_size={size}"

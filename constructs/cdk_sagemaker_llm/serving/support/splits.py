@@ -4,11 +4,16 @@ A model over several devices: what tensor parallelism divides, and what it canno
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import uneven_heads
-from cdk_sagemaker_llm.serving.support.quantization import resolved_method
+from cdk_sagemaker_llm.serving.support.attention import HOPPER
+from cdk_sagemaker_llm.serving.support.checkpoint import Checkpoint
+from cdk_sagemaker_llm.serving.support.quantization import (
+    resolved_method,
+    scheme_of,
+)
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.text import any_of
 
@@ -92,7 +97,9 @@ def block_findings(subject: Subject) -> Iterator[Finding]:
         width, block, of = dense, 128, "steps of the kernel"
     elif method.startswith(("awq", "gptq", "auto_awq", "auto_gptq")) and expert is None:
         width, of = dense, "groups"
-        block = values.get("group_size", _group_of(subject))
+        block = values.get("group_size", group_of(subject.checkpoint))
+    elif method == "compressed-tensors" and expert is None and subject.is_at("0.5.1"):
+        width, of, block = dense, "groups", _packed_group(subject)
     else:
         return
     if not isinstance(block, int) or block < 2 or not width:  # noqa: PLR2004 - a group
@@ -140,10 +147,34 @@ def uneven_weights(
     )
 
 
-def _group_of(subject: Subject) -> int | None:
+def group_of(checkpoint: Checkpoint) -> int | None:
+    """
+    Return the size of the groups that weights of AWQ or GPTQ usually have, where their
+    files do not say it; ``None`` where it is not known.
+    """
     # What these publish in groups of another size they do not call so.
-    is_usual = subject.checkpoint.name.lower().startswith(("qwen/", "thebloke/"))
-    return 128 if is_usual or subject.checkpoint.method == "awq" else None
+    is_usual = checkpoint.name.lower().startswith(("qwen/", "thebloke/"))
+    return 128 if is_usual or checkpoint.method == "awq" else None
+
+
+def _packed_group(subject: Subject) -> int | None:
+    """
+    Return what the width of integers in compressed-tensors is a multiple of on each
+    device: their groups, or for whole channels the steps of Marlin, before others came.
+    """
+    if scheme_of(subject.checkpoint) != "CompressedTensorsWNA16":
+        return None
+    values = subject.checkpoint.quantization or {}
+    groups = values.get("config_groups")
+    first = next(iter(groups.values()), None) if isinstance(groups, Mapping) else None
+    if isinstance(first, Mapping) and isinstance(first.get("weights"), Mapping):
+        size = first["weights"].get("group_size")
+        return size if isinstance(size, int) and size > 0 else None
+    if values.get("scheme") == "w4a16":
+        return 128
+    is_by_marlin = subject.is_at("0.0", "0.7.3")
+    is_old = subject.capability is not None and subject.capability < HOPPER
+    return 128 if is_by_marlin and is_old else None
 
 
 def bitsandbytes_findings(subject: Subject) -> Iterator[Finding]:

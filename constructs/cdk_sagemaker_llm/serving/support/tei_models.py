@@ -20,8 +20,6 @@ _ONNX_SINCE = "1.6.0"
 _EXPERTS = "1.7.1"
 # Until then it has no head for the type, or looks for it where no checkpoint has it.
 _HEADS = {"modernbert": "1.7.1", "new": "1.6.1", "gte": "1.6.1"}
-# Their files on the Hub were named anew since.
-_MOVED_HEADS = ("new", "gte")
 _JINA, _HEAD_OF_JINA = "JinaBertForSequenceClassification", "1.7.1"
 _BARE_DISTIL = "1.7.1"
 _GPUS = ("mistral", "qwen2", "llama", "llama_bidirec")
@@ -42,11 +40,6 @@ _CLASSIFIES = "Classification"
 
 UNKNOWN_TO_TEI = Rule(
     "LLM983", "TEI of this release has no program for models of the type", _CANDLE
-)
-MAYBE_NO_HEAD = Rule(
-    "LLM868",
-    "TEI may not find the head of a model, whose files were named anew",
-    "pull request 538 of text-embeddings-inference",
 )
 MAYBE_BY_ONNX = Rule(
     "LLM858", "TEI runs the model on a processor only if it has ONNX files", _CANDLE
@@ -181,13 +174,7 @@ def tei_class_findings(subject: Subject) -> Iterator[Finding]:
     if not name.endswith(_CLASSIFIES):
         return
     since = _HEAD_OF_JINA if name == _JINA else _HEADS.get(kind or "")
-    if kind in _MOVED_HEADS and subject.is_at("1.6.0", "1.6.0"):
-        yield MAYBE_NO_HEAD.finding(
-            f"{subject.title} lists {name}, and finds its head only where the files "
-            "name it as they did then",
-            f"take TEI {since} or newer",
-        )
-    elif since and not subject.is_at(since):
+    if since and not subject.is_at(since):
         yield UNKNOWN_TO_TEI.finding(
             f"{subject.title} does not find the head of {name}",
             f"take TEI {since} or newer",

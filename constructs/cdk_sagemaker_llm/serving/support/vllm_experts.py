@@ -8,16 +8,10 @@ from collections.abc import Iterator
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.support.attention import BLACKWELL, is_latent
+from cdk_sagemaker_llm.serving.support.checkpoint import has_experts
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 
 _CONFIG = "vllm/config/model.py, verify_with_parallel_config"
-_EXPERTS = (
-    "num_experts",
-    "moe_num_experts",
-    "n_routed_experts",
-    "num_local_experts",
-    "num_experts_per_tok",
-)
 # Classes that have none, whatever else their files say.
 _DENSE = frozenset(
     {
@@ -57,8 +51,7 @@ def expert_findings(subject: Subject) -> Iterator[Finding]:
     """
     checkpoint, word = subject.checkpoint, subject.word("enable_expert_parallel")
     is_asked = subject.flag("enable_expert_parallel") and subject.is_at("0.8.4")
-    has_some = any(checkpoint.text.get(name) for name in _EXPERTS)
-    if is_asked and not has_some and checkpoint.class_name in _DENSE:
+    if is_asked and not has_experts(checkpoint) and checkpoint.class_name in _DENSE:
         yield NO_EXPERTS.finding(
             f"{word} is for models with experts, and {checkpoint.class_name} has none: "
             f"{subject.title} does not start",

@@ -24,6 +24,8 @@ LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 # A report of one run, whose weights alone nearly fill the GPU, against the source,
 # which has the GPU among those that it is built for: that is a warning.
 ARGUED = {("microsoft/Fara-7B", "0.15.1")}
+# Nobody read what is older than the first of each engine's releases.
+UNREAD = {("sglang", "0.4.4.post1")}
 
 
 def _cases(engine: str) -> list[Any]:
@@ -69,8 +71,9 @@ def test_foretells_what_vllm_did(row: dict[str, Any], release: str) -> None:
     found = _judged(row, release)
 
     if release not in known_releases("vllm"):
-        assert [one.code for one in found] == ["LLM880"]
-    elif row["verdict"] == "loads":
+        assert found[0].code == "LLM880"
+        found = found[1:]
+    if row["verdict"] == "loads":
         assert _verdict(found) != "refuses", found
     else:
         assert _verdict(found) == row["verdict"], found
@@ -113,7 +116,7 @@ def test_names_the_first_image_with_a_class() -> None:
 
     assert str(found) == (
         "LLM901 vLLM 0.6.3.post1 does not load Gemma3ForConditionalGeneration; take an "
-        "image with vllm 0.8.4 and newer, such as djl-lmi 0.33.0"
+        "image with vllm 0.8.0 and newer, such as djl-lmi 0.33.0"
     )
 
 

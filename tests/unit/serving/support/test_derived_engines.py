@@ -148,7 +148,7 @@ def test_loads_what_the_engine_is_made_for(codes: str, example: Example) -> None
             case("lmi-dist 12.0.0 A10G", GEMMA_3),
             (
                 "LLM901 LMI-Dist 12.0.0 is made of vLLM 0.6.2 and does not load "
-                "Gemma3ForConditionalGeneration, which came with vLLM 0.8.4; take a "
+                "Gemma3ForConditionalGeneration, which came with vLLM 0.8.0; take a "
                 "newer LMI version, which serves with vLLM"
             ),
         ),
@@ -246,8 +246,8 @@ def test_knows_of_what_it_can_judge(
         (
             "0.6.5",
             (
-                "LLM880 no catalogued image has vLLM 0.6.5: whether it loads the model "
-                "is not known; the nearest is 0.6.3.post1"
+                "LLM880 no catalogued image has vLLM 0.6.5: only what the releases "
+                "around it have in common is known; the nearest is 0.6.3.post1"
             ),
         ),
         (

@@ -129,7 +129,7 @@ CLASSES: list[Row] = [
                 for where, kind, codes in (
                     ("1.7.0 A10G", "modernbert", "LLM983"),
                     ("1.8.0 A10G", "modernbert", ""),
-                    ("1.6.0 A10G", "new", "LLM868"),
+                    ("1.6.0 A10G", "new", "LLM983"),
                     ("1.7.0 A10G", "new", ""),
                     ("1.7.0 A10G", "gte", ""),
                     ("1.6.0 A10G", "bert", ""),

@@ -163,7 +163,7 @@ def test_knows_parts_of_a_whole_with_a_new_transformers(
             case("vllm 0.4.2 H100", LLAMA, pipeline_parallel_size=2),
             (
                 "LLM907 vLLM 0.4.2 cannot split LlamaForCausalLM into pipeline stages, "
-                "got pipeline_parallel_size=2; take an image with vllm 0.5.3.post1 or "
+                "got pipeline_parallel_size=2; take an image with vllm 0.5.1 or "
                 "newer, such as djl-lmi 0.29.0"
             ),
         ),
@@ -179,7 +179,7 @@ def test_knows_parts_of_a_whole_with_a_new_transformers(
             case("vllm 0.24.0 H100", "BartForConditionalGeneration"),
             (
                 "LLM901 vLLM 0.24.0 does not load BartForConditionalGeneration, which "
-                "was dropped after 0.10.2; take an image with vllm 0.6.2 to 0.10.2, "
+                "was dropped after 0.10.2; take an image with vllm 0.5.5 to 0.10.2, "
                 "such as djl-lmi 0.34.0"
             ),
         ),
@@ -187,7 +187,7 @@ def test_knows_parts_of_a_whole_with_a_new_transformers(
             case("vllm 0.5.3.post1 H100", "BartForConditionalGeneration"),
             (
                 "LLM901 vLLM 0.5.3.post1 does not load BartForConditionalGeneration; "
-                "take an image with vllm 0.6.2 to 0.10.2, such as djl-lmi 0.34.0"
+                "take an image with vllm 0.5.5 to 0.10.2, such as djl-lmi 0.34.0"
             ),
         ),
         (
