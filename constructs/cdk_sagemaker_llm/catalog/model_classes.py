@@ -11,7 +11,7 @@ from typing import Any, Literal
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.releases import in_spans, is_between, release_key
 
-Ability = Literal["in", "lora", "pp", "eagle3", "v0only"]
+Ability = Literal["in", "lora", "pp", "eagle3", "v0only", "unpacked", "unstaged"]
 Branch = Literal["in", "flash", "flash_to_shard"]
 
 

@@ -247,6 +247,9 @@ def _refuses_cache(subject: Subject, kind: str, capability: int) -> str:
 
 
 def _is_taken_by_new_engine(subject: Subject, capability: int) -> bool:
+    if is_latent(subject) and subject.is_at("0.0", "0.9.2"):
+        # FlashMLA and Triton said that they did not have it yet.
+        return False
     is_blackwell = capability == BLACKWELL and subject.is_at("0.10.2")
     return capability == HOPPER or is_blackwell
 

@@ -33,7 +33,7 @@ _RULES: Mapping[str, tuple[str, ...]] = {
         "vllm_parsers",
         "vllm_scheduling",
     ),
-    "sglang": ("sglang_models", "sglang_formats"),
+    "sglang": ("sglang_models", "sglang_formats", "sglang_backends"),
     "tgi": ("tgi_models",),
     "tei": ("tei_models",),
     "llama.cpp": ("llama_cpp_models",),

@@ -28,7 +28,18 @@ from cdk_sagemaker_llm.text import any_of
 
 TURING, AMPERE, ADA, HOPPER, BLACKWELL, RTX_BLACKWELL = 75, 80, 89, 90, 100, 120
 _DTYPES = {"half": "float16", "float": "float32", "fp16": "float16", "bf16": "bfloat16"}
-# Marlin, which widens weights, came to experts with 0.9.0; Triton does not compile them.
+# Since when there are experts in a scheme of compressed-tensors.
+_EXPERTS_IN = {
+    "CompressedTensorsW8A8Int8": "0.9.0",
+    "CompressedTensorsW8A16Fp8": "0.6.3",
+    "CompressedTensorsWNA16": "0.6.0",
+}
+# Of weights that NVIDIA publishes (vLLM issue 15784).
+_NO_CACHE_SCALES = ("0.6.1", "0.7.3")
+# PyTorch 2.7.0 with CUDA 12.8 (vLLM issue 19185).
+_WITHOUT_VOLTA = ("0.9.0", "0.9.2")
+# Marlin, which widens weights, came to experts with 0.9.0; Triton does not compile
+# them.
 _EXPERTS_IN_EIGHT = ("0.5.0", "0.8.5.post1")
 # Their numbers overflow in float16 (vllm/config/model.py).
 _NOT_IN_HALVES = ("gemma2", "gemma3", "gemma3_text", "plamo2", "glm4")
@@ -166,6 +177,14 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
         return
     named = asked or own or method
     is_lacking = all(lacks_method(engine, one, release) for one in (named, method))
+    is_scaled = method == "modelopt" and subject.is_at(*_NO_CACHE_SCALES)
+    if is_scaled and subject.checkpoint.name.lower().startswith("nvidia/"):
+        yield LACKS_METHOD.finding(
+            f"{subject.title} does not find where the scales of the KV cache go that "
+            f"{subject.checkpoint.name} brings",
+            "take an image with vLLM 0.8 or newer",
+        )
+        return
     is_asked = asked not in {None, "none"}
     # Before, the method was not read from the files.
     if is_lacking and (is_asked or subject.is_at("0.2.7")):
@@ -223,17 +242,23 @@ def bitsandbytes_class_findings(subject: Subject) -> Iterator[Finding]:
     is_asked = "bitsandbytes" in {subject.text("quantization"), own}
     if name is None or not is_asked:
         return
+    if name == _PIXTRAL_ON_HUB and subject.text("config_format") == "mistral":
+        name = "PixtralForConditionalGeneration"
     if not has_ability(subject.engine, name, subject.release):
         return
     since, until = _IN_FOUR_BITS.get(name, "0.7.0"), _WITHOUT_FOUR_BITS.get(name)
     is_early = subject.is_at("0.5.0", "0.6.6") and not subject.is_at(since)
-    if is_early or (until is not None and subject.is_at(*until)):
+    is_without = until is not None and subject.is_at(*until)
+    is_unpacked = has_ability(subject.engine, name, subject.release, "unpacked")
+    if is_early or is_without or is_unpacked:
         yield LACKS_METHOD.finding(
             f"{subject.title} does not keep {name} in weights of bitsandbytes",
             "take weights in another format, or an image with a newer release",
         )
 
 
+# What its params.json makes of it.
+_PIXTRAL_ON_HUB = "Mistral3ForConditionalGeneration"
 # Since when its loader takes a class, before it took nearly all
 # (bitsandbytes_stacked_params_mapping of vllm/model_executor/models).
 _IN_FOUR_BITS = {
@@ -322,6 +347,14 @@ def scheme_findings(subject: Subject) -> Iterator[Finding]:
             "take another release, or weights in another format",
         )
         return
+    since = _EXPERTS_IN.get(scheme, "")
+    if has_experts(subject.checkpoint) and since and not subject.is_at(since):
+        yield LACKS_METHOD.finding(
+            f"{subject.title} does not keep experts in these weights of "
+            "compressed-tensors",
+            f"take an image with vLLM {since} or newer",
+        )
+        return
     least = scheme_capability(subject.engine, scheme, subject.release)
     if least is not None and capability < least:
         yield GPU_LACKS_METHOD.finding(
@@ -397,6 +430,23 @@ def built_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.gpu}",
             "take an image with vLLM 0.9 or newer",
         )
+    elif capability < TURING and subject.is_at(*_WITHOUT_VOLTA):
+        yield FORM_NOT_BUILT.finding(
+            f"{subject.title} brings a PyTorch that is built without {subject.gpu}",
+            "take an image with another release, or a newer GPU",
+        )
+    elif _samples_by_flashinfer(subject, capability):
+        yield FORM_NOT_BUILT.finding(
+            f"{subject.title} chooses tokens by FlashInfer, which does not run on "
+            f"{subject.gpu}",
+            "set VLLM_USE_FLASHINFER_SAMPLER=0, or take a newer GPU",
+        )
+    elif _sees_by_flash(subject, capability):
+        yield FORM_NOT_BUILT.finding(
+            f"the part of {subject.checkpoint.class_name} that sees was reported to "
+            f"fail on {subject.gpu} with {subject.title}",
+            "take an image with a newer release",
+        )
     elif capability < TURING and subject.is_at("0.20.0"):
         yield FORM_NOT_BUILT.finding(
             f"{subject.title} is built with CUDA 13, which has no kernels for "
@@ -415,3 +465,23 @@ def built_findings(subject: Subject) -> Iterator[Finding]:
             "its kernels do not compile there",
             "take a GPU from A10G on",
         )
+
+
+def _samples_by_flashinfer(subject: Subject, capability: int) -> bool:
+    """
+    Whether tokens are chosen by what the GPU lacks, which later releases leave off
+    until it is asked for (vLLM issue 27729).
+    """
+    is_off = subject.environment.get("VLLM_USE_FLASHINFER_SAMPLER") == "0"
+    return capability < TURING and subject.is_at("0.11.0", "0.11.0") and not is_off
+
+
+def _sees_by_flash(subject: Subject, capability: int) -> bool:
+    """
+    Whether pictures are read by kernels that fail there (vLLM issue 24383, gpustack
+    issue 2769).
+    """
+    is_hit = subject.checkpoint.class_name == "Qwen2_5_VLForConditionalGeneration"
+    return (
+        is_hit and capability == RTX_BLACKWELL and subject.is_at("0.10.1", "0.10.1.1")
+    )

@@ -31,6 +31,7 @@ from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.serving.support.vllm_arguments import UNTRUSTED_CODE
 from cdk_sagemaker_llm.serving.support.vllm_classes import (
     CLASS_BY_TRANSFORMERS,
+    NO_STAGES,
     OLD_TRANSFORMERS,
     REMOTE_CLASS,
     UNKNOWN_CLASS,
@@ -144,6 +145,26 @@ def sglang_transformers_findings(subject: Subject) -> Iterator[Finding]:
             f"model type, which needs {least}",
             "take an image with a newer release",
         )
+
+
+def sglang_stage_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The class can be split into stages where it is.
+    """
+    name = subject.checkpoint.class_name
+    word = next((one for one in _STAGES if subject.has(one)), _STAGES[0])
+    stages = subject.number(word) or 1
+    if name is None or stages < 2:  # noqa: PLR2004 - one is none
+        return
+    if has_ability("sglang", name, subject.release, "unstaged"):
+        yield NO_STAGES.finding(
+            f"{subject.title} cannot split {name} into pipeline stages, got "
+            f"{subject.word(word)}={stages}",
+            "split it over devices alone",
+        )
+
+
+_STAGES = ("pp_size", "pipeline_parallel_size", "pp")
 
 
 def sglang_code_findings(subject: Subject) -> Iterator[Finding]:

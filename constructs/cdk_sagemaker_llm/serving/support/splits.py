@@ -77,6 +77,7 @@ def block_findings(subject: Subject) -> Iterator[Finding]:
     expert = checkpoint.number("moe_intermediate_size")
     dense = checkpoint.number("intermediate_size")
     is_split = not subject.flag("enable_expert_parallel")
+    block: int | None
     is_alone = size < 2  # noqa: PLR2004 - one device
     if is_alone and (method not in _KERNELS or not expert):
         return
@@ -190,7 +191,7 @@ def bitsandbytes_findings(subject: Subject) -> Iterator[Finding]:
             f"{word} must be 1 for weights of bitsandbytes, got {size}",
             "use pipeline_parallel_size, or weights in another format",
         )
-    elif size > 1 and asked and subject.is_at("0.5.0", "0.5.5"):
+    elif size > 1 and asked and subject.is_at("0.5.0", "0.6.1.post2"):
         yield UNSPLIT_METHOD.finding(
             f"{word} must be 1 with quantization=bitsandbytes at {subject.title}, got "
             f"{size}",

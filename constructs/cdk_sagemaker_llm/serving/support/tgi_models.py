@@ -343,7 +343,8 @@ def tgi_shard_findings(subject: Subject) -> Iterator[Finding]:
     shards = shards_of(subject)
     heads = subject.checkpoint.number("num_attention_heads", "n_head", "n_heads")
     kind = subject.checkpoint.model_type or ""
-    is_own = has_model_type("tgi", kind, subject.release)
+    # Revisions that it runs have the same heads by another name.
+    is_own = has_model_type("tgi", kind, subject.release) or kind == _RENAMED
     if (
         shards > 1
         and heads

@@ -81,9 +81,13 @@ def class_findings(subject: Subject) -> Iterator[Finding]:
     if subject.is_at(_BACKEND_SINCE):
         # Where the version is not known, what the newest one lacks is not refused.
         runs = runs_class(name, version or "999")
-        is_late = name.endswith(_PICTURES) and not subject.is_at(
-            _BACKEND_OF_PICTURES_SINCE
+        has_pictures = name.endswith(_PICTURES) or (
+            # The same without a head, as fine-tuning programs write it.
+            name.endswith("VLModel")
+            and class_row(subject.engine, name.removesuffix("Model") + _PICTURES)
+            is not None
         )
+        is_late = has_pictures and not subject.is_at(_BACKEND_OF_PICTURES_SINCE)
         if runs and not is_late:
             yield CLASS_BY_TRANSFORMERS.finding(
                 f"{subject.title} has no {name} of its own, and falls back to the "

@@ -23,6 +23,15 @@ _DOCS = "docs/features/tool_calling.md and reasoning_outputs.md of vLLM"
 # Parsers of reasoning that look for <think> among the tokens when they are made, which
 # the engine did when it started in these releases.
 _TAGGED = frozenset({"deepseek_r1", "qwen3", "glm45"})
+# Those that still do where the configuration asks them for their marks when it is made
+# (ReasoningConfig.initialize_token_ids).
+_MARKED = frozenset(
+    {
+        *("deepseek_r1", "qwen3", "gemma4", "minimax_m2", "seed_oss", "ernie45"),
+        *("step3p5", "nemotron_v3", "hy_v3"),
+    }
+)
+_ASKED_FOR_MARKS = "0.21.0"
 # Models that think, and not between these: by channels, or within other marks.
 _OTHERWISE_TAGGED = re.compile(
     r"^(?:openai/gpt-oss|moonshotai/kimi-(?:dev|vl-a3b-thinking))", re.IGNORECASE
@@ -120,14 +129,16 @@ def family_findings(subject: Subject) -> Iterator[Finding]:
         )
         return
     is_other = bool(_OTHERWISE_TAGGED.match(subject.checkpoint.name))
-    if is_other and parser in _TAGGED and subject.is_at(*_MADE_AT_START):
+    is_made = parser in _TAGGED and subject.is_at(*_MADE_AT_START)
+    is_made |= parser in _MARKED and subject.is_at(_ASKED_FOR_MARKS)
+    if is_other and is_made:
         thoughts = ()
     if parser is None or thoughts is None or parser in thoughts:
         return
-    if not thoughts and parser in _TAGGED and subject.is_at(*_MADE_AT_START):
+    if not thoughts and is_made:
         yield NO_TAGS.finding(
-            f"{subject.word('reasoning_parser')}={parser} looks for <think> among the "
-            f"tokens, which {subject.checkpoint.name} does not have, and "
+            f"{subject.word('reasoning_parser')}={parser} looks for its marks among "
+            f"the tokens, which {subject.checkpoint.name} does not have, and "
             f"{subject.title} stops there",
             "leave it out",
         )

@@ -33,6 +33,7 @@ CHANNELS = {
 W8, W4 = "neuralmagic/Qwen2-72B-Instruct-quantized.w8a16", "a/b-quantized.w4a16"
 GGUF, R1 = "a/DeepSeek-R1-0528-GGUF", "deepseek-ai/DeepSeek-R1-0528"
 LLAMA_4, OLMO = "Llama4ForConditionalGeneration", "Olmo2ForCausalLM"
+BLOCKS, NARROW_BLOCKS = "Qwen/Qwen3-235B-A22B-FP8", "Qwen/Qwen3-30B-A3B-FP8"
 NEMOTRON, LFM = "NemotronHForCausalLM", "Lfm2ForCausalLM"
 
 PACKED: list[Row] = [
@@ -42,7 +43,10 @@ PACKED: list[Row] = [
     # Other kernels take whole channels from then on, and on Hopper before.
     ("", case("vllm 0.8.4 A100", W8, tensor_parallel_size=4)),
     ("", case("vllm 0.7.1 H100", W8, tensor_parallel_size=4)),
-    ("LLM947", case("vllm 0.13.0 H100", QWEN, {**WIDE, **GROUPS}, tensor_parallel_size=4)),
+    (
+        "LLM947",
+        case("vllm 0.13.0 H100", QWEN, {**WIDE, **GROUPS}, tensor_parallel_size=4),
+    ),
     ("", case("vllm 0.13.0 H100", QWEN, {**WIDE, **CHANNELS}, tensor_parallel_size=4)),
     ("", case("vllm 0.13.0 H100", QWEN, {**WIDE, **GROUPS}, tensor_parallel_size=1)),
     ("LLM947", case("sglang 0.5.9 A100", QWEN, {**WIDE, **AWQ}, tp_size=2)),
@@ -108,6 +112,18 @@ SERVED: list[Row] = [
     ("LLM937", _served("0.5.20", LFM, "triton")),
     ("", _served("0.5.20", LFM, "flashinfer")),
     ("", _served("0.5.9", "LlamaForCausalLM", "torch_native")),
+    ("LLM937", _served("0.5.9", "MllamaForConditionalGeneration", "triton")),
+    ("", _served("0.5.9", "MllamaForConditionalGeneration", "flashinfer")),
+    ("LLM937", case("sglang 0.5.9 B200", R1, attention_backend="trtllm_mha")),
+    ("", case("sglang 0.5.9 B200", R1, attention_backend="trtllm_mla")),
+    ("LLM907", case("sglang 0.5.9 H100", "Gemma3ForCausalLM", pp_size=2)),
+    ("", case("sglang 0.5.9 H100", "Gemma3ForCausalLM", pp_size=1)),
+    ("", case("sglang 0.5.9 H100", "LlamaForCausalLM", pp_size=2)),
+    # 1536 over four devices are 384, and over eight 192.
+    ("LLM947", case("sglang 0.5.9 H100", BLOCKS, tp_size=8)),
+    ("", case("sglang 0.5.9 H100", BLOCKS, tp_size=8, ep_size=2)),
+    ("", case("sglang 0.5.9 H100", BLOCKS, tp_size=8, ep_size=8)),
+    ("LLM947", case("sglang 0.5.9 H100", NARROW_BLOCKS, tp_size=8, ep_size=2)),
     (
         "LLM937",
         _drafted(
@@ -151,5 +167,86 @@ def test_knows_which_classes_keep_no_prefixes(codes: str, example: Example) -> N
 def test_knows_what_classes_of_sglang_run_with(codes: str, example: Example) -> None:
     """
     An attention backend, and how many branches a draft has.
+    """
+    assert codes_of(example) == codes
+
+
+SEES, PIXTRAL = (
+    "Qwen2_5_VLForConditionalGeneration",
+    "Mistral3ForConditionalGeneration",
+)
+SAMPLER = {"VLLM_USE_FLASHINFER_SAMPLER": "0"}
+INTS = {
+    "quant_method": "compressed-tensors",
+    "config_groups": {
+        "group_0": {
+            "weights": {"num_bits": 8, "type": "int"},
+            "input_activations": {"num_bits": 8, "type": "int"},
+        }
+    },
+}
+EXPERTS = {"quantization_config": INTS, "num_experts": 8}
+BNB = {"quantization": "bitsandbytes", "load_format": "bitsandbytes"}
+MISTRAL = {**BNB, "config_format": "mistral", "tokenizer_mode": "mistral"}
+NEW_ENGINE = {"VLLM_USE_V1": "1"}
+EIGHT_BITS = {"kv_cache_dtype": "fp8", "trust_remote_code": True}
+HALF = {"dtype": "half"}
+NARROW: list[Row] = [
+    ("LLM880 LLM923 LLM892", case("vllm 0.9.0 V100", QWEN, **HALF)),
+    ("LLM880 LLM892", case("vllm 0.10.0 V100", QWEN, **HALF)),
+    ("LLM880", case("vllm 0.9.0 A10G", QWEN, **HALF)),
+    ("LLM880 LLM923", case("vllm 0.11.0 V100", QWEN, **HALF)),
+    (
+        "LLM880 LLM886",
+        case("vllm 0.11.0 V100", QWEN, **HALF, environment=SAMPLER),
+    ),
+    ("LLM886", case("vllm 0.11.1 V100", QWEN, **HALF)),
+    ("LLM915", case("vllm 0.7.1 H100", "nvidia/Llama-3.1-8B-Instruct-FP8")),
+    ("", case("vllm 0.8.4 H100", "nvidia/Llama-3.1-8B-Instruct-FP8")),
+    # 71 heads are not divided, whatever the type is called.
+    ("LLM854 LLM945", case("tgi 0.8.2 A100", "tiiuae/falcon-7b", num_shard=4)),
+    ("LLM854", case("tgi 0.8.2 A100", "tiiuae/falcon-7b")),
+    ("LLM880 LLM923", case("vllm 0.10.1 RTX", SEES)),
+    ("", case("vllm 0.11.1 RTX", SEES)),
+    ("LLM880", case("vllm 0.10.1 L40S", SEES)),
+    ("LLM880 LLM915", case("vllm 0.6.0 A100", "Qwen2MoeForCausalLM", EXPERTS)),
+    ("LLM915", case("vllm 0.8.4 A100", "Qwen2MoeForCausalLM", EXPERTS)),
+    ("", case("vllm 0.10.2 A100", "Qwen2MoeForCausalLM", EXPERTS)),
+    ("", case("vllm 0.8.4 A100", QWEN, {"quantization_config": INTS})),
+    ("LLM915", case("vllm 0.8.4 L40S", PIXTRAL, **MISTRAL)),
+    ("", case("vllm 0.8.4 L40S", PIXTRAL, **BNB)),
+    ("LLM915", case("vllm 0.20.0 L40S", "Zamba2ForCausalLM", **BNB)),
+    ("", case("vllm 0.20.0 L40S", "Qwen3ForCausalLM", **BNB)),
+    (
+        "LLM880 LLM949",
+        case("vllm 0.6.1 A100", "LlamaForCausalLM", **BNB, tensor_parallel_size=2),
+    ),
+    ("", case("vllm 0.6.2 A100", "LlamaForCausalLM", **BNB, tensor_parallel_size=2)),
+    (
+        "LLM933",
+        case("vllm 0.8.4 H200", R1, **EIGHT_BITS, environment=NEW_ENGINE),
+    ),
+    (
+        "",
+        case(
+            "vllm 0.8.4 H200",
+            "LlamaForCausalLM",
+            kv_cache_dtype="fp8",
+            environment=NEW_ENGINE,
+        ),
+    ),
+    # Fine-tuning programs write the class without its head.
+    ("LLM880 LLM901", case("vllm 0.8.1 L40S", "Qwen2_5_VLModel")),
+    ("LLM965", case("vllm 0.22.1 L40S", GEMMA, reasoning_parser="gemma4")),
+    ("LLM896", case("vllm 0.20.0 L40S", GEMMA, reasoning_parser="gemma4")),
+    ("LLM965", case("vllm 0.28.0 L40S", GEMMA, reasoning_parser="qwen3")),
+    ("LLM896", case("vllm 0.28.0 L40S", GEMMA, reasoning_parser="granite")),
+]
+
+
+@pytest.mark.parametrize(("codes", "example"), NARROW)
+def test_knows_what_single_releases_lack(codes: str, example: Example) -> None:
+    """
+    On a GPU, of a class, or beside a format.
     """
     assert codes_of(example) == codes

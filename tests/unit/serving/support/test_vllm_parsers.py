@@ -278,7 +278,7 @@ def test_looks_for_thoughts_where_there_are_some(codes: str, example: Example) -
             MISTRAL,
             {"reasoning_parser": "qwen3"},
             (
-                "LLM965 reasoning_parser=qwen3 looks for <think> among the tokens, "
+                "LLM965 reasoning_parser=qwen3 looks for its marks among the tokens, "
                 "which mistralai/Mistral-7B-Instruct-v0.3 does not have, and vLLM "
                 "0.20.0 stops there; leave it out"
             ),

@@ -1,0 +1,278 @@
+"""
+Which attention backends and drafts SGLang runs a model with, on which GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.support.attention import (
+    ADA,
+    AMPERE,
+    BLACKWELL,
+    CACHE_FALLBACK,
+    HOPPER,
+    NO_BACKEND,
+    WRONG_BACKEND,
+    is_latent,
+)
+from cdk_sagemaker_llm.serving.support.quantization import (
+    is_gpt_oss,
+)
+from cdk_sagemaker_llm.serving.support.support_subject import Subject
+from cdk_sagemaker_llm.serving.support.vllm_arguments import NO_DRAFTS
+from cdk_sagemaker_llm.text import any_of
+
+_OF_GPT_OSS = frozenset({"triton", "trtllm_mha", "fa3", "fa4"})
+
+_ON_BLACKWELL = frozenset({"trtllm_mla", "cutlass_mla"})
+
+# DeepGEMM chooses their tokens, which knows 9.0 and 10.x (dsa_indexer.py); from 0.5.17
+# on there is more for 12.0.
+_SPARSE = frozenset({"DeepseekV32ForCausalLM", "GlmMoeDsaForCausalLM"})
+
+_SPARSE_ELSEWHERE = "0.5.17"
+
+_OF_LATENT = frozenset(
+    {"trtllm_mla", "cutlass_mla", "flashmla", "tokenspeed_mla", "cutedsl_mla"}
+)
+
+_PLAINLY_LATENT = frozenset(
+    {
+        "DeepseekV2ForCausalLM",
+        "DeepseekV3ForCausalLM",
+        "KimiK25ForConditionalGeneration",
+    }
+)
+
+_GEMMA_4 = frozenset(
+    {
+        "Gemma4ForConditionalGeneration",
+        "Gemma4ForCausalLM",
+        "Gemma4UnifiedForConditionalGeneration",
+    }
+)
+
+_LLAMA_4 = frozenset({"Llama4ForConditionalGeneration", "Llama4ForCausalLM"})
+
+_OF_LLAMA_4 = ("fa3", "triton", "trtllm_mha")
+
+# What a class does not run with, by the releases that were read to say so.
+_NOT_WITH: Mapping[str, tuple[str, str, str]] = {
+    "MllamaForConditionalGeneration": ("triton", "0.5.5", "0.5.23"),
+    "WhisperForConditionalGeneration": ("triton", "0.5.5", "0.5.23"),
+    "Olmo2ForCausalLM": ("flashinfer", "0.5.9", "0.5.23"),
+    "NemotronHForCausalLM": ("triton", "0.5.9", "0.5.16"),
+    "Lfm2ForCausalLM": ("triton", "0.5.9", "0.5.23"),
+    "Lfm2MoeForCausalLM": ("triton", "0.5.20", "0.5.23"),
+}
+
+# Their scheduling was without a buffer unless asked for (server_args.py).
+_NO_BUFFER = ("0.5.10", "0.5.12")
+
+_STATEFUL = frozenset(
+    {
+        "Qwen3NextForCausalLM",
+        "Qwen3_5ForConditionalGeneration",
+        "Qwen3_5MoeForConditionalGeneration",
+        "NemotronHForCausalLM",
+        "FalconH1ForCausalLM",
+        "JetNemotronForCausalLM",
+    }
+)
+
+# What they have beside their attention proper runs with two backends on Blackwell
+# (attention_registry.py; issue 35080 has what came later).
+_DELTA_NET = frozenset(
+    {
+        "Qwen3NextForCausalLM",
+        "Qwen3_5ForConditionalGeneration",
+        "Qwen3_5MoeForConditionalGeneration",
+    }
+)
+
+_DELTA_NET_AT = ("0.5.5", "0.5.9")
+
+_OF_DELTA_NET = ("triton", "trtllm_mha")
+
+# The last release whose class has no set_eagle3_layers_to_capture.
+_NO_TARGETS = {
+    "Qwen3VLForConditionalGeneration": "0.5.10",
+    "Qwen3VLMoeForConditionalGeneration": "0.5.10",
+    "Gemma3ForCausalLM": "0.5.11",
+    "Gemma3ForConditionalGeneration": "0.5.11",
+    "Qwen3NextForCausalLM": "0.5.8",
+    "MiniMaxM2ForCausalLM": "0.5.5",
+}
+
+DRAFTS_WITHOUT_BUFFER = Rule(
+    "LLM908",
+    "SGLang does not draft for a model that keeps a state beside its radix cache",
+    "_handle_mamba_radix_cache of SGLang 0.5.10 to 0.5.12",
+)
+
+
+def sglang_backend_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The attention backend that is asked for takes the model on the GPU.
+    """
+    for argument in (
+        "attention_backend",
+        "prefill_attention_backend",
+        "decode_attention_backend",
+    ):
+        asked = subject.text(argument)
+        why = asked and _refuses_backend(subject, asked, argument)
+        if why:
+            word = subject.word(argument)
+            yield WRONG_BACKEND.finding(
+                f"{word}={asked} does not fit: {why}",
+                f"leave {word} out: {subject.title} takes one that fits",
+            )
+
+
+def sglang_sparse_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The GPU has what chooses the tokens of sparse attention.
+    """
+    name, capability = subject.checkpoint.class_name, subject.capability
+    if name not in _SPARSE or capability is None or subject.is_at(_SPARSE_ELSEWHERE):
+        return
+    if capability < HOPPER or capability >= 120:  # noqa: PLR2004 - 12.0
+        yield NO_BACKEND.finding(
+            f"{subject.title} has no sparse attention for {name} on {subject.gpu}",
+            "take H100, H200, B200 or B300",
+        )
+
+
+def sglang_draft_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    A model that keeps a state drafts without the radix cache, or with a buffer.
+    """
+    name, strategy = subject.checkpoint.class_name, "mamba_scheduler_strategy"
+    last = _NO_TARGETS.get(name or "")
+    is_eagle = subject.text("speculative_algorithm") == "eagle3"
+    if last is not None and is_eagle and subject.is_at("0.5.5", last):
+        yield NO_DRAFTS.finding(
+            f"{subject.title} does not take an EAGLE-3 draft for {name}",
+            f"take an image with SGLang after {last}",
+        )
+    yield from _branch_findings(subject)
+    is_off = subject.flag("disable_radix_cache")
+    is_plain = subject.text(strategy) in {None, "auto", "no_buffer"}
+    is_asked = subject.has("speculative_algorithm") and subject.is_at(*_NO_BUFFER)
+    if name in _STATEFUL and is_asked and is_plain and not is_off:
+        yield DRAFTS_WITHOUT_BUFFER.finding(
+            f"{subject.title} does not draft for {name} beside its radix cache, got "
+            f"{subject.word('speculative_algorithm')}="
+            f"{subject.arguments['speculative_algorithm']}",
+            f"set {strategy}=extra_buffer with SGLANG_ENABLE_SPEC_V2=1, or "
+            "disable_radix_cache",
+        )
+
+
+def _branch_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    How many branches an EAGLE draft has is written where how many steps it has is.
+    """
+    kind = subject.text("speculative_algorithm") or ""
+    steps, branches = "speculative_num_steps", "speculative_eagle_topk"
+    if kind in _BRANCHING and subject.has(steps) and not subject.has(branches):
+        yield NO_DRAFTS.finding(
+            f"{subject.word(steps)} is given without {subject.word(branches)}, and "
+            f"{subject.title} stops there",
+            "write both, such as 1, or leave both out",
+        )
+
+
+_BRANCHING = ("eagle", "eagle3", "nextn", "standalone")
+
+
+def _of_gemma(subject: Subject) -> tuple[str, ...]:
+    newer = (("0.5.19", "intel_amx"), ("0.5.20", "aiter"), ("0.5.21", "fa4"))
+    more = (name for since, name in newer if subject.is_at(since))
+    return ("trtllm_mha", "triton", "ascend", "intel_xpu", *more)
+
+
+def _model_needs(subject: Subject, argument: str) -> tuple[str, tuple[str, ...]]:
+    """
+    Return a model that not every backend takes, and those that do.
+    """
+    name = subject.checkpoint.class_name
+    if name in _GEMMA_4 and subject.is_at("0.5.14"):
+        return "Gemma 4", _of_gemma(subject)
+    if is_gpt_oss(subject):
+        return "gpt-oss", tuple(sorted(_OF_GPT_OSS))
+    if name in _LLAMA_4 and argument == "attention_backend":
+        return "Llama 4", _OF_LLAMA_4
+    is_new = subject.capability is not None and subject.capability >= BLACKWELL
+    # What is named for one half alone is not looked at.
+    is_net = name in _DELTA_NET and argument == "attention_backend"
+    if is_net and is_new and subject.is_at(*_DELTA_NET_AT):
+        return f"{name} on {subject.gpu}", _OF_DELTA_NET
+    return "", ()
+
+
+def _refuses_beside(subject: Subject, asked: str, argument: str) -> str:
+    """
+    Return why a class, or drafting, does not go with a backend, whatever the GPU.
+    """
+    name = subject.checkpoint.class_name or ""
+    unfit_one, *span = _NOT_WITH.get(name, ("", "", ""))
+    if asked == unfit_one and argument == "attention_backend" and subject.is_at(*span):
+        return f"{name} does not run with it"
+    if asked == "torch_native" and subject.has("speculative_algorithm"):
+        return "nothing is drafted with it"
+    if asked == "trtllm_mha" and name in _PLAINLY_LATENT:
+        return f"{name} has latent attention"
+    return ""
+
+
+def _refuses_backend(subject: Subject, asked: str, argument: str) -> str:
+    model, backends = _model_needs(subject, argument)
+    if model and asked not in backends:
+        return f"{model} needs {any_of(backends)}"
+    why = _refuses_beside(subject, asked, argument)
+    if why:
+        return why
+    capability = subject.capability
+    if capability is None:
+        return ""
+    is_hopper = HOPPER <= capability < BLACKWELL
+    is_of_8 = AMPERE <= capability < HOPPER
+    # It decodes elsewhere too from 0.5.10 on, and prefills there from 0.5.19 on.
+    is_wide = subject.is_at("0.5.10" if argument.startswith("decode") else "0.5.19")
+    is_elsewhere = is_wide and (is_hopper or capability >= 120)  # noqa: PLR2004 - 12.0
+    unfit = {
+        "fa3": not is_hopper and (not is_of_8 or is_latent(subject)),
+        "trtllm_mha": capability // 10 != 10 and not is_elsewhere,  # noqa: PLR2004 - 10.x
+        **dict.fromkeys(_ON_BLACKWELL, capability < BLACKWELL),
+    }
+    # Its prefill is for 10.x (sgl-project/sglang issue 24633).
+    is_120 = capability >= 120 and subject.is_at("0.0", "0.5.10")  # noqa: PLR2004 - 12.0
+    if unfit.get(asked) or (asked == "trtllm_mla" and is_120):
+        return f"it does not run on {subject.gpu}"
+    is_told = subject.checkpoint.is_whole and subject.checkpoint.class_name is not None
+    if asked in _OF_LATENT and is_told and not is_latent(subject):
+        return f"{subject.checkpoint.class_name} has no latent attention"
+    return ""
+
+
+def sglang_cache_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The KV cache's format is one that attention by Triton compiles on the GPU.
+    """
+    kind, capability = subject.text("kv_cache_dtype"), subject.capability
+    is_triton = subject.text("attention_backend") == "triton" or (
+        not subject.has("attention_backend")
+        and (is_gpt_oss(subject) or is_latent(subject))
+    )
+    is_old = capability is not None and capability < ADA
+    if kind == "fp8_e4m3" and is_old and is_triton:
+        yield CACHE_FALLBACK.finding(
+            f"{subject.word('kv_cache_dtype')}={kind} needs a compute capability "
+            f"of 8.9 for attention by Triton, got {subject.gpu}: nobody was seen to "
+            "run it",
+            "leave it out",
+        )
