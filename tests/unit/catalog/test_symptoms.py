@@ -50,7 +50,6 @@ NOT_CAUGHT = {
     "engine cannot read the configuration of the model",
     "environment is not bootstrapped",
     "fast download lacks its package",
-    "features of the endpoint do not go together",
     "file of the model is not JSON",
     "generation fails in the shard",
     "GPU is broken",
