@@ -102,6 +102,7 @@ NOT_CAUGHT = {
     "server raises while it answers",
     "service refuses the call",
     "shared memory is too small",
+    "something that should be JSON is not",
     "speculative decoding is refused",
     "stack never came up",
     "subnet has no free addresses",
