@@ -76,8 +76,10 @@ def test_the_exception_comes_before_what_follows_from_it() -> None:
             "heads cannot be split",
             (
                 "pydantic_core.ValidationError: 1 validation error for VllmConfig",
-                "  Value error, Total number of attention heads (14) must be divisible "
-                "by tensor parallel size (4).",
+                (
+                    "  Value error, Total number of attention heads (14) must be divisible "
+                    "by tensor parallel size (4)."
+                ),
             ),
         ),
         (
@@ -85,8 +87,10 @@ def test_the_exception_comes_before_what_follows_from_it() -> None:
             (
                 "ERROR Error in inspecting model architecture 'JambaForCausalLM'",
                 "ModuleNotFoundError: No module named 'mamba_ssm'",
-                "ValueError: Model architectures ['JambaForCausalLM'] failed to be "
-                "inspected. Please check the logs for more details.",
+                (
+                    "ValueError: Model architectures ['JambaForCausalLM'] failed to be "
+                    "inspected. Please check the logs for more details."
+                ),
             ),
         ),
         (
