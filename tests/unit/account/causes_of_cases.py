@@ -268,7 +268,10 @@ TELLING: Mapping[str, tuple[str, ...]] = {
     "managed-scaling-needs-components": ("managed scaling with a model",),
     "model-class-not-importable": ("model class is not known",),
     "pass-role-not-allowed": ("role may not be passed",),
-    "ping-answers-with-error": ("health check not passed",),
+    "ping-answers-with-error": (
+        "ping is answered with an error",
+        "health check not passed",
+    ),
     "quantization-method-unknown": ("quantization is not known",),
     "start-program-missing": ("image has nothing to serve with",),
     "worker-died": ("worker of the model server died",),

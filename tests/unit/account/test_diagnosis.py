@@ -77,8 +77,8 @@ def test_the_exception_comes_before_what_follows_from_it() -> None:
             (
                 "pydantic_core.ValidationError: 1 validation error for VllmConfig",
                 (
-                    "  Value error, Total number of attention heads (14) must be divisible "
-                    "by tensor parallel size (4)."
+                    "  Value error, Total number of attention heads (14) must be "
+                    "divisible by tensor parallel size (4)."
                 ),
             ),
         ),

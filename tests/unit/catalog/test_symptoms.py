@@ -85,6 +85,7 @@ NOT_CAUGHT = {
     "no weights of the wanted format",
     "number formats do not fit together",
     "parameter is newer than the library",
+    "ping is answered with an error",
     "pipeline does not load the model",
     "process crashes",
     "processor fails on the input",
