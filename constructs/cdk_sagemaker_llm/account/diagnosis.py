@@ -17,6 +17,9 @@ from cdk_sagemaker_llm.text import counted
 
 # What is specific is said first by whoever is nearest to it.
 _NEAREST = ("failure_reason", "log", "event", "scaling", "reading")
+# Of what only says that something failed, the container's words are nearer to the cause
+# than those of the service that waits for it.
+_NEAREST_OF_GENERAL = ("log", "failure_reason", "event", "scaling", "reading")
 _OURS = {"scaling", "reading"}
 _WARNING = re.compile(r"\b(?:DEBUG|INFO|WARN|WARNING|[\w]{1,40}Warning)\b")
 _ERROR = re.compile(r"\bERROR\b|(?:Error|Exception)\b|out of memory")
@@ -145,7 +148,6 @@ _Rank = tuple[bool, int, int, int]
 
 def _matches(passage: Passage) -> Iterator[tuple[_Rank, Cause]]:
     text = _COLOURS.sub("", "\n".join(passage.lines))
-    nearness = _NEAREST.index(passage.kind)
     for symptom in symptoms():
         # Names of metrics stand in many texts, and say something in few.
         if (symptom.seen == "metric") > (passage.kind in _OURS | {"failure_reason"}):
@@ -157,9 +159,10 @@ def _matches(passage: Passage) -> Iterator[tuple[_Rank, Cause]]:
         is_warning = _is_warning(line)
         if is_warning and passage.runs:
             continue
+        nearest = _NEAREST_OF_GENERAL if symptom.is_general else _NEAREST
         rank = (
             is_warning,
-            nearness,
+            nearest.index(passage.kind),
             match.start(),
             -len(match.group()),
         )

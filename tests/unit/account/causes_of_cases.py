@@ -27,7 +27,10 @@ _HUB = (
 TELLING: Mapping[str, tuple[str, ...]] = {
     "adapter-argument-malformed": ("adapter is not named as TGI reads it",),
     "adapter-missing": ("adapter is not at its path",),
-    "async-topic-refused": ("denied by the organisation",),
+    "async-topic-refused": (
+        "denied by the organisation",
+        "topic may not be published to",
+    ),
     "batch-total-tokens-too-many": (
         "TGI has no room for its batch",
         "memory ends while TGI warms up",
@@ -60,7 +63,10 @@ TELLING: Mapping[str, tuple[str, ...]] = {
         "kernels newer than the driver",
     ),
     "dtype-on-old-gpu": ("GPU lacks bfloat16",),
-    "dtype-refused-by-model": ("model overflows in float16",),
+    "dtype-refused-by-model": (
+        "model overflows in float16",
+        "number formats do not fit together",
+    ),
     "dtype-refused-by-quantization": ("quantization does not take the number format",),
     "ecr-access-denied": (
         "image not found or not allowed",
@@ -97,7 +103,12 @@ TELLING: Mapping[str, tuple[str, ...]] = {
         "image has no kernels for the GPU",
     ),
     "grammar-refused": ("schema of the answer is refused",),
-    "handler-failed": ("handler of LMI failed", "container answers with an error"),
+    "handler-failed": (
+        "handler of LMI failed",
+        "container answers with an error",
+        "custom code fails to load",
+        "server raises while it answers",
+    ),
     "harmony-vocabulary-not-fetched": ("gpt-oss cannot fetch its vocabulary",),
     "health-check-not-answered": ("health check not passed",),
     "host-memory-full": ("killed for want of host memory",),
@@ -114,7 +125,10 @@ TELLING: Mapping[str, tuple[str, ...]] = {
     "image-of-request-unreadable": ("image of the request cannot be read",),
     "image-tokens-differ": ("image has other tokens than the prompt",),
     "images-do-not-fit-context": ("context too short for the images",),
-    "images-for-text-model": ("limit of images for a text model",),
+    "images-for-text-model": (
+        "limit of images for a text model",
+        "images for a model of text",
+    ),
     "inference-component-copies-zero": ("component without a first copy",),
     "invoke-not-allowed": ("caller may not invoke",),
     "kms-access-denied": ("key may not be used",),
@@ -157,7 +171,11 @@ TELLING: Mapping[str, tuple[str, ...]] = {
     "network-interfaces-left": ("network interfaces hold a group",),
     "neuron-compilation-failed": ("Neuron compiler fails",),
     "neuron-compiled-for-another-shape": ("model was compiled for something else",),
-    "neuron-out-of-memory": ("LMI ran out of memory",),
+    "neuron-out-of-memory": (
+        "LMI ran out of memory",
+        "no room on the Neuron device",
+        "killed for want of host memory",
+    ),
     "no-capacity": ("no capacity for the instance type",),
     "no-gpu-seen": ("no accelerator in the container",),
     "no-kernel-for-gpu": (
@@ -173,7 +191,10 @@ TELLING: Mapping[str, tuple[str, ...]] = {
     ),
     "port-taken": ("port is in use",),
     "prefill-tokens-too-many": ("TGI has no room for its batch",),
-    "quantization-contradicts-checkpoint": ("quantization contradicts the checkpoint",),
+    "quantization-contradicts-checkpoint": (
+        "quantization contradicts the checkpoint",
+        "weights are not quantized",
+    ),
     "quantization-on-old-gpu": ("GPU too old for the quantization",),
     "quantized-shape-indivisible": (
         "quantized weights do not divide",
@@ -185,6 +206,7 @@ TELLING: Mapping[str, tuple[str, ...]] = {
         "prompt and answer too long",
         "input too long for TGI",
         "input too long for SGLang",
+        "input longer than the model was made for",
     ),
     "role-cannot-be-assumed": ("role cannot be taken", "role may not be passed"),
     "route-missing": ("server has no such path",),
@@ -229,7 +251,10 @@ TELLING: Mapping[str, tuple[str, ...]] = {
     ),
     "weights-damaged": ("weights file is damaged",),
     "weights-missing": ("no weights of the wanted format",),
-    "weights-of-another-layout": ("weights have other names than the class expects",),
+    "weights-of-another-layout": (
+        "weights have other names than the class expects",
+        "weights have other shapes than the class expects",
+    ),
     "attention-on-old-gpu": ("GPU too old for flash attention",),
     "bucket-not-writable": ("bucket may not be written",),
     "calls-throttled": ("calls of the API are throttled",),
@@ -243,7 +268,10 @@ TELLING: Mapping[str, tuple[str, ...]] = {
     "managed-scaling-needs-components": ("managed scaling with a model",),
     "model-class-not-importable": ("model class is not known",),
     "pass-role-not-allowed": ("role may not be passed",),
-    "ping-answers-with-error": ("health check not passed",),
+    "ping-answers-with-error": (
+        "ping is answered with an error",
+        "health check not passed",
+    ),
     "quantization-method-unknown": ("quantization is not known",),
     "start-program-missing": ("image has nothing to serve with",),
     "worker-died": ("worker of the model server died",),

@@ -56,9 +56,68 @@ def test_the_exception_comes_before_what_follows_from_it() -> None:
 
     assert names(reason, log(root, follower)) == [
         "no room for the KV cache",
-        "health check not passed",
         "engine does not start",
+        "health check not passed",
     ]
+
+
+@pytest.mark.parametrize(
+    ("root", "lines"),
+    [
+        (
+            "weights file is damaged",
+            (
+                "ERROR text_generation_launcher: Error when initializing model",
+                "SafetensorError: Error while deserializing header: HeaderTooLarge",
+                "Error: ShardCannotStart",
+            ),
+        ),
+        (
+            "heads cannot be split",
+            (
+                "pydantic_core.ValidationError: 1 validation error for VllmConfig",
+                (
+                    "  Value error, Total number of attention heads (14) must be "
+                    "divisible by tensor parallel size (4)."
+                ),
+            ),
+        ),
+        (
+            "Python package is missing in the image",
+            (
+                "ERROR Error in inspecting model architecture 'JambaForCausalLM'",
+                "ModuleNotFoundError: No module named 'mamba_ssm'",
+                (
+                    "ValueError: Model architectures ['JambaForCausalLM'] failed to be "
+                    "inspected. Please check the logs for more details."
+                ),
+            ),
+        ),
+        (
+            "gated model without a token",
+            (
+                "401 Client Error: Unauthorized for url: https://huggingface.co/a/b",
+                "Cannot access gated repo for url https://huggingface.co/a/b",
+                "Error: DownloadError",
+            ),
+        ),
+        (
+            "disk is full",
+            (
+                "OSError: [Errno 28] No space left on device",
+                "[ERROR] ModelServer - Failed register workflow",
+                "ai.djl.engine.EngineException: Failed to start worker",
+            ),
+        ),
+    ],
+)
+def test_the_root_comes_before_what_wraps_it(root: str, lines: tuple[str, ...]) -> None:
+    """
+    Whether that stands above it or below, and before the service's words.
+    """
+    reason = Passage(kind="failure_reason", where="it", lines=(_PING,))
+
+    assert names(reason, log(*lines))[0] == root
 
 
 def test_of_two_errors_the_earlier_one_is_the_likelier() -> None:

@@ -1,0 +1,247 @@
+"""
+What containers write while all is well.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cdk_sagemaker_llm.account.diagnosis import causes_in
+from cdk_sagemaker_llm.account.passages import Passage
+
+# Banners, progress, harmless warnings and the end of an instance that scaling takes
+# away, as engines, servers and packages write them.
+HEALTHY = (
+    """\
+INFO 11-21 10:00:00 [__init__.py:241] Automatically detected platform cuda.
+INFO 11-21 10:00:01 [api_server.py:1839] vLLM API server version 0.11.0
+INFO 11-21 10:00:01 [utils.py:233] non-default args: {'model': '/opt/ml/model', 'port': 8080, 'tensor_parallel_size': 4}
+""",
+    """\
+WARNING 11-21 10:00:00 [config.py] Casting torch.bfloat16 to torch.float16.
+""",
+    """\
+INFO 11-21 [gpu_model_runner.py:2602] Starting to load model /opt/ml/model...
+Loading safetensors checkpoint shards: 100% Completed | 4/4 [00:03<00:00,  1.05it/s]
+""",
+    """\
+Capturing CUDA graphs (mixed prefill-decode, PIECEWISE): 100%|██████████| 67/67 [00:03<00:00, 20.02it/s]
+""",
+    """\
+INFO 11-21 [core.py:210] init engine (profile, create kv cache, warmup model) took 69.12 seconds
+INFO:     Application startup complete.
+""",
+    """\
+INFO:     Shutting down
+INFO:     Waiting for application shutdown.
+INFO:     Application shutdown complete.
+INFO:     Finished server process [1]
+""",
+    """\
+[rank0]:[W1121 ProcessGroupNCCL.cpp:1479] Warning: WARNING: destroy_process_group() was not called before program exit, which can leak resources.
+""",
+    """\
+/usr/local/lib/python3.12/site-packages/transformers/utils/hub.py:111: FutureWarning: Using `TRANSFORMERS_CACHE` is deprecated and will be removed in v5 of Transformers. Use `HF_HOME` instead.
+""",
+    """\
+WARNING 11-21 [cuda.py:103] Current vLLM config is not using flash-attn; performance may be lower.
+""",
+    """\
+WARNING: The following generation flags are not valid and may be ignored: ['temperature']
+""",
+    """\
+INFO 11-21 [metrics.py] Avg prompt throughput: 12.1 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 0.3%
+""",
+    """\
+INFO:     127.0.0.1:0 - "GET /ping HTTP/1.1" 200 OK
+INFO:     169.254.178.2:0 - "POST /invocations HTTP/1.1" 200 OK
+""",
+    """\
+[INFO ] ModelServer - Starting model server ...
+[INFO ] ModelServer - Starting djl-serving: 0.33.0 ...
+[INFO ] FolderScanPluginManager - scanning for plugins...
+[INFO ] ModelServer - Initialize BOTH server with: EpollServerSocketChannel.
+[INFO ] ModelServer - BOTH API bind to: http://0.0.0.0:8080
+""",
+    """\
+[INFO ] LmiUtils - Detected mpi_mode: false, rolling_batch: disable, tensor_parallel_degree: 1, for modelType: qwen3
+[WARN ] LmiUtils - Unable to find config.json of the adapter, skip
+""",
+    """\
+[INFO ] PyProcess - Start process: 19000 - retry: 0
+[INFO ] PyProcess - W-222-stdout: Python engine started.
+[INFO ] PyProcess - Model [model] initialized.
+[INFO ] WorkerPool - scaling up min workers by 1 (from 0 to 1) workers.
+""",
+    """\
+2024-07-22T08:04:11Z  INFO text_generation_launcher: Args { model_id: "a/b", max_concurrent_requests: 128, max_batch_prefill_tokens: None, quantize: None }
+2024-07-22T08:04:12Z  INFO text_generation_launcher: Using attention flashinfer - Prefix caching true
+""",
+    """\
+2024-07-22T08:04:13Z  INFO shard-manager: text_generation_launcher: Starting shard rank=0
+2024-07-22T08:04:23Z  INFO shard-manager: text_generation_launcher: Waiting for shard to be ready... rank=0
+2024-07-22T08:04:33Z  INFO shard-manager: text_generation_launcher: Shard ready in 20.1s rank=0
+""",
+    """\
+2024-07-22T08:04:40Z  INFO text_generation_router_v3: Warming up model
+2024-07-22T08:04:50Z  INFO text_generation_router: Setting max batch total tokens to 106368
+2024-07-22T08:04:50Z  INFO text_generation_router: Connected
+""",
+    """\
+2024-07-22T08:04:11Z  WARN text_generation_router: no pipeline tag found for model /opt/ml/model
+""",
+    """\
+2024-07-22T08:04:11Z  WARN text_generation_launcher: Disabling exllama v2 and using v1 instead because there are issues when sharding
+""",
+    """\
+2024-07-22T08:04:11Z  INFO text_generation_launcher: Files are already present on the host. Skipping download.
+""",
+    """\
+[2025-01-12 14:12:33] server_args=ServerArgs(model_path='/opt/ml/model', mem_fraction_static=0.88, tp_size=1, kv_cache_dtype='auto', tool_call_parser=None, lora_paths=None)
+[2025-01-12 14:12:34] Init torch distributed begin.
+[2025-01-12 14:12:36] Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=6.49 GB
+""",
+    """\
+[2025-01-12 14:12:40] Memory pool end. avail mem=2.35 GB
+[2025-01-12 14:12:41] Capture cuda graph begin. This can take up to several minutes.
+[2025-01-12 14:12:51] Capture cuda graph end. Time elapsed: 9.91 s
+[2025-01-12 14:12:52] The server is fired up and ready to roll!
+""",
+    """\
+Downloading shards: 100%|██████████| 4/4 [01:10<00:00, 17.6s/it]
+Fetching 12 files: 100%|██████████| 12/12 [00:01<00:00]
+""",
+    """\
+WARNING:root:Some weights of LlamaForCausalLM were not initialized: ['lm_head.weight']
+""",
+    """\
+Setting `pad_token_id` to `eos_token_id`:2 for open-end generation.
+""",
+    """\
+huggingface/tokenizers: The current process just got forked, after parallelism has already been used. Disabling parallelism to avoid deadlocks...
+""",
+    """\
+[1121 10:00:00] [INFO] Handling signal: term
+[INFO] Worker exiting (pid: 17730)
+[INFO] Shutting down: Master
+""",
+    """\
+Special tokens have been added in the vocabulary, make sure the associated word embeddings are fine-tuned or trained.
+""",
+    """\
+2025-11-21 10:00:00 DEBUG 02-09 [platforms/__init__.py:88] Exception happens when checking CUDA platform: NVML Shared Library Not Found
+""",
+    """\
+INFO 11-21 [weight_utils.py:392] Time spent downloading weights for a/b: 21.5 seconds
+INFO 11-21 [gpu_worker.py:298] Available KV cache memory: 14.21 GiB
+INFO 11-21 [kv_cache_utils.py:1087] GPU KV cache size: 106,368 tokens
+""",
+    """\
+INFO 11-21 [launcher.py:42] Route: /v1/chat/completions, Methods: POST
+INFO 11-21 [launcher.py:42] Route: /ping, Methods: GET, POST
+INFO 11-21 [launcher.py:42] Route: /invocations, Methods: POST
+""",
+    """\
+INFO 11-21 [model.py:1510] Using max model len 8192
+INFO 11-21 [scheduler.py:205] Chunked prefill is enabled with max_num_batched_tokens=2048.
+""",
+    """\
+WARNING 11-21 [model.py:1945] Downcasting torch.float32 to torch.bfloat16.
+""",
+    """\
+WARNING 11-21 [serving_chat.py] Default sampling parameters have been overridden by the model's Hugging Face generation config
+""",
+    """\
+/opt/conda/lib/python3.11/site-packages/torch/cuda/__init__.py:61: FutureWarning: The pynvml package is deprecated. Please install nvidia-ml-py instead.
+""",
+    """\
+NCCL version 2.27.3+cuda12.9
+[Gloo] Rank 0 is connected to 3 peer ranks. Expected number of connected peer ranks is : 3
+""",
+    """\
+NCCL WARN Could not find: libnccl-net.so. Using internal net plugin.
+""",
+    """\
+2024-07-22T08:04:11Z  INFO text_embeddings_router: Starting FlashBert model on Cuda(CudaDevice(DeviceId(1)))
+2024-07-22T08:04:12Z  WARN text_embeddings_router: Backend does not support a batch size > 8
+2024-07-22T08:04:13Z  INFO text_embeddings_router: Ready
+""",
+    """\
+[TensorRT-LLM][INFO] Engine version 0.12.0 found in the config file, assuming engine(s) built by new builder API.
+[TensorRT-LLM][INFO] MPI size: 1, MPI local size: 1, rank: 0
+[TensorRT-LLM][INFO] Loaded engine size: 16004 MiB
+""",
+    """\
+llama_model_loader: loaded meta data with 22 key-value pairs
+llama_new_context_with_model: KV self size = 1024.00 MiB
+main: server is listening on 0.0.0.0:8080
+""",
+    """\
+WARNING 11-21 [lora_model_runner_mixin.py] Regarding multimodal models, vLLM currently only supports adding LoRA to language model.
+""",
+    """\
+INFO 11-21 [parallel_state.py:1208] rank 0 in world size 1 is assigned as DP rank 0, PP rank 0, TP rank 0, EP rank 0
+""",
+    """\
+WARNING 11-21 [custom_all_reduce.py:137] Custom allreduce is disabled because it's not supported on more than two PCIe-only GPUs. To silence this warning, specify disable_custom_all_reduce=True explicitly.
+""",
+    """\
+WARNING 11-21 [marlin_utils_fp4.py] Your GPU does not have native support for FP8 computation but FP8 quantization is being used. Weight-only FP8 compression will be used leveraging the Marlin kernel.
+""",
+    """\
+WARNING 11-21 [fused_moe.py:886] Using default MoE config. Performance might be sub-optimal! Config file not found at /usr/local/lib/E=128,N=768,device_name=NVIDIA_L40S.json
+""",
+    """\
+[notice] A new release of pip is available: 23.0.1 -> 24.0
+[notice] To update, run: pip install --upgrade pip
+""",
+    """\
+Xet Storage is enabled for this repo, but the 'hf_xet' package is not installed. Falling back to regular HTTP download. For better performance, install the package with: `pip install huggingface_hub[hf_xet]` or `pip install hf_xet`
+""",
+    """\
+HF_TASK=text-generation
+HF_MODEL_ID=/opt/ml/model
+SM_NUM_GPUS=1
+""",
+    """\
+WARN killing 'vllm' (45) with SIGKILL
+INFO stopped: vllm (terminated by SIGKILL)
+""",
+    """\
+Token indices sequence length is longer than the specified maximum sequence length for this model (5132 > 4096). Running this sequence through the model will result in indexing errors
+""",
+    """\
+2024-Sep-10 10:00:00.0 11:11 INFO NRT:nrt_init Neuron Runtime 2.21.41.0 built on Jul 1 2024
+""",
+    """\
+CUDA is not available, falling back to CPU
+""",
+    """\
+`torch_dtype` is deprecated! Use `dtype` instead!
+""",
+    """\
+Using a slow image processor as `use_fast` is unset and a slow processor was saved with this model. `use_fast=True` will be the default behavior in v4.52
+""",
+    """\
+You are using the default legacy behaviour of the <class 'transformers.models.llama.tokenization_llama.LlamaTokenizer'>.
+""",
+    """\
+INFO 11-21 [loggers.py:123] Engine 000: Avg prompt throughput: 0.0 tokens/s
+INFO:     10.0.0.1:1234 - "GET /health HTTP/1.1" 200 OK
+""",
+    """\
+The model weights are not tied. Please use the `tie_weights` method before using the `infer_auto_device` function.
+""",
+)
+
+
+@pytest.mark.parametrize("log", HEALTHY, ids=range(len(HEALTHY)))
+def test_nothing_is_claimed_of_a_healthy_log(log: str) -> None:
+    """
+    Neither of one that runs nor of one that starts.
+    """
+    lines = tuple(log.splitlines())
+
+    for runs in (True, False):
+        passage = Passage(kind="log", where="log", lines=lines, runs=runs)
+        assert causes_in([passage]) == []
