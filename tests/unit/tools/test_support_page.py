@@ -15,12 +15,12 @@ PAGE = TARGET.read_text(encoding="utf-8")
 LINES = """\
 | vLLM | 0.2.1.post1 | 0.30.0 |
 | SGLang | 0.5.5 | 0.5.20 |
-| `Gemma3ForCausalLM` | 0.8.4 and later | 0.8.4 and later | 0.8.4 and later \
-| 0.5.5 and later |
-| `GptOssForCausalLM` | 0.10.2 and later | 0.11.1 and later | 0.10.2 and later \
-| 0.5.5 and later |
-| `AquilaModel` | 0.2.1.post1 to 0.24.0 | 0.3.3 to 0.24.0 | 0.5.3.post1 to 0.24.0 |  |
-| `BailingMoEForCausalLM` |  |  |  | 0.5.5 and later |
+| `Gemma3ForCausalLM` | 0.8.0 and later | 0.8.0 and later | 0.8.0 and later \
+| 0.5.1 and later |
+| `GptOssForCausalLM` | 0.10.1 and later | 0.11.1 and later | 0.10.2 and later \
+| 0.5.1 and later |
+| `AquilaModel` | 0.2.0 to 0.24.0 | 0.3.1 to 0.24.0 | 0.5.1 to 0.24.0 |  |
+| `BailingMoEForCausalLM` |  |  |  | 0.5.3 and later |
 """
 
 

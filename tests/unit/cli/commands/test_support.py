@@ -17,7 +17,7 @@ GEMMA = "google/gemma-3-4b-it"
 ONE = ("--engine", "vllm", "--instance-type", "ml.g5.2xlarge")
 OLD = (
     "vLLM 0.7.1 does not load Gemma3ForConditionalGeneration; take an image with vllm "
-    "0.8.4 and newer, such as djl-lmi 0.33.0"
+    "0.8.0 and newer, such as djl-lmi 0.33.0"
 )
 ENGINES = (
     "vllm, sglang, tgi, tei, tensorrt-llm, lmi-dist, deepspeed, vllm-neuron, "
@@ -174,7 +174,7 @@ def test_each_column_has_its_own_types_verdicts() -> None:
         "gpt_oss_mxfp4, got T4"
     )
     assert lines[10] == (
-        "5: vLLM 0.8.4 does not load GptOssForCausalLM; take an image with vllm 0.10.2 "
+        "5: vLLM 0.8.4 does not load GptOssForCausalLM; take an image with vllm 0.10.1 "
         "and newer, such as djl-lmi 0.34.0"
     )
 

@@ -46,7 +46,7 @@ def defined(stack: Stack, **what: Any) -> list[str]:  # noqa: ANN401 - the patte
             },
             (
                 "LLM901 vLLM 0.6.3.post1 does not load Gemma3ForConditionalGeneration; "
-                "take an image with vllm 0.8.4 and newer, such as djl-lmi 0.33.0"
+                "take an image with vllm 0.8.0 and newer, such as djl-lmi 0.33.0"
             ),
         ),
         (
@@ -57,7 +57,7 @@ def defined(stack: Stack, **what: Any) -> list[str]:  # noqa: ANN401 - the patte
             },
             (
                 "LLM901 vLLM 0.8.4 does not load GptOssForCausalLM; take an image with "
-                "vllm 0.10.2 and newer, such as djl-lmi 0.34.0"
+                "vllm 0.10.1 and newer, such as djl-lmi 0.34.0"
             ),
         ),
         (
