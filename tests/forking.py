@@ -66,11 +66,11 @@ class _Forked(subprocess.Popen[bytes]):
     def __init__(self, process: ForkServerProcess, stdin: int) -> None:
         self._process = process
         self.pid = process.pid or 0
-        self.stdin = os.fdopen(stdin, "wb")
-        self.returncode = None  # type: ignore[assignment]  # as long as it runs
+        self._input = self.stdin = os.fdopen(stdin, "wb")
+        self.returncode = None
 
     def __del__(self) -> None:
-        self.stdin.close()
+        self._input.close()
 
     def poll(self) -> int | None:
         code = self._process.exitcode
