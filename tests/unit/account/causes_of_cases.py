@@ -96,6 +96,7 @@ TELLING: Mapping[str, tuple[str, ...]] = {
     "gpu-out-of-memory-serving": (*_MEMORY, "memory ends while LMI answers"),
     "gpu-out-of-memory-warmup": _MEMORY,
     "gpu-too-old": (
+        "GPU is too old for the engine",
         "GPU too old for Triton",
         "GPU too old for flash attention",
         "SGLang needs a newer GPU",
