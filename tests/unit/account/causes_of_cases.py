@@ -93,7 +93,11 @@ TELLING: Mapping[str, tuple[str, ...]] = {
     ),
     "gpu-out-of-memory-loading": _MEMORY,
     "gpu-out-of-memory-sampler-warmup": ("out of memory while warming up",),
-    "gpu-out-of-memory-serving": (*_MEMORY, "memory ends while LMI answers"),
+    "gpu-out-of-memory-serving": (
+        *_MEMORY,
+        "memory ends while LMI answers",
+        "SGLang has no room for its requests",
+    ),
     "gpu-out-of-memory-warmup": _MEMORY,
     "gpu-too-old": (
         "GPU is too old for the engine",
@@ -181,6 +185,7 @@ TELLING: Mapping[str, tuple[str, ...]] = {
     "no-gpu-seen": ("no accelerator in the container",),
     "no-kernel-for-gpu": (
         "image has no kernels for the GPU",
+        "GPU is too old for the engine",
         "TEI does not run the model",
     ),
     "no-way-to-hub": ("no way to the Hub",),
