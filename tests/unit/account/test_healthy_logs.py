@@ -232,6 +232,89 @@ INFO:     10.0.0.1:1234 - "GET /health HTTP/1.1" 200 OK
     """\
 The model weights are not tied. Please use the `tie_weights` method before using the `infer_auto_device` function.
 """,
+    """\
+=============================
+== Triton Inference Server ==
+=============================
+NOTE: The SHMEM allocation limit is set to the default of 64MB.  This may be
+   insufficient for the inference server.  NVIDIA recommends the use of the following flags:
+   docker run --gpus all --ipc=host --ulimit memlock=-1 --ulimit stack=67108864 ...
+NOTE: CUDA Forward Compatibility mode ENABLED.
+  Using CUDA 12.4 driver version 550.54.15 with kernel driver version 535.161.07.
+""",
+    """\
+2024-05-01T10:00:00,000 [INFO ] main org.pytorch.serve.ModelServer - Loading initial models: model.mar
+2024-05-01T10:00:01,000 [DEBUG] main org.pytorch.serve.wlm.ModelManager - updateModel: model, count: 1
+2024-05-01T10:00:02,000 [INFO ] W-9000-model_1.0-stdout MODEL_LOG - Torch worker started.
+2024-05-01T10:00:03,000 [INFO ] W-9000-model_1.0 org.pytorch.serve.wlm.WorkerThread - Backend response time: 2120
+2024-05-01T10:00:03,000 [DEBUG] W-9000-model_1.0 org.pytorch.serve.wlm.WorkerThread - W-9000-model_1.0 State change WORKER_STARTED -> WORKER_MODEL_LOADED
+""",
+    """\
+Warning: MMS is using non-default JVM parameters: -XX:-UseContainerSupport
+2023-05-01T10:00:00,000 [INFO ] main com.amazonaws.ml.mms.ModelServer - MMS Home: /opt/conda/lib/python3.9/site-packages
+2023-05-01T10:00:01,000 [INFO ] W-9000-model com.amazonaws.ml.mms.wlm.WorkerThread - Connecting to: /home/model-server/tmp/.mms.sock.9000
+2023-05-01T10:00:09,000 [INFO ] W-model-1-stdout com.amazonaws.ml.mms.wlm.WorkerLifeCycle - Model model loaded io_fd=1
+2023-05-01T10:00:10,000 [INFO ] pool-2-thread-3 ACCESS_LOG - /169.254.178.2:37022 "GET /ping HTTP/1.1" 200 1
+""",
+    """\
+2025-01-01 10:00:00,000 INFO supervisord started with pid 1
+2025-01-01 10:00:01,000 INFO spawned: 'vllm' with pid 7
+2025-01-01 10:00:11,000 INFO success: vllm entered RUNNING state, process has stayed up for > than 10 seconds (startsecs)
+""",
+    """\
+ggml_cuda_init: found 1 CUDA devices:
+  Device 0: NVIDIA A10G, compute capability 8.6, VMM: yes
+load_tensors: offloaded 33/33 layers to GPU
+llama_context: n_ctx_per_seq (4096) < n_ctx_train (131072) -- the full capacity of the model will not be utilized
+srv    load_model: initializing slots, n_slots = 4
+main: chat template, chat_template: {%- if messages[0]["role"] == "system" %}
+""",
+    """\
+INFO 05-01 10:00:00 [cuda.py:292] Using Flash Attention backend on V1 engine.
+WARNING 05-01 10:00:00 [cuda.py:95] To see benefits of async output processing, enable CUDA graph. Since, enforce-eager is enabled, async output processor cannot be used
+INFO 05-01 10:00:01 selector.py:54] Using XFormers backend.
+INFO 05-01 10:00:01 selector.py:217] Cannot use FlashAttention-2 backend for Volta and Turing GPUs.
+""",
+    """\
+INFO 05-01 10:00:00 config.py:1020] Defaulting to use mp for distributed inference
+WARNING 05-01 10:00:00 arg_utils.py:953] Chunked prefill is enabled by default for models with max_model_len > 32K. Currently, chunked prefill might not work with some features or models. If you encounter any issues, please disable chunked prefill by setting --enable-chunked-prefill=False.
+INFO 05-01 10:00:01 llm_engine.py:249] Initializing an LLM engine (v0.6.4) with config: model='/opt/ml/model', speculative_config=None, trust_remote_code=False, revision=None
+INFO 05-01 10:00:09 gpu_executor.py:122] # GPU blocks: 27898, # CPU blocks: 2048
+INFO 05-01 10:00:19 model_runner.py:1518] Graph capturing finished in 10 secs, took 0.23 GiB
+""",
+    """\
+[2025-05-01 10:00:00] INFO:     127.0.0.1:40000 - "GET /get_model_info HTTP/1.1" 200 OK
+[2025-05-01 10:00:01] Prefill batch. #new-seq: 1, #new-token: 7, #cached-token: 0, token usage: 0.00, #running-req: 0, #queue-req: 0
+[2025-05-01 10:00:02] Using KV cache dtype: torch.bfloat16
+[2025-05-01 10:00:02] Attention backend not explicitly specified. Use flashinfer backend by default.
+[2025-05-01 10:00:03] max_total_num_tokens=121664, chunked_prefill_size=2048, max_prefill_tokens=16384, max_running_requests=2048, context_len=8192
+""",
+    """\
+2025-04-01T10:00:00Z  INFO text_embeddings_router: Maximum number of tokens per request: 512
+2025-04-01T10:00:00Z  INFO text_embeddings_core::tokenization: Starting 2 tokenization workers
+2025-04-01T10:00:01Z  WARN text_embeddings_router: The input sequences will be truncated to 512 tokens even if the model `max_input_length` is greater than the provided `--max-batch-tokens`
+2025-04-01T10:00:01Z  INFO hf_hub: Using token file found "/root/.cache/huggingface/token"
+""",
+    """\
+2025-01-01T10:00:00Z  INFO text_generation_launcher: Default `max_batch_prefill_tokens` to 4096
+2025-01-01T10:00:00Z  INFO text_generation_launcher: Successfully downloaded weights for /opt/ml/model
+2025-01-01T10:00:09Z  INFO text_generation_launcher: Cuda Graphs are enabled for sizes [32, 16, 8, 4, 2, 1]
+2025-01-01T10:00:10Z  WARN text_generation_router_v3: Model supports prefix caching but does not support chunked prefill
+2025-01-01T10:00:11Z  WARN text_generation_router::server: Invalid hostname, defaulting to 0.0.0.0
+""",
+    """\
+Neuron SDK Version 2.21.0
+2025-01-01 10:00:00.0 INFO ||NEURON_CC_WRAPPER||: Using a cached neff at /var/tmp/neuron-compile-cache/neuronxcc-2.16/MODULE_1/model.neff
+INFO:Neuron:Generating HLOs for the following models: ['context_encoding_model', 'token_generation_model']
+INFO:Neuron:Done compilation for the priority HLO
+Compiler status PASS
+""",
+    """\
+[notice] No requirements.txt to install
+/usr/local/lib/python3.11/site-packages/huggingface_hub/file_download.py:896: FutureWarning: `resume_download` is deprecated and will be removed in version 1.0.0.
+Retrying in 1s [Retry 1/5].
+"POST /v1/chat/completions HTTP/1.1" 200
+""",
 )
 
 
