@@ -5,7 +5,6 @@ likeliest cause first.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -176,7 +175,7 @@ def _first_error(symptom: Symptom, text: str) -> re.Match[str] | None:
     """
     Find where a symptom shows first; a warning only where no error has it.
     """
-    found = list(itertools.islice(symptom.pattern.finditer(text), 20))
+    found = symptom.matches(text)
     errors = (one for one in found if not _is_warning(_line_at(text, one.start())))
     return next(errors, found[0] if found else None)
 

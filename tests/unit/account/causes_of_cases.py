@@ -160,6 +160,7 @@ TELLING: Mapping[str, tuple[str, ...]] = {
         "model class was dropped",
         "transformers backend does not take the class",
         "TGI does not know the model type",
+        "TEI does not know the model",
         "llama cpp does not know the architecture",
     ),
     "model-data-unreadable": (
