@@ -122,7 +122,12 @@ TELLING: Mapping[str, tuple[str, ...]] = {
         "Hub is switched off",
     ),
     "hub-rate-limit": ("Hub refuses so many downloads",),
-    "hub-repository-not-found": ("repository not found", "model of the name None"),
+    "hub-repository-not-found": (
+        "repository not found",
+        "model of the name None",
+        # What transformers makes of the Hub's answer that it has no such repository.
+        "neither a folder nor a model",
+    ),
     "hub-token-wrong": ("token is wrong",),
     "image-libraries-mismatch": ("libraries of the image do not fit",),
     "image-not-found": ("image not found or not allowed",),

@@ -219,7 +219,8 @@ def test_the_cases_that_patterns_were_written_from_are_told() -> None:
 @pytest.mark.whole
 def test_the_held_out_cases_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     """
-    Their texts are not printed: whoever writes patterns has not read them.
+    At least 9 of 10 are told. Their texts are not printed: whoever writes patterns has
+    not read them.
     """
     every, right = _measured("held_out")
 
@@ -231,4 +232,4 @@ def test_the_held_out_cases_are_counted(capsys: pytest.CaptureFixture[str]) -> N
     with capsys.disabled():
         sys.stdout.write("\n".join(["", *lines, ""]))
         sys.stdout.write(f"in all: {right.total()} of {every.total()}\n")
-    assert right.total() > 0
+    assert right.total() >= 0.9 * every.total()
