@@ -315,6 +315,52 @@ Compiler status PASS
 Retrying in 1s [Retry 1/5].
 "POST /v1/chat/completions HTTP/1.1" 200
 """,
+    """\
+INFO 07-02 15:11:13 api_server.py:178] args: Namespace(host=None, port=8514, uvicorn_log_level='info', allow_credentials=False, allowed_origins=['*'], allowed_methods=['*'], allowed_headers=['*'], api_key=None, lora_modules=None, chat_template=None, response_role='assistant', ssl_keyfile=None, ssl_certfile=None, ssl_ca_certs=None, ssl_cert_reqs=0, root_path=None, middleware=[], return_tokens_as_token_ids=False, disable_frontend_multiprocessing=False, enable_request_id_headers=False, enable_auto_tool_choice=False, enable_reasoning=False, reasoning_parser=None, tool_call_parser=None, tool_parser_plugin='', model='unsloth/Qwen2.5', task='auto', tokenizer=None, skip_tokenizer_init=False, revision=None, code_revision=None, tokenizer_revision=None, tokenizer_mode='auto', trust_remote_code=True, download_dir=None, load_format='auto', dtype='auto', kv_cache_dtype='auto', quantization_param_path=None, max_model_len=512, worker_use_ray=False, pipeline_parallel_size=1, tensor_parallel_size=1, max_parallel_loading_workers=None, ray_workers_use_nsight=False, block_size=16, enable_prefix_caching=False, use_v2_block_manager=False, num_lookahead_slots=0, seed=0, swap_space=4, gpu_memory_utilization=0.9, forced_num_gpu_blocks=None, max_num_batched_tokens=None, max_num_seqs=256, max_logprobs=5, disable_log_stats=False, quantization=None, enforce_eager=False, max_context_len_to_capture=8192, disable_custom_all_reduce=False, enable_lora=False, max_loras=1, max_lora_rank=16, lora_extra_vocab_size=256, limit_mm_per_prompt={'image': 5}, speculative_model=None, num_speculative_tokens=None, guided_decoding_backend='outlines', scheduler_delay_factor=0.0, long_prefill_token_threshold=0, ignore_patterns=[], preemption_mode=None, otlp_traces_endpoint=None, local_files_only=False, disable_cascade_attn=False)
+[2024-12-20 03:14:40] server_args=ServerArgs(model_path='liuhaotian/llava', tokenizer_path='liuhaotian/llava', tokenizer_mode='auto', skip_tokenizer_init=False, load_format='auto', trust_remote_code=False, dtype='auto', kv_cache_dtype='auto', quantization=None, context_length=None, device='cuda', served_model_name='liuhaotian', chat_template=None, is_embedding=False, revision=None, host='127.0.0.1', port=30000, mem_fraction_static=0.88, max_running_requests=None, max_total_tokens=None, chunked_prefill_size=2048, max_prefill_tokens=16384, schedule_policy='lpm', schedule_conservativeness=1.0, cpu_offload_gb=0, tp_size=1, stream_interval=1, random_seed=902724198, constrained_json_whitespace_pattern=None, watchdog_timeout=300, download_dir=None, base_gpu_id=0, log_level='info', decode_log_interval=40, api_key=None, dp_size=1, load_balance_method='round_robin', ep_size=1, dist_init_addr=None, nnodes=1, node_rank=0, json_model_override_args='{}', enable_double_sparsity=False, speculative_draft_model_path=None, speculative_algorithm=None, grammar_backend='xgrammar', disable_cuda_graph=False, cuda_graph_max_bs=160, enable_nccl_nvls=False, enable_ep_moe=False, ep_num_redundant_experts=0)
+2024-09-22T09:31:24.526652Z  INFO text_generation_launcher: Args { model_id: "Intel/neural-chat-7b-v3-3", revision: None, validation_workers: 2, sharded: None, num_shard: None, quantize: None, speculate: None, dtype: None, trust_remote_code: false, max_concurrent_requests: 128, max_best_of: 2, max_stop_sequences: 4, max_top_n_tokens: 5, max_input_tokens: None, max_input_length: None, max_total_tokens: None, waiting_served_ratio: 0.3, max_batch_prefill_tokens: None, max_batch_total_tokens: None, max_waiting_tokens: 20, max_batch_size: None, cuda_graphs: None, hostname: "x", port: 80, shard_uds_path: "/tmp/text-generation-server", master_addr: "localhost", master_port: 29500, huggingface_hub_cache: Some("/data"), weights_cache_override: None, disable_custom_kernels: false, cuda_memory_fraction: 1.0, rope_scaling: None, json_output: true, otlp_endpoint: None, cors_allow_origin: [], watermark_gamma: None, ngrok: false, tokenizer_config_path: None, disable_grammar_support: false, env: false, max_client_batch_size: 4, lora_adapters: None, usage_stats: On }
+2024-08-30T18:59:12.959986Z  INFO hf_hub: Token file not found "/root/.cache/huggingface/token"
+2024-08-30T18:59:13.012501Z  INFO text_generation_launcher: Model supports up to 32768 but tgi will now set its default to 4096 instead. This is to save VRAM by refusing large prompts in order to allow more users on the same hardware. You can increase that size using `--max-batch-prefill-tokens=32818 --max-total-tokens=32768 --max-input-tokens=32767`.
+2023-07-17T13:31:34.284700Z  WARN text_generation_launcher: `trust_remote_code` is set. Trusting that model `conceptofmind/Hermes-Falcon-7b-2k` do not contain malicious code.
+""",
+    """\
+2023-06-02T14:44:09.694314Z  WARN download: text_generation_launcher: No safetensors weights found for model tiiuae/falcon-40b-instruct at revision None. Downloading PyTorch weights.
+2025-05-20T16:08:59Z  INFO text_embeddings_router: Args { model_id: "nom", revision: None, tokenization_workers: None, dtype: None, pooling: None, max_concurrent_requests: 512, max_batch_tokens: 16384, max_batch_requests: None, max_client_batch_size: 32, auto_truncate: false, default_prompt_name: None, default_prompt: None, hf_api_token: None, hostname: "379cf6f93689", port: 80, uds_path: "/tmp/text-embeddings-inference-server", huggingface_hub_cache: Some("/data"), payload_limit: 2000000, api_key: None, json_output: false }
+2025-09-08T00:38:24.444390Z  WARN text_embeddings_router: router/src/lib.rs:190: Could not find a Sentence Transformers config
+(RayWorkerWrapper pid=291) kilo:291:1664 [1] NCCL INFO NCCL_IB_GID_INDEX set by environment to 3.
+(RayWorkerWrapper pid=291) kilo:291:3517 [1] NCCL INFO Connected all rings, use ring PXN 0 GDR 1
+(RayWorkerWrapper pid=291) kilo:291:291 [1] NCCL INFO ncclCommInitRank comm 0x26bafab0 rank 3 nranks 4 cudaDev 1 nvmlDev 1 busId 6000 commId 0x27da8d0f99f5ca84 - Init COMPLETE
+""",
+    """\
+55933 [1] NCCL INFO NET/Plugin: Plugin load returned 2 : libnccl-net.so: cannot open shared object file: No such file or directory : when loading libnccl-net.so
+55933 [1] NCCL INFO NET/OFI No eligible providers were found
+55933 [1] NCCL INFO Allocated 5767524 bytes of shared memory in /dev/shm/nccl-ClyoFp
+INFO 02-12 18:37:28 __init__.py:190] Automatically detected platform cuda.
+INFO 05-14 02:41:31 config.py:549] This model supports multiple tasks: {'classify', 'embed', 'score', 'reward', 'generate'}. Defaulting to 'generate'.
+WARNING 05-14 config.py:678] Async output processing is not supported on the current platform type cpu.
+""",
+    """\
+INFO 05-14 config.py:542] Disabled the custom all-reduce kernel because it is not supported on current platform.
+WARNING 01-01 [arg_utils.py:1658] Compute Capability < 8.0 is not supported by the V1 Engine. Falling back to V0.
+INFO 01-01 [api_server.py] Supported_tasks: ['generate']
+INFO:     169.254.178.2:34567 - "GET /ping HTTP/1.1" 503 Service Unavailable
+"GET /health HTTP/1.1" 503
+[W socket.cpp:663] [c10d] The client socket cannot be initialized to connect to [localhost]:29500 (errno: 97 - Address family not supported by protocol).
+""",
+    """\
+/usr/local/lib/python3.12/dist-packages/vllm/connections.py:8: RuntimeWarning: Failed to read commit hash: No module named 'vllm._version'
+INFO 11-21 importing.py:53] Triton module has been replaced with a placeholder.
+INFO 11-21 [importing.py:17] Triton not installed or not compatible; certain GPU-related functions will not be available.
+WARNING [awq.py] awq quantization is not fully optimized yet. The speed can be slower than non-quantized models.
+INFO [gptq_marlin.py] The model is convertible to gptq_marlin during runtime. Using gptq_marlin kernel.
+INFO 11-21 [awq_marlin.py:115] Detected that the model can run with awq_marlin, however you specified quantization=awq explicitly, so forcing awq. Use quantization=awq_marlin for faster inference
+""",
+    """\
+Loading pipeline components...: 100%
+The attention mask and the pad token id were not set. As a consequence, you may observe unexpected behavior.
+INFO: Uvicorn running on http://0.0.0.0:8080 (Press CTRL+C to quit)
+[INFO ] epollEventLoopGroup-3-1 ACCESS_LOG - /169.254.178.2:40000 "GET /models HTTP/1.1" 200 0
+""",
 )
 
 
