@@ -148,6 +148,21 @@ def test_a_warning_is_no_cause_where_the_container_runs() -> None:
     ]
 
 
+def test_what_a_server_tells_while_all_is_well_is_no_cause() -> None:
+    """
+    The same words are one in an error, and where a server does not go on without.
+    """
+    words = "No available shared memory broadcast block found in 60 seconds."
+    missing = "WARNING 04-24 [fp8.py] DeepGEMM is only supported on Hopper"
+
+    assert names(log(f"INFO 11-21 [shm_broadcast.py:466] {words}")) == []
+    assert names(log(f"ERROR 11-21 [shm_broadcast.py:466] {words}")) == [
+        "engine died while serving"
+    ]
+    assert names(log(f"{missing}, falling back.")) == []
+    assert "image has no kernels for the GPU" in names(log(missing))
+
+
 def test_a_metric_s_name_in_a_log_is_no_cause() -> None:
     """
     It is one where the reading says so.

@@ -360,6 +360,162 @@ Loading pipeline components...: 100%
 The attention mask and the pad token id were not set. As a consequence, you may observe unexpected behavior.
 INFO: Uvicorn running on http://0.0.0.0:8080 (Press CTRL+C to quit)
 [INFO ] epollEventLoopGroup-3-1 ACCESS_LOG - /169.254.178.2:40000 "GET /models HTTP/1.1" 200 0
+WARNING 04-24 10:00:00 [config.py:618] awq quantization is not fully optimized yet. The speed can be slower than non-quantized models.
+INFO 04-24 [awq_marlin.py:116] The model is convertible to awq_marlin during runtime. Using awq_marlin kernel.
+INFO 04-24 [gptq_marlin.py:143] Detected that the model can run with gptq_marlin, however you specified quantization=gptq explicitly, so forcing gptq. Use quantization=gptq_marlin for faster inference
+WARNING 04-24 [interface.py:304] Using 'pin_memory=False' as WSL is detected. This may slow down the performance.
+INFO 04-24 [cuda.py:229] Using Flash Attention backend on V1 engine.
+INFO 04-24 selector.py:120] Cannot use FlashAttention-2 backend for Volta and Turing GPUs.
+INFO 04-24 selector.py:33] Using XFormers backend.
+INFO 04-24 [selector.py] Cannot use FlashAttention backend because the flash_attn package is not found. Please install it for better performance.
+""",
+    """\
+WARNING 04-24 [topk_topp_sampler.py:69] FlashInfer is not available. Falling back to the PyTorch-native implementation of top-p & top-k sampling. For the best performance, please install FlashInfer.
+INFO 04-24 [topk_topp_sampler.py:44] Currently, FlashInfer top-p & top-k sampling sampler is disabled because FlashInfer>=v0.2.3 is not backward compatible.
+INFO 04-24 [config.py] Defaulting to use mp for distributed inference
+INFO 04-24 [arg_utils.py] Chunked prefill is enabled by default for models with max_model_len > 32K.
+WARNING 04-24 [arg_utils.py] The model has a long context length (131072). This may cause OOM errors during the initial memory profiling phase, or result in low performance due to small KV cache space. Consider setting --max-model-len to a smaller value.
+INFO 04-24 gpu_executor.py:122] # GPU blocks: 27954, # CPU blocks: 2048
+INFO 04-24 gpu_executor.py:126] Maximum concurrency for 8192 tokens per request: 54.60x
+INFO 04-24 model_runner.py:1402] Capturing cudagraphs for decoding. This may lead to unexpected consequences if the model is not static. To run the model in eager mode, set 'enforce_eager=True' or use '--enforce-eager' in the CLI.
+""",
+    """\
+INFO 04-24 model_runner.py:1406] If out-of-memory error occurs during cudagraph capture, consider decreasing `gpu_memory_utilization` or switching to eager mode. You can also reduce the `max_num_seqs` as needed to decrease memory usage.
+INFO 04-24 [worker.py:267] Memory profiling takes 0.96 seconds
+INFO 04-24 [worker.py:267] the current vLLM instance can use total_gpu_memory (22.18GiB) x gpu_memory_utilization (0.90) = 19.97GiB
+INFO 04-24 [custom_cache_manager.py] Setting Triton cache manager to: vllm.triton_utils.custom_cache_manager:CustomCacheManager
+WARNING 04-24 [scheduler.py:1754] Sequence group cmpl-1-0 is preempted by PreemptionMode.RECOMPUTE mode because there is not enough KV cache space. This can affect the end-to-end performance. Increase gpu_memory_utilization or tensor_parallel_size to provide more KV cache memory. total_num_cumulative_preemption=1
+INFO 04-24 [api_server.py:268] Started engine process with PID 85
+INFO 04-24 [serving_chat.py:116] "auto" tool choice has been enabled please note that while the parallel_tool_calls client option is preset for compatibility reasons, it will be ignored.
+WARNING 04-24 [protocol.py:71] The following fields were present in the request but ignored: {'foo'}
+""",
+    """\
+WARNING 04-24 [tokenizer.py:251] No tokenizer found in /opt/ml/model/adapter, using base model tokenizer instead. (Exception: Can't load tokenizer)
+INFO 04-24 [ray_utils.py] Ray is not installed. Falling back to multiprocessing.
+WARNING 04-24 [cuda.py:97] To see benefits of async output processing, enable CUDA graph. Since, enforce-eager is enabled, async output processor cannot be used
+INFO 04-24 [__init__.py:36] Available plugins for group vllm.general_plugins: - lora_filesystem_resolver
+INFO 04-24 [backends.py:559] Directly load the compiled graph(s) for dynamic shape from the cache, took 5.5 s
+WARNING 04-24 [multiproc_worker_utils.py:300] Reducing Torch parallelism from 24 threads to 1 to avoid unnecessary CPU contention. Set OMP_NUM_THREADS in the external environment to tune this value as needed.
+INFO 04-24 [symm_mem.py:63] SymmMemCommunicator: Device capability 8.6 not supported, communicator is not available.
+WARNING 04-24 [symm_mem.py:67] SymmMemCommunicator: Device capability 8.0 not supported, communicator is not available.
+""",
+    """\
+INFO 04-24 [unquantized_fused_moe_method.py] FlashInfer CUTLASS MoE is available for EP but not enabled, consider setting VLLM_USE_FLASHINFER_MOE_FP16=1 to enable it.
+WARNING 04-24 [fp8.py] DeepGEMM is only supported on Hopper and Blackwell, falling back
+WARNING 04-24 [utils.py] Current platform cuda does not have '_pytree' attribute.
+INFO 04-24 [llm_engine.py:237] Initializing a V0 LLM engine (v0.8.4) with config: model='/opt/ml/model', speculative_config=None, trust_remote_code=False, dtype=torch.float16, tensor_parallel_size=1, disable_custom_all_reduce=False, quantization=None
+2024-05-01T10:00:00Z  WARN text_generation_router: Rust input length validation and truncation is disabled
+2024-05-01T10:00:00Z  WARN text_generation_router: Model does not support automatic max batch total tokens
+2024-05-01T10:00:00Z  WARN text_generation_router: Invalid hostname, defaulting to 0.0.0.0
+2024-05-01T10:00:00Z  WARN text_generation_launcher: Bitsandbytes is deprecated, use `eetq` instead
+""",
+    """\
+2024-05-01T10:00:00Z  INFO text_generation_launcher: Default `max_input_tokens` to 4095
+2024-05-01T10:00:00Z  WARN tokenizers::tokenizer::serialization: /usr/local/cargo/registry/tokenizers: Warning: Token '<|reserved_special_token_0|>' was expected to have ID '128002' but was given ID 'None'
+[2025-01-12] WARNING: Disable chunked prefill since it is not supported for this model
+[2025-01-12] Attention backend not explicitly specified. Use flashinfer backend by default.
+[2025-01-12] Prefill batch. #new-seq: 1, #new-token: 7, #cached-token: 0, token usage: 0.00, #running-req: 0, #queue-req: 0
+[2025-01-12] Warning: Max running requests is reduced from 4096 to 2048
+[2025-01-12 TP0] Using KV cache dtype: torch.bfloat16
+[2025-01-12 TP0] KV Cache is allocated. #tokens: 106368, K size: 8.00 GB, V size: 8.00 GB
+""",
+    """\
+[2025-01-12 TP0] max_total_num_tokens=106368, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=2048, context_len=32768, available_gpu_mem=2.2 GB
+[2025-01-12 TP0] KV cache pool is full. Retract requests. #retracted_reqs: 1, #new_token_ratio: 0.7 -> 0.9
+[INFO ] PyModel - Loading model in MPI mode with TP: 4.
+[WARN ] PyProcess - W-100-model-stderr: Loading checkpoint shards: 100%|##########| 2/2 [00:06<00:00]
+[INFO ] PyProcess - W-100-model-stderr: [1,0]<stderr>:INFO Using pre-compiled model
+[WARN ] SageMakerUtils - No S3 url found
+[WARN ] InferenceRequestHandler - Chunk reading interrupted
+[INFO ] Platform - Found matching platform from: jar:file:/usr/local/djl-serving/lib/python.jar!/native/lib/python.properties
+""",
+    """\
+[INFO ] Utils - Python not found on PATH, use bundled
+[WARN ] CudaUtils - cudart library not found.
+[WARN ] main com.amazonaws.ml.mms.ModelServer - No workers configured: default 1
+llm_load_print_meta: vocab type = BPE
+llama_new_context_with_model: n_ctx_per_seq (4096) < n_ctx_train (131072) -- the full capacity of the model will not be utilized
+llm_load_vocab: special_eos_id is not in special_eog_ids - the tokenizer config may be incorrect
+load: control-looking token: 128247 '</s>' was not control-type; this is probably a bug in the model. its type will be overridden
+srv  update_slots: all slots are idle
+""",
+    """\
+srv  log_server_r: request: GET /health 127.0.0.1 200
+common_init_from_params: setting dry_penalty_last_n to ctx_size = 4096
+warning: no usable GPU found, --gpu-layers option will be ignored
+warning: one possible reason is that llama.cpp was compiled without GPU support
+slot release: id  0 | task 0 | stop processing: n_past = 100, truncated = 0
+2024-07-22 INFO text_embeddings_router: Maximum number of tokens per request: 512
+2024-07-22 WARN text_embeddings_backend_candle: Using CPU instead
+2024-07-22 INFO text_embeddings_core::download: `model.safetensors` not found. Downloading `pytorch_model.bin` instead. Consider using `safetensors`.
+""",
+    """\
+2024-07-22 INFO download_artifacts: text_embeddings_core::download: Downloading `config_sentence_transformers.json`
+UserWarning: The installed version of bitsandbytes was compiled without GPU support. 8-bit optimizers, 8-bit multiplication, and GPU quantization are unavailable.
+UserWarning: TypedStorage is deprecated. It will be removed in the future
+FutureWarning: `clean_up_tokenization_spaces` was not set. It will be set to `True` by default.
+DeprecationWarning: pkg_resources is deprecated as an API.
+None of PyTorch, TensorFlow >= 2.0, or Flax have been found. Models won't be available and only tokenizers, configuration and file/data utilities can be used.
+Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file; Ignore above cudart dlerror if you do not have a GPU set up on your machine.
+Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN when one has already been registered
+""",
+    """\
+TF-TRT Warning: Could not find TensorRT
+[W1128 socket.cpp:464] [c10d] The hostname of the client socket cannot be retrieved. err=-3
+[Gloo] Rank 1 is connected to 3 peer ranks. Expected number of connected peer ranks is : 3
+WARNING: All log messages before absl::InitializeLog() is called are written to STDERR
+Error in cpuinfo: prctl(PR_SVE_GET_VL) failed
+compute:1:1 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so. Using internal network plugin.
+compute:1:1 [0] NCCL INFO Failed to open libibverbs.so[.1]
+compute:1:1 [0] nccl_net_ofi_init:1234 NCCL WARN NET/OFI aws-ofi-nccl initialization failed
+""",
+    """\
+== CUDA == CUDA Version 12.4.1. This container image and its contents are governed by the NVIDIA Deep Learning Container License.
+NOTE: The SHMEM allocation limit is set to the default of 64MB.  This may be insufficient for vLLM.  NVIDIA recommends the use of the following flags: docker run --gpus all --ipc=host --ulimit memlock=-1
+nginx: [warn] duplicate MIME type "text/html"
+[2024-05-01] "GET /ping HTTP/1.1" 200 0 "-" "AHC/2.0"
+[INFO] CodeArtifact repository not specified. Skipping login.
+Collecting sentencepiece==0.1.99
+WARNING: Running pip as the 'root' user can result in broken permissions and conflicting behaviour with the system package manager.
+WARNING: The directory '/root/.cache/pip' or its parent directory is not owned or is not writable by the current user. The cache has been disabled.
+""",
+    """\
+2024-05-01 10:00:00.000000: INFO ||NEURON_CACHE||: Compile cache path: /var/tmp/neuron-compile-cache
+[TensorRT-LLM][WARNING] Device 0 peer access Device 1 is not available.
+[TensorRT-LLM][WARNING] Don't setup 'max_tokens_in_paged_kv_cache', use default
+[TensorRT-LLM][INFO] [MemUsageChange] Allocated 1018.55 MiB for execution context memory.
+[TensorRT-LLM][INFO] Max KV cache pages per sequence: 128
+I1128 10:00:00 server.cc:674] +------------------+------+ | Model | Version | Status | READY
+WARNING 11-01 [registry.py] Model architecture DeepseekOCRForCausalLM is already registered, and will be overwritten
+WARNING 11-01 [model.py] Your device 'Tesla T4' (with compute capability 7.5) doesn't support torch.bfloat16. Falling back to torch.float16 for compatibility.
+""",
+    """\
+INFO 11-01 [model.py] Resolved `--runner auto` to `--runner generate`. Pass the value explicitly to silence this message.
+WARNING 11-01 [marlin.py] You are running Marlin kernel with bf16 on GPUs before SM90. You can consider change to fp16 to achieve better performance if possible.
+(APIServer pid=1) INFO:     172.17.0.1:1 - "POST /v1/completions HTTP/1.1" 200 OK
+(EngineCore_DP0 pid=2) INFO 11-01 [gpu_model_runner.py:1] Encoder cache will be initialized with a budget of 16384 tokens, and profiled with 1 image items of the maximum feature size.
+(EngineCore_DP0 pid=2) 2025-11-01 - INFO - autotuner.py:256 - flashinfer.jit: [Autotuner]: Autotuning process starts ...
+(EngineCore_DP0 pid=2) 2025-11-01 - WARNING - autotuner.py:485 - flashinfer.jit: [Autotuner]: Failed to profile runner=<MoERunner>, tactic=13. Skipped.
+Warning: You are sending unauthenticated requests to the HF Hub. Please set a HF_TOKEN to enable higher rate limits and faster downloads.
+Repo card metadata block was not found. Setting CardData to empty.
+""",
+    """\
+Error while downloading from https://cdn-lfs.huggingface.co/x: HTTPSConnectionPool(host='cdn-lfs.huggingface.co', port=443): Read timed out. Trying to resume download...
+2103:2103 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory No plugin found (libnccl-net.so), using internal implementation
+2103:2103 [0] NCCL INFO RAS failed to establish a client listening socket at localhost:28028
+291:291 [1] NCCL INFO Init timings - ncclCommInitRank: rank 3 nranks 4 total 0.15 (kernels 0.00, alloc 0.00, bootstrap 0.00)
+DEBUG 04-16 00:55:49 [__init__.py:44] TPU platform is not available because: No module named 'libtpu'
+WARNING 07-23 19:51:25 [arg_utils.py:1735] ['WhisperForConditionalGeneration'] is not supported by the V1 Engine. Falling back to V0.
+INFO 11-21 [shm_broadcast.py:466] No available shared memory broadcast block found in 60 seconds. This typically happens when some processes are hanging or doing some time-consuming work.
+[W1128 TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=84, addr=[localhost]:51292, remote=[localhost]:42531): Connection reset by peer
+""",
+    """\
+[W socket.cpp:426] [c10d] The server socket cannot be initialized on [::]:29500 (errno: 97 - Address family not supported by protocol).
+1:12 [0] NCCL INFO NET/OFI Initializing aws-ofi-nccl 1.7.4-aws
+INFO:     127.0.0.1:0 - "GET /metrics HTTP/1.1" 404 Not Found
+INFO:     10.0.0.1:1 - "GET / HTTP/1.1" 404 Not Found
+HF_HUB_OFFLINE=1 HF_TASK=text-generation HF_HUB_ENABLE_HF_TRANSFER=1
+model.neff not found in aws-neuron/optimum-neuron-cache: the corresponding graph will be recompiled. This may take up to one hour for large models.
 """,
 )
 
