@@ -27,7 +27,7 @@ _TALK = re.compile(r"\b(?:DEBUG|INFO)\b")
 _TROUBLE = re.compile(
     r"\b[Ee]rror\b|(?:Error|Exception)\b|HTTP/1\.\d\"? [45]|\bexit|died|[Ff]atal|FATAL"
     r"|[Kk]illed|not expected|out of memory|Traceback|Retry worker|[Rr]estart"
-    r"|WORKER_STOPPED|[Bb]ack-off|gave up"
+    r"|WORKER_STOPPED|[Bb]ack-off|BACKOFF|gave up|recovery"
 )
 # What goes on without what it misses.
 _GOES_ON = re.compile(
