@@ -190,7 +190,7 @@ def _first_error(symptom: Symptom, text: str) -> re.Match[str] | None:
     found = [
         one
         for one in symptom.matches(text)
-        if not _is_talk(_line_at(text, one.start()))
+        if _is_talk(symptom.example) or not _is_talk(_line_at(text, one.start()))
     ]
     errors = (one for one in found if not _is_warning(_line_at(text, one.start())))
     return next(errors, found[0] if found else None)
