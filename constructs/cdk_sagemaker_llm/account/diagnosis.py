@@ -5,7 +5,6 @@ likeliest cause first.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,18 @@ _NEAREST_OF_GENERAL = ("log", "failure_reason", "event", "scaling", "reading")
 _OURS = {"scaling", "reading"}
 _WARNING = re.compile(r"\b(?:DEBUG|INFO|WARN|WARNING|[\w]{1,40}Warning)\b")
 _ERROR = re.compile(r"\bERROR\b|(?:Error|Exception)\b|out of memory")
+# What a server tells while all is well, unless it speaks of trouble.
+_TALK = re.compile(r"\b(?:DEBUG|INFO)\b")
+_TROUBLE = re.compile(
+    r"\b[Ee]rror\b|(?:Error|Exception)\b|HTTP/1\.\d\"? [45]|\bexit|died|[Ff]atal|FATAL"
+    r"|[Kk]illed|not expected|out of memory|Traceback|Retry worker|[Rr]estart"
+    r"|WORKER_STOPPED|[Bb]ack-off|BACKOFF|gave up|recovery"
+)
+# What goes on without what it misses.
+_GOES_ON = re.compile(
+    r"[Ff]alling back|[Ww]ill be ignored|[Tt]rying to resume|Ignore above|Skipped\."
+    r"|may cause OOM|You can consider"
+)
 # As terminals, and as CloudWatch writes them.
 _COLOURS = re.compile(r"(?:\x1b|#033)\[[\d;]{0,12}m")
 _FINE = {"InService"}
@@ -176,7 +187,11 @@ def _first_error(symptom: Symptom, text: str) -> re.Match[str] | None:
     """
     Find where a symptom shows first; a warning only where no error has it.
     """
-    found = list(itertools.islice(symptom.pattern.finditer(text), 20))
+    found = [
+        one
+        for one in symptom.matches(text)
+        if _is_talk(symptom.example) or not _is_talk(_line_at(text, one.start()))
+    ]
     errors = (one for one in found if not _is_warning(_line_at(text, one.start())))
     return next(errors, found[0] if found else None)
 
@@ -185,6 +200,15 @@ def _line_at(text: str, position: int) -> str:
     begin = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
     return text[begin : end if end >= 0 else len(text)]
+
+
+def _is_talk(line: str) -> bool:
+    """
+    Tell whether a line is what a server says while all is well.
+    """
+    if _GOES_ON.search(line):
+        return True
+    return bool(_TALK.search(line)) and not _TROUBLE.search(line)
 
 
 def _is_warning(line: str) -> bool:

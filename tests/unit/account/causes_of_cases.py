@@ -93,9 +93,14 @@ TELLING: Mapping[str, tuple[str, ...]] = {
     ),
     "gpu-out-of-memory-loading": _MEMORY,
     "gpu-out-of-memory-sampler-warmup": ("out of memory while warming up",),
-    "gpu-out-of-memory-serving": (*_MEMORY, "memory ends while LMI answers"),
+    "gpu-out-of-memory-serving": (
+        *_MEMORY,
+        "memory ends while LMI answers",
+        "SGLang has no room for its requests",
+    ),
     "gpu-out-of-memory-warmup": _MEMORY,
     "gpu-too-old": (
+        "GPU is too old for the engine",
         "GPU too old for Triton",
         "GPU too old for flash attention",
         "SGLang needs a newer GPU",
@@ -117,7 +122,12 @@ TELLING: Mapping[str, tuple[str, ...]] = {
         "Hub is switched off",
     ),
     "hub-rate-limit": ("Hub refuses so many downloads",),
-    "hub-repository-not-found": ("repository not found", "model of the name None"),
+    "hub-repository-not-found": (
+        "repository not found",
+        "model of the name None",
+        # What transformers makes of the Hub's answer that it has no such repository.
+        "neither a folder nor a model",
+    ),
     "hub-token-wrong": ("token is wrong",),
     "image-libraries-mismatch": ("libraries of the image do not fit",),
     "image-not-found": ("image not found or not allowed",),
@@ -155,6 +165,7 @@ TELLING: Mapping[str, tuple[str, ...]] = {
         "model class was dropped",
         "transformers backend does not take the class",
         "TGI does not know the model type",
+        "TEI does not know the model",
         "llama cpp does not know the architecture",
     ),
     "model-data-unreadable": (
@@ -180,6 +191,7 @@ TELLING: Mapping[str, tuple[str, ...]] = {
     "no-gpu-seen": ("no accelerator in the container",),
     "no-kernel-for-gpu": (
         "image has no kernels for the GPU",
+        "GPU is too old for the engine",
         "TEI does not run the model",
     ),
     "no-way-to-hub": ("no way to the Hub",),

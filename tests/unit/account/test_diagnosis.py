@@ -148,6 +148,21 @@ def test_a_warning_is_no_cause_where_the_container_runs() -> None:
     ]
 
 
+def test_what_a_server_tells_while_all_is_well_is_no_cause() -> None:
+    """
+    The same words are one in an error, and where a server does not go on without.
+    """
+    words = "No available shared memory broadcast block found in 60 seconds."
+    missing = "WARNING 04-24 [fp8.py] DeepGEMM is only supported on Hopper"
+
+    assert names(log(f"INFO 11-21 [shm_broadcast.py:466] {words}")) == []
+    assert names(log(f"ERROR 11-21 [shm_broadcast.py:466] {words}")) == [
+        "engine died while serving"
+    ]
+    assert names(log(f"{missing}, falling back.")) == []
+    assert "image has no kernels for the GPU" in names(log(missing))
+
+
 def test_a_metric_s_name_in_a_log_is_no_cause() -> None:
     """
     It is one where the reading says so.
@@ -219,7 +234,8 @@ def test_the_cases_that_patterns_were_written_from_are_told() -> None:
 @pytest.mark.whole
 def test_the_held_out_cases_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     """
-    Their texts are not printed: whoever writes patterns has not read them.
+    At least 9 of 10 are told. Their texts are not printed: whoever writes patterns has
+    not read them.
     """
     every, right = _measured("held_out")
 
@@ -231,4 +247,4 @@ def test_the_held_out_cases_are_counted(capsys: pytest.CaptureFixture[str]) -> N
     with capsys.disabled():
         sys.stdout.write("\n".join(["", *lines, ""]))
         sys.stdout.write(f"in all: {right.total()} of {every.total()}\n")
-    assert right.total() > 0
+    assert right.total() >= 0.9 * every.total()

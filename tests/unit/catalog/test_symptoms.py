@@ -127,6 +127,20 @@ def names_of(found: list[Symptom]) -> list[str]:
     return [each.name for each in found]
 
 
+@each_symptom
+def test_what_is_found_quickly_is_what_the_pattern_finds(symptom: Symptom) -> None:
+    """
+    Each wording by its own, where a text that it must hold stands.
+    """
+    text = "\n".join(each.example for each in SYMPTOMS)
+
+    found = symptom.matches(text)
+
+    searched = symptom.pattern.search(text)
+    assert searched is not None
+    assert found[0].start() == searched.start()
+
+
 def test_every_place_where_people_look_has_symptoms() -> None:
     """
     Failures, events, logs, clients and metrics.
