@@ -106,12 +106,15 @@ class Deployment:
         account: Whose it is; empty if it is not known.
 
         told: What could not be read, or not converted, and why.
+
+        subnets: The ``vpc`` and the ``zone`` of each subnet, as far as they are known.
     """
 
     requests: Sequence[Request]
     region: str = ""
     account: str = ""
-    told: Sequence[Told] = field(default=())
+    told: Sequence[Told] = ()
+    subnets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         hidden = tuple(
