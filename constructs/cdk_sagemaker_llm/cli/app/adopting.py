@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 MAPPING = "import.json"
 _ID = "Adopted"
 _MOST_TRIES = 6
+# By which a resource of the template is told from others.
+_WITH_PATHS = {"aws:cdk:enable-path-metadata": True}
 _LONGEST_REMARK = 300
 _WARNING = "aws:cdk:warning"
 _CODE = re.compile(r" ?\[ack: cdk-sagemaker-llm:(LLM\d+)\]")
@@ -128,7 +130,9 @@ class _Trial:
 
         deployment = self.app.deployment
         with tempfile.TemporaryDirectory() as folder:
-            cdk_app = App(outdir=folder, analytics_reporting=False)
+            cdk_app = App(
+                outdir=folder, analytics_reporting=False, context=_WITH_PATHS
+            )
             stack = Stack(
                 cdk_app,
                 _ID,
