@@ -130,9 +130,7 @@ class _Trial:
 
         deployment = self.app.deployment
         with tempfile.TemporaryDirectory() as folder:
-            cdk_app = App(
-                outdir=folder, analytics_reporting=False, context=_WITH_PATHS
-            )
+            cdk_app = App(outdir=folder, analytics_reporting=False, context=_WITH_PATHS)
             stack = Stack(
                 cdk_app,
                 _ID,
