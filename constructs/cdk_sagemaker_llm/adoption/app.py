@@ -6,7 +6,9 @@ by which ``cdk import`` finds what exists.
 from __future__ import annotations
 
 import json
+import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -38,6 +40,7 @@ from cdk_sagemaker_llm.adoption.writing import (
 
 STACK = "AdoptedStack"
 MODULE = "adopted_stack"
+_TARGET = re.compile(r"( {8})([a-z_][a-z0-9_]*) = ")
 _KNOWN_BY_NAME = {ENDPOINT, COMPONENT, ALARM}
 _DEPTH = 2
 _REST = "**settings: Any) -> None:"
@@ -92,6 +95,9 @@ class AdoptedApp:
         Begin to write, by the forms that were chosen.
         """
         self.writer = Writer(self.deployment, dict(choices))
+        for request in self.deployment.requests:
+            self.writer.value(request.parameters)
+        self.writer.secrets.clear()
         self.writer.blocks.extend(_blocks(self.writer, resources_of(self.deployment)))
 
     @property
@@ -207,7 +213,7 @@ class AdoptedApp:
             if any("_HERE" in line for line in body)
             else []
         )
-        code = "\n".join([*constants, "", *heading, *body]) + "\n"
+        code = "\n".join([*constants, "", *heading, *_without_unused(body)]) + "\n"
         head = ['"""', "Written by sagemaker-llm adopt.", '"""', ""]
         return "\n".join([*head, *imports(code), "", code.lstrip("\n") and code])
 
@@ -279,6 +285,20 @@ def _blocks(writer: Writer, resources: Sequence[AdoptedResource]) -> Iterator[Bl
         variable = writer.variable(word)
         forms = [*hosting.FORMS.get(kind, ()), *scaling.FORMS.get(kind, ())]
         yield Block(pascal(variable), variable, group, [*forms, plain_form])
+
+
+def _without_unused(lines: Sequence[str]) -> list[str]:
+    """
+    Return lines without the variables that no other line uses.
+    """
+    text = "\n".join(lines)
+    counts = Counter(re.findall(r"\b[a-z_][a-z0-9_]*\b", text))
+    return [
+        _TARGET.sub(r"\1", line)
+        if (found := _TARGET.match(line)) and counts[found[2]] == 1
+        else line
+        for line in lines
+    ]
 
 
 def setting_lines(settings: Sequence[Setting]) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import cdk_sagemaker_llm
+from cdk_sagemaker_llm.adoption.deployment import Open
 
 _WIDTH = 88
 _INDENT = "    "
@@ -140,8 +141,8 @@ def _from(module: str, names: Collection[str]) -> str:
 
 
 def _flat(value: object) -> str:
-    if isinstance(value, Name):
-        return value.text
+    if isinstance(value, Name | Open):
+        return value.text if isinstance(value, Name) else value.name
     if isinstance(value, Call):
         inner = [_flat(one) for one in value.arguments]
         inner += [f"{name}={_flat(one)}" for name, one in value.keywords.items()]

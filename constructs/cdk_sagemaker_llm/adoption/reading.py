@@ -309,7 +309,9 @@ class _Reading:
     ) -> None:
         watched = {str(one["EndpointName"]) for one in endpoints}
         watched |= {str(one["InferenceComponentName"]) for one in components}
-        policies = {one.arn: one for one in self.requests if one.arn}
+        policies = {
+            one.arn: one for one in self.requests if one.operation == "PutScalingPolicy"
+        }
         rows = self.reader.rows(
             "cloudwatch",
             "describe_alarms",
@@ -319,7 +321,12 @@ class _Reading:
         )
         own = []
         for row in rows:
-            sets_off = [policies[a] for a in _actions(row) if a in policies]
+            sets_off = [
+                one
+                for arn, one in policies.items()
+                # What the service makes for a policy has more behind its ARN.
+                if any(a == arn or a.startswith(f"{arn}:") for a in _actions(row))
+            ]
             # What a policy that tracks a target has made, it changes and takes away.
             if any(one.parameters.get("PolicyType") == _TRACKING for one in sets_off):
                 continue

@@ -87,6 +87,8 @@ class AdoptedResource:
             return "|".join(self.identifier.values())
         if self.type == ALARM:
             return self.name
+        if self.type == POLICY and not self.arn:
+            return f"policy/{self.scaled}/{self.name}"
         return self.arn or f"arn:{self.type.rpartition(':')[2]}/{self.name}"
 
     @property

@@ -59,15 +59,18 @@ def together(
                 alarms.setdefault(arn, []).append(one)
     paired: dict[str, AdoptedResource] = {}
     for one in resources:
-        own = alarms.get(one.arn, [])
+        own = alarms.get(one.physical_id, [])
         is_step = one.type == POLICY and one.properties.get("PolicyType") == _STEPS
         # One that goes off for others too is written by itself.
-        if is_step and len(own) == 1 and own[0].properties["AlarmActions"] == [one.arn]:
-            paired[one.arn] = own[0]
+        actions = own[0].properties["AlarmActions"] if len(own) == 1 else []
+        if is_step and actions == [one.physical_id]:
+            paired[one.physical_id] = own[0]
     waking = {
         one.scaled: one
         for one in resources
-        if one.arn in paired and paired[one.arn].properties.get("MetricName") == _WAKES
+        if one.type == POLICY
+        and one.physical_id in paired
+        and paired[one.physical_id].properties.get("MetricName") == _WAKES
     }
     taken: set[int] = set()
     for one in resources:
@@ -76,9 +79,9 @@ def together(
         group = [one]
         if one.type == TARGET and one.scaled in waking and _reaches_zero(one):
             wake = waking[one.scaled]
-            group += [wake, paired[wake.arn]]
-        elif one.type == POLICY and one.arn in paired:
-            group.append(paired[one.arn])
+            group += [wake, paired[wake.physical_id]]
+        elif one.type == POLICY and one.physical_id in paired:
+            group.append(paired[one.physical_id])
         taken.update(map(id, group))
         yield group
 

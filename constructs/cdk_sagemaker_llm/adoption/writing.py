@@ -34,7 +34,7 @@ WORDS = {
     POLICY: "Policy",
     ALARM: "Alarm",
 }
-_LONGEST_ID = 60
+_LONGEST_ID = 40
 _NOT_IN_SECRETS = re.compile(r"[^A-Za-z0-9/_+=.@-]")
 
 
@@ -329,7 +329,31 @@ class Writer:
         )
         if resource.type in {TARGET, POLICY} and "ResourceId" in made:
             made["ResourceId"] = self.scaled(str(made["ResourceId"]))
+        for name in ("AlarmActions", "OKActions", "InsufficientDataActions"):
+            if name in made:
+                made[name] = self.actions(made[name])
         return made
+
+    def actions(self, arns: Sequence[object]) -> list[object]:
+        """
+        Return the expressions for what an alarm sets off.
+        """
+        policies = {
+            one.physical_id: block
+            for block in self.blocks
+            for one in block.resources[:1]
+            if one.type == POLICY
+        }
+        return [
+            one
+            if (block := policies.get(str(one))) is None
+            else Name(
+                f"{block.variable}.ref"
+                if self.is_plain(block)
+                else f"{block.variable}.cfn_scaling_policy.ref"
+            )
+            for one in arns
+        ]
 
     def scaled(self, resource_id: str) -> object:
         """

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MAPPING = "import.json"
 _ID = "Adopted"
-_MOST_TRIES = 6
+_MOST_TRIES = 20
 # By which a resource of the template is told from others.
 _WITH_PATHS = {"aws:cdk:enable-path-metadata": True}
 _LONGEST_REMARK = 300
@@ -168,12 +168,12 @@ class _Trial:
                 try:
                     self._run(lines, names)
                 except Exception as fault:
+                    if "already a Construct" in str(fault):
+                        # The form before was half made when it was refused.
+                        return False
                     if self._is_last(block):
                         raise ValueError(f"{block.id}: {fault}") from fault
-                    is_half_made = "already a Construct" in str(fault)
-                    self._refuse(block, "" if is_half_made else str(fault))
-                    if is_half_made:
-                        return False
+                    self._refuse(block, str(fault))
                 else:
                     is_made = True
             for expression, resource in self.app.writer.form(block).claims:
@@ -269,7 +269,7 @@ class _Trial:
                 Setting(
                     expression,
                     ".".join(where),
-                    self.app.writer.value(value, resource.name),
+                    self._set_value(where, value, resource),
                 )
                 for where, value in differences(_wanted(resource), found)
             ]
@@ -283,6 +283,12 @@ class _Trial:
             else:
                 self.app.settings.setdefault(block.id, []).extend(settings)
         return is_right
+
+    def _set_value(
+        self, where: tuple[str, ...], value: object, resource: AdoptedResource
+    ) -> object:
+        made = self.app.writer.value(value, resource.name)
+        return self.app.writer.actions(made) if where == ("AlarmActions",) else made
 
     def _plain(
         self, properties: Mapping[str, Any], resource: AdoptedResource
