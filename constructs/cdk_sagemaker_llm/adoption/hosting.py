@@ -8,6 +8,7 @@ what is wanted, and the rest set on the resource itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,8 @@ from cdk_sagemaker_llm.adoption.resources import (
 from cdk_sagemaker_llm.adoption.writing import Block, Form, Writer
 
 _SELF = Name("self")
+# As tags of images have it: ``cu128``.
+_CUDA = re.compile(r"-cu(\d{3})\b")
 _STRATEGIES = {
     "LEAST_OUTSTANDING_REQUESTS": "RoutingStrategy.LEAST_OUTSTANDING_REQUESTS",
     "RANDOM": "RoutingStrategy.RANDOM",
@@ -86,7 +89,8 @@ def config_form(writer: Writer, block: Block) -> Form | None:
         _SELF,
         block.id,
         variants=[
-            _variant(writer, one) for one in properties.get("ProductionVariants", ())
+            _variant(writer, one, _cuda(writer, resource, one))
+            for one in properties.get("ProductionVariants", ())
         ],
         shadow_variants=[
             _variant(writer, one)
@@ -183,7 +187,39 @@ def _weights(container: Mapping[str, Any]) -> Call | None:
     return call("S3Model", uri, accept_eula=True if accepted is True else None)
 
 
-def _variant(writer: Writer, variant: Mapping[str, Any]) -> Call:
+def _cuda(
+    writer: Writer, config: AdoptedResource, variant: Mapping[str, Any]
+) -> str | None:
+    """
+    Return the CUDA version of the components on a host whose image was left to the
+    service: it is one that they start on.
+    """
+    if variant.get("ModelName") or variant.get("InferenceAmiVersion"):
+        return None
+    every = [one for block in writer.blocks for one in block.resources]
+    hosts = {
+        one.name
+        for one in every
+        if one.type == ENDPOINT
+        and one.properties.get("EndpointConfigName") == config.name
+    }
+    models = {
+        (one.properties.get("Specification") or {}).get("ModelName")
+        for one in every
+        if one.type == COMPONENT and one.properties.get("EndpointName") in hosts
+    }
+    images = [
+        str((one.properties.get("PrimaryContainer") or {}).get("Image"))
+        for one in every
+        if one.type == MODEL and one.name in models
+    ]
+    found = sorted(int(tag) for image in images for tag in _CUDA.findall(image))
+    return None if not found else f"{found[-1] // 10}.{found[-1] % 10}"
+
+
+def _variant(
+    writer: Writer, variant: Mapping[str, Any], cuda: str | None = None
+) -> Call:
     name, model = variant.get("VariantName"), variant.get("ModelName")
     weight = variant.get("InitialVariantWeight")
     return call(
@@ -206,6 +242,7 @@ def _variant(writer: Writer, variant: Mapping[str, Any]) -> Call:
         ),
         routing_strategy=_routing(variant.get("RoutingConfig") or {}),
         inference_ami_version=variant.get("InferenceAmiVersion"),
+        cuda_version=cuda,
         volume_size=None
         if variant.get("VolumeSizeInGB") is None
         else call("Size.gibibytes", variant["VolumeSizeInGB"]),

@@ -9,7 +9,7 @@ import json
 import re
 import tempfile
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,12 +98,19 @@ def adopted(deployment: Deployment) -> Adopted:
     if app.exists:
         files[MAPPING] = app.mapping(trial.logical_ids).encode()
     told = [*deployment.told, *app.writer.told()]
-    told += [
-        Told(block_id, remark)
-        for block_id, remarks in app.remarks.items()
-        for remark in remarks
-    ]
+    told += _by_words({**app.remarks, "the stack": trial.warnings.get("", [])})
     return Adopted(files, tuple(told), trial.logical_ids)
+
+
+def _by_words(remarks: Mapping[str, Sequence[str]]) -> list[Told]:
+    """
+    Return each remark once, with all that it is of.
+    """
+    places: dict[str, list[str]] = {}
+    for place, rows in remarks.items():
+        for remark in rows:
+            places.setdefault(remark, []).append(place)
+    return [Told(", ".join(names), remark) for remark, names in places.items()]
 
 
 @dataclass(slots=True)
@@ -218,21 +225,22 @@ class _Trial:
             metadata = {**metadata, **json.loads(further)}
         for path, rows in metadata.items():
             for row in rows:
-                block = self._owner(path.strip("/"))
                 code = _CODE.search(str(row.get("data")))
-                if row["type"] == _WARNING and block is not None and code is not None:
-                    words = _CODE.sub("", str(row["data"]))
-                    found = self.warnings.setdefault(block.id, [])
-                    remark = f"{code[1]}: {_shortened(words)}"
-                    if remark not in found:
-                        found.append(remark)
+                if row["type"] != _WARNING or code is None:
+                    continue
+                block = self._owner(path.strip("/"))
+                found = self.warnings.setdefault("" if block is None else block.id, [])
+                remark = f"{code[1]}: {_shortened(_CODE.sub('', str(row['data'])))}"
+                if remark not in found:
+                    found.append(remark)
 
     def _owner(self, path: str) -> Block | None:
         """
         Return the block whose construct is at a path, or above it.
         """
+        # CloudFormation's own class is the construct itself, and has none around it.
         places = {
-            claimed.rpartition("/")[0]: block
+            claimed.removesuffix("/Resource"): block
             for claimed, (block, _, _) in self._claims.items()
         }
         while path:
