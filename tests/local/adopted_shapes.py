@@ -445,7 +445,8 @@ def boto3_everything(a: Account) -> None:
     """
     Key, volume, time-outs, host image, routing and metrics.
     """
-    key = f"arn:aws:kms:us-east-1:{a.aws.account}:key/11112222-3333-4444-5555-666677778888"
+    name = "11112222-3333-4444-5555-666677778888"
+    key = f"arn:aws:kms:us-east-1:{a.aws.account}:key/{name}"
     model = a.model("full-model", {"HF_MODEL_ID": "gpt2"})
     a.endpoint(
         "full",
@@ -649,7 +650,7 @@ def boto3_components(a: Account) -> None:
         "Load",
         TargetValue=4.0,
         PredefinedMetricSpecification={
-            "PredefinedMetricType": "SageMakerInferenceComponentConcurrentRequestsPerCopyHighResolution"
+            "PredefinedMetricType": "SageMakerInferenceComponentInvocationsPerCopy"
         },
         DisableScaleIn=True,
     )
@@ -703,8 +704,7 @@ def boto3_adapters(a: Account) -> None:
         "base-model",
         {
             "HF_MODEL_ID": "meta-llama/Llama-3.1-8B-Instruct",
-            "OPTION_ROLLING_BATCH": "disable",
-            "OPTION_ASYNC_MODE": "true",
+            "OPTION_ROLLING_BATCH": "vllm",
             "OPTION_ENABLE_LORA": "true",
             "OPTION_MAX_LORAS": "4",
         },

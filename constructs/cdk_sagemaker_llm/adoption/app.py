@@ -118,7 +118,10 @@ class AdoptedApp:
             if one.request.where
             for line in comment(f"{one.request.where}:")
         ]
-        for remark in self.remarks.get(block.id, ()):
+        remarks: Sequence[str] = self.remarks.get(block.id, ())
+        if self.writer.is_plain(block) and not remarks:
+            remarks = (_NO_CONSTRUCT,)
+        for remark in remarks:
             lines += comment(remark)
         lines.append(statement(block.variable, form.value))
         lines += [statement(variable, each) for variable, each in form.more]
@@ -333,6 +336,7 @@ def setting_lines(settings: Sequence[Setting]) -> list[str]:
     return lines
 
 
+_NO_CONSTRUCT = "No construct of this library says all of it:"
 _ALONE = (
     "cdk import takes resources alone. Once it is done, the synthesizer and "
     "analytics_reporting may go, for the CDK's own."

@@ -29,6 +29,7 @@ _STRATEGIES = {
     "LEAST_OUTSTANDING_REQUESTS": "RoutingStrategy.LEAST_OUTSTANDING_REQUESTS",
     "RANDOM": "RoutingStrategy.RANDOM",
 }
+_NAMING_A_MODEL = {"HF_MODEL_ID", "OPTION_MODEL_ID", "SERVING_LOAD_MODELS"}
 _ALL_TRAFFIC = "AllTraffic"
 _TOPICS = {
     "SUCCESS_NOTIFICATION_TOPIC": "AsyncTopic.SUCCESS",
@@ -46,11 +47,14 @@ def model_form(writer: Writer, block: Block) -> Form | None:
     container = properties.get("PrimaryContainer")
     if not isinstance(container, Mapping) or not container.get("Image"):
         return None
+    environment = writer.value(container.get("Environment") or {}, resource.name)
+    if container.get("ModelDataUrl") and not {*environment} & _NAMING_A_MODEL:
+        # Of a tarball that is there already a construct does not see what it names.
+        return None
     files = {
         path: Name(f'(_HERE / "{asset_path(block, path)}").read_bytes()')
         for path in resource.request.files
     }
-    environment = writer.value(container.get("Environment") or {}, resource.name)
     made = call(
         "Model",
         _SELF,
