@@ -190,18 +190,13 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         if stack.parent_id is None:
             # Those of nested stacks go with their parent's.
             self._refuse_second(stack, settings)
-        make = (
-            EmbeddedChangeSet
-            if imports is None
-            else partial(ImportChangeSet, self._unowned(imports))
+        settings["change_set_id"] = generate_changeset_id(
+            name, self.region_name, self.account_id
         )
-        change_set = make(
-            stack=stack,
-            change_set_id=generate_changeset_id(
-                name, self.region_name, self.account_id
-            ),
-            **settings,
-        )
+        if imports is None:
+            change_set = EmbeddedChangeSet(stack=stack, **settings)
+        else:
+            change_set = self._importing(stack, imports, settings)
         empty = (
             is_update
             and not change_set.changes
@@ -422,6 +417,23 @@ class EmbeddedCloudFormation(CloudFormationBackend):
             and stack.status != "REVIEW_IN_PROGRESS"
             for stack in self.own_stacks
         )
+
+    def _importing(
+        self,
+        stack: EmbeddedStack,
+        imports: Sequence[Mapping[str, Any]],
+        settings: dict[str, Any],
+    ) -> ImportChangeSet:
+        try:
+            return ImportChangeSet(self._unowned(imports), stack=stack, **settings)
+        except ValidationError:
+            is_new = stack.status == "REVIEW_IN_PROGRESS"
+            if is_new and stack.stack_id not in {
+                one.stack_id for one in self.change_sets.values()
+            }:
+                # It was to be made of what is imported.
+                del self.stacks[stack.stack_id]
+            raise
 
     def _unowned(
         self, imports: Sequence[Mapping[str, Any]]
