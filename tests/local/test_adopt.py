@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from http.client import HTTPMessage
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -20,6 +19,7 @@ import boto3
 import pytest
 from botocore import xform_name
 from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
 
 from cdk_sagemaker_llm.account.reader import AccountReader, policy_of
 from cdk_sagemaker_llm.adoption.deployment import Deployment, Request
@@ -375,7 +375,7 @@ def test_throttling_is_survived(aws: EmbeddedAws, app: App) -> None:
             if left and f"/{service}/" in auth:
                 refused[service] -= 1
                 body: Untyped = by_hand._Raw(_THROTTLED)  # noqa: SLF001 - as its clients
-                return AWSResponse(request.url, 400, HTTPMessage(), body)
+                return AWSResponse(request.url, 400, HTTPHeaders(), body)
         return None
 
     session = boto3.Session("test", "test", region_name="us-east-1")

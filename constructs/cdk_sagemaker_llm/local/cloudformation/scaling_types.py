@@ -96,8 +96,8 @@ def _put_target(_: str, properties: Properties, scope: Scope) -> str:
             resource_id=action["ResourceId"],
             scalable_dimension=action["ScalableDimension"],
             # None as of a client that sets none: an empty text is no time to boto3.
-            start_time=action.get("StartTime"),  # type: ignore[arg-type] # moto says text
-            end_time=action.get("EndTime"),  # type: ignore[arg-type] # moto says text
+            start_time=action.get("StartTime"),
+            end_time=action.get("EndTime"),
             scalable_target_action=action.get("ScalableTargetAction", ""),
         )
     return "|".join(key.values())
