@@ -15,19 +15,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import aws_cdk
 import boto3
 import pytest
 from botocore import xform_name
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
+from cdk_sagemaker_llm import HuggingFaceModel, InferenceComponentEndpoint
 from cdk_sagemaker_llm.account.reader import AccountReader, policy_of
 from cdk_sagemaker_llm.adoption.deployment import Deployment, Request
 from cdk_sagemaker_llm.adoption.reading import CALLS, read_deployment
 from cdk_sagemaker_llm.cli.app.adopting import MAPPING, adopted
 from cdk_sagemaker_llm.local import EmbeddedAws
 from tests import secrecy
-from tests.deployments import synthesised
+from tests.deployments import Deployer, synthesised
 from tests.local import adopted_shapes as shapes
 from tests.local import by_hand
 from tests.local.conftest import Cdk
@@ -176,10 +178,14 @@ def _aws() -> Iterator[EmbeddedAws]:
 @pytest.fixture(name="app", scope="module")
 def _app(aws: EmbeddedAws, tmp_path_factory: pytest.TempPathFactory) -> App:
     """
-    One app for endpoints of all shapes, taken over by a stack.
+    One app for endpoints of many shapes, taken over by a stack.
     """
-    names = shapes.make_all(aws)
-    app = _adopt(aws, tmp_path_factory.mktemp("adopted") / "app", *names)
+    names = shapes.make_endpoints(aws, shapes.FEW)
+    return _taken_over(_adopt(aws, tmp_path_factory.mktemp("adopted") / "app", *names))
+
+
+def _taken_over(app: App) -> App:
+    aws = app.aws
     before = aws.client("sagemaker").list_endpoints(MaxResults=100)["Endpoints"]
 
     assert app.take_over() == "IMPORT_COMPLETE"
@@ -198,9 +204,9 @@ def test_all_that_is_there_is_written(app: App) -> None:
     )
 
     assert kinds == {
-        "Model": 23,
-        "EndpointConfig": 21,
-        "Endpoint": 21,
+        "Model": 14,
+        "EndpointConfig": 12,
+        "Endpoint": 12,
         "InferenceComponent": 6,
         "ScalableTarget": 5,
         "ScalingPolicy": 5,
@@ -273,7 +279,6 @@ def test_most_is_written_with_the_library(app: App) -> None:
         ".scale_on_schedule(",
         ".scale_to_track_metric(",
         "AsyncInference(",
-        "DataCapture(",
         "ManagedInstanceScaling(",
         "Network(",
         "S3Model(",
@@ -329,11 +334,11 @@ def test_what_a_stack_has_is_told(app: App) -> None:
     CloudFormation takes over nothing that a stack has.
     """
     told = [
-        one for one in _read(app.aws, "twice-a").told if one.where == "stack Adopted"
+        one for one in _read(app.aws, "closed").told if one.where == "stack Adopted"
     ]
 
     assert len(told) == 1
-    assert "endpoint/twice-a" in told[0].what
+    assert "endpoint/closed" in told[0].what
     assert "DeletionPolicy: Retain" in told[0].what
 
 
@@ -367,7 +372,7 @@ def test_throttling_is_survived(aws: EmbeddedAws, app: App) -> None:
     """
     What is refused for the rate is asked again.
     """
-    refused = Counter(dict.fromkeys(("sagemaker", "ec2"), 2))
+    refused = {"sagemaker": 2, "application-autoscaling": 1}
 
     def throttle(request: AWSPreparedRequest, **_: object) -> AWSResponse | None:
         auth = str(request.headers.get("Authorization"))
@@ -400,31 +405,51 @@ def test_what_may_not_be_described_is_referred_to(aws: EmbeddedAws, app: App) ->
     """
     A model that may not be read is the app's by its name, and that is told.
     """
-    read = _read(aws, "least")
+    read = _read(aws, "tf")
     kept = [one for one in read.requests if one.operation != "CreateModel"]
 
     found = adopted(Deployment(requests=kept, region=read.region, account=read.account))
 
     text = found.files["adopted_stack.py"].decode()
-    assert 'Model.from_model_name(self, "ExistingModel", "least-model")' in text
-    assert "least" in app.stack
+    assert 'Model.from_model_name(self, "ExistingModel", "tf-model")' in text
+    assert '"tf"' in app.stack
 
 
 def test_what_the_library_made_is_adopted(
-    aws: EmbeddedAws, tmp_path: Path, app: App
+    near_aws: EmbeddedAws, near_deployer: Deployer, tmp_path: Path
 ) -> None:
     """
-    An endpoint that scales to zero, whose policy and alarm the construct makes itself.
+    A host that scales to zero and was left behind by its stack: its policy and alarm
+    are those that the construct makes.
     """
-    request = {"EndpointName": "sleeper", "EndpointConfigName": "sleeper-config"}
-    assert request["EndpointName"] in app.stack
+    cdk_app = aws_cdk.App(outdir=str(tmp_path / "made"))
+    stack = aws_cdk.Stack(cdk_app, "Made")
+    host = InferenceComponentEndpoint(
+        stack,
+        "Host",
+        instance_type="ml.g5.2xlarge",
+        min_instance_count=0,
+        max_instance_count=2,
+        endpoint_name="made",
+    )
+    copies = host.add_model("Model", model=HuggingFaceModel("Qwen/Qwen2.5-7B-Instruct"))
+    copies.auto_scale_copy_count(min_capacity=0, max_capacity=2).scale_on_concurrency(
+        "Load", per_copy=4
+    )
+    for one in stack.node.find_all():
+        if isinstance(one, aws_cdk.CfnResource):
+            one.apply_removal_policy(aws_cdk.RemovalPolicy.RETAIN)
+    cdk_app.synth()
+    near_deployer.deploy(tmp_path / "made")
+    near_aws.client("cloudformation").delete_stack(StackName="Made")
 
-    again = adopted(_read(aws, "sleeper"))
+    app = _taken_over(_adopt(near_aws, tmp_path / "app", "made"))
 
-    text = again.files["adopted_stack.py"].decode()
-    assert "auto_scale_copy_count(min_capacity=0, max_capacity=2)" in text
-    assert "CfnResource(" not in text
-    assert not tmp_path.joinpath("adopted").exists()
+    plain = app.stack.replace("isinstance(one, CfnResource)", "")
+    assert "CfnResource(" not in plain
+    assert "auto_scale_copy_count(min_capacity=0, max_capacity=2)" in app.stack
+    assert app.drifted() == {}
+    assert app.update()[0] == "FAILED"
 
 
 def test_an_endpoint_that_is_not_there_is_told(
@@ -457,7 +482,7 @@ def test_json_has_the_same(aws: EmbeddedAws, tmp_path: Path, app: App) -> None:
     For whoever goes on from there.
     """
     said = run(
-        *("adopt", "twice-b", "--json", "--output", tmp_path / "app"),
+        *("adopt", "shadowed", "--json", "--output", tmp_path / "app"),
         *("--endpoint-url", aws.url),
     )
 
@@ -465,13 +490,29 @@ def test_json_has_the_same(aws: EmbeddedAws, tmp_path: Path, app: App) -> None:
     (endpoint,) = (
         one for one in found["resources"] if one["type"].endswith("::Endpoint")
     )
-    assert "twice-b" in app.stack
-    assert endpoint["name"] == "twice-b"
-    assert endpoint["identifier"]["EndpointArn"].endswith(":endpoint/twice-b")
+    assert '"shadowed"' in app.stack
+    assert endpoint["name"] == "shadowed"
+    assert endpoint["identifier"]["EndpointArn"].endswith(":endpoint/shadowed")
     assert found["files"] == [
         *("adopted_stack.py", "app.py", "cdk.json", "import.json"),
         "requirements.txt",
     ]
+
+
+@pytest.mark.whole
+@pytest.mark.timeout(300)
+def test_all_shapes_are_taken_over(fresh_aws: EmbeddedAws, tmp_path: Path) -> None:
+    """
+    Twenty, and what is there is as the app has it.
+    """
+    names = shapes.make_endpoints(fresh_aws, shapes.SHAPES.values())
+
+    app = _taken_over(_adopt(fresh_aws, tmp_path / "app", *names))
+
+    assert len(shapes.SHAPES) == 20
+    assert len(app.mapping) == 85
+    assert app.drifted() == {}
+    assert app.update()[0] == "FAILED"
 
 
 @pytest.mark.whole

@@ -11,6 +11,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 
 from cdk_sagemaker_llm.adoption import hosting, scaling
 from cdk_sagemaker_llm.adoption.code import (
@@ -43,7 +44,7 @@ MODULE = "adopted_stack"
 _TARGET = re.compile(r"( {8})([a-z_][a-z0-9_]*) = ")
 _KNOWN_BY_NAME = {ENDPOINT, COMPONENT, ALARM}
 _DEPTH = 2
-_REST = "**settings: Any) -> None:"
+_WIDTH = 88
 _UNSAID = "What its construct would say, and what exists does not:"
 _BEYOND = "What its construct has no argument for:"
 
@@ -153,7 +154,10 @@ class AdoptedApp:
             "app.py": self._entry(),
             f"{MODULE}.py": stack,
             "cdk.json": _CDK_JSON,
-            "requirements.txt": "aws-cdk-lib\ncdk-sagemaker-llm\n",
+            "requirements.txt": "".join(
+                f"{name}=={version(name)}\n"
+                for name in ("aws-cdk-lib", "cdk-sagemaker-llm")
+            ),
         }
         assets = {
             hosting.asset_path(block, path): content
@@ -183,42 +187,22 @@ class AdoptedApp:
             body += ["", *setting_lines(self.late)]
         if self.exists:
             body += ["", *_RETAINED]
-        names = self.writer.arguments
-        arguments = "".join(f", {name}: str" for name in names)
-        star = f", *{arguments}" if names else ""
+        intro = textwrap.wrap(f"What makes {self._subject()}.", width=_WIDTH - 4)
         heading = [
             f"class {STACK}(Stack):",
             '    """',
-            *textwrap.wrap(
-                f"What makes {self._subject()}.",
-                width=88,
-                initial_indent="    ",
-                subsequent_indent="    ",
-            ),
+            *(f"    {line}" for line in intro),
             '    """',
             "",
-            f"    def __init__(self, scope: Construct, id: str{star}, {_REST}",
+            *_signature([*self.writer.arguments]),
             "        super().__init__(scope, id, **settings)",
         ]
-        if len(heading[-2]) > 88:  # noqa: PLR2004 - the width of a line
-            heading[-2:-1] = [
-                "    def __init__(",
-                "        self,",
-                "        scope: Construct,",
-                "        id: str,",
-                "        *,",
-                *(f"        {name}: str," for name in names),
-                "        **settings: Any,",
-                "    ) -> None:",
-            ]
-        constants = (
-            ["_HERE = Path(__file__).parent", ""]
-            if any("_HERE" in line for line in body)
-            else []
-        )
-        code = "\n".join([*constants, "", *heading, *_without_unused(body)]) + "\n"
+        here = ["_HERE = Path(__file__).parent", "", ""]
+        has_files = any("_HERE" in line for line in body)
+        code = [*(here if has_files else []), *heading, *_without_unused(body), ""]
+        text = "\n".join(code)
         head = ['"""', "Written by sagemaker-llm adopt.", '"""', ""]
-        return "\n".join([*head, *imports(code), "", code.lstrip("\n") and code])
+        return "\n".join([*head, *imports(text), "", "", text])
 
     def _subject(self) -> str:
         names = [
@@ -288,6 +272,16 @@ def _blocks(writer: Writer, resources: Sequence[AdoptedResource]) -> Iterator[Bl
         variable = writer.variable(word)
         forms = [*hosting.FORMS.get(kind, ()), *scaling.FORMS.get(kind, ())]
         yield Block(pascal(variable), variable, group, [*forms, plain_form])
+
+
+def _signature(arguments: Sequence[str]) -> list[str]:
+    parts = ["self", "scope: Construct", "id: str", *(["*"] if arguments else [])]
+    parts += [*(f"{name}: str" for name in arguments), "**settings: Any"]
+    flat = f"    def __init__({', '.join(parts)}) -> None:"
+    if len(flat) <= _WIDTH:
+        return [flat]
+    lines = [f"        {part}," for part in parts]
+    return ["    def __init__(", *lines, "    ) -> None:"]
 
 
 def _without_unused(lines: Sequence[str]) -> list[str]:

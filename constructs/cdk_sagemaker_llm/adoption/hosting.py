@@ -25,10 +25,6 @@ from cdk_sagemaker_llm.adoption.writing import Block, Form, Writer
 _SELF = Name("self")
 # As tags of images have it: ``cu128``.
 _CUDA = re.compile(r"-cu(\d{3})\b")
-_STRATEGIES = {
-    "LEAST_OUTSTANDING_REQUESTS": "RoutingStrategy.LEAST_OUTSTANDING_REQUESTS",
-    "RANDOM": "RoutingStrategy.RANDOM",
-}
 _NAMING_A_MODEL = {"HF_MODEL_ID", "OPTION_MODEL_ID", "SERVING_LOAD_MODELS"}
 _ALL_TRAFFIC = "AllTraffic"
 _TOPICS = {
@@ -288,7 +284,7 @@ def _routing(routing: Mapping[str, Any]) -> object:
             concurrency_threshold=prefix.get("ConcurrencyThreshold"),
         )
     if routing.get("RoutingStrategy") == "RANDOM":
-        return Name(_STRATEGIES["RANDOM"])
+        return Name("RoutingStrategy.RANDOM")
     return None
 
 

@@ -299,6 +299,7 @@ class Writer:
         """
         if isinstance(value, Open):
             self.arguments.setdefault(value.name, value.why)
+            self._taken.add(value.name)
             return Name(value.name)
         if isinstance(value, Hidden):
             name = _NOT_IN_SECRETS.sub("-", f"adopted/{owner}/{value.name}")
