@@ -717,7 +717,7 @@ def boto3_adapters(a: Account) -> None:
             "adapted",
             Specification={
                 "BaseInferenceComponentName": "base",
-                "Container": {"ArtifactUrl": f"s3://adapters/{name}.tar.gz"},
+                "Container": {"ArtifactUrl": a.stored(name, "adapter.tar.gz")},
             },
         )
 

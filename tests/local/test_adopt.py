@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
-_STACK = "Adopted"
 _SERVICES = {"application-autoscaling", "cloudwatch", "ec2", "sagemaker"}
 
 
@@ -69,11 +68,19 @@ class App:
         return found
 
     @property
+    def name(self) -> str:
+        """
+        The stack's.
+        """
+        (path,) = (self.folder / "cdk.out").glob("*.template.json")
+        return path.name.partition(".")[0]
+
+    @property
     def template(self) -> dict[str, Any]:
         """
         What the app synthesises to.
         """
-        path = self.folder / "cdk.out" / f"{_STACK}.template.json"
+        path = self.folder / "cdk.out" / f"{self.name}.template.json"
         found: dict[str, Any] = json.loads(path.read_text())
         return found
 
@@ -100,7 +107,7 @@ class App:
         """
         stacks = self.aws.client("cloudformation")
         stacks.create_change_set(
-            StackName=_STACK,
+            StackName=self.name,
             ChangeSetName="import",
             ChangeSetType="IMPORT",
             TemplateBody=json.dumps(self.template),
@@ -113,8 +120,8 @@ class App:
                 for name, identifier in self.mapping.items()
             ],
         )
-        stacks.execute_change_set(StackName=_STACK, ChangeSetName="import")
-        status: str = stacks.describe_stacks(StackName=_STACK)["Stacks"][0][
+        stacks.execute_change_set(StackName=self.name, ChangeSetName="import")
+        status: str = stacks.describe_stacks(StackName=self.name)["Stacks"][0][
             "StackStatus"
         ]
         return status
@@ -125,12 +132,12 @@ class App:
         """
         stacks = self.aws.client("cloudformation")
         stacks.create_change_set(
-            StackName=_STACK,
+            StackName=self.name,
             ChangeSetName="update",
             ChangeSetType="UPDATE",
             TemplateBody=json.dumps(self.template),
         )
-        found = stacks.describe_change_set(StackName=_STACK, ChangeSetName="update")
+        found = stacks.describe_change_set(StackName=self.name, ChangeSetName="update")
         return found["Status"], found["StatusReason"]
 
     def drifted(self) -> dict[str, Any]:
@@ -138,8 +145,8 @@ class App:
         Return what is otherwise than in the template, by logical id.
         """
         stacks = self.aws.client("cloudformation")
-        stacks.detect_stack_drift(StackName=_STACK)
-        rows = stacks.describe_stack_resource_drifts(StackName=_STACK)
+        stacks.detect_stack_drift(StackName=self.name)
+        rows = stacks.describe_stack_resource_drifts(StackName=self.name)
         return {
             row["LogicalResourceId"]: row["PropertyDifferences"]
             for row in rows["StackResourceDrifts"]
@@ -237,7 +244,7 @@ def test_an_import_takes_over_and_makes_nothing(app: App) -> None:
     No resource was created, replaced or deleted.
     """
     stacks = app.aws.client("cloudformation")
-    pages = stacks.get_paginator("describe_stack_events").paginate(StackName=_STACK)
+    pages = stacks.get_paginator("describe_stack_events").paginate(StackName=app.name)
 
     statuses = {
         event["ResourceStatus"] for page in pages for event in page["StackEvents"]
@@ -334,7 +341,9 @@ def test_what_a_stack_has_is_told(app: App) -> None:
     CloudFormation takes over nothing that a stack has.
     """
     told = [
-        one for one in _read(app.aws, "closed").told if one.where == "stack Adopted"
+        one
+        for one in _read(app.aws, "closed").told
+        if one.where == "stack AdoptedAdapted"
     ]
 
     assert len(told) == 1
@@ -475,6 +484,23 @@ def test_a_folder_that_has_something_is_left_alone(tmp_path: Path) -> None:
 
     assert said.returncode == 2
     assert f"{tmp_path} is there already; --output names another folder" in said.stderr
+
+
+def test_what_does_not_run_yet_is_told(aws: EmbeddedAws, app: App) -> None:
+    """
+    An endpoint that failed is adopted as it is, and that it failed is told.
+    """
+    account = shapes.Account(aws)
+    aws.fault("no-capacity", "ml.p3.2xlarge")
+    model = account.model("never-model", {"HF_MODEL_ID": "gpt2"})
+    account.endpoint("never", shapes.variant(model, InstanceType="ml.p3.2xlarge"))
+    aws.clear_faults()
+
+    (told,) = _read(aws, "never").told
+
+    assert told.where == "never"
+    assert told.what.startswith("is Failed: what was read may change")
+    assert '"never"' not in app.stack
 
 
 def test_json_has_the_same(aws: EmbeddedAws, tmp_path: Path, app: App) -> None:

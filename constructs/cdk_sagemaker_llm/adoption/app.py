@@ -102,6 +102,13 @@ class AdoptedApp:
         self.writer.blocks.extend(_blocks(self.writer, resources_of(self.deployment)))
 
     @property
+    def stack_name(self) -> str:
+        """
+        The stack's name, which has that of its first endpoint.
+        """
+        return f"Adopted{pascal(next(iter(self._endpoints), ''))}"
+
+    @property
     def exists(self) -> bool:
         """
         Whether what the app makes exists already.
@@ -204,11 +211,16 @@ class AdoptedApp:
         head = ['"""', "Written by sagemaker-llm adopt.", '"""', ""]
         return "\n".join([*head, *imports(text), "", "", text])
 
-    def _subject(self) -> str:
-        names = [
+    @property
+    def _endpoints(self) -> list[str]:
+        return [
             str(one.parameters["EndpointName"])
             for one in self.deployment.of("CreateEndpoint")
+            if isinstance(one.parameters["EndpointName"], str)
         ]
+
+    def _subject(self) -> str:
+        names = self._endpoints
         what = "endpoints" if len(names) > 1 else "endpoint"
         return f"{what} {', '.join(names)}" if names else "what was read"
 
@@ -226,7 +238,7 @@ class AdoptedApp:
         made = call(
             STACK,
             Name("app"),
-            pascal(MODULE).removesuffix("Stack"),
+            self.stack_name,
             env=place,
             **arguments,
             # An import takes resources alone: no rule, and no metadata.

@@ -166,6 +166,8 @@ class _Reading:
         self._scaling(endpoints, components)
         self._alarms(endpoints, components)
         self._subnets()
+        self.told += [*_unsettled(endpoints, "Endpoint")]
+        self.told += [*_unsettled(components, "InferenceComponent")]
         for name, owned in self._stacks.items():
             self.told.append(
                 Told(
@@ -367,6 +369,17 @@ class _Reading:
             }
             for row in rows
         }
+
+
+def _unsettled(found: Iterable[Mapping[str, Any]], kind: str) -> Iterator[Told]:
+    for one in found:
+        status = one.get(f"{kind}Status")
+        if status != "InService":
+            yield Told(
+                str(one[f"{kind}Name"]),
+                f"is {status}: what was read may change, or never have run; adopt it "
+                "when it is InService",
+            )
 
 
 def _is_adapter(component: Mapping[str, Any]) -> bool:

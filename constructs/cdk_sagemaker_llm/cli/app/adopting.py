@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from aws_cdk import CfnResource, Stack
 
 MAPPING = "import.json"
-_ID = "Adopted"
 _MOST_TRIES = 20
 # By which a resource of the template is told from others.
 _WITH_PATHS = {"aws:cdk:enable-path-metadata": True}
@@ -140,7 +139,7 @@ class _Trial:
             cdk_app = App(outdir=folder, analytics_reporting=False, context=_WITH_PATHS)
             stack = Stack(
                 cdk_app,
-                _ID,
+                self.app.stack_name,
                 env=Environment(
                     account=deployment.account or None, region=deployment.region or None
                 ),
@@ -156,7 +155,7 @@ class _Trial:
             except RuntimeError as fault:
                 return self._refused_at_synth(str(fault))
             written = Path(folder)
-            text = (written / f"{_ID}.template.json").read_text("utf-8")
+            text = (written / f"{self.app.stack_name}.template.json").read_text("utf-8")
             self._template = json.loads(text)
             self._read_warnings(written)
         return self._compare()
@@ -218,7 +217,7 @@ class _Trial:
 
     def _read_warnings(self, folder: Path) -> None:
         manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-        artifact = manifest["artifacts"][_ID]
+        artifact = manifest["artifacts"][self.app.stack_name]
         metadata = artifact.get("metadata") or {}
         if "additionalMetadataFile" in artifact:
             further = (folder / artifact["additionalMetadataFile"]).read_text("utf-8")
@@ -304,7 +303,7 @@ class _Trial:
         """
         Return properties with what references to the app's resources come to.
         """
-        nothing = TemplateStack(name=_ID, folder=Path(), resources={})
+        nothing = TemplateStack(name=self.app.stack_name, folder=Path(), resources={})
         found: dict[str, Any] = evaluate(nothing, self._filled(properties))
         target = found.pop("ScalingTargetId", None)
         if resource.type == POLICY and isinstance(target, str):
