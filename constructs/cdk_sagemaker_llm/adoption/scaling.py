@@ -91,7 +91,8 @@ def target_form(writer: Writer, block: Block) -> Form | None:
     Write a target by the method of what it scales.
     """
     target, *waking = block.resources
-    kind, name, *rest = target.scaled.split("/")
+    kind, _, rest = target.scaled.partition("/")
+    name, _, place = rest.partition("/")
     owner = writer.block_of(ENDPOINT if kind == "endpoint" else COMPONENT, name)
     if owner is None or writer.is_plain(owner):
         return None
@@ -103,7 +104,7 @@ def target_form(writer: Writer, block: Block) -> Form | None:
         made = call(
             f"{owner.variable}.auto_scale_instance_count",
             **bounds,
-            variant_name=rest[-1],
+            variant_name=place.removeprefix("variant/"),
         )
     else:
         made = call(f"{owner.variable}.auto_scale_copy_count", **bounds)

@@ -328,8 +328,8 @@ class Writer:
         made: dict[str, Any] = self.value(
             _renamed(resource.properties, naming), resource.name
         )
-        if resource.type in {TARGET, POLICY} and "ResourceId" in made:
-            made["ResourceId"] = self.scaled(str(made["ResourceId"]))
+        if isinstance(made.get("ResourceId"), str):
+            made["ResourceId"] = self.scaled(made["ResourceId"])
         for name in ("AlarmActions", "OKActions", "InsufficientDataActions"):
             if name in made:
                 made[name] = self.actions(made[name])
@@ -360,12 +360,13 @@ class Writer:
         """
         Return the expression for what is scaled.
         """
-        kind, name, *rest = resource_id.split("/")
+        kind, _, rest = resource_id.partition("/")
+        name, slash, place = rest.partition("/")
         naming = self.endpoint_name if kind == "endpoint" else self.component_name
         found = naming(name)
-        if not isinstance(found, Name):
+        if not isinstance(found, Name) or "{" in resource_id:
             return resource_id
-        inner = "/".join([kind, f"{{{found.text}}}", *rest])
+        inner = f"{kind}/{{{found.text}}}{slash}{place}"
         quote = "'" if '"' in found.text else '"'
         return Name(f"f{quote}{inner}{quote}")
 
