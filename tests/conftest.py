@@ -4,6 +4,7 @@ What every test may use: an app as strict as the real one, and a stack in it.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import os
@@ -17,6 +18,7 @@ from aws_cdk.assertions import Template
 from botocore import loaders
 from hypothesis import settings
 
+from tests.forking import forked_servers
 from tests.secrecy import TOKEN, in_files
 
 ACCOUNT = "111111111111"
@@ -81,6 +83,16 @@ def _tells_no_token(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """
     yield
     assert in_files(tmp_path_factory.getbasetemp()) == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_servers() -> Iterator[None]:
+    """
+    Start servers of the embedded AWS in a moment, unless what they run is recorded.
+    """
+    recorded = "COVERAGE_PROCESS_START" in os.environ
+    with contextlib.nullcontext() if recorded else forked_servers():
+        yield
 
 
 @pytest.fixture(name="app")

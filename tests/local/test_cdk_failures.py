@@ -133,6 +133,7 @@ def test_a_component_that_fails_rolls_back_and_can_be_deployed_again(
     deployer.destroy(tmp_path).checked()
 
 
+@pytest.mark.whole
 def test_in_time_a_stack_is_in_progress_fails_and_recovers(tmp_path: Path) -> None:
     """
     It takes its time, as its events tell afterwards.

@@ -14,9 +14,17 @@ import time
 import pytest
 from botocore.exceptions import ClientError
 
-from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError
+from cdk_sagemaker_llm.local import EmbeddedAws, EmbeddedAwsError, embedded
 
 _LIMIT = 120.0
+
+
+@pytest.fixture(autouse=True)
+def _started_as_users_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    As programs of their own, where other tests have them forked.
+    """
+    monkeypatch.setattr(embedded, "subprocess", subprocess)
 
 
 def test_import_loads_neither_moto_nor_the_cdk() -> None:

@@ -130,6 +130,7 @@ def test_without_a_registry_the_deployment_says_so(
     deployer.destroy(app).checked()
 
 
+@pytest.mark.whole
 def test_what_cannot_be_copied_fails_with_its_reason(
     ecr: Untyped, deployer: Deployer, synthesise: Synthesise
 ) -> None:

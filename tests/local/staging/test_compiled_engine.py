@@ -95,6 +95,7 @@ def test_the_example_serves_what_it_compiled(
     assert {key for key in contents(s3, bucket) if ".jobs/" not in key} == set()
 
 
+@pytest.mark.whole
 def test_a_compilation_that_fails_is_told_to_the_stack(
     deployer: Deployer, s3: Untyped, tmp_path: Path
 ) -> None:
@@ -127,6 +128,7 @@ def test_a_compilation_that_fails_is_told_to_the_stack(
     ]
 
 
+@pytest.mark.whole
 def test_graphs_of_neuron_are_served(
     embedded_aws: EmbeddedAws, deployer: Deployer, s3: Untyped, tmp_path: Path
 ) -> None:

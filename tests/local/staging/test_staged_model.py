@@ -113,6 +113,7 @@ def log_of(aws: EmbeddedAws, words: str) -> list[str]:
     raise AssertionError(f"no log has {words}")
 
 
+@pytest.mark.whole
 def test_a_gated_model_says_what_is_missing_and_goes_on(
     embedded_aws: EmbeddedAws, s3: Untyped, deploy: Deploy
 ) -> None:
@@ -140,6 +141,7 @@ def test_a_gated_model_says_what_is_missing_and_goes_on(
     assert TOKEN not in "".join(log_of(embedded_aws, "s3://staged-gated/"))
 
 
+@pytest.mark.whole
 def test_a_key_that_locks_the_role_out_says_so_and_goes_on(
     embedded_aws: EmbeddedAws, s3: Untyped, deploy: Deploy
 ) -> None:
@@ -208,6 +210,7 @@ def test_bad_input_fails_with_one_message(
     assert not [key for key in contents(s3, bucket) if key.endswith(".json")]
 
 
+@pytest.mark.whole
 def test_two_stacks_share_a_revision(
     deployer: Deployer, s3: Untyped, deploy: Deploy, tmp_path: Path
 ) -> None:
@@ -229,6 +232,7 @@ def test_two_stacks_share_a_revision(
     assert contents(s3, bucket) == {}
 
 
+@pytest.mark.whole
 def test_a_build_that_was_stopped_is_told_to_the_stack(
     embedded_aws: EmbeddedAws, s3: Untyped, deploy: Deploy
 ) -> None:
