@@ -35,6 +35,7 @@ FLOORS = (
     "client",
     "load",
     "account",
+    "adoption",
     "codes",
     "staging",
     "hosting",

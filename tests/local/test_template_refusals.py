@@ -246,13 +246,13 @@ def test_roles_need_a_capability(client: Untyped) -> None:
     )
 
 
-def test_change_sets_that_import_are_refused(client: Untyped) -> None:
+def test_types_that_are_not_imported_are_refused(client: Untyped) -> None:
     """
-    They were taken for an update, and a stack was made of nothing.
+    In the service's words, and no stack is made of nothing.
     """
     name = unique("stack")
 
-    with pytest.raises(ClientError, match="not emulated: change sets of type IMPORT"):
+    with pytest.raises(ClientError, match="resource import: AWS::SNS::Topic"):
         client.create_change_set(
             StackName=name,
             ChangeSetName="change",

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm.local.cloudformation.registry import type_names
+from cdk_sagemaker_llm.local.cloudformation.registry import importable_names, type_names
 from tools.catalog import (
     cpu_instances,
     images,
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         "cpu_instances.json": cpu_types,
         "job_types.json": job_types.render(job_types.build(_hosting())),
         "resource_types.json": resource_types.render(
-            resource_types.build(type_names())
+            resource_types.build(type_names(), importable_names())
         ),
     }
     faults += instances.differences(

@@ -1,6 +1,6 @@
 """
-Which properties of a CloudFormation type replace its resources, and which cannot be
-read back: what the registry's schemas say.
+Which properties of a CloudFormation type replace its resources, which cannot be read
+back, and which tell one from others: what the registry's schemas say.
 """
 
 from __future__ import annotations
@@ -33,6 +33,14 @@ def read_only(type_name: str) -> Sequence[str]:
     ``Fn::GetAtt`` takes them: with a dot where one is inside another.
     """
     return [".".join(path) for path in _paths(type_name, "read_only")]
+
+
+def identifier(type_name: str) -> Sequence[str]:
+    """
+    Return the properties that tell a resource from all others of its type, by which an
+    import finds it.
+    """
+    return [".".join(path) for path in _paths(type_name, "identifier")]
 
 
 def without_write_only(type_name: str, properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,11 +10,12 @@ import pytest
 
 from cdk_sagemaker_llm.catalog._data import load
 from cdk_sagemaker_llm.catalog.resource_types import (
+    identifier,
     read_only,
     replaces,
     without_write_only,
 )
-from cdk_sagemaker_llm.local.cloudformation.registry import type_names
+from cdk_sagemaker_llm.local.cloudformation.registry import importable_names, type_names
 from tools.catalog.resource_types import build, render
 
 COMPONENT = "AWS::SageMaker::InferenceComponent"
@@ -72,12 +73,23 @@ def test_what_cannot_be_read_back_is_left_out() -> None:
     assert properties["DeploymentConfig"] == {}
 
 
+def test_what_is_taken_over_is_found_by_the_registrys_properties() -> None:
+    """
+    In their own order, of which a name is put together; of other types none are kept.
+    """
+    target = "AWS::ApplicationAutoScaling::ScalableTarget"
+
+    assert identifier("AWS::SageMaker::Endpoint") == ["EndpointArn"]
+    assert identifier(target) == ["ResourceId", "ScalableDimension", "ServiceNamespace"]
+    assert identifier("AWS::S3::Bucket") == []
+
+
 def test_the_file_is_what_the_schemas_say() -> None:
     """
     Those that the installed cfn-lint ships.
     """
     content = load("resource_types.json")
 
-    assert build(type_names()) == content
+    assert build(type_names(), importable_names()) == content
     assert render(content).endswith("\n")
-    assert build(["AWS::Not::There"])["types"] == {}
+    assert build(["AWS::Not::There"], ())["types"] == {}

@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.cli import commands
 from cdk_sagemaker_llm.load import running
 
 NAMES = [
+    "adopt",
     "benchmark",
     "chat",
     "check",
@@ -39,7 +40,7 @@ NAMES = [
 GROUPS = {
     "Before deploying": ["new", "check", "support", "plan", "simulate", "permissions"],
     "Run locally": ["local"],
-    "Look into an account": ["preflight", "doctor"],
+    "Look into an account": ["preflight", "doctor", "adopt"],
     "Talk to an endpoint": ["invoke", "stream", "chat", "load-test", "benchmark"],
 }
 

@@ -8,6 +8,7 @@ Everything that moto lacks or does otherwise is mended here, each with its reaso
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,8 +28,13 @@ from cdk_sagemaker_llm.local.aws.clock import begin
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.cloudformation import stack_types
 from cdk_sagemaker_llm.local.cloudformation.changes import Change, changes
+from cdk_sagemaker_llm.local.cloudformation.imports import check_imports
 from cdk_sagemaker_llm.local.cloudformation.registry import NESTED
-from cdk_sagemaker_llm.local.cloudformation.resource import ResourceError, Scope
+from cdk_sagemaker_llm.local.cloudformation.resource import (
+    ResourceError,
+    Scope,
+    physical_id,
+)
 from cdk_sagemaker_llm.local.cloudformation.stack import (
     EmbeddedStack,
     importers,
@@ -70,6 +76,39 @@ class EmbeddedChangeSet(ChangeSet):
         stack = self.stack
         assert isinstance(stack, EmbeddedStack)  # noqa: S101 - for mypy
         return changes(stack, stack.draft(self.template, self.parameters))
+
+
+class ImportChangeSet(EmbeddedChangeSet):
+    """
+    A change set that takes over what exists, and changes nothing else.
+
+    Args:
+        imports: What is taken over, in the API's form.
+    """
+
+    def __init__(
+        self, imports: Sequence[Mapping[str, Any]], **settings: Untyped
+    ) -> None:
+        self.imports = imports
+        super().__init__(**settings)
+
+    @property
+    def identifiers(self) -> dict[str, Mapping[str, str]]:
+        """
+        The properties that each resource is found by.
+        """
+        return {
+            one["LogicalResourceId"]: one["ResourceIdentifier"] for one in self.imports
+        }
+
+    def diff(self) -> list[Change]:  # type: ignore[override]  # as above
+        """
+        List what is taken over.
+        """
+        found = super().diff()
+        after = self.stack.parse_template(self.template)
+        check_imports(self.stack.template_dict, after, self.imports, found)
+        return [{**one, "Action": "Import"} for one in found]
 
 
 class EmbeddedCloudFormation(CloudFormationBackend):
@@ -125,7 +164,12 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         return stack
 
     def create_change_set(  # type: ignore[override]  # keywords of moto's own
-        self, stack_name: str, *, include_nested: bool = False, **settings: Untyped
+        self,
+        stack_name: str,
+        *,
+        include_nested: bool = False,
+        imports: Sequence[Mapping[str, Any]] | None = None,
+        **settings: Untyped,
     ) -> tuple[str, str]:
         """
         Prepare a change set, and one for each nested stack that changes, if asked.
@@ -133,7 +177,10 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         moto makes a second stack of the same name when a stack is still in review.
         """
         name = settings["change_set_name"]
-        is_update = settings["change_set_type"] == "UPDATE"
+        # What is taken over goes into a stack that is there, or into a new one.
+        is_update = settings["change_set_type"] == "UPDATE" or (
+            imports is not None and self._is_deployed(stack_name)
+        )
         validate_create_change_set(name)
         parse(settings["template"])
         if is_update:
@@ -143,13 +190,13 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         if stack.parent_id is None:
             # Those of nested stacks go with their parent's.
             self._refuse_second(stack, settings)
-        change_set = EmbeddedChangeSet(
-            stack=stack,
-            change_set_id=generate_changeset_id(
-                name, self.region_name, self.account_id
-            ),
-            **settings,
+        settings["change_set_id"] = generate_changeset_id(
+            name, self.region_name, self.account_id
         )
+        if imports is None:
+            change_set = EmbeddedChangeSet(stack=stack, **settings)
+        else:
+            change_set = self._importing(stack, imports, settings)
         empty = (
             is_update
             and not change_set.changes
@@ -248,7 +295,10 @@ class EmbeddedCloudFormation(CloudFormationBackend):
         change_set.execution_status = "EXECUTE_COMPLETE"
         stack.tags = change_set.tags or stack.tags
         template, parameters = change_set.template, change_set.parameters
-        if change_set.change_set_type == "CREATE":
+        if isinstance(change_set, ImportChangeSet):
+            identifiers = change_set.identifiers
+            begin(lambda: self._take_in(stack, template, parameters, identifiers))
+        elif change_set.change_set_type == "CREATE":
             stack.template, stack.parameters = template, parameters
             begin(lambda: self._create(stack))
         else:
@@ -350,6 +400,57 @@ class EmbeddedCloudFormation(CloudFormationBackend):
     def _create(self, stack: EmbeddedStack) -> None:
         stack.create_resources()
         self._export(stack)
+
+    def _take_in(
+        self,
+        stack: EmbeddedStack,
+        template: str,
+        parameters: dict[str, str],
+        identifiers: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        stack.take_in(template, parameters, identifiers)
+        self._export(stack)
+
+    def _is_deployed(self, name: str) -> bool:
+        return any(
+            name in (stack.name, stack.stack_id)
+            and stack.status != "REVIEW_IN_PROGRESS"
+            for stack in self.own_stacks
+        )
+
+    def _importing(
+        self,
+        stack: EmbeddedStack,
+        imports: Sequence[Mapping[str, Any]],
+        settings: dict[str, Any],
+    ) -> ImportChangeSet:
+        try:
+            return ImportChangeSet(self._unowned(imports), stack=stack, **settings)
+        except ValidationError:
+            is_new = stack.status == "REVIEW_IN_PROGRESS"
+            if is_new and stack.stack_id not in {
+                one.stack_id for one in self.change_sets.values()
+            }:
+                # It was to be made of what is imported.
+                del self.stacks[stack.stack_id]
+            raise
+
+    def _unowned(
+        self, imports: Sequence[Mapping[str, Any]]
+    ) -> Sequence[Mapping[str, Any]]:
+        owners = {
+            resource.physical_resource_id: stack
+            for stack in self.own_stacks
+            for resource in stack.resources.values()
+        }
+        for one in imports:
+            name = physical_id(one["ResourceType"], one["ResourceIdentifier"])
+            if name in owners:
+                raise ValidationError(
+                    message=f"Resource {one['LogicalResourceId']} ({name}) already "
+                    f"belongs to stack {owners[name].stack_id}"
+                )
+        return imports
 
     def update_nested(
         self, stack: EmbeddedStack, template: str, parameters: dict[str, str]

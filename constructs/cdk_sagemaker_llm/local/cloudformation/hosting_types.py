@@ -8,6 +8,7 @@ an update can change, the API's own parameters.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,13 +70,40 @@ class HostingType:
         why = self._settle(name, scope)
         if why is not None:
             raise UnstableError(why, resource)
-        description = self._describe(name, scope)
-        for path in resource_types.read_only(self.name):
-            value = functools.reduce(_member, path.split("."), description)
-            # A moment, such as CreationTime, is no value of a template.
-            if isinstance(value, str | int):
-                table[path] = value
+        table |= self._shown(self._describe(name, scope))
         return resource
+
+    def existing(
+        self,
+        declaration: Declaration,
+        properties: Properties,
+        identifier: Mapping[str, str],
+        scope: Scope,
+    ) -> Resource | None:
+        """
+        Find what has the ARN.
+        """
+        arn = identifier[f"{self.kind}Arn"]
+        name = arn.rpartition("/")[2]
+        try:
+            found = self._describe(name, scope)
+        except AwsError:
+            return None
+        named = properties.get(f"{self.kind}Name", name)
+        if found[f"{self.kind}Arn"] != arn or named != name:
+            return None
+        _tag_with_stack(arn, declaration, scope)
+        table = {f"{self.kind}Name": name, f"{self.kind}Arn": arn, "Id": arn}
+        read = attributes(table | self._shown(found))
+        return Resource(declaration, properties, arn, read, name)
+
+    def _shown(self, description: dict[str, Any]) -> dict[str, str | int]:
+        values: dict[str, Untyped] = {
+            path: functools.reduce(_member, path.split("."), description)
+            for path in resource_types.read_only(self.name)
+        }
+        # A moment, such as CreationTime, is no value of a template.
+        return {path: one for path, one in values.items() if isinstance(one, str | int)}
 
     def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
         """

@@ -8,7 +8,7 @@ resources before old ones go; on a failure, everything done is undone in reverse
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -24,6 +24,7 @@ from cdk_sagemaker_llm.local.cloudformation.registry import (
 from cdk_sagemaker_llm.local.cloudformation.resolver import reveal
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
+    Importable,
     Observable,
     Properties,
     Resource,
@@ -143,6 +144,54 @@ class Lifecycle:
             return False
         self._complete(plan, "UPDATE_COMPLETE")
         return True
+
+    def take_in(
+        self, plan: Iterable[Declaration], identifiers: Mapping[str, Mapping[str, str]]
+    ) -> bool:
+        """
+        Take over what exists, or leave the stack as it was.
+
+        Args:
+            identifiers: The properties that each resource is found by.
+        """
+        ground, taken = self._ground, list[str]()
+        try:
+            for declaration in plan:
+                name = declaration.logical_id
+                if name in identifiers:
+                    ground.resources[name] = self._existing(
+                        declaration, identifiers[name]
+                    )
+                    taken.append(name)
+        except ResourceError as failed:
+            reason = f"The following resource(s) failed to import: [{failed}]. "
+            ground.enter("IMPORT_ROLLBACK_IN_PROGRESS", reason)
+            for name in taken:
+                del ground.resources[name]
+            ground.enter("IMPORT_ROLLBACK_COMPLETE")
+            return False
+        ground.enter("IMPORT_COMPLETE")
+        return True
+
+    def _existing(
+        self, declaration: Declaration, identifier: Mapping[str, str]
+    ) -> Resource:
+        ground = self._ground
+        ground.note(declaration, "", "IMPORT_IN_PROGRESS", "Resource import started.")
+        with _naming_failures(ground, declaration, "", "IMPORT_FAILED"):
+            kind = resource_type(declaration.type)
+            properties = ground.resolve(declaration.properties)
+            found = None
+            if isinstance(kind, Importable):
+                found = kind.existing(declaration, properties, identifier, ground.scope)
+            if found is None:
+                told = ", ".join(f"{key}: {one}" for key, one in identifier.items())
+                raise ResourceError(
+                    f"there is no {declaration.type} of {{{told}}} as the template has "
+                    "it"
+                )
+        self._note(found, "IMPORT_COMPLETE", "Resource import completed.")
+        return found
 
     def restore(self, plan: Iterable[Declaration], skipped: Container[str]) -> None:
         """

@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     ResourceType,
     Scope,
     attributes,
+    physical_id,
     physical_name,
 )
 
@@ -65,14 +66,23 @@ class PlainType:
         self, declaration: Declaration, properties: Properties, scope: Scope
     ) -> Resource:
         name = properties.get(self.name) or physical_name(declaration.logical_id)
-        physical_id = self.put(name, properties, scope)
+        made = self.put(name, properties, scope)
+        return self._resource(declaration, properties, made, scope)
+
+    def _resource(
+        self,
+        declaration: Declaration,
+        properties: Properties,
+        name: str,
+        scope: Scope,
+    ) -> Resource:
         place = {
             "partition": get_partition(scope.region),
             "region": scope.region,
             "account": scope.account,
         }
-        table = {k: v.format(physical_id, **place) for k, v in self.attributes.items()}
-        return Resource(declaration, properties, physical_id, attributes(table))
+        table = {k: v.format(name, **place) for k, v in self.attributes.items()}
+        return Resource(declaration, properties, name, attributes(table))
 
     def update(self, resource: Resource, properties: Properties, scope: Scope) -> None:
         if self.change is not None:
@@ -94,6 +104,23 @@ class ReadableType(PlainType):
     """
 
     read: Callable[[Resource, Scope], Properties | None]
+
+    def existing(
+        self,
+        declaration: Declaration,
+        properties: Properties,
+        identifier: Mapping[str, str],
+        scope: Scope,
+    ) -> Resource | None:
+        """
+        Find what the identifier's properties name.
+        """
+        name = physical_id(declaration.type, identifier)
+        found = self._resource(declaration, properties, name, scope)
+        is_other = any(
+            properties.get(key, value) != value for key, value in identifier.items()
+        )
+        return None if is_other or self.read(found, scope) is None else found
 
     def actual(self, resource: Resource, scope: Scope) -> Properties | None:
         found = self.read(resource, scope)

@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.local.cloudformation.hosting_types import HOSTING_TYPES
 from cdk_sagemaker_llm.local.cloudformation.plain_types import PLAIN_TYPES
 from cdk_sagemaker_llm.local.cloudformation.resource import (
     Declaration,
+    Importable,
     Properties,
     Resource,
     ResourceError,
@@ -78,6 +79,13 @@ def type_names() -> Iterable[str]:
     Return the types that are made: ours and moto's.
     """
     return {*_OWN, *get_model_map()}
+
+
+def importable_names() -> set[str]:
+    """
+    Return the types of which a stack can take over what exists.
+    """
+    return {name for name, kind in _OWN.items() if isinstance(kind, Importable)}
 
 
 @functools.cache

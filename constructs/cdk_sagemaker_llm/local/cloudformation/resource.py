@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from moto.moto_api._internal import mock_random
 
+from cdk_sagemaker_llm.catalog import resource_types
 from cdk_sagemaker_llm.local.aws.clock import current
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
@@ -139,6 +140,33 @@ class Observable(Protocol):
         A property that cannot be read back is left out; one that was taken away is
         there with ``None``.
         """
+
+
+@runtime_checkable
+class Importable(Protocol):
+    """
+    A type of which a stack can take over what exists.
+    """
+
+    def existing(
+        self,
+        declaration: Declaration,
+        properties: Properties,
+        identifier: Mapping[str, str],
+        scope: Scope,
+    ) -> Resource | None:
+        """
+        Return what exists, by the properties that identify it; ``None`` if it does not.
+        """
+
+
+def physical_id(kind: str, identifier: Mapping[str, str]) -> str:
+    """
+    Return what a resource is called, by the properties that identify it: an ARN says
+    all, and what has none is told by them together.
+    """
+    names = resource_types.identifier(kind)
+    return identifier.get("Arn") or "|".join(identifier.get(one, "") for one in names)
 
 
 def scalar_text(value: Untyped) -> str:

@@ -27,6 +27,7 @@ from cdk_sagemaker_llm.local.cloudformation.backend import (
 )
 from cdk_sagemaker_llm.local.cloudformation.changes import without_values
 from cdk_sagemaker_llm.local.cloudformation.drift import DRIFTED, Drift, detect
+from cdk_sagemaker_llm.local.cloudformation.imports import identifier_summaries
 from cdk_sagemaker_llm.local.cloudformation.requests import page
 from cdk_sagemaker_llm.local.cloudformation.resource import Resource
 from cdk_sagemaker_llm.local.cloudformation.stack import EmbeddedStack, importers
@@ -35,6 +36,7 @@ from cdk_sagemaker_llm.local.cloudformation.stack_types import template_at
 _DETECTABLE = frozenset(
     {
         "CREATE_COMPLETE",
+        "IMPORT_COMPLETE",
         "UPDATE_COMPLETE",
         "UPDATE_ROLLBACK_COMPLETE",
         "UPDATE_ROLLBACK_FAILED",
@@ -100,11 +102,7 @@ class EmbeddedResponse(CloudFormationResponse):
 
     def create_change_set(self) -> ActionResult:
         kind = self._get_param("ChangeSetType", "UPDATE")
-        if kind == "IMPORT":
-            raise ValidationError(
-                message="not emulated: change sets of type IMPORT; nothing was imported"
-            )
-        if kind == "CREATE":
+        if kind in {"CREATE", "IMPORT"}:
             requests.check_name(self._get_param("StackName"))
         change_set_id, stack_id = self._backend.create_change_set(
             stack_name=self._get_param("StackName"),
@@ -113,6 +111,9 @@ class EmbeddedResponse(CloudFormationResponse):
             notification_arns=self._get_param("NotificationARNs", []),
             change_set_type=kind,
             include_nested=bool(self._get_bool_param("IncludeNestedStacks")),
+            imports=self._get_param("ResourcesToImport", [])
+            if kind == "IMPORT"
+            else None,
             **self._contents(),
         )
         return ActionResult({"Id": change_set_id, "StackId": stack_id})
@@ -275,8 +276,8 @@ class EmbeddedResponse(CloudFormationResponse):
                     message="GetTemplateSummary cannot be called on "
                     "REVIEW_IN_PROGRESS stacks."
                 )
-            return ActionResult(template.summary(stack.template_dict))
-        return ActionResult(template.summary(template.parse(self._body())))
+            return ActionResult(_summary(stack.template_dict))
+        return ActionResult(_summary(template.parse(self._body())))
 
     def validate_template(self) -> ActionResult:
         """
@@ -439,6 +440,13 @@ def install() -> None:
     # moto holds bucket policies against every request and knows no conditions: one that
     # demands TLS would shut its bucket. No other policy is checked here either.
     FakeBucket.get_permission = lambda *_: PermissionResult.NEUTRAL  # type: ignore[method-assign]  # see above
+
+
+def _summary(document: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **template.summary(document),
+        "ResourceIdentifierSummaries": identifier_summaries(document),
+    }
 
 
 def _change_set_row(change_set: ChangeSet) -> dict[str, Any]:

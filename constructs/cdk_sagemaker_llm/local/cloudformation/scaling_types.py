@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from moto.applicationautoscaling.models import (
-    ApplicationAutoscalingBackend,
     FakeApplicationAutoscalingPolicy,
     applicationautoscaling_backends,
 )
@@ -25,6 +24,7 @@ from cdk_sagemaker_llm.local.cloudformation.resource import (
     Scope,
 )
 from cdk_sagemaker_llm.local.scaling.alarms import ALARM_MEMBERS, spell_alarm
+from cdk_sagemaker_llm.local.scaling.application_auto_scaling import EmbeddedScaling
 from cdk_sagemaker_llm.local.scaling.scalable_targets import queries_of
 
 _TARGET_KEY = ("ResourceId", "ScalableDimension", "ServiceNamespace")
@@ -65,15 +65,17 @@ def _read_alarm(resource: Resource, scope: Scope) -> Properties | None:
     return {**spell_alarm(alarm), "Tags": listed}
 
 
-def _scaling(scope: Scope) -> ApplicationAutoscalingBackend:
-    return applicationautoscaling_backends[scope.account][scope.region]
+def _scaling(scope: Scope) -> EmbeddedScaling:
+    backend = applicationautoscaling_backends[scope.account][scope.region]
+    assert isinstance(backend, EmbeddedScaling)  # noqa: S101 - for mypy
+    return backend
 
 
 def _put_target(_: str, properties: Properties, scope: Scope) -> str:
     scaling = _scaling(scope)
     plain = {k: v for k, v in properties.items() if k != "ScheduledActions"}
     target = _request("RegisterScalableTarget", plain)
-    scaling.register_scalable_target(
+    registered = scaling.register_scalable_target(
         target["ServiceNamespace"],
         target["ResourceId"],
         target["ScalableDimension"],
@@ -82,6 +84,7 @@ def _put_target(_: str, properties: Properties, scope: Scope) -> str:
         role_arn=target.get("RoleARN", ""),
         suspended_state=target.get("SuspendedState", {}),
     )
+    scaling.tag(registered.arn, target.get("Tags", {}))
     key = {name: target[name] for name in _TARGET_KEY}
     for each in properties.get("ScheduledActions", ()):
         action = _request("PutScheduledAction", {**key, **each})
@@ -93,8 +96,8 @@ def _put_target(_: str, properties: Properties, scope: Scope) -> str:
             resource_id=action["ResourceId"],
             scalable_dimension=action["ScalableDimension"],
             # None as of a client that sets none: an empty text is no time to boto3.
-            start_time=action.get("StartTime"),  # type: ignore[arg-type] # moto says text
-            end_time=action.get("EndTime"),  # type: ignore[arg-type] # moto says text
+            start_time=action.get("StartTime"),
+            end_time=action.get("EndTime"),
             scalable_target_action=action.get("ScalableTargetAction", ""),
         )
     return "|".join(key.values())
@@ -130,6 +133,10 @@ def _read_target(resource: Resource, scope: Scope) -> Properties | None:
     if not found:
         return None
     return {
+        "Tags": [
+            {"Key": key, "Value": value}
+            for key, value in scaling.tags_of(found[0].arn).items()
+        ],
         "MinCapacity": found[0].min_capacity,
         "MaxCapacity": found[0].max_capacity,
         "SuspendedState": found[0].suspended_state,

@@ -6,7 +6,7 @@ moto keeps what the API shows: names, parameters, events, outputs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -36,9 +36,11 @@ from cdk_sagemaker_llm.local.cloudformation.template import functions, parse
 
 _EVENT_DISTANCE = timedelta(milliseconds=1)
 _ROLLING_BACK = frozenset({"ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_IN_PROGRESS"})
+_IN_REVIEW = "REVIEW_IN_PROGRESS"
 _DEPLOYED = frozenset(
     {
         "CREATE_COMPLETE",
+        "IMPORT_COMPLETE",
         "UPDATE_COMPLETE",
         "UPDATE_ROLLBACK_COMPLETE",
     }
@@ -362,6 +364,21 @@ class EmbeddedStack(Stack):
             self.load(*before)
             # What it had read of other stacks still counts.
             self.resource_map = resolver
+
+    def take_in(
+        self,
+        template: str,
+        parameters: dict[str, Any],
+        identifiers: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        """
+        Take over what exists as resources of a template.
+        """
+        before, status = (str(self.template), self.parameters), self.status
+        plan = self.load(template, parameters)
+        self.enter("IMPORT_IN_PROGRESS", "User Initiated")
+        if not Lifecycle(self).take_in(plan, identifiers) and status != _IN_REVIEW:
+            self.load(*before)
 
     def roll_back(self, *, keeps_new: bool) -> None:
         """

@@ -9,6 +9,7 @@ policies of a target that is deregistered.
 from __future__ import annotations
 
 import enum
+import functools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -110,6 +111,22 @@ class EmbeddedScaling(ApplicationAutoscalingBackend):
             if self._acting:
                 self._acting.register(target)
         return target
+
+    def tag(self, arn: str, tags: dict[str, str]) -> None:
+        """
+        Put tags on a scalable target.
+        """
+        self._tags[arn] = {**self.tags_of(arn), **tags}
+
+    def tags_of(self, arn: str) -> dict[str, str]:
+        """
+        Return the tags of a scalable target; none of one that is not there.
+        """
+        return self._tags.get(arn, {})
+
+    @functools.cached_property
+    def _tags(self) -> dict[str, dict[str, str]]:
+        return {}
 
     def describe_scalable_targets(
         self, namespace: str, r_ids: list[str] | None, dimension: str | None
@@ -383,6 +400,9 @@ def install() -> None:
     answers.describe_scalable_targets = _describe_scalable_targets
     answers.describe_scaling_policies = _describe_scaling_policies
     answers.describe_scheduled_actions = _describe_scheduled_actions
+    register = answers.register_scalable_target
+    answers.register_scalable_target = lambda one: _register_tagged(one, register)
+    answers.list_tags_for_resource = _list_tags
     # An enumeration cannot be extended, so moto's is replaced where it is looked up.
     names = {member.name: member.value for member in ScalableDimensionValueSet}
     names["SAGEMAKER_VARIANT_CONCURRENCY"] = CONCURRENCY_DIMENSION
@@ -401,6 +421,22 @@ def _describe_scalable_targets(response: Untyped) -> str:
         request.get("ScalableDimension"),
     )
     return _page(request, "ScalableTargets", found, responses._build_target)  # noqa: SLF001 - as above
+
+
+def _register_tagged(response: Untyped, register: Callable[[Untyped], str]) -> str:
+    # moto takes no notice of a target's tags.
+    answer = register(response)
+    tags = json.loads(response.body).get("Tags")
+    if tags:
+        response.applicationautoscaling_backend.tag(
+            json.loads(answer)["ScalableTargetARN"], tags
+        )
+    return answer
+
+
+def _list_tags(response: Untyped) -> str:
+    arn = json.loads(response.body)["ResourceARN"]
+    return json.dumps({"Tags": response.applicationautoscaling_backend.tags_of(arn)})
 
 
 def _describe_scaling_policies(response: Untyped) -> str:
