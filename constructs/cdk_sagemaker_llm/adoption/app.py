@@ -45,7 +45,7 @@ _TARGET = re.compile(r"( {8})([a-z_][a-z0-9_]*) = ")
 _KNOWN_BY_NAME = {ENDPOINT, COMPONENT, ALARM}
 _DEPTH = 2
 _WIDTH = 88
-_UNSAID = "What its construct would say, and what exists does not:"
+_UNSAID = "What its construct would say, and what was read does not:"
 _BEYOND = "What its construct has no argument for:"
 
 
@@ -226,10 +226,11 @@ class AdoptedApp:
 
     def _entry(self) -> str:
         place = None
-        if self.deployment.account:
+        if self.deployment.region:
+            # The images are this region's.
             place = call(
                 "Environment",
-                account=self.deployment.account,
+                account=self.deployment.account or None,
                 region=self.deployment.region,
             )
         arguments = {

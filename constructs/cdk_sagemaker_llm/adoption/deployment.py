@@ -152,10 +152,17 @@ def _without_credentials(value: Any, name: str = "") -> Any:  # noqa: ANN401 - J
     return value
 
 
+def is_secret_name(name: str) -> bool:
+    """
+    Whether a variable is a secret by its name, such as ``HF_TOKEN``.
+    """
+    return _SECRET_NAME.search(name) is not None
+
+
 def _hidden(name: str, value: str) -> str | Hidden:
     if not without_references(value).strip():
         return value
     kind = kind_of(value) or kind_of(f"{name}={value}")
-    if kind is None and _SECRET_NAME.search(name) and not _PLAIN.match(value):
+    if kind is None and is_secret_name(name) and not _PLAIN.match(value):
         kind = "a secret by its name"
     return value if kind is None else Hidden(name or "SECRET", kind)

@@ -109,9 +109,10 @@ class Writer:
         Return how a block is written.
         """
         for number in range(self.choices.get(block.id, 0), len(block.forms)):
+            # An alarm asks for it that is written with its policy.
+            self.choices[block.id] = number
             made = block.forms[number](self, block)
             if made is not None:
-                self.choices[block.id] = number
                 return made
         raise ValueError(f"{block.id} can be written in no way")
 
@@ -299,7 +300,7 @@ class Writer:
         """
         if isinstance(value, Open):
             self.arguments.setdefault(value.name, value.why)
-            self._taken.add(value.name)
+            self._taken |= {value.name, pascal(value.name)}
             return Name(value.name)
         if isinstance(value, Hidden):
             name = _NOT_IN_SECRETS.sub("-", f"adopted/{owner}/{value.name}")
@@ -340,21 +341,17 @@ class Writer:
         Return the expressions for what an alarm sets off.
         """
         policies = {
-            one.physical_id: block
+            one.physical_id: self._policy(block, number)
             for block in self.blocks
-            for one in block.resources[:1]
+            for number, one in enumerate(block.resources)
             if one.type == POLICY
         }
-        return [
-            one
-            if (block := policies.get(str(one))) is None
-            else Name(
-                f"{block.variable}.ref"
-                if self.is_plain(block)
-                else f"{block.variable}.cfn_scaling_policy.ref"
-            )
-            for one in arns
-        ]
+        return [policies.get(str(one), one) for one in arns]
+
+    def _policy(self, block: Block, number: int) -> Name:
+        if self.is_plain(block):
+            return Name(f"{plain_variable(block, number)}.ref")
+        return Name(f"{block.variable}.cfn_scaling_policy.ref")
 
     def scaled(self, resource_id: str) -> object:
         """
@@ -380,9 +377,10 @@ class Writer:
             name = f"the_{name}"
         name = name[:_LONGEST_ID].rstrip("_")
         found, number = name, 2
-        while found in self._taken:
+        # Two variables of one id would be one construct.
+        while {found, pascal(found)} & self._taken:
             found, number = f"{name}_{number}", number + 1
-        self._taken.add(found)
+        self._taken |= {found, pascal(found)}
         return found
 
 
@@ -390,10 +388,7 @@ def plain_form(writer: Writer, block: Block) -> Form:
     """
     Write resources with CloudFormation's own class, property by property.
     """
-    variables = [
-        block.variable if number == 0 else f"{block.variable}_{number + 1}"
-        for number in range(len(block.resources))
-    ]
+    variables = [plain_variable(block, at) for at in range(len(block.resources))]
     first, *others = [
         call(
             "CfnResource",
@@ -409,6 +404,13 @@ def plain_form(writer: Writer, block: Block) -> Form:
         list(zip(variables, block.resources, strict=True)),
         list(zip(variables[1:], others, strict=True)),
     )
+
+
+def plain_variable(block: Block, number: int) -> str:
+    """
+    Return the variable of one of a block's resources, each by a class of its own.
+    """
+    return block.variable if number == 0 else f"{block.variable}_{number + 1}"
 
 
 def _renamed(value: Any, naming: Mapping[str, Callable[[object], object]]) -> Any:  # noqa: ANN401 - JSON

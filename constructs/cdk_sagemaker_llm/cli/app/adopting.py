@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from aws_cdk import CfnResource, Stack
 
 MAPPING = "import.json"
+_UNPACKED = "its files lie in assets/, and nothing packs and uploads them"
 _MOST_TRIES = 20
 # By which a resource of the template is told from others.
 _WITH_PATHS = {"aws:cdk:enable-path-metadata": True}
@@ -83,7 +84,7 @@ def adopted(deployment: Deployment) -> Adopted:
     app = AdoptedApp(deployment)
     choices: dict[str, int] = {}
     refusals: dict[str, list[str]] = {}
-    for _ in range(_MOST_TRIES):
+    for _ in range(_MOST_TRIES + 2 * len(app.writer.blocks)):
         trial = _Trial(app, choices, refusals)
         if trial.is_right():
             break
@@ -93,6 +94,11 @@ def adopted(deployment: Deployment) -> Adopted:
         block.id: [*refusals.get(block.id, ()), *trial.warnings.get(block.id, ())]
         for block in app.writer.blocks
     }
+    for block in app.writer.blocks:
+        if app.writer.is_plain(block) and any(
+            one.request.files for one in block.resources
+        ):
+            app.remarks[block.id].append(_UNPACKED)
     files = dict(app.files())
     if app.exists:
         files[MAPPING] = app.mapping(trial.logical_ids).encode()
@@ -190,10 +196,11 @@ class _Trial:
         return True
 
     def _run(self, lines: list[str], names: dict[str, Any]) -> None:
-        for argument in self.app.writer.arguments:
-            if argument not in names:
-                names[argument] = _stand_in(names["self"], argument)
         code = textwrap.dedent("\n".join(lines))
+        for argument in self.app.writer.arguments:
+            # One that nothing takes is warned of.
+            if argument not in names and re.search(rf"\b{argument}\b", code):
+                names[argument] = _stand_in(names["self"], argument)
         exec("\n".join([*imports(code), code]), names)  # noqa: S102 - our own lines
 
     def _is_last(self, block: Block) -> bool:
@@ -305,6 +312,9 @@ class _Trial:
         """
         nothing = TemplateStack(name=self.app.stack_name, folder=Path(), resources={})
         found: dict[str, Any] = evaluate(nothing, self._filled(properties))
+        if resource.request.files:
+            # They are packed and uploaded with the app.
+            found.get("PrimaryContainer", {}).pop("ModelDataUrl", None)
         target = found.pop("ScalingTargetId", None)
         if resource.type == POLICY and isinstance(target, str):
             found |= dict(zip(TARGET_KEY, target.split("|"), strict=True))

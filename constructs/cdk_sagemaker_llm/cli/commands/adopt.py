@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.adoption.reading import (
     UnknownEndpointError,
     read_deployment,
 )
+from cdk_sagemaker_llm.adoption.scripts import read_script
 from cdk_sagemaker_llm.cli.commands import MisuseError
 from cdk_sagemaker_llm.cli.commands._account import (
     AccountOptions,
@@ -26,7 +27,7 @@ from cdk_sagemaker_llm.cli.commands._account import (
 )
 from cdk_sagemaker_llm.cli.commands._options import AsJson, grouped
 from cdk_sagemaker_llm.cli.output.answers import harmless, note
-from cdk_sagemaker_llm.text import counted
+from cdk_sagemaker_llm.text import any_of, counted
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.cli.app.adopting import Adopted
@@ -42,7 +43,9 @@ def adopt(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="ENDPOINT...", help="The endpoints' names; omitted with --policy."
+            metavar="ENDPOINT...|FILE",
+            help="The endpoints' names, or a script (.py) or notebook (.ipynb) that "
+            "makes some; omitted with --policy.",
         ),
     ] = None,
     *,
@@ -86,11 +89,25 @@ def adopt(
 
 
 def _read(names: Sequence[str], account: AccountOptions) -> Deployment:
+    if any(name.endswith((".py", ".ipynb")) for name in names):
+        return _read_file(names, account.region or "")
     reader = account.reader(CALLS)
     try:
         return read_deployment(reader, names, note)
     except UnknownEndpointError as fault:
         raise MisuseError(str(fault)) from fault
+
+
+def _read_file(names: Sequence[str], region: str) -> Deployment:
+    if len(names) > 1:
+        raise MisuseError(f"one file at a time, got {any_of(names)}")
+    found = read_script(Path(names[0]), region=region)
+    if not found.requests:
+        lines = [f"{one.where}: {harmless(one.what)}" for one in found.told]
+        raise ValueError(
+            "\n".join([*lines, f"{names[0]} deploys nothing that is known"])
+        )
+    return found
 
 
 def _adopted(deployment: Deployment) -> Adopted:

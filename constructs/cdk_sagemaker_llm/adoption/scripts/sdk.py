@@ -1,0 +1,611 @@
+"""
+What SageMaker's Python SDK asks for: models, builders, sessions and resources of its
+versions 2 and 3, as the requests of the API.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cdk_sagemaker_llm.adoption.scripts.functions import retrieved
+from cdk_sagemaker_llm.adoption.scripts.values import (
+    Called,
+    Text,
+    Thing,
+    Unknown,
+    joined,
+)
+
+Given = dict[str, Any]
+
+_VARIANT = "AllTraffic"
+_MODELS = (
+    *("Model", "HuggingFaceModel", "DJLModel", "FrameworkModel", "PyTorchModel"),
+    *("TensorFlowModel", "MXNetModel", "SKLearnModel", "XGBoostModel", "TritonModel"),
+)
+_BUILT = ("JumpStartModel", "ModelBuilder")
+_OTHERS = {
+    "MultiDataModel": "a multi-model endpoint chooses its models when it is asked",
+    "PipelineModel": "a pipeline of containers is not converted",
+    "ModelPackage": "what a model package holds only AWS knows",
+}
+_POSITIONS = {
+    "Model": ("image_uri", "model_data", "role"),
+    "DJLModel": ("model_id", "role"),
+    "HuggingFaceModel": ("role", "model_data", "entry_point"),
+    "JumpStartModel": ("model_id", "model_version"),
+    "ModelBuilder": ("model",),
+    "deploy": ("initial_instance_count", "instance_type", "serializer"),
+    "build": ("model_name", "mode", "role_arn"),
+    "ModelBuilder.deploy": ("endpoint_name", "initial_instance_count", "instance_type"),
+    "create_model": ("name", "role", "container_defs"),
+    "create_endpoint_config": (
+        *("name", "model_name", "initial_instance_count", "instance_type"),
+    ),
+    "create_endpoint": ("endpoint_name", "config_name"),
+    "endpoint_from_production_variants": ("name", "production_variants"),
+    "production_variant": ("model_name", "instance_type", "initial_instance_count"),
+    "container_def": ("image_uri", "model_data_url", "env"),
+    "AsyncInferenceConfig": ("output_path",),
+    "DataCaptureConfig": (
+        "enable_capture",
+        "sampling_percentage",
+        "destination_s3_uri",
+    ),
+    "ResourceRequirements": ("requests", "limits"),
+}
+# DJLModel._configure_environment_variables, SDK 2.245.
+_DJL = {
+    "model_id": "HF_MODEL_ID",
+    "task": "HF_TASK",
+    "dtype": "OPTION_DTYPE",
+    "min_workers": "SERVING_MIN_WORKERS",
+    "max_workers": "SERVING_MAX_WORKERS",
+    "job_queue_size": "SERVING_JOB_QUEUE_SIZE",
+    "parallel_loading": "OPTION_PARALLEL_LOADING",
+    "model_loading_timeout": "OPTION_MODEL_LOADING_TIMEOUT",
+    "prediction_timeout": "OPTION_PREDICT_TIMEOUT",
+    "huggingface_hub_token": "HF_TOKEN",
+    "engine": "OPTION_ENGINE",
+    "tensor_parallel_degree": "TENSOR_PARALLEL_DEGREE",
+}
+_VARIANT_FIELDS = {
+    "volume_size": "VolumeSizeInGB",
+    "model_data_download_timeout": "ModelDataDownloadTimeoutInSeconds",
+    "container_startup_health_check_timeout": (
+        "ContainerStartupHealthCheckTimeoutInSeconds"
+    ),
+    "routing_config": "RoutingConfig",
+    "inference_ami_version": "InferenceAmiVersion",
+    "accelerator_type": "AcceleratorType",
+}
+_COMPUTE = {
+    "num_accelerators": "NumberOfAcceleratorDevicesRequired",
+    "num_cpus": "NumberOfCpuCoresRequired",
+    "memory": "MinMemoryRequiredInMb",
+}
+_CAPTURES = {"REQUEST": "Input", "RESPONSE": "Output"}
+_OWN_NAMES = (
+    *(
+        "model_name",
+        "endpoint_config_name",
+        "endpoint_name",
+        "inference_component_name",
+    ),
+)
+_RESOURCES = ("Model", "EndpointConfig", "Endpoint", "InferenceComponent")
+_KEPT = {
+    **{name: name for name in (*_MODELS, *_BUILT, *_OTHERS)},
+    "AsyncInferenceConfig": "AsyncInferenceConfig",
+    "DataCaptureConfig": "DataCaptureConfig",
+    "ResourceRequirements": "ResourceRequirements",
+    "from_jumpstart_config": "JumpStartModel",
+}
+_IDENTITIES = {"name", "endpoint_name", "inference_component_name"}
+_NAMES = {"gb": "GB", "uri": "Uri"}
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]+")
+_LONGEST = 40
+_INSTEAD = "`sagemaker-llm adopt` reads them from the endpoint when it runs"
+
+
+@dataclass
+class Outcome:
+    """
+    What a call of the SDK comes to.
+
+    Args:
+        value: What it returns.
+
+        requests: The operations that it asks for, with what they say.
+
+        told: What it does that is not in them.
+    """
+
+    value: object = None
+    requests: list[tuple[str, Given]] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+
+def outcome(called: Called) -> Outcome | None:
+    """
+    Return what a call comes to; ``None`` if it is none of the SDK's that matter.
+    """
+    name, owner = called.name, called.owner
+    if isinstance(owner, Thing) and owner.kind in (*_MODELS, *_BUILT, *_OTHERS):
+        return _of_model(owner, called)
+    if name in _KEPT:
+        return Outcome(Thing(_KEPT[name], _given(name, called)))
+    if name in _HELPERS:
+        return Outcome(_HELPERS[name](_given(name, called)))
+    kind = called.text.rpartition(".")[0].rpartition(".")[2]
+    if name == "create" and kind in _RESOURCES:
+        resource = Thing(kind, called.given)
+        return Outcome(resource, [(f"Create{kind}", _as_api(resource))])
+    if name in _SESSION and owner is not None:
+        given = _given(name, called)
+        return _SESSION[name](given) if _IDENTITIES & {*given} else None
+    return None
+
+
+def _of_model(model: Thing, called: Called) -> Outcome | None:
+    result = Outcome()
+    is_model = model.kind in _MODELS
+    if called.name in ("build", "optimize"):
+        model.arguments |= _present(**_given("build", called))
+        result.value = model
+        if called.name == "optimize":
+            result.told.append(
+                "optimize() is not converted: which artifact it makes only AWS knows"
+            )
+    elif called.name == "prepare_container_def" and is_model:
+        result.value = _container_of(model, result)
+    elif called.name in ("create", "create_model") and is_model:
+        _create_model(model, result)
+    elif called.name != "deploy":
+        return None
+    elif model.kind in _OTHERS:
+        result.told.append(f"{model.kind} is not converted: {_OTHERS[model.kind]}")
+    else:
+        is_third = model.kind == "ModelBuilder" and not isinstance(called.first, int)
+        position = "ModelBuilder.deploy" if is_third else "deploy"
+        _deploy(model, _given(position, called), result)
+    return result
+
+
+def _deploy(model: Thing, given: Given, result: Outcome) -> None:
+    jumpstart = _jumpstart(model)
+    if jumpstart is not None:
+        result.told.append(
+            f"image, weights and variables of {jumpstart} in JumpStart only AWS knows: "
+            + _INSTEAD
+        )
+        result.value = _predictor(model, given)
+        return
+    mode = model.get("mode")
+    if isinstance(mode, Unknown) and not mode.text.endswith("ENDPOINT"):
+        result.told.append(f"{mode.text} deploys nothing to AWS")
+        return
+    given = _with_inference_config(given)
+    kind = given.get("endpoint_type")
+    is_shared = isinstance(kind, Unknown) and "INFERENCE_COMPONENT" in kind.text
+    is_shared = is_shared or isinstance(given.get("resources"), Thing)
+    _create_model(model, result)
+    result.value = _predictor(model, given)
+    if given.get("instance_type") is None:
+        given["instance_type"] = model.get("instance_type") or _of(
+            model.get("compute"), "instance_type"
+        )
+    if given.get("initial_instance_count") is None:
+        given["initial_instance_count"] = 1
+    endpoint = model.arguments["endpoint_name"]
+    variant = _variant(
+        {**given, "model_name": None if is_shared else model.get("name")}
+    )
+    if is_shared:
+        _share(variant, given)
+    configuration = {"EndpointConfigName": endpoint, "ProductionVariants": [variant]}
+    if is_shared:
+        configuration["ExecutionRoleArn"] = model.get("role", "role_arn")
+    configuration |= _present(
+        KmsKeyId=given.get("kms_key"),
+        DataCaptureConfig=_capture(given.get("data_capture_config")),
+        AsyncInferenceConfig=_async(given.get("async_inference_config"), result),
+        Tags=_tags(given.get("tags")),
+    )
+    result.requests += [
+        ("CreateEndpointConfig", configuration),
+        (
+            "CreateEndpoint",
+            {"EndpointName": endpoint, "EndpointConfigName": endpoint}
+            | _present(Tags=_tags(given.get("tags"))),
+        ),
+    ]
+    if is_shared:
+        result.requests.append(("CreateInferenceComponent", _component(model, given)))
+    if given.get("update_endpoint"):
+        result.told.append("the update of an endpoint is converted like a new one")
+    if given.get("explainer_config") is not None:
+        result.told.append(
+            "explainer_config is not converted: it is none of a language model's"
+        )
+
+
+def _predictor(model: Thing, given: Given) -> Thing:
+    names = {
+        "endpoint_name": given.get("endpoint_name") or model.get("endpoint_name"),
+        "inference_component_name": given.get("inference_component_name"),
+    }
+    base = model.get("name") or "endpoint"
+    for name, value in names.items():
+        is_missing = value is None and (
+            name == "endpoint_name" or given.get("resources") is not None
+        )
+        made = joined([base, "-", Unknown(f"the SDK's {name}", "time")], name)
+        model.arguments[name] = made if is_missing else value
+    component = model.arguments["inference_component_name"]
+    return Thing(
+        "Predictor",
+        {
+            "endpoint_name": model.arguments["endpoint_name"],
+            "component_name": component,
+            "inference_component_name": component,
+        },
+    )
+
+
+def _jumpstart(model: Thing) -> str | None:
+    """
+    Return JumpStart's id of a model; ``None`` if it is none of JumpStart's.
+    """
+    if model.kind == "JumpStartModel":
+        config = model.get("jumpstart_config")
+        name = model.get("model_id") or _of(config, "model_id")
+        return str(name) if isinstance(name, str) else "a model"
+    name = model.get("model")
+    is_id = isinstance(name, str) and "/" not in name
+    return str(name) if model.kind == "ModelBuilder" and is_id else None
+
+
+def _with_inference_config(given: Given) -> Given:
+    """
+    Return the arguments of ``ModelBuilder.deploy``, version 3, in the words of 2.
+    """
+    config = given.get("inference_config")
+    names = {
+        "AsyncInferenceConfig": "async_inference_config",
+        "ResourceRequirements": "resources",
+        "ServerlessInferenceConfig": "serverless_inference_config",
+    }
+    if not isinstance(config, Thing) or config.kind not in names:
+        return given
+    return {**given, names[config.kind]: config}
+
+
+def _create_model(model: Thing, result: Outcome) -> None:
+    container = _container_of(model, result)
+    name = model.get("name", "model_name")
+    if name is None:
+        base = _stem(container.get("Environment"))
+        name = joined(
+            [base, "-", Unknown("the SDK's name of the model", "time")], "name"
+        )
+    model.arguments["name"] = name
+    request = {
+        "ModelName": name,
+        "PrimaryContainer": container,
+        "ExecutionRoleArn": model.get("role", "role_arn"),
+    } | _present(
+        VpcConfig=model.get("vpc_config"),
+        EnableNetworkIsolation=model.get("enable_network_isolation"),
+    )
+    result.requests.append(("CreateModel", request))
+
+
+def _container_of(model: Thing, result: Outcome) -> Given:
+    environment = model.get("env", "env_vars") or {}
+    if isinstance(environment, dict):
+        environment = dict(environment)
+        _fill(model, environment, result)
+    container: Given = {"Image": model.get("image_uri", "image") or _image_of(model)}
+    if environment:
+        container["Environment"] = environment
+    data = model.get("model_data", "s3_model_data_url", "model_path")
+    source = "ModelDataSource" if isinstance(data, dict) else "ModelDataUrl"
+    if model.get("entry_point", "source_dir", "source_code") is not None:
+        result.told.append(
+            "the SDK packs entry_point and source_dir into the model's tarball when it "
+            "runs: put that code into files= of the container"
+        )
+    return container | _present(**{source: data})
+
+
+def _fill(model: Thing, environment: Given, result: Outcome) -> None:
+    """
+    Add the variables that the SDK sets, and tell of those that it computes.
+    """
+    workers = model.get("model_server_workers")
+    if workers is not None:
+        environment["SAGEMAKER_MODEL_SERVER_WORKERS"] = workers
+    if model.kind == "DJLModel":
+        for name, variable in _DJL.items():
+            value = model.get(name)
+            if value is not None:
+                environment.setdefault(variable, value)
+        environment.setdefault("OPTION_ENGINE", "Python")
+    source = model.get("model")
+    if model.kind == "ModelBuilder" and isinstance(source, str | Text):
+        environment.setdefault("HF_MODEL_ID", source)
+        result.told.append(
+            "ModelBuilder adds variables that it reads from the model's configuration: "
+            + _INSTEAD
+        )
+    elif model.kind == "ModelBuilder" and model.get("model", "inference_spec"):
+        result.told.append(
+            "ModelBuilder packs the object that it is given when it runs: put its code "
+            "into files= of the container"
+        )
+
+
+def _stem(environment: object) -> str:
+    """
+    Return a name for a model that has none: that of its weights.
+    """
+    for variable in ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL"):
+        weights = environment.get(variable) if isinstance(environment, dict) else None
+        if isinstance(weights, str):
+            stem = _NOT_IN_NAMES.sub("-", weights.rstrip("/").rpartition("/")[2])
+            return stem[:_LONGEST].strip("-") or "model"
+    return "model"
+
+
+def _image_of(model: Thing) -> object:
+    if model.kind == "DJLModel":
+        family = model.get("djl_framework") or "djl-lmi"
+        named = _present(framework=family, version=model.get("djl_version"))
+        return retrieved(named)
+    versions = ", ".join(
+        f"{name}={value}"
+        for name, value in model.arguments.items()
+        if name.endswith("_version") and isinstance(value, str)
+    )
+    chosen = f" for {versions}" if versions else ""
+    why = f"which image {model.kind} takes{chosen} is not in this library's catalogue"
+    return Unknown("image_uri", name="image_uri", why=why)
+
+
+def _variant(given: Given) -> Given:
+    """
+    Return a variant as ``sagemaker.production_variant`` makes it.
+    """
+    variant: Given = {"VariantName": given.get("variant_name") or _VARIANT}
+    if given.get("model_name") is not None:
+        variant["ModelName"] = given["model_name"]
+        variant["InitialVariantWeight"] = given.get("initial_weight", 1)
+    serverless = given.get("serverless_inference_config")
+    if serverless is not None:
+        memory = _of(serverless, "memory_size_in_mb") or 2048
+        most = _of(serverless, "max_concurrency") or 5
+        variant["ServerlessConfig"] = {"MemorySizeInMB": memory, "MaxConcurrency": most}
+        return variant
+    variant["InitialInstanceCount"] = given.get("initial_instance_count") or 1
+    variant["InstanceType"] = given.get("instance_type") or Unknown(
+        "instance_type", name="instance_type", why="the SDK chooses an instance type"
+    )
+    fields = {api: given.get(name) for name, api in _VARIANT_FIELDS.items()}
+    return variant | _present(**fields)
+
+
+def _share(variant: Given, given: Given) -> None:
+    scaling = given.get("managed_instance_scaling")
+    if not isinstance(scaling, dict):
+        return
+    variant["ManagedInstanceScaling"] = {
+        "Status": "ENABLED",
+        "MinInstanceCount": variant["InitialInstanceCount"],
+        **{k: v for k, v in scaling.items() if k.endswith("InstanceCount")},
+    }
+
+
+def _component(model: Thing, given: Given) -> Given:
+    resources = given.get("resources")
+    requests = _of(resources, "requests") or {}
+    limits = _of(resources, "limits") or {}
+    compute: Given = {}
+    copies: object = 1
+    if isinstance(requests, dict):
+        compute = {
+            api: requests[name] for name, api in _COMPUTE.items() if requests.get(name)
+        }
+        copies = requests.get("copies", 1)
+    if isinstance(limits, dict) and limits.get("memory"):
+        compute["MaxMemoryRequiredInMb"] = limits["memory"]
+    names = ("model_data_download_timeout", "container_startup_health_check_timeout")
+    startup = _present(**{_VARIANT_FIELDS[name]: given.get(name) for name in names})
+    specification: Given = {
+        "ModelName": model.get("name"),
+        "ComputeResourceRequirements": compute,
+    }
+    return {
+        "InferenceComponentName": model.arguments["inference_component_name"],
+        "EndpointName": model.arguments["endpoint_name"],
+        "VariantName": _VARIANT,
+        "Specification": specification
+        | ({"StartupParameters": startup} if startup else {}),
+        "RuntimeConfig": {"CopyCount": copies},
+    } | _present(Tags=_tags(given.get("tags")))
+
+
+def _async(config: object, result: Outcome) -> Given | None:
+    if not isinstance(config, Thing):
+        return None
+    output = config.get("output_path")
+    if output is None:
+        why = "the SDK makes a path in its default bucket"
+        output = Unknown("output_path", name="async_output_path", why=why)
+    elif config.get("failure_path") is None:
+        result.told.append(
+            "the SDK writes failures of asynchronous requests to its default bucket: "
+            "the app names no place for them"
+        )
+    where = {"S3OutputPath": output} | _present(
+        S3FailurePath=config.get("failure_path"),
+        KmsKeyId=config.get("kms_key_id"),
+        NotificationConfig=config.get("notification_config"),
+    )
+    most = config.get("max_concurrent_invocations_per_instance")
+    client = {"MaxConcurrentInvocationsPerInstance": most}
+    return {"OutputConfig": where} | ({"ClientConfig": client} if most else {})
+
+
+def _capture(config: object) -> Given | None:
+    if not isinstance(config, Thing):
+        return None
+    where = config.get("destination_s3_uri")
+    if where is None:
+        why = "the SDK makes a path in its default bucket"
+        where = Unknown("destination_s3_uri", name="capture_destination", why=why)
+    modes = config.get("capture_options") or ["REQUEST", "RESPONSE"]
+    percent = config.get("sampling_percentage")
+    types = _present(
+        CsvContentTypes=config.get("csv_content_types"),
+        JsonContentTypes=config.get("json_content_types"),
+    )
+    return {
+        "EnableCapture": config.get("enable_capture"),
+        "InitialSamplingPercentage": 20 if percent is None else percent,
+        "DestinationS3Uri": where,
+        "CaptureOptions": [
+            {"CaptureMode": _CAPTURES.get(str(one).upper(), one)} for one in modes
+        ],
+    } | _present(
+        KmsKeyId=config.get("kms_key_id"), CaptureContentTypeHeader=types or None
+    )
+
+
+def _container(given: Given) -> Given:
+    return {"Image": given.get("image_uri")} | _present(
+        Environment=given.get("env"), ModelDataUrl=given.get("model_data_url")
+    )
+
+
+def _session_model(given: Given) -> Outcome:
+    containers = given.get("container_defs")
+    name = "Containers" if isinstance(containers, list) else "PrimaryContainer"
+    request = {
+        "ModelName": given.get("name"),
+        "ExecutionRoleArn": given.get("role"),
+        name: containers,
+    } | _present(
+        VpcConfig=given.get("vpc_config"),
+        EnableNetworkIsolation=given.get("enable_network_isolation") or None,
+    )
+    return Outcome(given.get("name"), [("CreateModel", request)])
+
+
+def _session_config(given: Given) -> Outcome:
+    request = {
+        "EndpointConfigName": given.get("name"),
+        "ProductionVariants": [_variant(given)],
+    } | _present(KmsKeyId=given.get("kms_key"), Tags=_tags(given.get("tags")))
+    return Outcome(given.get("name"), [("CreateEndpointConfig", request)])
+
+
+def _session_endpoint(given: Given) -> Outcome:
+    name = given.get("endpoint_name")
+    request = {"EndpointName": name, "EndpointConfigName": given.get("config_name")}
+    return Outcome(name, [("CreateEndpoint", request)])
+
+
+def _session_variants(given: Given) -> Outcome:
+    result = Outcome(given.get("name"))
+    name = given.get("name")
+    configuration = {
+        "EndpointConfigName": name,
+        "ProductionVariants": given.get("production_variants"),
+    } | _present(
+        KmsKeyId=given.get("kms_key"),
+        ExecutionRoleArn=given.get("role"),
+        DataCaptureConfig=given.get("data_capture_config_dict"),
+        AsyncInferenceConfig=given.get("async_inference_config_dict"),
+        Tags=_tags(given.get("tags")),
+    )
+    result.requests = [
+        ("CreateEndpointConfig", configuration),
+        ("CreateEndpoint", {"EndpointName": name, "EndpointConfigName": name}),
+    ]
+    return result
+
+
+def _session_component(given: Given) -> Outcome:
+    request = {
+        "InferenceComponentName": given.get("inference_component_name"),
+        "EndpointName": given.get("endpoint_name"),
+        "VariantName": given.get("variant_name"),
+        "Specification": given.get("specification"),
+        "RuntimeConfig": given.get("runtime_config") or {"CopyCount": 1},
+    }
+    return Outcome(None, [("CreateInferenceComponent", request)])
+
+
+_HELPERS: Mapping[str, Callable[[Given], object]] = {
+    "production_variant": _variant,
+    "container_def": _container,
+}
+_SESSION: Mapping[str, Callable[[Given], Outcome]] = {
+    "create_model": _session_model,
+    "create_endpoint_config": _session_config,
+    "create_endpoint": _session_endpoint,
+    "endpoint_from_production_variants": _session_variants,
+    "create_inference_component": _session_component,
+}
+
+
+def _as_api(value: Any, *, inside: bool = False) -> Any:  # noqa: ANN401 - JSON
+    """
+    Return arguments of ``sagemaker.core.resources`` in the API's spelling.
+
+    Args:
+        value: A resource, a shape or what they are made of.
+
+        inside: Whether it is within another resource, which names it.
+    """
+    if inside and isinstance(value, Thing) and value.kind in _RESOURCES:
+        return next(
+            (one for k, one in value.arguments.items() if k in _OWN_NAMES), None
+        )
+    parts = value.arguments if isinstance(value, Thing) else value
+    if isinstance(parts, Mapping):
+        return {
+            _camel(name): one if name == "environment" else _as_api(one, inside=True)
+            for name, one in parts.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_as_api(one, inside=True) for one in value]
+    return value
+
+
+def _camel(name: str) -> str:
+    if not name.islower():
+        return name
+    return "".join(_NAMES.get(word, word.capitalize()) for word in name.split("_"))
+
+
+def _given(name: str, called: Called) -> Given:
+    return called.by_name(*_POSITIONS.get(name, ()))
+
+
+def _of(thing: object, name: str) -> Any:  # noqa: ANN401 - whatever it was given
+    return thing.get(name) if isinstance(thing, Thing) else None
+
+
+def _present(**values: object) -> Given:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _tags(tags: object) -> object:
+    if isinstance(tags, dict):
+        return [{"Key": key, "Value": value} for key, value in tags.items()]
+    return tags
