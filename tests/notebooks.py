@@ -375,8 +375,8 @@ def read_cells(folder: Path, *cells: str, region: str = "us-east-1") -> Deployme
     return read_script(notebook(folder, *cells), region=region)
 
 
-def told(deployment: Deployment) -> list[tuple[str, str]]:
+def remarks(deployment: Deployment) -> list[tuple[str, str]]:
     """
     Return what could not be converted, and where it stands.
     """
-    return [(one.where, one.what) for one in deployment.told]
+    return [(one.where, one.what) for one in deployment.remarks]

@@ -340,15 +340,15 @@ def test_what_a_stack_has_is_told(app: App) -> None:
     """
     CloudFormation takes over nothing that a stack has.
     """
-    told = [
+    remarks = [
         one
-        for one in _read(app.aws, "closed").told
+        for one in _read(app.aws, "closed").remarks
         if one.where == "stack AdoptedAdapted"
     ]
 
-    assert len(told) == 1
-    assert "endpoint/closed" in told[0].what
-    assert "DeletionPolicy: Retain" in told[0].what
+    assert len(remarks) == 1
+    assert "endpoint/closed" in remarks[0].what
+    assert "DeletionPolicy: Retain" in remarks[0].what
 
 
 def test_all_calls_are_in_the_printed_policy(aws: EmbeddedAws, app: App) -> None:
@@ -374,7 +374,7 @@ def test_all_calls_are_in_the_printed_policy(aws: EmbeddedAws, app: App) -> None
     assert {each for one in called for each in actions[one]} == allowed
     assert all(call.operation.startswith(("describe_", "list_")) for call in CALLS)
     assert {service for service, _ in called} == _SERVICES
-    assert [one for one in found.told if not one.where.startswith("stack ")] == []
+    assert [one for one in found.remarks if not one.where.startswith("stack ")] == []
 
 
 def test_throttling_is_survived(aws: EmbeddedAws, app: App) -> None:
@@ -496,10 +496,10 @@ def test_what_does_not_run_yet_is_told(aws: EmbeddedAws, app: App) -> None:
     account.endpoint("never", shapes.variant(model, InstanceType="ml.p3.2xlarge"))
     aws.clear_faults()
 
-    (told,) = _read(aws, "never").told
+    (remark,) = _read(aws, "never").remarks
 
-    assert told.where == "never"
-    assert told.what.startswith("is Failed: what was read may change")
+    assert remark.where == "never"
+    assert remark.what.startswith("is Failed: what was read may change")
     assert '"never"' not in app.stack
 
 

@@ -54,7 +54,7 @@ class Hidden:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Remark:
     """
     Something that the reader of the app has to know.
 
@@ -105,7 +105,7 @@ class Deployment:
 
         account: Whose it is; empty if it is not known.
 
-        told: What could not be read, or not converted, and why.
+        remarks: What could not be read, or not converted, and why.
 
         subnets: The ``vpc`` and the ``zone`` of each subnet, as far as they are known.
     """
@@ -113,7 +113,7 @@ class Deployment:
     requests: Sequence[Request]
     region: str = ""
     account: str = ""
-    told: Sequence[Told] = ()
+    remarks: Sequence[Remark] = ()
     subnets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from cdk_sagemaker_llm.account.reader import AccountReader, ReadCall, together
-from cdk_sagemaker_llm.adoption.deployment import Deployment, Request, Told
+from cdk_sagemaker_llm.adoption.deployment import Deployment, Remark, Request
 from cdk_sagemaker_llm.text import counted
 
 Tell = Callable[[str], None]
@@ -110,12 +110,15 @@ def read_deployment(
     """
     reading = _Reading(reader, tell)
     reading.run(list(dict.fromkeys(names)))
-    told = [*reading.told, *(Told(each.what, each.why) for each in reader.not_asked)]
+    remarks = [
+        *reading.remarks,
+        *(Remark(each.what, each.why) for each in reader.not_asked),
+    ]
     return Deployment(
         requests=reading.requests,
         region=reader.region,
         account=reading.account,
-        told=tuple(told),
+        remarks=tuple(remarks),
         subnets=reading.subnets,
     )
 
@@ -125,7 +128,7 @@ class _Reading:
     reader: AccountReader
     tell: Tell
     requests: list[Request] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
     subnets: dict[str, Mapping[str, str]] = field(default_factory=dict)
     account: str = ""
     _stacks: dict[str, list[str]] = field(default_factory=dict)
@@ -166,11 +169,11 @@ class _Reading:
         self._scaling(endpoints, components)
         self._alarms(endpoints, components)
         self._subnets()
-        self.told += [*_unsettled(endpoints, "Endpoint")]
-        self.told += [*_unsettled(components, "InferenceComponent")]
+        self.remarks += [*_unsettled(endpoints, "Endpoint")]
+        self.remarks += [*_unsettled(components, "InferenceComponent")]
         for name, owned in self._stacks.items():
-            self.told.append(
-                Told(
+            self.remarks.append(
+                Remark(
                     f"stack {name}",
                     f"has {', '.join(owned)} already, and CloudFormation imports "
                     "nothing that a stack has: take it out of that stack first, with "
@@ -371,11 +374,11 @@ class _Reading:
         }
 
 
-def _unsettled(found: Iterable[Mapping[str, Any]], kind: str) -> Iterator[Told]:
+def _unsettled(found: Iterable[Mapping[str, Any]], kind: str) -> Iterator[Remark]:
     for one in found:
         status = one.get(f"{kind}Status")
         if status != "InService":
-            yield Told(
+            yield Remark(
                 str(one[f"{kind}Name"]),
                 f"is {status}: what was read may change, or never have run; adopt it "
                 "when it is InService",

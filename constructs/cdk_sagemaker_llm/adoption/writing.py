@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cdk_sagemaker_llm.adoption.code import Call, Name, call
-from cdk_sagemaker_llm.adoption.deployment import Deployment, Hidden, Open, Told
+from cdk_sagemaker_llm.adoption.deployment import Deployment, Hidden, Open, Remark
 from cdk_sagemaker_llm.adoption.resources import (
     ALARM,
     COMPONENT,
@@ -116,12 +116,12 @@ class Writer:
                 return made
         raise ValueError(f"{block.id} can be written in no way")
 
-    def told(self) -> list[Told]:
+    def remarks(self) -> list[Remark]:
         """
         Return what has to be known beside the code: secrets to store first.
         """
         return [
-            Told(
+            Remark(
                 hidden.name,
                 f"looks like {hidden.kind}, and is not written: store it in Secrets "
                 f"Manager as {name}, where the app reads it from",

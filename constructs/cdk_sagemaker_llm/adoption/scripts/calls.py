@@ -131,7 +131,7 @@ class Calls(Expressions):
         super().__init__()
         self.script = script
         self.made: list[Made] = []
-        self.told: list[tuple[int, str]] = []
+        self.remarks: list[tuple[int, str]] = []
         self.regions: list[str] = []
         self.called: set[ast.AST] = set()
 
@@ -145,8 +145,8 @@ class Calls(Expressions):
         """
         Note what could not be converted, once for each line.
         """
-        if (line, what) not in self.told:
-            self.told.append((line, what))
+        if (line, what) not in self.remarks:
+            self.remarks.append((line, what))
 
     def call(self, node: ast.Call) -> object:
         """
@@ -267,7 +267,7 @@ class Calls(Expressions):
             return NotImplemented
         if "**" in given and result.requests:
             self.tell(called.line, f"a part is not converted: {_reason(given['**'])}")
-        for what in result.told:
+        for what in result.remarks:
             self.tell(called.line, what)
         requests = result.requests
         if any(operation == "CreateInferenceComponent" for operation, _ in requests):

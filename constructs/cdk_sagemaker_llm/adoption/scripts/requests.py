@@ -16,8 +16,8 @@ from cdk_sagemaker_llm.adoption.deployment import (
     Deployment,
     Hidden,
     Open,
+    Remark,
     Request,
-    Told,
     is_secret_name,
 )
 from cdk_sagemaker_llm.adoption.scripts.calls import Made
@@ -126,11 +126,11 @@ class _Writing:
         order = list(_NAMES)
         self._tell_of_unused()
         requests.sort(key=lambda one: order.index(one.operation))
-        told = [
-            Told(self.script.place(line), redacted(what))
-            for line, what in sorted(self.reader.told, key=lambda one: one[0])
+        remarks = [
+            Remark(self.script.place(line), redacted(what))
+            for line, what in sorted(self.reader.remarks, key=lambda one: one[0])
         ]
-        return Deployment(requests=requests, region=self.region, told=told)
+        return Deployment(requests=requests, region=self.region, remarks=remarks)
 
     def _tell_of_unused(self) -> None:
         """

@@ -121,12 +121,12 @@ class Outcome:
 
         requests: The operations that it asks for, with what they say.
 
-        told: What it does that is not in them.
+        remarks: What it does that is not in them.
     """
 
     value: object = None
     requests: list[tuple[str, Given]] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 def outcome(called: Called) -> Outcome | None:
@@ -157,7 +157,7 @@ def _of_model(model: Thing, called: Called) -> Outcome | None:
         model.arguments |= _present(**_given("build", called))
         result.value = model
         if called.name == "optimize":
-            result.told.append(
+            result.remarks.append(
                 "optimize() is not converted: which artifact it makes only AWS knows"
             )
     elif called.name == "prepare_container_def" and is_model:
@@ -167,7 +167,7 @@ def _of_model(model: Thing, called: Called) -> Outcome | None:
     elif called.name != "deploy":
         return None
     elif model.kind in _OTHERS:
-        result.told.append(f"{model.kind} is not converted: {_OTHERS[model.kind]}")
+        result.remarks.append(f"{model.kind} is not converted: {_OTHERS[model.kind]}")
     else:
         is_third = model.kind == "ModelBuilder" and not isinstance(called.first, int)
         position = "ModelBuilder.deploy" if is_third else "deploy"
@@ -178,7 +178,7 @@ def _of_model(model: Thing, called: Called) -> Outcome | None:
 def _deploy(model: Thing, given: Given, result: Outcome) -> None:
     jumpstart = _jumpstart(model)
     if jumpstart is not None:
-        result.told.append(
+        result.remarks.append(
             f"image, weights and variables of {jumpstart} in JumpStart only AWS knows: "
             + _INSTEAD
         )
@@ -186,7 +186,7 @@ def _deploy(model: Thing, given: Given, result: Outcome) -> None:
         return
     mode = model.get("mode")
     if isinstance(mode, Unknown) and not mode.text.endswith("ENDPOINT"):
-        result.told.append(f"{mode.text} deploys nothing to AWS")
+        result.remarks.append(f"{mode.text} deploys nothing to AWS")
         return
     given = _with_inference_config(given)
     kind = given.get("endpoint_type")
@@ -226,9 +226,9 @@ def _deploy(model: Thing, given: Given, result: Outcome) -> None:
     if is_shared:
         result.requests.append(("CreateInferenceComponent", _component(model, given)))
     if given.get("update_endpoint"):
-        result.told.append("the update of an endpoint is converted like a new one")
+        result.remarks.append("the update of an endpoint is converted like a new one")
     if given.get("explainer_config") is not None:
-        result.told.append(
+        result.remarks.append(
             "explainer_config is not converted: it is none of a language model's"
         )
 
@@ -315,7 +315,7 @@ def _container_of(model: Thing, result: Outcome) -> Given:
     data = model.get("model_data", "s3_model_data_url", "model_path")
     source = "ModelDataSource" if isinstance(data, dict) else "ModelDataUrl"
     if model.get("entry_point", "source_dir", "source_code") is not None:
-        result.told.append(
+        result.remarks.append(
             "the SDK packs entry_point and source_dir into the model's tarball when it "
             "runs: put that code into files= of the container"
         )
@@ -338,12 +338,12 @@ def _fill(model: Thing, environment: Given, result: Outcome) -> None:
     source = model.get("model")
     if model.kind == "ModelBuilder" and isinstance(source, str | Text):
         environment.setdefault("HF_MODEL_ID", source)
-        result.told.append(
+        result.remarks.append(
             "ModelBuilder adds variables that it reads from the model's configuration: "
             + _INSTEAD
         )
     elif model.kind == "ModelBuilder" and model.get("model", "inference_spec"):
-        result.told.append(
+        result.remarks.append(
             "ModelBuilder packs the object that it is given when it runs: put its code "
             "into files= of the container"
         )
@@ -446,7 +446,7 @@ def _async(config: object, result: Outcome) -> Given | None:
         why = "the SDK makes a path in its default bucket"
         output = Unknown("output_path", name="async_output_path", why=why)
     elif config.get("failure_path") is None:
-        result.told.append(
+        result.remarks.append(
             "the SDK writes failures of asynchronous requests to its default bucket: "
             "the app names no place for them"
         )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cdk_sagemaker_llm.adoption.app import AdoptedApp, Setting, setting_lines
 from cdk_sagemaker_llm.adoption.code import imports
-from cdk_sagemaker_llm.adoption.deployment import Deployment, Told
+from cdk_sagemaker_llm.adoption.deployment import Deployment, Remark
 from cdk_sagemaker_llm.adoption.resources import (
     ENDPOINT,
     POLICY,
@@ -58,13 +58,13 @@ class Adopted:
     Args:
         files: Its files by their paths.
 
-        told: What has to be known of it.
+        remarks: What has to be known of it.
 
         resources: What it makes, by the logical ids.
     """
 
     files: Mapping[str, bytes]
-    told: tuple[Told, ...]
+    remarks: tuple[Remark, ...]
     resources: Mapping[str, AdoptedResource]
 
 
@@ -102,12 +102,12 @@ def adopted(deployment: Deployment) -> Adopted:
     files = dict(app.files())
     if app.exists:
         files[MAPPING] = app.mapping(trial.logical_ids).encode()
-    told = [*deployment.told, *app.writer.told()]
-    told += _by_words({**app.remarks, "the stack": trial.warnings.get("", [])})
-    return Adopted(files, tuple(told), trial.logical_ids)
+    remarks = [*deployment.remarks, *app.writer.remarks()]
+    remarks += _by_words({**app.remarks, "the stack": trial.warnings.get("", [])})
+    return Adopted(files, tuple(remarks), trial.logical_ids)
 
 
-def _by_words(remarks: Mapping[str, Sequence[str]]) -> list[Told]:
+def _by_words(remarks: Mapping[str, Sequence[str]]) -> list[Remark]:
     """
     Return each remark once, with all that it is of.
     """
@@ -115,7 +115,7 @@ def _by_words(remarks: Mapping[str, Sequence[str]]) -> list[Told]:
     for place, rows in remarks.items():
         for remark in rows:
             places.setdefault(remark, []).append(place)
-    return [Told(", ".join(names), remark) for remark, names in places.items()]
+    return [Remark(", ".join(names), remark) for remark, names in places.items()]
 
 
 @dataclass(slots=True)

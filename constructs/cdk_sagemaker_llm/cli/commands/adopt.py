@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cdk_sagemaker_llm.account.reader import RefusedError
-from cdk_sagemaker_llm.adoption.deployment import Deployment, Told
+from cdk_sagemaker_llm.adoption.deployment import Deployment, Remark
 from cdk_sagemaker_llm.adoption.reading import (
     CALLS,
     UnknownEndpointError,
@@ -103,7 +103,7 @@ def _read_file(names: Sequence[str], region: str) -> Deployment:
         raise MisuseError(f"one file at a time, got {any_of(names)}")
     found = read_script(Path(names[0]), region=region)
     if not found.requests:
-        lines = [f"{one.where}: {harmless(one.what)}" for one in found.told]
+        lines = [f"{one.where}: {harmless(one.what)}" for one in found.remarks]
         raise ValueError(
             "\n".join([*lines, f"{names[0]} deploys nothing that is known"])
         )
@@ -133,8 +133,8 @@ def _write(found: Adopted, folder: Path) -> None:
 
 
 def _lines(found: Adopted, folder: Path) -> Iterator[str]:
-    yield from (f"{one.where}: {harmless(one.what)}" for one in found.told)
-    if found.told:
+    yield from (f"{one.where}: {harmless(one.what)}" for one in found.remarks)
+    if found.remarks:
         yield ""
     yield f"{counted(len(found.resources), 'resource')} in {folder}:"
     kinds: dict[str, int] = {}
@@ -166,9 +166,9 @@ def _facts(found: Adopted, folder: Path) -> dict[str, Any]:
             }
             for logical_id, one in found.resources.items()
         ],
-        "told": [_told(one) for one in found.told],
+        "remarks": [_remark(one) for one in found.remarks],
     }
 
 
-def _told(one: Told) -> dict[str, str]:
+def _remark(one: Remark) -> dict[str, str]:
     return {"where": one.where, "what": one.what}

@@ -115,7 +115,9 @@ def test_each_environment_converts(
         assert model.parameters["ExecutionRoleArn"] == ROLE
         assert type_of(found) == row["instance_type"]
         assert len(list(found.of("CreateEndpoint"))) == 1
-        assert [one.what for one in found.told if "is made when" not in one.what] == []
+        assert [
+            one.what for one in found.remarks if "is made when" not in one.what
+        ] == []
 
 
 def type_of(deployment: Deployment) -> object:

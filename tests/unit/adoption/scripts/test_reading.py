@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.notebooks import read, read_cells, told
+from tests.notebooks import read, read_cells, remarks
 
 # A model whose variables say what was read of a script before it.
 MODEL = """
@@ -269,7 +269,7 @@ def test_what_is_told(
 
     found = read(tmp_path, f"{request}\n{lines}")
 
-    assert told(found) == [(f"line {line}", what) for line, what in expected]
+    assert remarks(found) == [(f"line {line}", what) for line, what in expected]
     assert len(list(found.of("CreateModel"))) == count
 
 
@@ -298,7 +298,7 @@ def test_a_script_that_a_cell_writes(tmp_path: Path) -> None:
         "%%writefile deploy.py\nmodel.deploy(1, 'ml.g5.xlarge')",
         "%%writefile model.py\nprint('deployed')",
     )
-    assert told(found) == [
+    assert remarks(found) == [
         ("cell 1, line 1", "deploy.py is written here, and deploys: adopt that file")
     ]
 
@@ -309,7 +309,7 @@ def test_a_cell_that_is_no_python(tmp_path: Path) -> None:
     """
     found = read_cells(tmp_path, "env = {}", "a = 1\nprint 'x'", MODEL)
 
-    ((where, what),) = told(found)
+    ((where, what),) = remarks(found)
     assert where == "cell 2, line 2"
     assert what.startswith("this cell is no Python: ")
     assert len(list(found.of("CreateModel"))) == 1
@@ -331,4 +331,4 @@ def test_a_script_that_never_ends(tmp_path: Path) -> None:
                     a + b + c
         """,
     )
-    assert told(found) == [("line 7", "what follows takes too long to be read")]
+    assert remarks(found) == [("line 7", "what follows takes too long to be read")]

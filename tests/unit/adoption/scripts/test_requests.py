@@ -11,7 +11,7 @@ import pytest
 from cdk_sagemaker_llm.adoption.deployment import Hidden, Open
 from cdk_sagemaker_llm.adoption.scripts import read_script
 from tests import notebooks
-from tests.notebooks import read, read_cells, told
+from tests.notebooks import read, read_cells, remarks
 
 AMBIENT = Open(
     "role_arn", "sagemaker.get_execution_role() is known when the script runs"
@@ -63,7 +63,7 @@ def test_text_generation_inference(tmp_path: Path) -> None:
         "EndpointName": "mistral-tgi",
         "EndpointConfigName": "mistral-tgi",
     }
-    assert told(found) == []
+    assert remarks(found) == []
 
 
 def test_files_that_a_notebook_writes(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_files_that_a_notebook_writes(tmp_path: Path) -> None:
         b"option.rolling_batch=vllm\n"
     }
     assert "ModelDataUrl" not in model.parameters["PrimaryContainer"]
-    assert told(found) == [("cell 5, line 3", f"{MADE}'lmi-model'")]
+    assert remarks(found) == [("cell 5, line 3", f"{MADE}'lmi-model'")]
 
 
 def test_what_jumpstart_has_only_aws_knows(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_what_jumpstart_has_only_aws_knows(tmp_path: Path) -> None:
     found = read_cells(tmp_path, *notebooks.JUMPSTART)
 
     assert list(found.requests) == []
-    assert told(found) == [
+    assert remarks(found) == [
         (
             "cell 2, line 1",
             (
@@ -120,7 +120,7 @@ def test_a_builder(tmp_path: Path) -> None:
         "ml.g6e.2xlarge",
         2,
     )
-    assert told(found) == []
+    assert remarks(found) == []
 
 
 def test_components_made_in_a_loop(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_components_made_in_a_loop(tmp_path: Path) -> None:
     assert alarm.parameters["Dimensions"] == [
         {"Name": "InferenceComponentName", "Value": "ic-qwen3-8b"}
     ]
-    assert told(found) == [("cell 3, line 21", f"{MADE}'demo-endpoint'")]
+    assert remarks(found) == [("cell 3, line 21", f"{MADE}'demo-endpoint'")]
 
 
 def test_asynchronous_with_scaling(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_asynchronous_with_scaling(tmp_path: Path) -> None:
     assert target.parameters["ResourceId"] == "endpoint/later/variant/AllTraffic"
     assert target.parameters["MinCapacity"] == 0
     assert policy.parameters["ResourceId"] == target.parameters["ResourceId"]
-    assert told(found) == []
+    assert remarks(found) == []
 
 
 def test_models_that_share_an_endpoint(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_models_that_share_an_endpoint(tmp_path: Path) -> None:
         "TENSOR_PARALLEL_DEGREE": "1",
         "OPTION_ENGINE": "Python",
     }
-    assert told(found) == []
+    assert remarks(found) == []
 
 
 def test_a_model_that_others_were_deployed_before(tmp_path: Path) -> None:
@@ -403,7 +403,7 @@ def test_options_that_only_a_run_knows(tmp_path: Path) -> None:
         name: one.name
         for name, one in model.parameters["PrimaryContainer"]["Environment"].items()
     } == {"OPTION_MODEL_ID": "option_model_id", "OPTION_S3URL": "option_s3_url"}
-    assert told(found) == [
+    assert remarks(found) == [
         (
             "cell 2, line 3",
             (
@@ -480,7 +480,7 @@ def test_the_region_of_whoever_runs_it(
     (model,) = found.of("CreateModel")
     assert found.region == expected
     assert f".ecr.{expected}." in model.parameters["PrimaryContainer"]["Image"]
-    assert [what for _, what in told(found)] == (
+    assert [what for _, what in remarks(found)] == (
         []
         if region
         else [

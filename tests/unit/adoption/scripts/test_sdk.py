@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.adoption.deployment import Open
-from tests.notebooks import read, told
+from tests.notebooks import read, remarks
 
 START = """
 ROLE = "arn:aws:iam::111111111111:role/hosting"
@@ -248,7 +248,7 @@ image = get_huggingface_llm_image_uri("huggingface")
 Model(image_uri=image, role=ROLE).deploy(1, "ml.g6.xlarge", endpoint_name="a")
 """,
     )
-    assert told(found) == [
+    assert remarks(found) == [
         ("line 5", "no version of huggingface-llm is named: the app has 3.3.6")
     ]
 
@@ -274,7 +274,7 @@ ModelBuilder(model=load(), mode=Mode.IN_PROCESS).build().deploy("e")
     )
     code = "put that code into files= of the container"
     live = "`sagemaker-llm adopt` reads them from the endpoint when it runs"
-    assert told(found) == [
+    assert remarks(found) == [
         (
             "line 4",
             (

@@ -207,7 +207,8 @@ def test_every_command_has_a_page_with_all_its_options(name: str) -> None:
     for one in commands.parameters(name):
         if not getattr(one, "hidden", False):
             shown = one.metavar if one.param_type_name == "argument" else one.opts[0]
-            assert f"| `{shown or one.human_readable_name}`" in page
+            words = (shown or one.human_readable_name).replace("|", "\\|")
+            assert f"| `{words}`" in page
 
 
 def test_every_example_has_a_page_with_all_its_code() -> None:
