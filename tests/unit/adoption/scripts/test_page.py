@@ -5,6 +5,7 @@ The page on notebooks shows what the command does.
 from __future__ import annotations
 
 import shlex
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -27,4 +28,5 @@ def test_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert done.returncode == 0
     assert shows(answer.body, done.stdout)
-    assert shows(f"...\n{stack.body}...", Path("chat-app/adopted_stack.py").read_text())
+    shown = textwrap.indent(stack.body, 2 * 4 * " ")
+    assert shows(f"...\n{shown}...", Path("chat-app/adopted_stack.py").read_text())
