@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.serving import check_support
 from tests.unit.support_rule_examples import (
     A10G,
     A100,
+    AWQ,
     B200,
     FP8,
     H100,
@@ -91,6 +92,10 @@ OF_ENGINES: dict[str, tuple[Example, Example]] = {
     "LLM971": (
         of("sglang", "0.5.9", classes="BambaForCausalLM"),
         of("sglang", "0.5.9", classes="HeliumForCausalLM"),
+    ),
+    "LLM916": (
+        of("tensorrt-llm", "0.9.0", AWQ, H100, quantize="awq"),
+        of("tensorrt-llm", "0.9.0", QWEN, H100, quantize="awq"),
     ),
     "LLM908": (
         of(

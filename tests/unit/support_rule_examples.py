@@ -257,6 +257,14 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
             moe_backend="deep_gemm_mega_moe",
         ),
     ),
+    "LLM866": (
+        _of(LLAMA, "0.8.4", guided_decoding_backend="outlines"),
+        _of(LLAMA, "0.8.4", guided_decoding_backend="xgrammar"),
+    ),
+    "LLM870": (
+        _of("mistralai/Devstral-Small-2505", "0.10.2", H100),
+        _of("mistralai/Devstral-Small-2505", "0.12.0", H100),
+    ),
     "LLM910": (
         _of(LLAMA, "0.28.0", async_scheduling=True, speculative_config=_NGRAM),
         _of(LLAMA, "0.28.0", speculative_config=_NGRAM),

@@ -156,6 +156,15 @@ def accelerators_of(name: str) -> tuple[str, int]:
     return hardware.accelerator_model, hardware.accelerators
 
 
+def host_memory_of(name: str) -> float:
+    """
+    Return the memory of an instance type's host in GiB, be it one that cannot host
+    endpoints.
+    """
+    row = load("instances.json")["instances"].get(name)
+    return float((row or _cpu_types()[name])["memory_gib"])
+
+
 @dataclass(frozen=True, slots=True)
 class InstanceType:
     """

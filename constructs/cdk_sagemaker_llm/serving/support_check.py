@@ -10,7 +10,11 @@ from typing import Any
 from cdk_sagemaker_llm.architectures import ModelArchitecture
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.catalog.engine_releases import ENGINES
-from cdk_sagemaker_llm.catalog.instances import InstanceType, accelerators_of
+from cdk_sagemaker_llm.catalog.instances import (
+    InstanceType,
+    accelerators_of,
+    host_memory_of,
+)
 from cdk_sagemaker_llm.catalog.releases import is_between, known_releases, release_key
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.support.check import support_findings
@@ -24,6 +28,8 @@ _READ: Mapping[str, tuple[str, str]] = {
     "sglang": ("0.5.1", "0.5.23"),
     "tgi": ("0.8.0", "3.3.7"),
     "tei": ("1.2.0", "1.9.3"),
+    # What none of the builds has that were read, no older one has either.
+    "llama.cpp": ("b1", "b9522"),
 }
 
 UNKNOWN_RELEASE = Rule(
@@ -88,9 +94,10 @@ def check_support(
         raise ValueError(f"engine must be {any_of(ENGINES)}, got {engine!r}{hint}")
     if isinstance(instance_type, InstanceType):
         accelerator = instance_type.accelerator_model
-        count = instance_type.accelerators
+        count, memory = instance_type.accelerators, instance_type.memory_gib
     else:
         accelerator, count = accelerators_of(instance_type)
+        memory = host_memory_of(instance_type)
     outside = _unknown_release_findings(engine, release)
     if outside and not _is_read(engine, release):
         return outside
@@ -101,6 +108,7 @@ def check_support(
         checkpoint=checkpoint_of(model, config, asked),
         accelerator=accelerator,
         accelerators=count,
+        memory_gib=memory,
         arguments=asked,
         environment=environment or {},
         network_isolation=network_isolation,

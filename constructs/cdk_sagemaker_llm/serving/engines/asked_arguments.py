@@ -27,7 +27,7 @@ from cdk_sagemaker_llm.catalog.engine_arguments import (
 from cdk_sagemaker_llm.catalog.engine_releases import ENGINES, EngineRelease
 from cdk_sagemaker_llm.catalog.releases import release_key
 from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
-from cdk_sagemaker_llm.serving.checks import checks_of
+from cdk_sagemaker_llm.serving.checks import Check, checks_of
 from cdk_sagemaker_llm.serving.engines.arguments import UntellableError, plain_text
 from cdk_sagemaker_llm.serving.engines.checks import (
     configuration,
@@ -82,6 +82,16 @@ _OF_PYTHON: Mapping[str, Mapping[str, tuple[str, str | None]]] = {
         "stat_loggers": ("0.5.14", None),
     },
 }
+# The first release without what the one before had, where no table describes it.
+_GONE_WITH: Mapping[str, str] = {
+    "enable_reasoning": "0.10.0",
+    "long_lora_scaling_factors": "0.10.0",
+    "qlora_adapter_name_or_path": "0.10.0",
+    "tokenizer_pool_extra_config": "0.10.0",
+    "tokenizer_pool_size": "0.10.0",
+    "tokenizer_pool_type": "0.10.0",
+    "use_v2_block_manager": "0.10.0",
+}
 # What says the same before there is an argument for it, and is meant.
 _MEANT = ("attention_backend",)
 # What LMI reads in words of its own, or keeps to itself where the engine lacks it.
@@ -118,29 +128,59 @@ def asked_findings(asked: Subject, found: Iterable[Finding]) -> Iterator[Finding
     engine: Engine = "vllm" if asked.engine == "vllm" else "sglang"
     release, arguments = asked.release, _joined(asked.arguments, engine)
     yield from _name_findings(arguments, engine, release)
-    # Of a release that no table describes, how many devices it takes is known.
-    is_described = release in engine_releases(engine)
-    at = described_release(engine, release)
     codes = {finding.code for finding in found}
     told = {name for code in codes for name in _TELLS_OF.get(code, ())}
+    kept = {name: value for name, value in arguments.items() if name not in told}
+    if release in engine_releases(engine):
+        yield from _errors_at(asked, engine, release, kept)
+        return
+    # Of a release that no table describes, how many devices it takes is known, and
+    # what both beside it refuse.
+    at = described_release(engine, release)
+    devices_found = tuple(_errors_at(asked, engine, at, kept, checks_of(devices)))
+    yield from devices_found
+    around = _around(engine, release)
+    if len(around) < 2:  # noqa: PLR2004 - one before, one after
+        return
+    after = {_head_of(one) for one in _errors_at(asked, engine, around[-1], kept)}
+    for one in _errors_at(asked, engine, around[0], kept) if after else ():
+        if one not in devices_found and _head_of(one) in after:
+            yield one
+
+
+def _errors_at(
+    asked: Subject,
+    engine: Engine,
+    at: str,
+    arguments: Mapping[str, Any],
+    checks: Iterable[Check] | None = None,
+) -> Iterator[Finding]:
+    """
+    Find what a release refuses, by the table of one that is described.
+    """
     settings = (
         _setting(name, value, engine, at)
         for name, value in arguments.items()
-        if name not in told and not (engine == "vllm" and name in _OF_LMI)
+        if not (engine == "vllm" and name in _OF_LMI)
     )
     subject = _AskedSubject(
         environment=asked.environment,
-        image=_image(engine, release),
+        image=_image(engine, asked.release),
         table=engine,
         release=at,
         accelerators=asked.accelerators,
         architecture=asked.checkpoint.class_name,
         settings=tuple(one for one in settings if one is not None),
     )
-    for check in _CHECKS if is_described else checks_of(devices):
+    for check in _CHECKS if checks is None else checks:
         for finding in errors_of(check(subject)):
             if finding.code not in _SAID_OF_SUPPORT:
                 yield finding
+
+
+def _head_of(finding: Finding) -> tuple[str, str]:
+    # What a release says of it may be worded otherwise in the next.
+    return finding.code, finding.message.partition(":")[0]
 
 
 def asked_of_tei_findings(asked: Subject) -> Iterator[Finding]:
@@ -211,7 +251,11 @@ def _name_findings(
         is_meant = name in _MEANT or (is_of_lmi and value not in _OWN_TASKS)
         if not is_asked or is_meant or _is_of_python(engine, name, release):
             continue
-        if any(_takes(_option(engine, name, one)) for one in around):
+        # Of two releases the older one may have had what is gone since.
+        gone = _GONE_WITH.get(name) if engine == "vllm" else None
+        is_gone = gone is not None and release_key(release) >= release_key(gone)
+        having = around[-1:] if is_gone else around
+        if any(_takes(_option(engine, name, one)) for one in having):
             continue
         known = _known_elsewhere(engine, name)
         title = f"{ENGINES[engine]} {release}"

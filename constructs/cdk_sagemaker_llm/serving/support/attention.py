@@ -5,9 +5,11 @@ generation.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.support.checkpoint import Checkpoint
 from cdk_sagemaker_llm.serving.support.quantization import (
     is_gpt_oss,
     resolved_method,
@@ -31,6 +33,9 @@ _LATENT = (
     "Glm4MoeLiteForCausalLM",
     *_SPARSE,
 )
+# Made for a million tokens.
+_OF_A_MILLION = re.compile(r"qwen/qwen2\.5-(?:7|14)b-instruct-1m\Z", re.IGNORECASE)
+_IN_CHUNKS = "DUAL_CHUNK_FLASH_ATTN"
 # Only some of their layers have a window.
 _INTERLEAVED = ("gemma", "cohere")
 # Which said so when they were made, and in which releases they did.
@@ -273,6 +278,15 @@ def _lacks_cache(subject: Subject, kind: str, capability: int) -> str:
     return ""
 
 
+def attends_in_chunks(checkpoint: Checkpoint) -> bool:
+    """
+    Whether a model attends in two chunks, which its config.json says
+    (dual_chunk_attention_config).
+    """
+    is_told = "dual_chunk_attention_config" in checkpoint.config
+    return is_told or bool(_OF_A_MILLION.match(checkpoint.name))
+
+
 def is_latent(subject: Subject) -> bool:
     """
     Whether the model's cache holds one latent vector for each token.
@@ -318,6 +332,25 @@ def backend_findings(subject: Subject) -> Iterator[Finding]:
             f"which has no attention sinks on {subject.gpu}",
             "set VLLM_ATTENTION_BACKEND=TRITON_ATTN_VLLM_V1, or take an image with "
             "vLLM 0.10.2 or newer",
+        )
+
+
+def chunk_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    A model that attends in two chunks is given the backend that does.
+    """
+    is_asked = asked_backend(subject)[0] == _IN_CHUNKS
+    if not attends_in_chunks(subject.checkpoint) or not subject.is_at("0.9.0"):
+        return
+    if not is_asked and subject.is_at("0.0", "0.10.2"):
+        yield NO_BACKEND.finding(
+            f"{subject.title} runs {subject.checkpoint.name} by {_IN_CHUNKS} alone",
+            f"set VLLM_ATTENTION_BACKEND={_IN_CHUNKS} and enforce_eager",
+        )
+    elif is_asked and not subject.flag("enforce_eager"):
+        yield NO_BACKEND.finding(
+            f"{subject.title} captures no CUDA graphs with {_IN_CHUNKS}",
+            "set enforce_eager",
         )
 
 

@@ -41,6 +41,11 @@ _MIRRORS = ("unsloth/", "nousresearch/", "alpindale/", "meta-llama/", "llm-resea
 # first, compressed-tensors from the summer of 2024 on. Of models between, nothing.
 _COMPRESSED = r"(?:redhatai|neuralmagic|nm-testing)/"
 _NAMED_ENDINGS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    # What these call AWQ is made by llm-compressor.
+    (
+        r"(?:cyankiwi|cpatonn)/.*-awq(?:-[48]bit)?",
+        {"quant_method": "compressed-tensors"},
+    ),
     (
         r"nvidia/.*[-_.](?:nv)?fp4",
         {"quant_method": "modelopt", "quant_algo": "NVFP4"},
@@ -306,11 +311,11 @@ def named_quantization(model: str) -> dict[str, Any]:
     Return how a model was quantized, by its name; empty if that says nothing.
     """
     name = model.rpartition("/")[2]
-    for mark, facts in _MARKS:
-        if mark.search(name):
-            return dict(facts)
     for ending, facts in _ENDINGS:
         if ending.match(model):
+            return dict(facts)
+    for mark, facts in _MARKS:
+        if mark.search(name):
             return dict(facts)
     return {}
 

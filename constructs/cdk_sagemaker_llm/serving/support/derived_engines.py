@@ -51,6 +51,15 @@ UNDOCUMENTED = Rule(
 )
 
 
+NOT_RAW = Rule(
+    "LLM916",
+    "weights that are quantized already are to be quantized",
+    "djl issue 3343, and the guide of LMI's TensorRT-LLM",
+)
+# What its toolkit makes of weights in 16 bits.
+_QUANTIZES = ("awq", "fp8", "smoothquant")
+
+
 def vllm_inside(release: str) -> str | None:
     """
     Return the vLLM that a release of LMI-Dist is made of; ``None`` of those before,
@@ -116,6 +125,14 @@ def tensorrt_llm_findings(subject: Subject) -> Iterator[Finding]:
     if lacking:
         yield from lacking
         return
+    asked, own = subject.text("quantize"), subject.checkpoint.method
+    if asked in _QUANTIZES and own:
+        yield NOT_RAW.finding(
+            f"{subject.title} quantizes weights in 16 bits, and those of "
+            f"{subject.checkpoint.name} are in {own}, got "
+            f"{subject.word('quantize')}={asked}",
+            "name the model that these were made from",
+        )
     maps = load("lmi_models.json")["tensorrt_llm_classes"]
     compiled = {
         one for first, names in maps.items() if subject.is_at(first) for one in names

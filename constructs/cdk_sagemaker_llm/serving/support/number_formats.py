@@ -27,6 +27,7 @@ from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.text import any_of
 
 TURING, AMPERE, ADA, HOPPER, BLACKWELL, RTX_BLACKWELL = 75, 80, 89, 90, 100, 120
+VOLTA = 70
 _DTYPES = {"half": "float16", "float": "float32", "fp16": "float16", "bf16": "bfloat16"}
 # Since when there are experts in a scheme of compressed-tensors.
 _EXPERTS_IN = {
@@ -424,7 +425,12 @@ def built_findings(subject: Subject) -> Iterator[Finding]:
     capability = subject.capability
     if capability is None:
         return
-    if capability >= BLACKWELL and subject.is_at("0.0", "0.8.5.post1"):
+    if capability < VOLTA:
+        yield FORM_NOT_BUILT.finding(
+            f"{subject.title} needs a compute capability of 7.0, got {subject.gpu}",
+            "take a GPU from A10G on",
+        )
+    elif capability >= BLACKWELL and subject.is_at("0.0", "0.8.5.post1"):
         yield FORM_NOT_BUILT.finding(
             f"{subject.title} is built with a CUDA before 12.8, without kernels for "
             f"{subject.gpu}",

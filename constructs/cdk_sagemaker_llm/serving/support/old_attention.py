@@ -49,19 +49,20 @@ _NEW_ENGINE: Mapping[str, tuple[tuple[str, ...], str]] = {
     "max_num_partial_prefills": (("1",), "0.10.2"),
     "max_long_partial_prefills": (("1",), "0.10.2"),
     "scheduling_policy": (("fcfs",), "0.8.4"),
-    "num_scheduler_steps": (("1",), "0.8.4"),
+    "num_scheduler_steps": (("1",), "0.9.2"),
     "additional_config": ((), "0.8.4"),
     "guided_decoding_backend": (
         (
             *("auto", "xgrammar", "xgrammar:disable-any-whitespace"),
             *("guidance", "guidance:disable-any-whitespace"),
         ),
-        "0.8.4",
+        "0.9.2",
     ),
-    "enable_prompt_adapter": (("false",), "0.8.4"),
+    "enable_prompt_adapter": (("false",), "0.9.2"),
+    "enable_prompt_embeds": (("false",), "0.10.2"),
     "task": (("auto", "generate"), "0.8.4"),
-    "otlp_traces_endpoint": ((), "0.8.4"),
-    "collect_detailed_traces": ((), "0.8.4"),
+    "otlp_traces_endpoint": ((), "0.9.2"),
+    "collect_detailed_traces": ((), "0.9.2"),
     "kv_transfer_config": ((), "0.8.4"),
     "pipeline_parallel_size": (("1",), "0.8.4"),
 }
@@ -81,6 +82,13 @@ OLD_ENGINE = Rule(
 )
 OLD_ENGINE_FALLBACK = Rule(
     "LLM892", "the old engine runs instead of the new one", "vllm/engine/arg_utils.py"
+)
+
+
+OLD_ENGINE_ASKED = Rule(
+    "LLM866",
+    "what is asked for, or the class, has the old engine run instead of the new one",
+    "vllm/engine/arg_utils.py, _is_v1_supported_oracle",
 )
 
 
@@ -181,6 +189,13 @@ def _old_engine_for(subject: Subject) -> str:
         is_by_ray = subject.text("distributed_executor_backend") == "ray"
         if value not in values and not (key.startswith("pipeline") and is_by_ray):
             return f"{subject.word(key)}={value}"
+    loaded = subject.text("load_format")
+    raw = subject.environment.get("VLLM_ATTENTION_BACKEND", "")
+    # By its longer name the new engine has a backend.
+    is_of_old = raw in {"XFORMERS", "TORCH_SDPA"} and subject.is_at("0.9.0", "0.10.2")
+    is_cut = loaded == "sharded_state" and subject.is_at("0.8.0", "0.10.2")
+    if is_of_old or is_cut:
+        return f"load_format={loaded}" if is_cut else f"VLLM_ATTENTION_BACKEND={raw}"
     if not subject.is_at("0.8.4", "0.8.4"):
         return ""
     method = speculation_in(subject.arguments)
@@ -193,10 +208,7 @@ def _old_engine_for(subject: Subject) -> str:
         (kind != "auto" and capability != HOPPER, f"kv_cache_dtype={kind}"),
         (resolved_dtype(subject) == "float32", "float32"),
         (resolved_method(subject) == "gguf", "GGUF"),
-        (
-            subject.text("load_format") in {"tensorizer", "sharded_state"},
-            f"load_format={subject.text('load_format')}",
-        ),
+        (loaded == "tensorizer", f"load_format={loaded}"),
         (
             bool(method) and method.get("method") not in {"ngram", "eagle"},
             "such drafts",
@@ -316,6 +328,17 @@ def generation_findings(subject: Subject) -> Iterator[Finding]:
             "leave it out",
         )
         return
+    is_by_backend = why.startswith("VLLM_ATTENTION_BACKEND")
+    drafts = speculation_in(subject.arguments).get("method")
+    if not why and drafts in {"ngram", "eagle"} and subject.is_at("0.8.0", "0.8.5"):
+        # The new engine has them, where it is forced.
+        why, is_told = f"drafts by {drafts}", False
+    is_chosen = subject.environment.get("VLLM_USE_V1") == "0"
+    if why and not (is_forced or is_chosen) and (is_by_backend or not is_told):
+        yield OLD_ENGINE_ASKED.finding(
+            f"{subject.title} falls back to its old engine for {why}",
+            f"leave {why} out" if "=" in why else "",
+        )
     if capability is None or capability >= AMPERE:
         return
     if is_forced and subject.is_at("0.7.0", "0.10.1"):

@@ -15,6 +15,7 @@ from cdk_sagemaker_llm.serving.support.attention import (
     HOPPER,
     NO_BACKEND,
     WRONG_BACKEND,
+    attends_in_chunks,
     is_latent,
 )
 from cdk_sagemaker_llm.serving.support.quantization import (
@@ -22,6 +23,7 @@ from cdk_sagemaker_llm.serving.support.quantization import (
 )
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.serving.support.vllm_arguments import NO_DRAFTS
+from cdk_sagemaker_llm.serving.support.vllm_classes import NO_STAGES
 from cdk_sagemaker_llm.text import any_of
 
 _OF_GPT_OSS = frozenset({"triton", "trtllm_mha", "fa3", "fa4"})
@@ -172,6 +174,37 @@ def sglang_draft_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def sglang_together_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Drafts and stages are not asked for beside what they do not run with.
+    """
+    asked = subject.text("speculative_algorithm")
+    word = next((one for one in _STAGES if subject.has(one)), _STAGES[0])
+    is_staged = (subject.number(word) or 1) > 1
+    is_mixed = subject.flag("enable_mixed_chunk") and subject.is_at("0.0", "0.5.10")
+    beside = ""
+    if is_staged and asked and subject.is_at("0.5.5", _NO_STAGED_DRAFTS):
+        beside = f"{subject.word(word)}={subject.number(word)}"
+    elif subject.text("attention_backend") == "flex_attention" and asked:
+        beside = "attention_backend=flex_attention"
+    if beside:
+        yield NO_DRAFTS.finding(
+            f"{subject.title} drafts nothing beside {beside}, got "
+            f"{subject.word('speculative_algorithm')}={asked}",
+            "leave one of both out",
+        )
+    elif is_staged and is_mixed and subject.is_at("0.5.5"):
+        yield NO_STAGES.finding(
+            f"{subject.title} does not mix prompts into batches over pipeline stages, "
+            f"got enable_mixed_chunk and {subject.word(word)}={subject.number(word)}",
+            "leave enable_mixed_chunk out",
+        )
+
+
+_STAGES = ("pp_size", "pipeline_parallel_size", "pp")
+_NO_STAGED_DRAFTS = "0.5.20"
+
+
 def _branch_findings(subject: Subject) -> Iterator[Finding]:
     """
     How many branches an EAGLE draft has is written where how many steps it has is.
@@ -222,6 +255,8 @@ def _refuses_beside(subject: Subject, asked: str, argument: str) -> str:
     unfit_one, *span = _NOT_WITH.get(name, ("", "", ""))
     if asked == unfit_one and argument == "attention_backend" and subject.is_at(*span):
         return f"{name} does not run with it"
+    if attends_in_chunks(subject.checkpoint) and asked != "dual_chunk_flash_attn":
+        return "the model attends in two chunks, by dual_chunk_flash_attn alone"
     if asked == "torch_native" and subject.has("speculative_algorithm"):
         return "nothing is drafted with it"
     if asked == "trtllm_mha" and name in _PLAINLY_LATENT:

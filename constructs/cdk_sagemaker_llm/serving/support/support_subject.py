@@ -31,6 +31,8 @@ class Subject:
 
         accelerators: How many an instance has.
 
+        memory_gib: How much memory the instance's host has.
+
         arguments: What is asked of the engine, by its own names with underscores.
 
         environment: The variables of the container.
@@ -45,6 +47,7 @@ class Subject:
     checkpoint: Checkpoint
     accelerator: str | None = None
     accelerators: int | None = None
+    memory_gib: float | None = None
     arguments: Mapping[str, object] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     network_isolation: bool = False

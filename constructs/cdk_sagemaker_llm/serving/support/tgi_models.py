@@ -46,6 +46,8 @@ _NEEDS_FILES = frozenset({"awq", "gptq", "exl2", "marlin"})
 _NO_AWQ = frozenset({"bloom", "falcon", "gpt_neox", "mpt", "opt"})
 _NO_AWQ |= {"RefinedWeb", "RefinedWebModel"}
 _NO_AWQ_AT = ("1.1.0", "2.1.9")
+# Its part that sees is not quantized (TGI issue 2944).
+_NO_SEEING_AWQ = ("2.3.1", "3.0.1")
 # Shards of a model without a branch, by the backend that runs attention itself.
 _SHARDS_BY_TRANSFORMERS = "3.1.1"
 _ROPE_TYPES = "2.2.0"
@@ -317,6 +319,22 @@ def tgi_weight_findings(subject: Subject) -> Iterator[Finding]:
             f"{word} must be that of the weights, {own}, got {asked}", "leave it out"
         )
     kind = subject.checkpoint.model_type
+    # transformers reads such files where it runs the model; TGI's own layers do not.
+    is_own = kind is not None and has_model_type("tgi", kind, subject.release)
+    is_by_bits = own == "bitsandbytes" and is_own and asked not in {"gptq", "awq"}
+    if own == "gguf" or is_by_bits:
+        yield LACKS_METHOD.finding(
+            f"{subject.title} does not load files in {own}, which those of "
+            f"{subject.checkpoint.name} are",
+            "name the model that they were made from"
+            + (", with quantize=bitsandbytes-nf4" if is_by_bits else ""),
+        )
+    if method == "awq" and kind == "qwen2_vl" and subject.is_at(*_NO_SEEING_AWQ):
+        yield LACKS_METHOD.finding(
+            f"{subject.title} was reported not to load weights in awq of models of "
+            f"type {kind}",
+            "serve it with Vllm",
+        )
     if method == "awq" and kind in _NO_AWQ and subject.is_at(*_NO_AWQ_AT):
         yield LACKS_METHOD.finding(
             f"{subject.title} does not load weights in awq of models of type {kind}",

@@ -5,6 +5,7 @@ files that an isolated container cannot fetch.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -68,6 +69,17 @@ UNKNOWN_MODE = Rule(
     "LLM959",
     "the release does not have the tokenizer's mode",
     "vllm/tokenizers/registry.py",
+)
+UNREAD_TEKKEN = Rule(
+    "LLM870",
+    "Mistral's tokenizer may have to be asked for, and is not",
+    "vllm/transformers_utils/tokenizer.py, up to 0.11.2",
+)
+# Whose repositories have tekken.json, and no tokenizer.json (as of each release).
+_HAS_TEKKEN_ALONE = re.compile(
+    r"mistralai/(?:pixtral-(?:12b|large)|mistral-small-3\.2-|devstral-small-2505"
+    r"|magistral-small-250[67])",
+    re.IGNORECASE,
 )
 ADAPTER_RANK = Rule(
     "LLM957",
@@ -264,6 +276,17 @@ def tokenizer_mode_findings(subject: Subject) -> Iterator[Finding]:
             f"got {mode}",
             f"take an image with vLLM after {last}",
         )
+    is_bare = _HAS_TEKKEN_ALONE.match(subject.checkpoint.name) is not None
+    is_bare = is_bare and not subject.has("tokenizer")
+    if is_bare and mode in {"", "auto"} and subject.is_at("0.0", "0.11.2"):
+        # A newer package beside it may read the file by itself.
+        rule = UNKNOWN_MODE if subject.is_at("0.0", "0.9.2") else UNREAD_TEKKEN
+        yield rule.finding(
+            f"{subject.checkpoint.name} has its tokenizer in Mistral's own file alone, "
+            f"which {subject.title} reads where it is asked to",
+            f"write {subject.word('tokenizer_mode')}=mistral, config_format=mistral "
+            "and load_format=mistral",
+        )
     is_halved = mode == "mistral" and subject.text("config_format") != "mistral"
     is_of_pixtral = subject.checkpoint.class_name == "Mistral3ForConditionalGeneration"
     if is_halved and is_of_pixtral and subject.is_at("0.8.0", "0.8.5"):
@@ -365,6 +388,33 @@ _OWN_DRAFTS = {
 }
 
 
+# Since when a class hands what EAGLE-3 drafts from (SupportsEagle3), before that was
+# read at each release.
+_HANDS_STATES_ON = {
+    **dict.fromkeys(("Qwen2ForCausalLM", "Qwen3ForCausalLM"), "0.10.2"),
+    **dict.fromkeys(
+        (
+            "Qwen3MoeForCausalLM",
+            "Qwen2_5_VLForConditionalGeneration",
+            "Llama4ForConditionalGeneration",
+        ),
+        "0.11.1",
+    ),
+    **dict.fromkeys(
+        ("Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration"),
+        "0.12.0",
+    ),
+    **dict.fromkeys(
+        (
+            "Qwen2MoeForCausalLM",
+            "Qwen2VLForConditionalGeneration",
+            "Qwen3NextForCausalLM",
+        ),
+        "0.17.0",
+    ),
+}
+
+
 def _eagle_findings(subject: Subject) -> Iterator[Finding]:
     name = subject.checkpoint.class_name
     if name is None or not has_ability(subject.engine, name, subject.release):
@@ -402,6 +452,9 @@ def _is_eagle_target(subject: Subject, name: str) -> bool | None:
     is_known = own is not None or name.endswith("ForCausalLM")
     if kind is None or not (is_known or kind in {"gemma3", "mistral3"}):
         return None
+    since = _HANDS_STATES_ON.get(name, "0.10.0")
+    if not subject.is_at(since):
+        return False
     kinds = ["llama", "qwen"]
     if subject.is_at("0.11.0"):
         kinds += ["minicpm", "gpt_oss"]

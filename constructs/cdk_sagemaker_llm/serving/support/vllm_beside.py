@@ -74,6 +74,13 @@ def speculation_findings(subject: Subject) -> Iterator[Finding]:
             f"prompt_lookup_min must be at most prompt_lookup_max, got {least} and "
             f"{most}"
         )
+    is_by_words = asked.get("method") in {"ngram", "[ngram]"}
+    ends = [one for one in (least, most) if isinstance(one, int)]
+    if is_by_words and any(one < 1 for one in ends) and subject.is_at("0.8.4"):
+        yield NO_DRAFTS.finding(
+            "prompt_lookup_min and prompt_lookup_max must be at least 1, got "
+            f"{' and '.join(map(str, ends))}"
+        )
     if asked.get("tensor_parallel_size") is not None and subject.is_at("0.15.1"):
         yield NO_DRAFTS.finding(
             "speculative_config takes no tensor_parallel_size",

@@ -5,11 +5,13 @@ kept as data: batches, adapters, drafts and pictures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.serving.drafts import speculation_in
 from cdk_sagemaker_llm.serving.support.lengths import asked_length, longest_of
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
+from cdk_sagemaker_llm.text import nearest
 
 # Longer ones are prefilled in parts where nothing else is asked for.
 _LONG = 32768
@@ -23,11 +25,41 @@ _OF_TEXT = frozenset(
     }
 )
 _ENCODERS = ("Bert", "Roberta", "XLMRoberta", "ModernBert", "NomicBert", "Gte")
+# Whose second half looks at what the first made of a text, a picture or a sound
+# (worker/utils.py, assert_enc_dec_mr_supported_scenario).
+_IN_TWO_HALVES = frozenset(
+    {
+        *("BartModel", "BartForConditionalGeneration"),
+        *("MllamaForConditionalGeneration", "WhisperForConditionalGeneration"),
+        *("Florence2ForConditionalGeneration", "DonutForConditionalGeneration"),
+    }
+)
+_HALVES_AT = ("0.6.0", "0.8.5.post1")
+_GUIDES = (
+    *("auto", "outlines", "lm-format-enforcer", "xgrammar", "guidance"),
+    *("no-fallback", "disable-any-whitespace", "no-additional-properties"),
+)
+# How weights are loaded; others may be registered by a plugin, and are not so called.
+_LOADS = (
+    *("auto", "bitsandbytes", "dummy", "fastsafetensors", "gguf", "hf", "mistral"),
+    *("instanttensor", "ipc_cache", "modelexpress", "npcache", "pt", "tensorizer"),
+    *("runai_streamer", "runai_streamer_sharded", "safetensors", "sharded_state"),
+)
+_STRETCHES = (
+    *("linear", "dynamic", "yarn", "su", "longrope", "llama3", "default", "mrope"),
+    *("deepseek_yarn", "deepseek_llama_scaling", "mllama4", "ntk", "proportional"),
+    *("bailing_mrope", "openpangu"),
+)
+# Which lengthen a sequence without saying where it began.
+_UNSTRETCHED = ("su", "longrope", "llama3", "default", "mrope")
+# How much of the host's memory may be set aside for sequences that wait.
+_MOST_SWAPPED = 0.7
+_SWAPS = 4
 
 UNFIT_SETTINGS = Rule(
     "LLM914",
     "settings that the release does not take beside each other",
-    "vllm/config.py, 0.2.1.post1 to 0.8.4",
+    "vllm/config.py and engine/arg_utils.py, 0.2.1.post1 to 0.17.1",
 )
 
 
@@ -39,7 +71,10 @@ def setting_findings(subject: Subject) -> Iterator[Finding]:
         *_of_batches(subject),
         *_of_adapters(subject),
         *_of_drafts(subject),
+        *_of_steps(subject),
+        *_of_halves(subject),
         *_of_models(subject),
+        *_of_files(subject),
     ):
         yield UNFIT_SETTINGS.finding(f"{subject.title} does not start: {why}", way_out)
 
@@ -93,7 +128,7 @@ def _of_adapters(subject: Subject) -> Iterator[tuple[str, str]]:
 def _of_drafts(subject: Subject) -> Iterator[tuple[str, str]]:
     model = subject.text("speculative_model")
     number = subject.number("num_speculative_tokens")
-    if not subject.is_at("0.4.2", "0.7.1"):
+    if not subject.is_at("0.4.2", "0.7.3"):
         return
     if model is None:
         if number is not None:
@@ -105,9 +140,99 @@ def _of_drafts(subject: Subject) -> Iterator[tuple[str, str]]:
         yield "a speculative_model needs use_v2_block_manager", "set it"
     if subject.flag("enable_chunked_prefill") and subject.is_at("0.0", "0.6.3.post1"):
         yield "nothing is drafted beside enable_chunked_prefill", "leave it out"
+    stages = subject.number("pipeline_parallel_size") or 1
+    if stages > 1 and subject.is_at("0.7.0", "0.7.3"):
+        yield "nothing is drafted over pipeline stages", "leave one of both out"
     is_by_words = model == "[ngram]" and subject.is_at("0.5.3")
     if is_by_words and not subject.number("ngram_prompt_lookup_max"):
         yield "[ngram] needs ngram_prompt_lookup_max", "write it, such as 4"
+
+
+def _of_steps(subject: Subject) -> Iterator[tuple[str, str]]:
+    """
+    Several steps at once, and what they do not run beside.
+    """
+    steps = subject.number("num_scheduler_steps")
+    if steps is None or not subject.is_at("0.6.0", "0.9.2"):
+        return
+    word, is_parted = "num_scheduler_steps", subject.flag("enable_chunked_prefill")
+    stages = subject.number("pipeline_parallel_size") or 1
+    if steps < 1:
+        yield f"{word} must be at least 1, got {steps}", ""
+    elif steps > 1 and _is_drafted(subject):
+        yield f"nothing is drafted beside {word}={steps}", "leave one of both out"
+    elif steps > 1 and is_parted and (stages > 1 or subject.is_at("0.0", "0.6.2")):
+        also = " over pipeline stages" if stages > 1 else ""
+        yield (
+            f"prompts are not prefilled in parts beside {word}={steps}{also}",
+            "leave enable_chunked_prefill out",
+        )
+
+
+def _is_drafted(subject: Subject) -> bool:
+    return bool(speculation_in(subject.arguments))
+
+
+def _of_halves(subject: Subject) -> Iterator[tuple[str, str]]:
+    name = subject.checkpoint.class_name or ""
+    if name not in _IN_TWO_HALVES or not subject.is_at(*_HALVES_AT):
+        return
+    steps = subject.number("num_scheduler_steps") or 1
+    asked = {
+        "enable_prefix_caching": subject.flag("enable_prefix_caching"),
+        "enable_chunked_prefill": subject.flag("enable_chunked_prefill"),
+        "num_scheduler_steps": steps > 1,
+        "a draft": _is_drafted(subject),
+    }
+    for word, is_asked in asked.items():
+        if is_asked:
+            yield f"{name} does not run with {word}", f"leave {word} out"
+
+
+def _of_files(subject: Subject) -> Iterator[tuple[str, str]]:
+    """
+    How the files are read, and what is set aside on the host.
+    """
+    loaded, own = subject.text("load_format"), subject.checkpoint.method
+    word = subject.word("load_format")
+    method = subject.text("quantization")
+    is_split = loaded == "bitsandbytes" and method != "bitsandbytes"
+    if is_split and subject.is_at("0.5.0", "0.7.3"):
+        yield (
+            f"{word}=bitsandbytes needs quantization=bitsandbytes, got {method}",
+            "write both",
+        )
+    near = nearest(loaded or "", _LOADS, count=1)
+    if loaded is not None and loaded not in _LOADS and near:
+        yield f"there is no {word}={loaded}", f"did you mean {near[0]}?"
+    if loaded == "gguf" and own is not None and own != "gguf":
+        yield f"{word}=gguf needs the path of a GGUF file", "leave it out"
+    scaling = _scaling(subject)
+    kind = scaling.get("rope_type") or scaling.get("type") or "default"
+    if subject.has("rope_scaling") and kind not in _STRETCHES:
+        yield f"there is no rope_scaling of the type {kind}", "write yarn, or linear"
+    is_off = subject.flag("disable_sliding_window") and kind not in _UNSTRETCHED
+    is_gemma = "gemma3" in (subject.checkpoint.model_type or "")
+    if is_off and not is_gemma and subject.is_at("0.5.3", "0.11.2"):
+        yield (
+            f"disable_sliding_window is not for positions that are scaled, as {kind}",
+            "leave it out",
+        )
+    space = subject.arguments.get("swap_space")
+    memory, size = subject.memory_gib, subject.number("tensor_parallel_size") or 1
+    is_number = isinstance(space, int | float) and not isinstance(space, bool)
+    is_kept = is_number and memory is not None and subject.is_at("0.0", "0.17.1")
+    if is_kept and float(str(space)) * size > _MOST_SWAPPED * (memory or 0):
+        why = (
+            f"swap_space={space} on each of {size} devices is more than 70% of the "
+            f"{memory:g} GiB that the host has"
+        )
+        yield why, f"write {_SWAPS}, or leave it out"
+
+
+def _scaling(subject: Subject) -> Mapping[str, object]:
+    value = subject.checkpoint.text.get("rope_scaling")
+    return value if isinstance(value, Mapping) else {}
 
 
 def _of_models(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -123,6 +248,9 @@ def _of_models(subject: Subject) -> Iterator[tuple[str, str]]:
     is_known = backend in {None, "outlines", "lm-format-enforcer"}
     if not is_known and subject.is_at("0.4.2", "0.6.2"):
         yield f"guided_decoding_backend={backend} is not there yet", "write outlines"
+    is_there = backend is None or backend.partition(":")[0] in _GUIDES
+    if not is_there and subject.is_at("0.6.3", "0.9.2"):
+        yield f"there is no guided_decoding_backend={backend}", "leave it out"
     for word, value, span in (
         ("runner", "generate", ("0.10.2", "")),
         ("task", "generate", ("0.7.1", "0.12.0")),

@@ -27,7 +27,7 @@ TYPES = {
 }
 OF_ARGUMENTS = (
     *("LLM162", "LLM169", "LLM504", "LLM516", "LLM527", "LLM539", "LLM541", "LLM543"),
-    "LLM551",
+    *("LLM551", "LLM866"),
 )
 Row = tuple[str, Example]
 

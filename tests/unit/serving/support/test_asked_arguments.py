@@ -51,7 +51,8 @@ TAKEN = table(
     ("vllm 0.15.1", {"nobody_has_it": True}),
     ("sglang 0.5.9", {"nobody_has_it": True}),
     ("vllm 0.5.3.post1", {"nobody_has_it": 1, "engine_use_ray": True}),
-    ("vllm 0.23.1", {"kv_cache_dtype": "nobody_reads_it"}),
+    # The releases beside it have it.
+    ("vllm 0.23.1", {"kv_cache_dtype": "fp8"}),
     ("sglang 0.5.9", {"tp": 4, "mem_fraction_static": 0.8, "log_level": "info"}),
     ("sglang 0.5.14", {"stat_loggers": "a", "disable_radix_cache": True}),
     ("tgi 3.3.4", {"max_input_tokens": 10, "max_total_tokens": 20, "quantize": ""}),
@@ -59,6 +60,10 @@ TAKEN = table(
 )
 REFUSED = table(
     ("vllm 0.15.1", {"max_model_length": 4096}, "LLM551"),
+    # What no table describes refuses what both beside it do.
+    ("vllm 0.23.1", {"kv_cache_dtype": "nobody_has_it"}, "LLM504"),
+    ("vllm 0.10.0", {"enable_reasoning": True}, "LLM880 LLM967"),
+    ("vllm 0.9.2", {"enable_reasoning": True}, "LLM880"),
     ("vllm 0.23.1", {"gpu_memory_utilisation": 0.9}, "LLM551"),
     ("sglang 0.5.9", {"context_lenght": 4096}, "LLM551"),
     ("vllm 0.23.1", {"enable_reasoning": True}, "LLM967"),

@@ -173,3 +173,40 @@ def test_forces_the_new_engine_where_it_takes_all(
 
     assert codes_of(asked({"VLLM_USE_V1": "1"})) == codes
     assert not codes_of(asked(OLD))
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "arguments", "environment", "is_told"),
+    [
+        ("0.8.4 A10G", LLAMA, {"guided_decoding_backend": "outlines"}, {}, True),
+        ("0.8.4 A10G", LLAMA, {"guided_decoding_backend": "xgrammar"}, {}, False),
+        ("0.10.2 A10G", LLAMA, {"enable_prompt_embeds": True}, {}, True),
+        ("0.11.1 A10G", LLAMA, {"enable_prompt_embeds": True}, {}, False),
+        ("0.10.2 A10G", LLAMA, {}, {"VLLM_ATTENTION_BACKEND": "XFORMERS"}, True),
+        (
+            "0.10.2 A10G",
+            LLAMA,
+            {},
+            {"VLLM_ATTENTION_BACKEND": "XFORMERS_VLLM_V1"},
+            False,
+        ),
+        ("0.10.2 A10G", LLAMA, {"load_format": "sharded_state"}, {}, True),
+        ("0.8.4 A10G", "MambaForCausalLM", {}, {}, True),
+        ("0.8.4 A10G", "MambaForCausalLM", {}, {"VLLM_USE_V1": "0"}, False),
+        ("0.8.4 A10G", LLAMA, {"speculative_config": {"method": "ngram"}}, {}, True),
+        ("0.9.2 A10G", LLAMA, {"speculative_config": {"method": "ngram"}}, {}, False),
+    ],
+)
+def test_tells_what_the_old_engine_runs_for(
+    where: str,
+    what: str,
+    arguments: dict[str, Any],
+    environment: dict[str, str],
+    *,
+    is_told: bool,
+) -> None:
+    """
+    It is slower, and nothing else says so before the log does.
+    """
+    found = case(f"vllm {where}", what, environment=environment, **arguments)()
+    assert ("LLM866" in [one.code for one in found]) == is_told

@@ -434,7 +434,8 @@ FOUR_BITS: list[Row] = [
             ("0.7.1", {}, {**ASKED, "load_format": "BitsAndBytes"}, ""),
             ("0.7.1", {}, {**ASKED, "load_format": "auto"}, "LLM949"),
             ("0.8.4", {}, ASKED, ""),
-            ("0.7.1", {}, LOADED, ""),
+            ("0.7.1", {}, LOADED, "LLM914"),
+            ("0.8.4", {}, LOADED, ""),
         )
     ),
 ]

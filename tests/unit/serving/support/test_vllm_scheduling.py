@@ -17,6 +17,10 @@ DRAFTS = {
     "ngram_prompt_lookup_max": 4,
 }
 PARTS = {"enable_chunked_prefill": True}
+STAGED = {"pipeline_parallel_size": 2}
+UNWINDOWED = {"disable_sliding_window": True}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8192}
+LLAMA_3 = {"rope_type": "llama3", "factor": 8.0}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +50,32 @@ PARTS = {"enable_chunked_prefill": True}
         ("0.7.1", {**LORA, **PARTS}, False),
         ("0.6.2", DRAFTS, True),
         ("0.6.2", {**DRAFTS, "use_v2_block_manager": True}, False),
-        ("0.6.2", {**DRAFTS, "num_scheduler_steps": 2}, False),
+        ("0.6.2", {**DRAFTS, "num_scheduler_steps": 2}, True),
+        ("0.6.3.post1", {**DRAFTS, "num_scheduler_steps": 2}, True),
+        ("0.6.3.post1", {**DRAFTS, "num_scheduler_steps": 1}, False),
+        ("0.6.3.post1", {"num_scheduler_steps": 0}, True),
+        ("0.6.2", {**PARTS, "num_scheduler_steps": 2}, True),
+        ("0.6.3.post1", {**PARTS, "num_scheduler_steps": 2}, False),
+        ("0.7.1", {**PARTS, **STAGED, "num_scheduler_steps": 2}, True),
+        ("0.7.1", {**DRAFTS, **STAGED}, True),
+        ("0.6.3.post1", {**DRAFTS, **STAGED}, False),
+        ("0.8.4", {"guided_decoding_backend": "sglang"}, True),
+        ("0.8.4", {"guided_decoding_backend": "xgrammar:no-fallback"}, False),
+        ("0.7.1", {"load_format": "bitsandbytes"}, True),
+        ("0.8.4", {"load_format": "bitsandbytes"}, False),
+        ("0.10.2", {"load_format": "safetensor"}, True),
+        ("0.10.2", {"load_format": "safetensors"}, False),
+        ("0.10.2", {"load_format": "of_a_plugin"}, False),
+        ("0.5.3.post1", {"rope_scaling": {"type": "extended", "factor": 2}}, True),
+        ("0.5.3.post1", {"rope_scaling": {"type": "linear", "factor": 2.0}}, False),
+        ("0.8.4", {**UNWINDOWED, "rope_scaling": YARN}, True),
+        ("0.8.4", {"rope_scaling": YARN}, False),
+        ("0.8.4", {**UNWINDOWED, "rope_scaling": LLAMA_3}, False),
+        # The host has 32 GiB.
+        ("0.8.4", {"swap_space": 22}, False),
+        ("0.8.4", {"swap_space": 23}, True),
+        ("0.8.4", {"swap_space": 12, "tensor_parallel_size": 2}, True),
+        ("0.18.0", {"swap_space": 23}, False),
         ("0.6.3.post1", DRAFTS, False),
         ("0.6.3.post1", {**DRAFTS, **PARTS}, True),
         ("0.7.1", {**DRAFTS, **PARTS}, False),
@@ -116,3 +145,28 @@ def test_writes_with_a_model_that_does(name: str, runner: str, codes: str) -> No
     And not with an encoder.
     """
     assert codes_of(case("vllm 0.11.1 A10G", name, runner=runner)) == codes
+
+
+@pytest.mark.parametrize(
+    ("release", "arguments", "is_refused"),
+    [
+        ("0.6.3.post1", {}, False),
+        ("0.6.3.post1", PARTS, True),
+        ("0.8.4", {"enable_prefix_caching": True}, True),
+        ("0.8.4", {"enable_prefix_caching": False}, False),
+        ("0.7.1", {"num_scheduler_steps": 2}, True),
+        ("0.7.1", DRAFTS, True),
+        ("0.9.2", PARTS, False),
+    ],
+)
+def test_runs_models_in_two_halves_plainly(
+    release: str, arguments: dict[str, Any], *, is_refused: bool
+) -> None:
+    """
+    The runner for them stops at what else there is.
+    """
+    mllama = "MllamaForConditionalGeneration"
+    found = case(f"vllm {release} A100", mllama, **arguments)
+    assert ("LLM914" in codes_of(found)) == is_refused
+    plain = case(f"vllm {release} A100", "LlamaForCausalLM", **PARTS)
+    assert "LLM914" not in codes_of(plain)
