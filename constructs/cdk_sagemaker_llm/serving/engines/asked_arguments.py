@@ -92,6 +92,38 @@ _GONE_WITH: Mapping[str, str] = {
     "tokenizer_pool_type": "0.10.0",
     "use_v2_block_manager": "0.10.0",
 }
+# The newest release that was read and does not have an argument yet, before those that
+# tables describe.
+_CAME_AFTER: Mapping[str, tuple[str, ...]] = {
+    "0.2.7": (
+        *("code-revision", "disable-custom-all-reduce", "enable-lora"),
+        *("kv-cache-dtype", "lora-dtype", "lora-extra-vocab-size", "lora-modules"),
+        *("max-cpu-loras", "max-lora-rank", "max-loras"),
+    ),
+    "0.3.3": (
+        *("enable-chunked-prefill", "enable-prefix-caching", "fully-sharded-loras"),
+        *("guided-decoding-backend", "max-logprobs", "model-loader-extra-config"),
+        *("ngram-prompt-lookup-max", "ngram-prompt-lookup-min"),
+        *("num-gpu-blocks-override", "num-lookahead-slots", "num-speculative-tokens"),
+        *("scheduler-delay-factor", "skip-tokenizer-init", "speculative-model"),
+        *("speculative-max-model-len", "tokenizer-pool-size", "use-v2-block-manager"),
+    ),
+    "0.4.2": (
+        *("cpu-offload-gb", "disable-sliding-window", "enable-prompt-adapter"),
+        *("distributed-executor-backend", "long-lora-scaling-factors"),
+        *("max-seq-len-to-capture", "otlp-traces-endpoint", "preemption-mode"),
+        "qlora-adapter-name-or-path",
+        *("spec-decoding-acceptance-method", "speculative-disable-by-batch-size"),
+        "speculative-draft-tensor-parallel-size",
+    ),
+    "0.5.4": (
+        *("collect-detailed-traces", "config-format", "disable-async-output-proc"),
+        *("enable-auto-tool-choice", "limit-mm-per-prompt", "mm-processor-kwargs"),
+        *("num-scheduler-steps", "speculative-model-quantization"),
+        "tool-call-parser",
+    ),
+    "0.6.2": ("scheduling-policy", "speculative-disable-mqa-scorer"),
+}
 # What says the same before there is an argument for it, and is meant.
 _MEANT = ("attention_backend",)
 # What LMI reads in words of its own, or keeps to itself where the engine lacks it.
@@ -260,9 +292,11 @@ def _name_findings(
         known = _known_elsewhere(engine, name)
         title = f"{ENGINES[engine]} {release}"
         if known is not None and _is_lacking(engine, known, release):
+            last = _came_after(engine, known, release)
+            when = f"it came after {last}" if last else ""
             yield OTHER_RELEASE.finding(
                 f"{title} does not have the argument {name}, which other releases "
-                f"have: {when_known(engine, known, release)}",
+                f"have: {when or when_known(engine, known, release)}",
                 way_out(engine, known, release, _underscored),
             )
         elif known is None and around:
@@ -328,9 +362,24 @@ def _is_lacking(engine: Engine, known: str, release: str) -> bool:
     Whether a release lacks what others have: of the oldest, what came later.
     """
     oldest = engine_releases(engine)[0]
-    if release_key(release) >= release_key(oldest):
+    if release_key(release) >= release_key(oldest) or _came_after(
+        engine, known, release
+    ):
         return True
     return not is_release_between(oldest, argument_span(engine, known)[0])
+
+
+def _came_after(engine: Engine, known: str, release: str) -> str:
+    """
+    Return after which release an argument came that an older one is asked for; empty
+    where no table says it.
+    """
+    if engine != "vllm":
+        return ""
+    for last, names in _CAME_AFTER.items():
+        if known in names and release_key(release) <= release_key(last):
+            return last
+    return ""
 
 
 def _is_of_python(engine: Engine, name: str, release: str) -> bool:

@@ -60,7 +60,8 @@ _NEW_ENGINE: Mapping[str, tuple[tuple[str, ...], str]] = {
     ),
     "enable_prompt_adapter": (("false",), "0.9.2"),
     "enable_prompt_embeds": (("false",), "0.10.2"),
-    "task": (("auto", "generate"), "0.8.4"),
+    # LMI has a word of its own for the first.
+    "task": (("auto", "generate", "text-generation"), "0.8.4"),
     "otlp_traces_endpoint": ((), "0.9.2"),
     "collect_detailed_traces": ((), "0.9.2"),
     "kv_transfer_config": ((), "0.8.4"),

@@ -51,6 +51,8 @@ TAKEN = table(
     ("vllm 0.15.1", {"nobody_has_it": True}),
     ("sglang 0.5.9", {"nobody_has_it": True}),
     ("vllm 0.5.3.post1", {"nobody_has_it": 1, "engine_use_ray": True}),
+    ("vllm 0.6.2", {"num_scheduler_steps": 8}),
+    ("vllm 0.4.2", {"enable_chunked_prefill": True}),
     # The releases beside it have it.
     ("vllm 0.23.1", {"kv_cache_dtype": "fp8"}),
     ("sglang 0.5.9", {"tp": 4, "mem_fraction_static": 0.8, "log_level": "info"}),
@@ -68,6 +70,8 @@ REFUSED = table(
     ("sglang 0.5.9", {"context_lenght": 4096}, "LLM551"),
     ("vllm 0.23.1", {"enable_reasoning": True}, "LLM967"),
     ("vllm 0.5.3.post1", {"enable_expert_parallel": True}, "LLM967"),
+    ("vllm 0.5.3.post1", {"num_scheduler_steps": 8}, "LLM967"),
+    ("vllm 0.3.3", {"enable_chunked_prefill": True}, "LLM967"),
     ("sglang 0.5.5", {"cuda_graph_config": {}}, "LLM967"),
     ("vllm 0.15.1", {"max_model_len": "long"}, "LLM504"),
     ("vllm 0.15.1", {"kv_cache_dtype": "fp9"}, "LLM504"),

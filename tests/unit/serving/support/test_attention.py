@@ -286,7 +286,7 @@ PREFIXES: list[Row] = [
             case(f"vllm {release} A10G", LLAMA, config, enable_prefix_caching=value),
         )
         for release, config, value, codes in (
-            ("0.3.3", WINDOW, True, ""),
+            ("0.3.3", WINDOW, True, "LLM967"),
             ("0.4.2", WINDOW, True, "LLM969"),
             ("0.7.1", WINDOW, True, "LLM969"),
             ("0.7.1", WINDOW, "true", "LLM969"),

@@ -180,6 +180,8 @@ def test_forces_the_new_engine_where_it_takes_all(
     [
         ("0.8.4 A10G", LLAMA, {"guided_decoding_backend": "outlines"}, {}, True),
         ("0.8.4 A10G", LLAMA, {"guided_decoding_backend": "xgrammar"}, {}, False),
+        ("0.8.4 A10G", LLAMA, {"task": "text-generation"}, {}, False),
+        ("0.8.4 A10G", LLAMA, {"task": "embed"}, {}, True),
         ("0.10.2 A10G", LLAMA, {"enable_prompt_embeds": True}, {}, True),
         ("0.11.1 A10G", LLAMA, {"enable_prompt_embeds": True}, {}, False),
         ("0.10.2 A10G", LLAMA, {}, {"VLLM_ATTENTION_BACKEND": "XFORMERS"}, True),

@@ -317,7 +317,7 @@ ARGUMENTS: list[Row] = [
             ("0.4.2", 64, True, ""),
             *(("0.3.3", rank, True, "") for rank in (8, 16, 32, 64)),
             ("0.4.2", 128, True, "LLM957"),
-            ("0.2.7", 1, True, "LLM905"),
+            ("0.2.7", 1, True, "LLM905 LLM967 LLM967"),
             ("0.5.3.post1", 1, True, ""),
             ("0.6.2", 1, True, "LLM957"),
             *(("0.6.2", rank, True, "") for rank in (8, 16, 32, 64, 128, 256)),
