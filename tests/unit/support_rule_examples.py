@@ -261,6 +261,10 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
         _of(LLAMA, "0.8.4", guided_decoding_backend="outlines"),
         _of(LLAMA, "0.8.4", guided_decoding_backend="xgrammar"),
     ),
+    "LLM918": (
+        _of("a/b", "0.24.0", classes="Tarsier2ForConditionalGeneration"),
+        _of("a/b", "0.23.0", classes="Tarsier2ForConditionalGeneration"),
+    ),
     "LLM870": (
         _of("mistralai/Devstral-Small-2505", "0.10.2", H100),
         _of("mistralai/Devstral-Small-2505", "0.12.0", H100),

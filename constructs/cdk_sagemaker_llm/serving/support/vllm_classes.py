@@ -49,6 +49,19 @@ OLD_TRANSFORMERS = Rule(
     "the transformers package in the image does not know the model type",
     "tests/models/registry.py and requirements/common.txt of vLLM",
 )
+NEW_TRANSFORMERS = Rule(
+    "LLM918",
+    "the transformers package in the image is too new for the class",
+    "tests/models/registry.py of vLLM, max_transformers_version",
+)
+# Which do not work with transformers 5, and the first release that needs it.
+_NOT_WITH_5 = frozenset(
+    {
+        *("Tarsier2ForConditionalGeneration", "OpenPanguVLForConditionalGeneration"),
+        "FireRedLIDForConditionalGeneration",
+    }
+)
+_NEEDS_5 = "0.24.0"
 NO_HEAD = Rule(
     "LLM929",
     "a model is made to classify that has no weights for it",
@@ -168,6 +181,11 @@ def transformers_findings(subject: Subject) -> Iterator[Finding]:
         least = "5.2.0"
     elif name is not None and has_ability(subject.engine, name, subject.release):
         least = too_new_for_transformers(subject.engine, name, subject.release)
+    if name in _NOT_WITH_5 and subject.is_at(_NEEDS_5):
+        yield NEW_TRANSFORMERS.finding(
+            f"{name} does not work with transformers 5, which {subject.title} needs",
+            f"take an image with vLLM before {_NEEDS_5}",
+        )
     if least is not None:
         model_type = subject.checkpoint.model_type
         of = f"the model type {model_type}" if model_type else name
