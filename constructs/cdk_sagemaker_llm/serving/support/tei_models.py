@@ -37,6 +37,7 @@ _NO_CLASSES = (
     "bidirectional_pplx_qwen3",
 )
 _CLASSIFIES = "Classification"
+_NO_SPLADE = ("modernbert", "mpnet", "nomic_bert")
 
 UNKNOWN_TO_TEI = Rule(
     "LLM983", "TEI of this release has no program for models of the type", _CANDLE
@@ -219,4 +220,14 @@ def tei_pooling_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.title} finds neither a head nor a pooling configuration in "
             f"{subject.checkpoint.name}",
             "serve it with Vllm",
+        )
+    is_sparse = subject.text("pooling") == "splade" and bool(name)
+    is_sparse = is_sparse and not name.endswith(_CLASSIFIES)
+    is_masked = name.endswith("MaskedLM")
+    lacks_it = kind in _NO_SPLADE and subject.capability is not None
+    if is_sparse and (lacks_it or not is_masked):
+        yield UNKNOWN_TO_TEI.finding(
+            f"{subject.title} makes sparse vectors with models for masked words alone, "
+            f"of some types, got {subject.word('pooling')}=splade for {name}",
+            "leave it out, or name a model such as naver/splade-v3",
         )

@@ -11,7 +11,7 @@ from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.drafts import speculation_in
 from cdk_sagemaker_llm.serving.support.lengths import asked_length, longest_of
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
-from cdk_sagemaker_llm.text import nearest
+from cdk_sagemaker_llm.text import any_of, nearest
 
 # Longer ones are prefilled in parts where nothing else is asked for.
 _LONG = 32768
@@ -52,6 +52,12 @@ _STRETCHES = (
 )
 # Which lengthen a sequence without saying where it began.
 _UNSTRETCHED = ("su", "longrope", "llama3", "default", "mrope")
+# What the KV cache is kept in, by the releases that were read.
+_CACHES = (
+    ("0.3.0", "0.3.3", ("fp8_e5m2",)),
+    ("0.4.2", "0.4.2", ("fp8",)),
+    ("0.5.3", "0.8.5", ("fp8", "fp8_e4m3", "fp8_e5m2")),
+)
 # How much of the host's memory may be set aside for sequences that wait.
 _MOST_SWAPPED = 0.7
 _SWAPS = 4
@@ -75,6 +81,7 @@ def setting_findings(subject: Subject) -> Iterator[Finding]:
         *_of_halves(subject),
         *_of_models(subject),
         *_of_files(subject),
+        *_of_answers(subject),
     ):
         yield UNFIT_SETTINGS.finding(f"{subject.title} does not start: {why}", way_out)
 
@@ -202,6 +209,12 @@ def _of_files(subject: Subject) -> Iterator[tuple[str, str]]:
             f"{word}=bitsandbytes needs quantization=bitsandbytes, got {method}",
             "write both",
         )
+    is_packed = own == "bitsandbytes" and loaded != own and method is None
+    if is_packed and subject.is_at("0.5.0", "0.7.3"):
+        why = (
+            f"weights in bitsandbytes need {word}=bitsandbytes, got {loaded or 'none'}"
+        )
+        yield why, "write it, and quantization=bitsandbytes"
     near = nearest(loaded or "", _LOADS, count=1)
     if loaded is not None and loaded not in _LOADS and near:
         yield f"there is no {word}={loaded}", f"did you mean {near[0]}?"
@@ -233,6 +246,24 @@ def _of_files(subject: Subject) -> Iterator[tuple[str, str]]:
 def _scaling(subject: Subject) -> Mapping[str, object]:
     value = subject.checkpoint.text.get("rope_scaling")
     return value if isinstance(value, Mapping) else {}
+
+
+def _of_answers(subject: Subject) -> Iterator[tuple[str, str]]:
+    """
+    How the cache is kept, and thoughts are told from answers.
+    """
+    kind = subject.text("kv_cache_dtype") or "auto"
+    for first, last, kinds in _CACHES:
+        if subject.is_at(first, last) and kind not in {"auto", *kinds}:
+            word = subject.word("kv_cache_dtype")
+            yield f"{word} must be {any_of(('auto', *kinds))}, got {kind}", ""
+    if not subject.flag("enable_reasoning") or not subject.is_at("0.7.0", "0.8.5"):
+        return
+    word = subject.word("enable_reasoning")
+    if not subject.has("reasoning_parser"):
+        yield f"{word} needs a reasoning_parser", "write it, such as deepseek_r1"
+    elif subject.flag("enable_auto_tool_choice") and subject.is_at("0.0", "0.7.3"):
+        yield f"{word} is not for enable_auto_tool_choice", "leave one of both out"
 
 
 def _of_models(subject: Subject) -> Iterator[tuple[str, str]]:

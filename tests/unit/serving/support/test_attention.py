@@ -22,7 +22,7 @@ CACHES: list[Row] = [
     ("LLM890", case("vllm 0.7.1 A10G", LLAMA, kv_cache_dtype="fp8_e5m2")),
     ("LLM890", case("vllm 0.7.1 H100", LLAMA, kv_cache_dtype="fp8")),
     ("", case("vllm 0.7.1 A10G", LLAMA, kv_cache_dtype="auto")),
-    ("", case("vllm 0.7.1 A10G", LLAMA, kv_cache_dtype="fp8_inc")),
+    ("LLM914", case("vllm 0.7.1 A10G", LLAMA, kv_cache_dtype="fp8_inc")),
     ("", case("vllm 0.7.1 A10G", LLAMA, kv_cache_dtype=None)),
     ("", case("vllm 0.7.1 CPU", LLAMA, kv_cache_dtype="fp8")),
     # The new engine of 0.8 to 0.10 has it on Hopper, and on B200 at last.
@@ -152,7 +152,7 @@ CACHES: list[Row] = [
     # Weights in fp8 bring scales for one of the two kinds.
     ("LLM933", case("vllm 0.7.1 L40S", LLAMA, FP8, kv_cache_dtype="fp8_e5m2")),
     ("LLM933", case("vllm 0.5.3.post1 L40S", LLAMA, FP8, kv_cache_dtype="fp8_e5m2")),
-    ("LLM890", case("vllm 0.4.2 L40S", LLAMA, FP8, kv_cache_dtype="fp8_e5m2")),
+    ("LLM890", case("vllm 0.4.2 L40S", LLAMA, FP8, kv_cache_dtype="fp8")),
     ("LLM890", case("vllm 0.7.1 L40S", LLAMA, FP8, kv_cache_dtype="fp8_e4m3")),
     ("LLM933", case("vllm 0.8.4 H100", LLAMA, MODELOPT, kv_cache_dtype="fp8_e5m2")),
     # NVIDIA's own files of DeepSeek say it, from a release on.

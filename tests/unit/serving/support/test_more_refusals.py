@@ -24,6 +24,7 @@ EAGLE_3 = {
     }
 }
 BITS = {"quantization_config": {"quant_method": "bitsandbytes"}}
+BY_BITS = {"quantization": "bitsandbytes", "load_format": "bitsandbytes"}
 GGUF = {"quantization_config": {"quant_method": "gguf"}}
 AWQ = {"quantization_config": {"quant_method": "awq"}}
 STAGED = {"pipeline_parallel_size": 2}
@@ -62,6 +63,22 @@ REFUSALS = table(
     (
         "LLM953",
         case("sglang 0.5.9 A100", LLAMA, attention_backend="flex_attention", **EAGLE),
+    ),
+    ("LLM914", case("vllm 0.7.1 A10G", LLAMA, BITS)),
+    ("", case("vllm 0.7.1 A10G", LLAMA, BITS, **BY_BITS)),
+    ("", case("vllm 0.8.4 A10G", LLAMA, BITS)),
+    ("LLM983", case("tei 1.7.0 A10G", "BertModel", pooling="splade")),
+    ("", case("tei 1.7.0 A10G", "BertForMaskedLM", pooling="splade")),
+    ("", case("tei 1.7.0 A10G", "BertModel", pooling="mean")),
+    ("", case("tei 1.7.0 A10G", "BertForSequenceClassification", pooling="splade")),
+    (
+        "LLM983",
+        case(
+            "tei 1.7.0 A10G",
+            "ModernBertForMaskedLM",
+            {"model_type": "modernbert"},
+            pooling="splade",
+        ),
     ),
     ("LLM915", case("tgi 3.1.1 A10G", LLAMA, BITS)),
     ("", case("tgi 3.1.1 A10G", LLAMA, quantize="bitsandbytes-nf4")),

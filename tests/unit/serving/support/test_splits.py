@@ -419,7 +419,7 @@ FOUR_BITS: list[Row] = [
             ("0.10.2", BNB, {"tensor_parallel_size": 1}, ""),
             ("0.10.2", BNB, {}, ""),
             ("0.4.2", BNB, {"tensor_parallel_size": 2}, "LLM915"),
-            ("0.5.3.post1", BNB, {"tensor_parallel_size": 2}, "LLM949"),
+            ("0.5.3.post1", BNB, {"tensor_parallel_size": 2}, "LLM949 LLM914"),
             (
                 "0.5.3.post1",
                 {},
