@@ -136,8 +136,8 @@ def test_code_and_data_can_be_read(name: str) -> None:
     """
     for block in BLOCKS[name]:
         if block.language in {"py", "python"}:
-            # An excerpt is indented as where it was taken from.
-            excerpt = textwrap.dedent(block.body)
+            # An excerpt is indented as where it was taken from, but for its dots.
+            excerpt = textwrap.dedent(block.body.replace("\n...\n", "\n"))
             compile("\n" * block.line + excerpt, name, "exec")
         if block.language == "json":
             json.loads(block.body)

@@ -5,7 +5,6 @@ The page on notebooks shows what the command does.
 from __future__ import annotations
 
 import shlex
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -28,5 +27,4 @@ def test_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert done.returncode == 0
     assert shows(answer.body, done.stdout)
-    shown = textwrap.indent(stack.body, 2 * 4 * " ")
-    assert shows(f"...\n{shown}...", Path("chat-app/adopted_stack.py").read_text())
+    assert shows(f"...\n{stack.body}...", Path("chat-app/adopted_stack.py").read_text())
