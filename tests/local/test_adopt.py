@@ -580,18 +580,9 @@ def test_the_real_command_takes_over(
     embedded_aws: EmbeddedAws, cdk: Cdk, tmp_path: Path
 ) -> None:
     """
-    ``cdk import`` ends well, and ``cdk diff`` shows nothing.
+    ``cdk import`` ends well for every shape, and ``cdk diff`` shows nothing.
     """
-    account = shapes.Account(embedded_aws)
-    for make in (
-        shapes.cli_steps,
-        shapes.boto3_components,
-        shapes.scale_to_zero,
-        shapes.alpha_constructs,
-        shapes.sdk_v2_async,
-    ):
-        make(account)
-    names = ("stepped", "host", "sleeper", "alpha", "queued")
+    names = shapes.make_endpoints(embedded_aws, shapes.SHAPES.values())
     app = _adopt(embedded_aws, tmp_path / "app", *names)
 
     imported = cdk("import", "--resource-mapping", MAPPING, cwd=app.folder)
