@@ -276,9 +276,12 @@ class TestOtherServices:
         _, lacking = post(
             near_aws,
             json.dumps(
-                {"ResourceARN": f"{SCALING}:scalable-target/{'1a' * 8}"}
+                {
+                    "ResourceARN": f"{SCALING}:scalable-target/{'1a' * 8}",
+                    "TagKeys": ["team"],
+                }
             ).encode(),
-            target="AnyScaleFrontendService.ListTagsForResource",
+            target="AnyScaleFrontendService.UntagResource",
             service="application-autoscaling",
         )
 
