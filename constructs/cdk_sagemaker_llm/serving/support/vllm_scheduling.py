@@ -25,6 +25,9 @@ _OF_TEXT = frozenset(
     }
 )
 _ENCODERS = ("Bert", "Roberta", "XLMRoberta", "ModernBert", "NomicBert", "Gte")
+# With these a text may be read in parts after all.
+_POOLERS = ("pooler_config", "override_pooler_config", "hf_overrides")
+_UNLIMITED = ("baai/bge-m3", "baai/bge-reranker-v2-m3")
 # Whose second half looks at what the first made of a text, a picture or a sound
 # (worker/utils.py, assert_enc_dec_mr_supported_scenario).
 _IN_TWO_HALVES = frozenset(
@@ -91,6 +94,7 @@ def _of_batches(subject: Subject) -> Iterator[tuple[str, str]]:
         return
     asked = asked_length(subject.arguments.get("max_model_len"))
     length = asked or longest_of(subject)
+    yield from _of_whole_texts(subject, tokens, asked or _longest_of_texts(subject))
     is_parted = subject.flag("enable_chunked_prefill")
     is_parted |= subject.environment.get("VLLM_USE_V1") == "1"
     if (
@@ -105,6 +109,40 @@ def _of_batches(subject: Subject) -> Iterator[tuple[str, str]]:
         parts = ", or enable_chunked_prefill" if subject.is_at("0.4.2") else ""
         why = f"{word} must be at least the longest sequence, {length}, got {tokens}"
         yield why, f"write a {subject.word('max_model_len')} of at most {tokens}{parts}"
+
+
+def _of_whole_texts(
+    subject: Subject, tokens: int | None, length: int | None
+) -> Iterator[tuple[str, str]]:
+    """
+    What reads a text in both directions reads it at once, in both generations of the
+    engine (is_chunked_prefill_supported of vllm/config/model.py).
+    """
+    name = subject.checkpoint.class_name or ""
+    has_own = any(subject.has(one) for one in _POOLERS)
+    is_forced = subject.flag("enable_chunked_prefill")
+    if not name.startswith(_ENCODERS) or has_own or is_forced:
+        return
+    if tokens is None or length is None or not subject.is_at("0.8.0"):
+        return
+    if tokens < length:
+        yield (
+            f"{subject.word('max_num_batched_tokens')} must be at least the longest "
+            f"text, {length}, which {name} reads at once, got {tokens}",
+            f"leave it out, or write a {subject.word('max_model_len')} of at most "
+            f"{tokens}",
+        )
+
+
+def _longest_of_texts(subject: Subject) -> int | None:
+    """
+    Return the longest text of those whose repositories are known to limit it no
+    further (sentence_bert_config.json).
+    """
+    longest = longest_of(subject)
+    is_known = subject.checkpoint.name.lower().startswith(_UNLIMITED)
+    # Two of the positions of a RoBERTa are not for a text.
+    return longest - 2 if is_known and longest is not None else None
 
 
 def _of_adapters(subject: Subject) -> Iterator[tuple[str, str]]:
