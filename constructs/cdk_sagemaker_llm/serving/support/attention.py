@@ -296,12 +296,11 @@ def _lacks_cache(subject: Subject, kind: str, capability: int) -> str:
     is_native = kind != "fp8_e5m2" or subject.is_at("0.24.0")
     if capability >= ADA or not is_native:
         return ""
-    if capability < AMPERE and subject.is_at("0.24.0"):
+    if capability < TURING or (capability < AMPERE and subject.is_at("0.24.0")):
+        # On the oldest nothing else runs.
         return "attention by Triton needs a compute capability of 8.9 for it"
     if is_gpt_oss(subject):
         return "attention sinks need Triton, which has it from 8.9 on"
-    if capability < TURING:
-        return "attention by Triton alone runs there, which has it from 8.9 on"
     size = head_size_of(subject)
     sizes = {64, 128, 256} | ({512} if subject.is_at("0.22.0") else set())
     if size is not None and size not in sizes:

@@ -108,8 +108,8 @@ _NO_TARGETS = {
     "MiniMaxM2ForCausalLM": "0.5.5",
 }
 
-# Whose part that sees attends by mm_attention_backend (layers/attention/vision.py), from
-# the first release that was read to say so.
+# Whose part that sees attends by mm_attention_backend (layers/attention/vision.py),
+# from the first release that was read to say so.
 _SEEING = {
     **dict.fromkeys(
         (

@@ -126,12 +126,12 @@ def _of_whole_texts(
     if tokens is None or length is None or not subject.is_at("0.8.0"):
         return
     if tokens < length:
-        yield (
+        why = (
             f"{subject.word('max_num_batched_tokens')} must be at least the longest "
-            f"text, {length}, which {name} reads at once, got {tokens}",
-            f"leave it out, or write a {subject.word('max_model_len')} of at most "
-            f"{tokens}",
+            f"text, {length}, which {name} reads at once, got {tokens}"
         )
+        shorter = f"a {subject.word('max_model_len')} of at most {tokens}"
+        yield why, f"leave it out, or write {shorter}"
 
 
 def _longest_of_texts(subject: Subject) -> int | None:
