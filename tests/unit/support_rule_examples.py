@@ -283,7 +283,7 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
     ),
     "LLM967": (
         _of(LLAMA, "0.10.2", enable_reasoning=True),
-        _of(LLAMA, "0.8.4", enable_reasoning=True),
+        _of(LLAMA, "0.10.2", enable_reasoning=False),
     ),
     "LLM969": (
         _of(MISTRAL, "0.6.2", enable_prefix_caching=True),

@@ -62,6 +62,21 @@ _WITH_SCALES = {
 }
 # 0.22.0 refuses those without too, and 0.24.0 does not; between them nobody read.
 _SCALES_ARE_SEEN = "0.23.0"
+# Which keep a state beside their attention (IsHybrid), and the releases in which
+# TurboQuant was for attention alone (engine/arg_utils.py; 0.21.0 has it for them too).
+_HYBRID = frozenset(
+    {
+        *("Qwen3NextForCausalLM", "Qwen3_5ForConditionalGeneration"),
+        *("Qwen3_5MoeForConditionalGeneration", "NemotronHForCausalLM"),
+        *("NemotronHPuzzleForCausalLM", "NemotronH_Nano_VL_V2", "JambaForCausalLM"),
+        *("BambaForCausalLM", "FalconH1ForCausalLM", "GraniteMoeHybridForCausalLM"),
+        *("KimiLinearForCausalLM", "Lfm2ForCausalLM", "Lfm2MoeForCausalLM"),
+        *("Lfm2VlForConditionalGeneration", "BailingMoeV2_5ForCausalLM"),
+        *("MiniMaxForCausalLM", "MiniMaxText01ForCausalLM", "MiniMaxM1ForCausalLM"),
+        *("OlmoHybridForCausalLM", "Plamo2ForCausalLM", "Zamba2ForCausalLM"),
+    }
+)
+_TURBOQUANT_FOR_ATTENTION = ("0.20.0", "0.20.2")
 # Later ones take Triton by themselves where FlashAttention 3 is not there.
 _SINKS_BY_FLASH_3 = ("0.10.0", "0.10.1.1")
 _EIGHT_BITS = ("fp8", "fp8_e4m3", "fp8_e5m2")
@@ -181,6 +196,20 @@ def special_cache_findings(subject: Subject) -> Iterator[Finding]:
             f"not have on {subject.gpu}",
             "write auto, or take a GPU from A10G on",
         )
+    elif kind.startswith("turboquant") and _is_refused_hybrid(subject):
+        yield CACHE_FORMAT.finding(
+            f"{subject.title} has {word}={kind} for attention alone, and "
+            f"{subject.checkpoint.class_name} keeps a state beside it",
+            "write fp8, or take an image with vLLM 0.21 or newer",
+        )
+
+
+def _is_refused_hybrid(subject: Subject) -> bool:
+    layers = subject.checkpoint.config.get("layer_types")
+    # Some files of the class of Granite have no other layers.
+    has_state = not isinstance(layers, list) or {*layers} != {"attention"}
+    is_hybrid = subject.checkpoint.class_name in _HYBRID and has_state
+    return is_hybrid and subject.is_at(*_TURBOQUANT_FOR_ATTENTION)
 
 
 def _is_by_flash_3(subject: Subject) -> bool:
@@ -267,7 +296,8 @@ def _lacks_cache(subject: Subject, kind: str, capability: int) -> str:
     is_native = kind != "fp8_e5m2" or subject.is_at("0.24.0")
     if capability >= ADA or not is_native:
         return ""
-    if capability < AMPERE and subject.is_at("0.24.0"):
+    if capability < TURING or (capability < AMPERE and subject.is_at("0.24.0")):
+        # On the oldest nothing else runs.
         return "attention by Triton needs a compute capability of 8.9 for it"
     if is_gpt_oss(subject):
         return "attention sinks need Triton, which has it from 8.9 on"

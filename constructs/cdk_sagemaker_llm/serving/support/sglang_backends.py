@@ -108,6 +108,27 @@ _NO_TARGETS = {
     "MiniMaxM2ForCausalLM": "0.5.5",
 }
 
+# Whose part that sees attends by mm_attention_backend (layers/attention/vision.py),
+# from the first release that was read to say so.
+_SEEING = {
+    **dict.fromkeys(
+        (
+            *("Glm4vForConditionalGeneration", "InternVLChatModel"),
+            *("Llama4ForConditionalGeneration", "MllamaForConditionalGeneration"),
+            *("Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"),
+            *("Qwen3VLForConditionalGeneration", "Step3VLForConditionalGeneration"),
+            *("Qwen3VLMoeForConditionalGeneration", "Glm4vMoeForConditionalGeneration"),
+            *("Qwen3OmniMoeForConditionalGeneration", "MultiModalityCausalLM"),
+        ),
+        "0.5.5",
+    ),
+    "PixtralForConditionalGeneration": "0.5.7",
+    "PaddleOCRVLForConditionalGeneration": "0.5.7",
+    "KimiK25ForConditionalGeneration": "0.5.9",
+    "GlmOcrForConditionalGeneration": "0.5.9",
+    "Ernie4_5_VLMoeForConditionalGeneration": "0.5.9",
+}
+
 DRAFTS_WITHOUT_BUFFER = Rule(
     "LLM908",
     "SGLang does not draft for a model that keeps a state beside its radix cache",
@@ -132,6 +153,22 @@ def sglang_backend_findings(subject: Subject) -> Iterator[Finding]:
                 f"{word}={asked} does not fit: {why}",
                 f"leave {word} out: {subject.title} takes one that fits",
             )
+
+
+def sglang_seeing_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The attention of the part that sees runs on the GPU.
+    """
+    argument, capability = "mm_attention_backend", subject.capability
+    since = _SEEING.get(subject.checkpoint.class_name or "")
+    is_new = capability is not None and capability >= BLACKWELL
+    is_asked = subject.text(argument) == "fa3"
+    if is_asked and is_new and since is not None and subject.is_at(since):
+        word = subject.word(argument)
+        yield WRONG_BACKEND.finding(
+            f"{word}=fa3 does not fit: it does not run on {subject.gpu}",
+            f"leave {word} out: {subject.title} takes one that fits",
+        )
 
 
 def sglang_sparse_findings(subject: Subject) -> Iterator[Finding]:
@@ -299,7 +336,16 @@ def sglang_cache_findings(subject: Subject) -> Iterator[Finding]:
     The KV cache's format is one that attention by Triton compiles on the GPU.
     """
     kind, capability = subject.text("kv_cache_dtype"), subject.capability
-    is_triton = subject.text("attention_backend") == "triton" or (
+    asked = subject.text("attention_backend")
+    if asked == "fa3" and kind == "fp8_e5m2" and subject.is_at("0.5.5"):
+        yield CACHE_FALLBACK.finding(
+            f"{subject.word('kv_cache_dtype')}={kind} has {subject.title} take "
+            f"attention by Triton instead of {subject.word('attention_backend')}=fa3, "
+            "which reads fp8_e4m3 alone",
+            "write fp8_e4m3, or leave it out",
+        )
+        return
+    is_triton = asked == "triton" or (
         not subject.has("attention_backend")
         and (is_gpt_oss(subject) or is_latent(subject))
     )

@@ -93,6 +93,11 @@ def tgi_type_findings(subject: Subject) -> Iterator[Finding]:
     if is_text or translates(kind, version):
         yield from _transformers_findings(subject, kind, version)
         return
+    is_trusted = subject.flag("trust_remote_code") or is_text is None
+    is_split = shards_of(subject) > 1 and not subject.is_at(_SHARDS_BY_TRANSFORMERS)
+    if is_split and is_trusted and kind != _RENAMED:
+        yield _unsplit(subject, kind)
+        return
     code = subject.checkpoint.config.get("auto_map")
     may_have_code = not isinstance(code, Mapping) and not subject.checkpoint.is_whole
     may_have_code |= isinstance(code, Mapping) and "AutoModelForCausalLM" in code
@@ -110,16 +115,19 @@ def tgi_type_findings(subject: Subject) -> Iterator[Finding]:
             "their own that transformers loads"
         )
         return
-    if is_text is None:
-        return
+    if is_text is not None:
+        yield _unknown(subject, kind)
+
+
+def _unknown(subject: Subject, kind: str) -> Finding:
+    title = subject.title
     if kind == _RENAMED and not subject.has("trust_remote_code"):
-        yield REMOTE_TYPE.finding(
+        return REMOTE_TYPE.finding(
             f"{title} does not load models of type {kind}, as they are named today: it "
             "runs revisions that are of type RefinedWeb",
             _way(kind),
         )
-        return
-    yield UNKNOWN_TYPE.finding(
+    return UNKNOWN_TYPE.finding(
         f"{title} does not load models of type {kind}", _way(kind)
     )
 
@@ -153,17 +161,21 @@ def _transformers_findings(
             "take weights in 16 bits, or serve it with Vllm",
         )
     elif is_split and not can_split:
-        yield UNSPLIT_TYPE.finding(
-            f"{subject.title} leaves models of type {kind} to transformers, which runs "
-            f"them on one GPU, got {shards_of(subject)} shards",
-            "take one GPU, or serve it with Vllm",
-        )
+        yield _unsplit(subject, kind)
     else:
         yield TYPE_BY_TRANSFORMERS.finding(
             f"{subject.title} has no branch for models of type {kind}, and leaves them "
             "to transformers, which is slower",
             _way(kind),
         )
+
+
+def _unsplit(subject: Subject, kind: str) -> Finding:
+    return UNSPLIT_TYPE.finding(
+        f"{subject.title} leaves models of type {kind} to transformers, which runs "
+        f"them on one GPU, got {shards_of(subject)} shards",
+        "take one GPU, or serve it with Vllm",
+    )
 
 
 def shards_of(subject: Subject) -> int:
@@ -177,7 +189,8 @@ def shards_of(subject: Subject) -> int:
         subject.environment.get(one, "") for one in ("NUM_SHARD", "SM_NUM_GPUS")
     )
     numbers = [int(one) for one in variables if one.isdigit()]
-    return named or next(iter(numbers), 1)
+    every = subject.accelerators if subject.flag("sharded") else None
+    return named or next(iter(numbers), every or 1)
 
 
 def tgi_attention_findings(subject: Subject) -> Iterator[Finding]:

@@ -44,8 +44,12 @@ _MOST_NAMES = 8
 
 UNKNOWN_PARSER = Rule("LLM961", "the release does not have a parser", _SERVER)
 NO_PARSER = Rule(
-    "LLM963", "tools are chosen by the model, and no parser is named", _SERVER
+    "LLM963", "tools or thoughts are to be parsed, and no parser is named", _SERVER
 )
+# When thoughts had a switch that stopped the server without a parser, and when it did
+# not go with that of tools (entrypoints/openai/cli_args.py).
+_SWITCHED = ("0.7.0", "0.8.5.post1")
+_SWITCHED_ALONE = ("0.7.0", "0.7.3")
 OTHER_FAMILY = Rule("LLM896", "a parser is made for models of another family", _DOCS)
 NO_TAGS = Rule(
     "LLM965", "a parser of reasoning looks for tokens that the model lacks", _DOCS
@@ -71,6 +75,23 @@ def parser_findings(subject: Subject) -> Iterator[Finding]:
         yield NO_PARSER.finding(
             f"{subject.word('enable_auto_tool_choice')} needs a tool_call_parser",
             "name the one for the model's family",
+        )
+    yield from _switch_findings(subject, has_tools=has_tools)
+
+
+def _switch_findings(subject: Subject, *, has_tools: bool) -> Iterator[Finding]:
+    word = subject.word("enable_reasoning")
+    if not subject.flag("enable_reasoning") or not subject.is_at(*_SWITCHED):
+        return
+    if not subject.has("reasoning_parser"):
+        yield NO_PARSER.finding(
+            f"{word} needs a reasoning_parser", "name the one for the model's family"
+        )
+    elif has_tools and subject.is_at(*_SWITCHED_ALONE):
+        yield NO_PARSER.finding(
+            f"{subject.title} does not parse thoughts and tools at once, got {word} "
+            f"and {subject.word('enable_auto_tool_choice')}",
+            "leave one of both out, or take an image with vLLM 0.8 or newer",
         )
 
 

@@ -25,6 +25,9 @@ _OF_TEXT = frozenset(
     }
 )
 _ENCODERS = ("Bert", "Roberta", "XLMRoberta", "ModernBert", "NomicBert", "Gte")
+# With these a text may be read in parts after all.
+_POOLERS = ("pooler_config", "override_pooler_config", "hf_overrides")
+_UNLIMITED = ("baai/bge-m3", "baai/bge-reranker-v2-m3")
 # Whose second half looks at what the first made of a text, a picture or a sound
 # (worker/utils.py, assert_enc_dec_mr_supported_scenario).
 _IN_TWO_HALVES = frozenset(
@@ -81,7 +84,7 @@ def setting_findings(subject: Subject) -> Iterator[Finding]:
         *_of_halves(subject),
         *_of_models(subject),
         *_of_files(subject),
-        *_of_answers(subject),
+        *_of_caches(subject),
     ):
         yield UNFIT_SETTINGS.finding(f"{subject.title} does not start: {why}", way_out)
 
@@ -98,6 +101,7 @@ def _of_batches(subject: Subject) -> Iterator[tuple[str, str]]:
         return
     asked = asked_length(subject.arguments.get("max_model_len"))
     length = asked or longest_of(subject)
+    yield from _of_whole_texts(subject, tokens, asked or _longest_of_texts(subject))
     is_parted = subject.flag("enable_chunked_prefill")
     is_parted |= subject.environment.get("VLLM_USE_V1") == "1"
     if (
@@ -112,6 +116,40 @@ def _of_batches(subject: Subject) -> Iterator[tuple[str, str]]:
         parts = ", or enable_chunked_prefill" if subject.is_at("0.4.2") else ""
         why = f"{word} must be at least the longest sequence, {length}, got {tokens}"
         yield why, f"write a {subject.word('max_model_len')} of at most {tokens}{parts}"
+
+
+def _of_whole_texts(
+    subject: Subject, tokens: int | None, length: int | None
+) -> Iterator[tuple[str, str]]:
+    """
+    What reads a text in both directions reads it at once, in both generations of the
+    engine (is_chunked_prefill_supported of vllm/config/model.py).
+    """
+    name = subject.checkpoint.class_name or ""
+    has_own = any(subject.has(one) for one in _POOLERS)
+    is_forced = subject.flag("enable_chunked_prefill")
+    if not name.startswith(_ENCODERS) or has_own or is_forced:
+        return
+    if tokens is None or length is None or not subject.is_at("0.8.0"):
+        return
+    if tokens < length:
+        why = (
+            f"{subject.word('max_num_batched_tokens')} must be at least the longest "
+            f"text, {length}, which {name} reads at once, got {tokens}"
+        )
+        shorter = f"a {subject.word('max_model_len')} of at most {tokens}"
+        yield why, f"leave it out, or write {shorter}"
+
+
+def _longest_of_texts(subject: Subject) -> int | None:
+    """
+    Return the longest text of those whose repositories are known to limit it no
+    further (sentence_bert_config.json).
+    """
+    longest = longest_of(subject)
+    is_known = subject.checkpoint.name.lower().startswith(_UNLIMITED)
+    # Two of the positions of a RoBERTa are not for a text.
+    return longest - 2 if is_known and longest is not None else None
 
 
 def _of_adapters(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -248,22 +286,15 @@ def _scaling(subject: Subject) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _of_answers(subject: Subject) -> Iterator[tuple[str, str]]:
+def _of_caches(subject: Subject) -> Iterator[tuple[str, str]]:
     """
-    How the cache is kept, and thoughts are told from answers.
+    How the cache is kept.
     """
     kind = subject.text("kv_cache_dtype") or "auto"
     for first, last, kinds in _CACHES:
         if subject.is_at(first, last) and kind not in {"auto", *kinds}:
             word = subject.word("kv_cache_dtype")
             yield f"{word} must be {any_of(('auto', *kinds))}, got {kind}", ""
-    if not subject.flag("enable_reasoning") or not subject.is_at("0.7.0", "0.8.5"):
-        return
-    word = subject.word("enable_reasoning")
-    if not subject.has("reasoning_parser"):
-        yield f"{word} needs a reasoning_parser", "write it, such as deepseek_r1"
-    elif subject.flag("enable_auto_tool_choice") and subject.is_at("0.0", "0.7.3"):
-        yield f"{word} is not for enable_auto_tool_choice", "leave one of both out"
 
 
 def _of_models(subject: Subject) -> Iterator[tuple[str, str]]:

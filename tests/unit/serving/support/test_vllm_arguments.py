@@ -227,7 +227,7 @@ ARGUMENTS: list[Row] = [
     *(
         (codes, case(f"vllm {release} A10G", LLAMA, **{name: value}))
         for release, name, value, codes in (
-            ("0.8.4", "enable_reasoning", True, "LLM914"),
+            ("0.8.4", "enable_reasoning", True, "LLM963"),
             ("0.10.2", "enable_reasoning", True, "LLM967"),
             ("0.10.2", "enable-reasoning", True, "LLM967"),
             ("0.10.2", "enable_reasoning", False, ""),

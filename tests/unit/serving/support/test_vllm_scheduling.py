@@ -11,7 +11,6 @@ import pytest
 from tests.unit.serving.support.cases import case, codes_of
 
 LORA = {"enable_lora": True}
-THINKS = {"enable_reasoning": True, "reasoning_parser": "deepseek_r1"}
 DRAFTS = {
     "speculative_model": "[ngram]",
     "num_speculative_tokens": 5,
@@ -71,12 +70,6 @@ LLAMA_3 = {"rope_type": "llama3", "factor": 8.0}
         ("0.5.3.post1", {"kv_cache_dtype": "fp8_e5m2"}, False),
         ("0.8.4", {"kv_cache_dtype": "int8"}, True),
         ("0.8.4", {"kv_cache_dtype": "auto"}, False),
-        ("0.7.1", {"enable_reasoning": True}, True),
-        ("0.8.4", {"enable_reasoning": True}, True),
-        ("0.10.2", {"enable_reasoning": True}, False),
-        ("0.8.4", {**THINKS, "enable_auto_tool_choice": True}, False),
-        ("0.7.1", {**THINKS, "enable_auto_tool_choice": True}, True),
-        ("0.7.1", THINKS, False),
         ("0.10.2", {"load_format": "safetensor"}, True),
         ("0.10.2", {"load_format": "safetensors"}, False),
         ("0.10.2", {"load_format": "of_a_plugin"}, False),
