@@ -89,6 +89,10 @@ OF_ENGINES: dict[str, tuple[Example, Example]] = {
         of("tensorrt-llm", "0.12.0", classes="BloomForCausalLM"),
         of("tensorrt-llm", "0.12.0", classes="GemmaForCausalLM"),
     ),
+    "LLM876": (
+        of("tei", "1.8.2", classes="BertForSequenceClassification", pooling="cls"),
+        of("tei", "1.8.2", classes="BertModel", pooling="cls"),
+    ),
     "LLM971": (
         of("sglang", "0.5.9", classes="BambaForCausalLM"),
         of("sglang", "0.5.9", classes="HeliumForCausalLM"),

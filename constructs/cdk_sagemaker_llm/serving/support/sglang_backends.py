@@ -60,6 +60,10 @@ _LLAMA_4 = frozenset({"Llama4ForConditionalGeneration", "Llama4ForCausalLM"})
 
 _OF_LLAMA_4 = ("fa3", "triton", "trtllm_mha")
 
+_EXAONE = frozenset({"Exaone4ForCausalLM", "ExaoneMoEForCausalLM"})
+
+_EXAONE_AT = ("0.5.9", "0.5.23")
+
 # What a class does not run with, by the releases that were read to say so.
 _NOT_WITH: Mapping[str, tuple[str, str, str]] = {
     "MllamaForConditionalGeneration": ("triton", "0.5.5", "0.5.23"),
@@ -276,6 +280,10 @@ def _model_needs(subject: Subject, argument: str) -> tuple[str, tuple[str, ...]]
         return "gpt-oss", tuple(sorted(_OF_GPT_OSS))
     if name in _LLAMA_4 and argument == "attention_backend":
         return "Llama 4", _OF_LLAMA_4
+    has_windows = subject.checkpoint.text.get("sliding_window_pattern") is not None
+    is_windowed = name in _EXAONE and has_windows and argument == "attention_backend"
+    if is_windowed and subject.is_at(*_EXAONE_AT):
+        return "EXAONE with sliding windows", _OF_LLAMA_4
     is_new = subject.capability is not None and subject.capability >= BLACKWELL
     # What is named for one half alone is not looked at.
     is_net = name in _DELTA_NET and argument == "attention_backend"

@@ -50,6 +50,13 @@ TEI_NUMBERS = Rule(
     "LLM987", "TEI does not run models of the type in that number format", _CANDLE
 )
 
+UNUSED_POOLING = Rule(
+    "LLM876",
+    "TEI ignores how vectors are to become one where the model classifies",
+    "get_backend_model_type of router/src/lib.rs of text-embeddings-inference, "
+    "v1.2.3 to v1.9.3",
+)
+
 
 def tei_type_findings(subject: Subject) -> Iterator[Finding]:
     """
@@ -220,6 +227,12 @@ def tei_pooling_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.title} finds neither a head nor a pooling configuration in "
             f"{subject.checkpoint.name}",
             "serve it with Vllm",
+        )
+    if subject.has("pooling") and name.endswith(_CLASSIFIES):
+        yield UNUSED_POOLING.finding(
+            f"{subject.title} ignores {subject.word('pooling')}="
+            f"{subject.arguments['pooling']}, for {name} classifies",
+            "leave it out",
         )
     is_sparse = subject.text("pooling") == "splade" and bool(name)
     is_sparse = is_sparse and not name.endswith(_CLASSIFIES)

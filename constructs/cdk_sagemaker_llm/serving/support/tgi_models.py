@@ -59,6 +59,9 @@ _NEEDS_WINDOW = ("1.1.0", "1.3.1")
 _WINDOWED_LATER = (*_WINDOWED, "starcoder2", "qwen2")
 _WINDOWED_BY_TRANSFORMERS = ("1.3.4", "2.0.9")
 _SHARED_HEADS = "0.9.3"
+# Their key and value heads are cut, and never copied (models/custom_modeling, 1.4.3 to
+# 3.3.6; issue 1696).
+_NEVER_COPIED = ("gemma", "gemma2")
 _FLASH_1 = ("0.9.0", "2.0.9")
 _NO_TURING = ("2.1.0", "2.2.0")
 
@@ -373,6 +376,7 @@ def tgi_shard_findings(subject: Subject) -> Iterator[Finding]:
     """
     shards = shards_of(subject)
     heads = subject.checkpoint.number("num_attention_heads", "n_head", "n_heads")
+    shared = subject.checkpoint.number("num_key_value_heads")
     kind = subject.checkpoint.model_type or ""
     # Revisions that it runs have the same heads by another name.
     is_own = has_model_type("tgi", kind, subject.release) or kind == _RENAMED
@@ -385,6 +389,12 @@ def tgi_shard_findings(subject: Subject) -> Iterator[Finding]:
     ):
         yield uneven_heads(
             UNEVEN_HEADS_OF_MODEL, subject.word("num_shard"), heads, shards
+        )
+    elif is_own and kind in _NEVER_COPIED and shared and shared % shards:
+        yield UNEVEN_HEADS_OF_MODEL.finding(
+            f"{subject.word('num_shard')} must divide the {shared} key and value heads "
+            f"of {subject.checkpoint.name} at {subject.title}, got {shards}",
+            "take one GPU",
         )
 
 

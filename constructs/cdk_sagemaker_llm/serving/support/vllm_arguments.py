@@ -81,6 +81,10 @@ _HAS_TEKKEN_ALONE = re.compile(
     r"|magistral-small-250[67])",
     re.IGNORECASE,
 )
+# Version 13 came with mistral_common 1.7.0, two days after vLLM 0.9.2 (pull request
+# 20801 of vLLM).
+_TEKKEN_13 = re.compile(r"mistralai/(?:devstral|magistral)-small-2507\Z", re.IGNORECASE)
+_NEVER_MISTRAL = ("Qwen", "Gemma", "Phi", "Falcon", "GptOss")
 ADAPTER_RANK = Rule(
     "LLM957",
     "the highest rank of adapters is none of the release's",
@@ -286,6 +290,21 @@ def tokenizer_mode_findings(subject: Subject) -> Iterator[Finding]:
             f"which {subject.title} reads where it is asked to",
             f"write {subject.word('tokenizer_mode')}=mistral, config_format=mistral "
             "and load_format=mistral",
+        )
+    name = subject.checkpoint.class_name or ""
+    is_foreign = mode == "mistral" and name.startswith(_NEVER_MISTRAL)
+    if is_foreign and not subject.has("tokenizer") and subject.is_at("0.6.0", "0.11.2"):
+        yield UNKNOWN_MODE.finding(
+            f"{subject.word('tokenizer_mode')}=mistral reads Mistral's own tokenizer, "
+            f"which repositories of {name} do not have",
+            "leave it out",
+        )
+    is_new = _TEKKEN_13.match(subject.checkpoint.name) is not None
+    if is_new and mode == "mistral" and subject.is_at("0.9.0", "0.9.2"):
+        yield NEWER_TOKENIZER.finding(
+            f"tekken.json of {subject.checkpoint.name} is of version 13, which the "
+            f"mistral_common package beside {subject.title} does not know",
+            "take an image with vLLM 0.10 or newer",
         )
     is_halved = mode == "mistral" and subject.text("config_format") != "mistral"
     is_of_pixtral = subject.checkpoint.class_name == "Mistral3ForConditionalGeneration"

@@ -104,6 +104,119 @@ def _codes(where: str, arguments: dict[str, Any]) -> str:
     return " ".join(one.code for one in found)
 
 
+MOE, OSS, V3 = "Qwen3MoeForCausalLM", "GptOssForCausalLM", "DeepseekV3ForCausalLM"
+EIGHT = {"quantization": "fp8"}
+CUTLASS, OWN = (
+    {"moe_runner_backend": "flashinfer_cutlass"},
+    {"moe_runner_backend": "cutlass"},
+)
+KERNELS = {"moe_runner_backend": "triton_kernel", "tp_size": 2}
+TREE = {
+    "speculative_algorithm": "EAGLE3",
+    "speculative_num_steps": 3,
+    "speculative_eagle_topk": 2,
+}
+CHAIN = {**TREE, "speculative_eagle_topk": 1}
+GRAM = {"speculative_algorithm": "NGRAM", "page_size": 16}
+SAME = {"enable_deterministic_inference": True}
+SPLIT = {"chunked_prefill_size": -1, "disable_overlap_schedule": True}
+STARTS = table(
+    # Kernels for experts, by the weights and how experts are shared.
+    ("0.5.9 H100", MOE, {**CUTLASS, **EIGHT}, "LLM537"),
+    ("0.5.9 B200", MOE, {**CUTLASS, "quantization": "modelopt_fp4"}, ""),
+    ("0.5.9 H100", MOE, CUTLASS, ""),
+    ("0.5.9 H100", MOE, {**CUTLASS, "tp_size": 8, "ep_size": 2}, "LLM537"),
+    ("0.5.9 H100", MOE, {**CUTLASS, "tp_size": 8, "ep_size": 8}, ""),
+    ("0.5.9 H100", MOE, {**CUTLASS, "tp_size": 8}, ""),
+    ("0.5.9 H100", MOE, {**OWN, **EIGHT, "tp_size": 4, "ep_size": 4}, "LLM537"),
+    ("0.5.9 H100", MOE, {**OWN, **EIGHT, "tp_size": 4}, ""),
+    ("0.5.9 H100", MOE, {**OWN, "tp_size": 4, "ep_size": 4}, ""),
+    (
+        "0.5.9 H100",
+        MOE,
+        {"moe_runner_backend": "flashinfer_trtllm", "quantization": "awq"},
+        "LLM537",
+    ),
+    ("0.5.9 H100", MOE, {"moe_runner_backend": "flashinfer_trtllm", **EIGHT}, ""),
+    ("0.5.9 H100", OSS, {**KERNELS, "ep_size": 2}, "LLM537"),
+    ("0.5.20 H100", OSS, {**KERNELS, "ep_size": 2}, "LLM537"),
+    ("0.5.9 H100", OSS, KERNELS, ""),
+    ("0.5.9 H100", MOE, {**KERNELS, "ep_size": 2}, ""),
+    # Drafts with branches, in pages.
+    ("0.5.9 B200", LLAMA, {**TREE, "attention_backend": "trtllm_mha"}, "LLM537"),
+    ("0.5.9 B200", LLAMA, {**CHAIN, "attention_backend": "trtllm_mha"}, ""),
+    (
+        "0.5.9 H100",
+        LLAMA,
+        {**TREE, "page_size": 16, "attention_backend": "triton"},
+        "LLM537",
+    ),
+    (
+        "0.5.14 H100",
+        LLAMA,
+        {**TREE, "page_size": 16, "attention_backend": "triton"},
+        "",
+    ),
+    ("0.5.9 H100", LLAMA, {**TREE, "page_size": 16, "attention_backend": "fa3"}, ""),
+    (
+        "0.5.5 H100",
+        LLAMA,
+        {**TREE, "page_size": 16, "attention_backend": "fa3"},
+        "LLM537",
+    ),
+    ("0.5.9 H100", LLAMA, {**TREE, "attention_backend": "triton"}, ""),
+    ("0.5.9 H100", LLAMA, {**TREE, "page_size": 16}, ""),
+    (
+        "0.5.9 H100",
+        LLAMA,
+        {**CHAIN, "page_size": 16, "attention_backend": "triton"},
+        "",
+    ),
+    ("0.5.9 H100", LLAMA, {**GRAM, "attention_backend": "fa3"}, "LLM537"),
+    ("0.5.9 H100", LLAMA, {**GRAM, "attention_backend": "flashinfer"}, ""),
+    (
+        "0.5.9 H100",
+        LLAMA,
+        {
+            **GRAM,
+            "attention_backend": "fa3",
+            "speculative_ngram_max_bfs_breadth": 1,
+        },
+        "",
+    ),
+    # Whole pages in a chunk.
+    ("0.5.9 L4", LLAMA, {"chunked_prefill_size": 100, "page_size": 64}, "LLM537"),
+    ("0.5.9 L4", LLAMA, {"chunked_prefill_size": 128, "page_size": 64}, ""),
+    ("0.5.9 L4", LLAMA, {"chunked_prefill_size": -1, "page_size": 64}, ""),
+    ("0.5.9 L4", V3, {"chunked_prefill_size": 100, "page_size": 64}, ""),
+    # The same answer each time.
+    ("0.5.9 H100", LLAMA, {**SAME, "attention_backend": "torch_native"}, "LLM537"),
+    ("0.5.9 H100", LLAMA, {**SAME, "attention_backend": "flashinfer"}, ""),
+    ("0.5.9 H100", LLAMA, {"attention_backend": "torch_native"}, ""),
+    ("0.5.9 H100", V3, {**SAME, "attention_backend": "flashinfer"}, "LLM537"),
+    ("0.5.9 H100", V3, {**SAME, "attention_backend": "triton"}, ""),
+    # What a request may have.
+    ("0.5.9 L4", LLAMA, {"limit_mm_data_per_request": {"picture": 1}}, "LLM537"),
+    ("0.5.9 L4", LLAMA, {"limit_mm_data_per_request": {"image": 1}}, ""),
+    # Prompts and answers beside each other on the GPU.
+    ("0.5.9 L4", LLAMA, {"enable_pdmux": True}, "LLM537"),
+    ("0.5.9 L4", LLAMA, {"enable_pdmux": True, **SPLIT}, ""),
+    ("0.5.9 L4", V3, {"enable_pdmux": True}, ""),
+)
+
+
+@pytest.mark.parametrize(("where", "name", "arguments", "codes"), STARTS)
+def test_starts_with_what_goes_together(
+    where: str, name: str, arguments: dict[str, Any], codes: str
+) -> None:
+    """
+    By SGLang's release and the model's class.
+    """
+    found = case(f"sglang {where}", name, **arguments)()
+
+    assert " ".join(one.code for one in found) == codes
+
+
 @pytest.mark.parametrize(("where", "arguments"), TAKEN)
 def test_takes_what_python_or_the_command_line_takes(
     where: str, arguments: dict[str, Any]

@@ -35,6 +35,23 @@ def _drafts(release: str, model: str) -> Example:
     return case(where, "Qwen2ForCausalLM", speculative_config=asked)
 
 
+def _reads_tekken(release: str, model: str) -> Example:
+    return case(
+        f"vllm {release} H100",
+        model,
+        {"architectures": ["MistralForCausalLM"]},
+        tokenizer_mode="mistral",
+        config_format="mistral",
+        load_format="mistral",
+    )
+
+
+def _attends(release: str, backend: str, pattern: str | None) -> Example:
+    windows = {"sliding_window_pattern": pattern}
+    where = f"sglang 0.5.{release} H100"
+    return case(where, "Exaone4ForCausalLM", windows, attention_backend=backend)
+
+
 def _thinks(release: str, model: str, parser: str, mode: str = "auto") -> Example:
     return case(
         f"vllm {release} H100",
@@ -134,6 +151,26 @@ CLASSES: list[Row] = [
     ("", _thinks("0.10.2", "a/b", "mistral", "mistral")),
     ("", _thinks("0.11.1", "a/b", "mistral")),
     ("LLM967", case("vllm 0.13.0 L4", LLAMA, task="embed")),
+    ("LLM959", case("vllm 0.10.2 L4", "Qwen3ForCausalLM", tokenizer_mode="mistral")),
+    ("", case("vllm 0.10.2 L4", "MistralForCausalLM", tokenizer_mode="mistral")),
+    ("", case("vllm 0.10.2 L4", "Qwen3ForCausalLM", tokenizer_mode="auto")),
+    ("", case("vllm 0.12.0 L4", "Qwen3ForCausalLM", tokenizer_mode="mistral")),
+    (
+        "",
+        case(
+            "vllm 0.10.2 L4",
+            "Qwen3ForCausalLM",
+            tokenizer_mode="mistral",
+            tokenizer="mistralai/Devstral-Small-2507",
+        ),
+    ),
+    ("LLM880 LLM943", _reads_tekken("0.9.2", "mistralai/Devstral-Small-2507")),
+    ("LLM880", _reads_tekken("0.10.0", "mistralai/Devstral-Small-2507")),
+    ("LLM880", _reads_tekken("0.9.2", "mistralai/Devstral-Small-2505")),
+    ("LLM937", _attends("9", "flashinfer", "LLLG")),
+    ("LLM880 LLM937", _attends("23", "flashinfer", "LLLG")),
+    ("", _attends("9", "fa3", "LLLG")),
+    ("", _attends("9", "flashinfer", None)),
     ("", case("vllm 0.12.0 L4", LLAMA, task="embed")),
     ("", case("vllm 0.14.0 L4", LLAMA, task="text-generation")),
 ]

@@ -200,6 +200,15 @@ CLASSES: list[Row] = [
             ("a/Any-ReRanker", "Qwen3ForCausalLM", "qwen3", {}, "LLM983"),
             ("a/Any-ReRanker", "Qwen3ForCausalLM", "qwen3", {"pooling": "cls"}, ""),
             ("a/Any-ReRanker", "Qwen3Model", "qwen3", {}, ""),
+            (
+                "a/b",
+                "BertForSequenceClassification",
+                "bert",
+                {"pooling": "cls"},
+                "LLM876",
+            ),
+            ("a/b", "BertForSequenceClassification", "bert", {}, ""),
+            ("a/b", "BertModel", "bert", {"pooling": "cls"}, ""),
             ("a/Any-ReRanker", "BertForCausalLM", "bert", {}, ""),
             ("a/Any-Embedder", "Qwen3ForCausalLM", "qwen3", {}, ""),
         )

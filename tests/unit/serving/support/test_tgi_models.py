@@ -33,6 +33,8 @@ CODE = {"auto_map": {"AutoModelForCausalLM": "a.B"}}
 OWN_KIND = _of("own")
 STABLE = _of("stablelm", architectures=["StableLmForCausalLM"])
 
+GEMMA = _of("gemma", num_attention_heads=8, num_key_value_heads=1)
+
 KINDS: list[Row] = [
     ("", _at("2.4.0 A10G", {})),
     ("", _at("2.4.0 A10G", _of("llama"))),
@@ -191,6 +193,12 @@ SHARED: list[Row] = [
     ("LLM945", _at("2.4.0 A10G", _of("llama", num_attention_heads=28), num_shard=8)),
     ("", _at("2.4.0 A10G", _of("llama", num_attention_heads=28), num_shard=4)),
     ("LLM945", _at("2.4.0 A10G", _of("llama", n_head=27), num_shard=2)),
+    # One key and value head is not copied.
+    ("LLM945", _at("1.4.5 A10G", GEMMA, num_shard=2)),
+    ("LLM945", _at("3.3.4 A10G", GEMMA, num_shard=2)),
+    ("", _at("1.4.5 A10G", GEMMA, num_shard=1)),
+    ("", _at("1.4.5 A10G", {**GEMMA, "num_key_value_heads": 2}, num_shard=2)),
+    ("LLM945", _at("1.4.5 A10G", {**GEMMA, "num_key_value_heads": 2}, num_shard=4)),
     ("LLM945", _at("2.4.0 A10G", _of("llama", n_heads=27), num_shard=2)),
     ("", _at("2.4.0 A10G", _of("llama", num_attention_heads=27))),
     ("", _at("2.4.0 A10G", _of("llama"), num_shard=2)),
