@@ -15,6 +15,7 @@ import subprocess
 import sys
 from contextlib import AbstractContextManager
 from multiprocessing import reduction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -99,19 +100,28 @@ def _fork(
 ) -> _Forked:
     theirs, ours = os.pipe()
     given = map(reduction.DupFd, (*pass_fds, theirs, stdout.fileno()))
-    process = _FORKING.Process(target=_serve, args=(arguments, env, *given))
+    place = str(Path.cwd())
+    process = _FORKING.Process(target=_serve, args=(arguments, env, place, *given))
     process.start()
     os.close(theirs)
     return _Forked(process, ours)
 
 
-def _serve(arguments: Sequence[str], environment: dict[str, str], *given: Any) -> None:  # noqa: ANN401 - of a private class
+def _serve(
+    arguments: Sequence[str],
+    environment: dict[str, str],
+    place: str,
+    *given: Any,  # noqa: ANN401 - of a private class
+) -> None:
     listener, stdin, output = (each.detach() for each in given)
     os.setpgid(0, 0)
     os.dup2(stdin, 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - to the end
+    # What `python -m` looks for modules in.
+    os.chdir(place)
+    sys.path.insert(0, place)
     os.environ.clear()
     os.environ.update(environment)
     loaders.create_loader = functools.cache(loaders.create_loader)
