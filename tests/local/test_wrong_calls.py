@@ -15,6 +15,7 @@ import pytest
 
 from tests.local.client.commands import COMMAND, clean, foreground, run
 from tests.local.hosting_requests import LMI_28, serve
+from tests.local.waiting import until
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.local import EmbeddedAws
@@ -182,6 +183,23 @@ def _interrupted(embedded_aws: EmbeddedAws, endpoint: str) -> Iterator[str]:
     embedded_aws.clear_faults()
 
 
+def _invocations(aws: EmbeddedAws, endpoint: str) -> float:
+    now = time.time()
+    found = aws.client("cloudwatch").get_metric_statistics(
+        Namespace="AWS/SageMaker",
+        MetricName="Invocations",
+        Dimensions=[
+            {"Name": "EndpointName", "Value": endpoint},
+            {"Name": "VariantName", "Value": "AllTraffic"},
+        ],
+        StartTime=now - 3600,
+        EndTime=now + 3600,
+        Period=60,
+        Statistics=["Sum"],
+    )
+    return float(sum(one["Sum"] for one in found["Datapoints"]))
+
+
 @pytest.mark.whole
 def test_ctrl_c_ends_a_benchmark_with_the_row_that_is_measured(
     embedded_aws: EmbeddedAws, interrupted: str
@@ -189,6 +207,7 @@ def test_ctrl_c_ends_a_benchmark_with_the_row_that_is_measured(
     """
     Which is the last one.
     """
+    before = _invocations(embedded_aws, interrupted)
     with foreground():
         process = subprocess.Popen(
             [COMMAND, "benchmark", interrupted, "--users", "1", "--duration", "600s"],
@@ -198,8 +217,8 @@ def test_ctrl_c_ends_a_benchmark_with_the_row_that_is_measured(
             text=True,
             start_new_session=True,
         )
-    # Until all users have begun, and some more.
-    time.sleep(10)
+    # The only user has begun, and some answers are there.
+    until(lambda: _invocations(embedded_aws, interrupted) >= before + 4)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
 
