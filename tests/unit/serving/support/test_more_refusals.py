@@ -70,7 +70,10 @@ REFUSALS = table(
     ("LLM983", case("tei 1.7.0 A10G", "BertModel", pooling="splade")),
     ("", case("tei 1.7.0 A10G", "BertForMaskedLM", pooling="splade")),
     ("", case("tei 1.7.0 A10G", "BertModel", pooling="mean")),
-    ("LLM876", case("tei 1.7.0 A10G", "BertForSequenceClassification", pooling="splade")),
+    (
+        "LLM876",
+        case("tei 1.7.0 A10G", "BertForSequenceClassification", pooling="splade"),
+    ),
     (
         "LLM983",
         case(
