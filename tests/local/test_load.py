@@ -271,6 +271,35 @@ def test_the_code_of_the_page_runs(
     assert "| success | 100.00% |" in capsys.readouterr().out
 
 
+def test_a_trace_is_played_and_its_goodput_told(
+    embedded_aws: EmbeddedAws, endpoint: str, tmp_path: Path
+) -> None:
+    """
+    Of three requests, whose answers are as long as it says.
+    """
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time,prompt_tokens,output_tokens\n0,30,4\n0.2,20,6\n0.3,9,2\n")
+    done = subprocess.run(
+        [
+            *(COMMAND, "load-test", endpoint, "--trace", str(trace), "--json"),
+            *("--ttft-objective", "20s", "--tpot-objective", "10s"),
+        ],
+        env=embedded_aws.process_environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    facts = json.loads(done.stdout)
+
+    assert (done.returncode, facts["figures"]["requests"]) == (0, 3)
+    assert facts["seconds"] == pytest.approx(0.3 + 1.0, abs=0.3)
+    assert facts["settings"]["trace"] == 3
+    assert facts["figures"]["tokens"] == 4.0
+    assert facts["goodput"]["share"] == 1.0
+    assert facts["goodput"]["bounds"] == {"first_token": 20.0, "output_token": 10.0}
+
+
 def test_the_command_writes_every_report(
     embedded_aws: EmbeddedAws, endpoint: str, tmp_path: Path
 ) -> None:

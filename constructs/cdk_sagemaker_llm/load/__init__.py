@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.load.figures import Distribution, Estimate, Figures
     from cdk_sagemaker_llm.load.fitting import Fitted, fit_service_times
     from cdk_sagemaker_llm.load.measured import GeneratorDelay, Measured, Record
-    from cdk_sagemaker_llm.load.reading import Knee, Objective, Reading, reading_of
+    from cdk_sagemaker_llm.load.objective import Goodput, Objective
+    from cdk_sagemaker_llm.load.reading import Knee, Reading, reading_of
     from cdk_sagemaker_llm.load.result import LoadResult
     from cdk_sagemaker_llm.load.running import LoadError, Progress, join_load, run_load
     from cdk_sagemaker_llm.load.scaling_target import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         ScalingTarget,
     )
     from cdk_sagemaker_llm.load.settings import LoadSettings, SettingsError
+    from cdk_sagemaker_llm.simulation.traffic.trace import TracedRequest, read_trace
 
 __all__ = [
     "Benchmark",
@@ -31,6 +33,7 @@ __all__ = [
     "Figures",
     "Fitted",
     "GeneratorDelay",
+    "Goodput",
     "HeadRoom",
     "Knee",
     "LoadError",
@@ -45,8 +48,10 @@ __all__ = [
     "Saturation",
     "ScalingTarget",
     "SettingsError",
+    "TracedRequest",
     "fit_service_times",
     "join_load",
+    "read_trace",
     "reading_of",
     "run_benchmark",
     "run_load",
@@ -60,13 +65,14 @@ _HOMES = {
     "Figures": "load.figures",
     "Fitted": "load.fitting",
     "GeneratorDelay": "load.measured",
+    "Goodput": "load.objective",
     "HeadRoom": "load.scaling_target",
     "Knee": "load.reading",
     "LoadError": "load.running",
     "LoadResult": "load.result",
     "LoadSettings": "load.settings",
     "Measured": "load.measured",
-    "Objective": "load.reading",
+    "Objective": "load.objective",
     "Progress": "load.running",
     "Reading": "load.reading",
     "Record": "load.measured",
@@ -75,7 +81,9 @@ _HOMES = {
     "Saturation": "load.scaling_target",
     "ScalingTarget": "load.scaling_target",
     "SettingsError": "load.settings",
+    "TracedRequest": "simulation.traffic.trace",
     "fit_service_times": "load.fitting",
+    "read_trace": "simulation.traffic.trace",
     "reading_of": "load.reading",
     "run_benchmark": "load.benchmark",
     "run_load": "load.running",

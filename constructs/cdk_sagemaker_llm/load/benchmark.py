@@ -179,7 +179,7 @@ def run_benchmark(
             found = replace(found, **counting.found())
         if on_row is not None:
             on_row(found)
-        if result.end - result.begin < settings.run_time * _WHOLE:
+        if result.end - result.begin < settings.seconds * _WHOLE:
             break
     return found
 
@@ -198,9 +198,15 @@ def row_of(result: LoadResult) -> Row:
     # A row's figures are enough; its course is for a single load test.
     del facts["course"]
     latencies = [one.latency for one in good]
+    further = [
+        one.output_token
+        for one in good
+        if one.output_token is not None and one.tokens > 1
+    ]
     facts["percents"] = {
         "latency": _percents(latencies),
         "first_token": _percents(firsts),
+        "output_token": _percents(further),
     }
     steady = steady_of(result)
     facts["steady"] = None if steady is None else asdict(steady)

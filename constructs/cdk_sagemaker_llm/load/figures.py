@@ -128,6 +128,9 @@ class Figures:
 
         first_token: From the request to the first token, likewise.
 
+        output_token: What a token after the first took as a mean of its answer, of
+            the answers with more than one. ``None`` if there was none.
+
         between_tokens: From one token to the next, of all streams.
 
         tokens: The mean number of tokens in an answer.
@@ -143,6 +146,7 @@ class Figures:
     tokens_per_second: float
     latency: Distribution | None
     first_token: Distribution | None
+    output_token: Distribution | None
     between_tokens: Distribution | None
     tokens: float | None
     prompt_tokens: float | None
@@ -160,6 +164,11 @@ def figures_of(measured: Measured, begin: float, end: float) -> Figures:
     ]
     seconds = end - begin
     firsts = (one.first_token for one in good if one.first_token is not None)
+    further = (
+        one.output_token
+        for one in good
+        if one.output_token is not None and one.tokens > 1
+    )
     prompts = [one.prompt_tokens for one in good if one.prompt_tokens is not None]
     return Figures(
         requests=len(finished),
@@ -170,6 +179,7 @@ def figures_of(measured: Measured, begin: float, end: float) -> Figures:
         tokens_per_second=sum(one.tokens for one in ended) / seconds,
         latency=Distribution.of(one.latency for one in good),
         first_token=Distribution.of(firsts),
+        output_token=Distribution.of(further),
         between_tokens=Distribution.of_histogram(measured.gaps),
         tokens=statistics.fmean(one.tokens for one in good) if good else None,
         prompt_tokens=statistics.fmean(prompts) if prompts else None,

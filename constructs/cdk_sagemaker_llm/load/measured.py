@@ -181,6 +181,8 @@ class Record:
             If omitted, it did not say.
 
         failure: What kind of failure it ended with. If omitted, with none.
+
+        turn: Which turn of its conversation it was, counted from 1.
     """
 
     start: float
@@ -189,6 +191,19 @@ class Record:
     tokens: int = 0
     prompt_tokens: int | None = None
     failure: str = ""
+    turn: int = 1
+
+    @property
+    def output_token(self) -> float | None:
+        """
+        Seconds that each token took after the first, as a mean, and 0 where none came
+        after it; ``None`` if the answer was not streamed.
+        """
+        if self.first_token is None:
+            return None
+        if self.tokens <= 1:
+            return 0.0
+        return (self.latency - self.first_token) / (self.tokens - 1)
 
     @property
     def end(self) -> float:
@@ -222,6 +237,7 @@ class Record:
             self.tokens,
             self.prompt_tokens,
             self.failure,
+            self.turn,
         ]
 
     @classmethod

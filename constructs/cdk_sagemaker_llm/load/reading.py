@@ -7,25 +7,20 @@ between two rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cdk_sagemaker_llm.arguments import kind_of, raise_faults
 from cdk_sagemaker_llm.load.benchmark import LEAST_PERCENT, Benchmark, Row
+from cdk_sagemaker_llm.load.objective import NAMES, PERCENTS, STREAMED, Objective
 from cdk_sagemaker_llm.load.scaling_target import (
     HeadRoom,
     Saturation,
     ScalingTarget,
     saturation_of,
 )
-from cdk_sagemaker_llm.load.settings import Fault, SettingsError, hold_settings
 from cdk_sagemaker_llm.text import counted
-
-# Of how many in a hundred requests each percentile asks it.
-PERCENTS = {"p50": 50, "p90": 90, "p95": 95, "p99": 99, "longest": 100}
-_NAMES = {"latency": "latency", "first_token": "time to first token"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,58 +136,6 @@ def _borne(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Objective:
-    """
-    How fast it has to be.
-
-    ``Objective(latency=5.0)`` asks of 95 in 100 requests to be answered in 5 s.
-
-    Args:
-        latency: The most seconds until an answer is whole. If omitted, any.
-
-        first_token: The most seconds until its first token. If omitted, any.
-
-        percentile: Of how many requests it is asked: ``p50``, ``p90``, ``p95``,
-            ``p99``, or ``longest`` for all of them.
-    """
-
-    latency: float | None = None
-    first_token: float | None = None
-    percentile: str = "p95"
-
-    def __post_init__(self) -> None:
-        hold_settings(self)
-        faults = [
-            Fault("{} must be more than 0, got {}", (name,), (seconds,))
-            for name, seconds in (
-                ("latency", self.latency),
-                ("first_token", self.first_token),
-            )
-            if seconds is not None and not 0 < seconds < math.inf
-        ]
-        if self.percentile not in PERCENTS:
-            known = ", ".join(PERCENTS)
-            words = "{} must be one of {}, got {!r}"
-            faults.append(Fault(words, ("percentile",), (known, self.percentile)))
-        if faults:
-            raise SettingsError(faults)
-
-    @property
-    def bounds(self) -> Mapping[str, float]:
-        """
-        The seconds of each time that there is an objective for.
-        """
-        both = {"latency": self.latency, "first_token": self.first_token}
-        return {name: most for name, most in both.items() if most is not None}
-
-    def __str__(self) -> str:
-        return " and ".join(
-            f"{_NAMES[name]} {self.percentile} at most {most:g} s"
-            for name, most in self.bounds.items()
-        )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Judged:
     """
     A row, and whether it is within an objective.
@@ -305,12 +248,14 @@ def _judge(row: Row, objective: Objective) -> Judged:
 
 def _held(row: Row, name: str, most: float, percentile: str) -> tuple[bool, str]:
     figures = row.facts["figures"]
-    if name == "first_token" and not row.facts["settings"]["is_streamed"]:
+    if name in STREAMED and not row.facts["settings"]["is_streamed"]:
         raise ValueError(
-            "there is no time to first token without streams; leave its objective out"
+            f"there is no {NAMES[name]} without streams; leave its objective out"
         )
     begun = figures["requests"] + figures["unfinished"]
-    good = 0 if figures[name] is None else figures[name]["count"]
+    # A benchmark that was saved before tells of fewer times.
+    found = figures.get(name)
+    good = 0 if found is None else found["count"]
     verb = "was" if begun == 1 else "were"
     failed = f"{begun - good} of {counted(begun, 'request')} {verb} not answered"
     percent = PERCENTS[percentile]
@@ -324,14 +269,14 @@ def _held(row: Row, name: str, most: float, percentile: str) -> tuple[bool, str]
     seconds = _percentiles(row, name)[nearest]
     names = {each: one for one, each in PERCENTS.items()}
     measured = names.get(nearest, f"p{nearest}")
-    summary = f"{_NAMES[name]} {measured} {seconds:.2f} s"
+    summary = f"{NAMES[name]} {measured} {seconds:.2f} s"
     if nearest != percent:
         summary += f", as {failed}"
     return seconds <= most, summary
 
 
 def _percentiles(row: Row, name: str) -> Mapping[int, float]:
-    found = row.facts["figures"][name] or {}
+    found = row.facts["figures"].get(name) or {}
     known = {percent: found[one] for one, percent in PERCENTS.items() if one in found}
     kept = row.facts.get("percents", {}).get(name, ())
     return {**known, **dict(enumerate(kept, LEAST_PERCENT))}

@@ -174,7 +174,9 @@ def panels_of_benchmark(rows: Sequence[Row]) -> list[Panel]:
 def _introduction(result: LoadResult) -> str:
     settings = result.settings
     load = (
-        counted(settings.user_count, "user")
+        f"{len(settings.trace)} requests of a trace"
+        if settings.trace
+        else counted(settings.user_count, "user")
         if settings.user_count
         else f"{settings.arrival_rate:g} requests a second arriving at random"
     )

@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.load.figures import (
     seconds_of,
 )
 from cdk_sagemaker_llm.load.measured import Measured, Record
+from cdk_sagemaker_llm.load.objective import NAMES, Goodput, Objective
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.text import counted
 
@@ -48,12 +49,15 @@ class LoadResult:
         end: Until when.
 
         measured: What was measured.
+
+        objective: How fast it has to be. If omitted, there is no goodput to tell.
     """
 
     settings: LoadSettings
     begin: float
     end: float
     measured: Measured
+    objective: Objective | None = None
 
     @property
     def figures(self) -> Figures:
@@ -61,6 +65,15 @@ class LoadResult:
         What it comes to.
         """
         return figures_of(self.measured, self.begin, self.end)
+
+    @property
+    def goodput(self) -> Goodput | None:
+        """
+        How much was done as fast as it has to be; ``None`` without an objective.
+        """
+        if self.objective is None or not self.objective.bounds:
+            return None
+        return Goodput.of(self.measured.records, self.objective, self.begin, self.end)
 
     @property
     def seconds(self) -> list[Second]:
@@ -114,6 +127,8 @@ class LoadResult:
         slowed = {
             name: found
             for name, one in self.distributions()
+            # A mean over many tokens, which no single wake-up makes much longer.
+            if name != NAMES["output_token"]
             if (found := delay.shown_in(one.p50, one.p99))
         }
         # What a request takes in all decides how many there are.
@@ -135,13 +150,17 @@ class LoadResult:
         """
         Return the figures that are single numbers, by name.
         """
-        figures = self.figures
+        figures, goodput = self.figures, self.goodput
         rate = figures.success_rate
+        share = None if goodput is None else goodput.share
+        within = "" if share is None else f"{share:.2%}"
         rows = [
             ("requests", str(figures.requests)),
             ("never answered", str(figures.unfinished or "")),
             ("success", "-" if rate is None else f"{rate:.2%}"),
             ("requests a second", f"{figures.requests_per_second:.2f}"),
+            ("goodput", "" if goodput is None else str(goodput)),
+            ("within all bounds", within),
             ("tokens a second", f"{figures.tokens_per_second:.1f}"),
             ("tokens an answer", _mean(figures.tokens)),
             ("tokens a prompt", _mean(figures.prompt_tokens)),
@@ -155,7 +174,8 @@ class LoadResult:
         figures = self.figures
         named = [
             (LATENCY, figures.latency),
-            ("time to first token", figures.first_token),
+            (NAMES["first_token"], figures.first_token),
+            (NAMES["output_token"], figures.output_token),
             ("time between tokens", figures.between_tokens),
         ]
         return [(name, one) for name, one in named if one is not None]
@@ -202,12 +222,16 @@ class LoadResult:
         settings = self.settings.packed()
         # They may be somebody's, and there may be a million of them.
         settings["prompts"] = len(self.settings.prompts)
+        settings["tools"] = len(self.settings.tools)
+        settings["trace"] = len(self.settings.trace)
+        settings["run_time"] = self.settings.seconds
         delay = self.measured.delay
         return {
             "began": datetime.fromtimestamp(self.begin, UTC).isoformat(),
             "seconds": self.end - self.begin,
             "settings": settings,
             "figures": asdict(self.figures),
+            "goodput": None if self.goodput is None else self.goodput.to_facts(),
             "generator": asdict(delay),
             "is_generator_bottleneck": self.is_generator_bottleneck,
             "remarks": self.remarks(),
@@ -246,9 +270,11 @@ def asked_of(rows: Sequence[Mapping[str, Any]]) -> str:
     settings = rows[0]["settings"]
     most = settings["max_new_tokens"]
     unit = "words" if settings.get("tokenizer") is None else "tokens"
-    count = settings["prompts"]
+    count, traced = settings["prompts"], settings.get("trace")
     what = (
-        f"{count} {'prompt' if count == 1 else 'prompts'} of a file"
+        f"{traced} requests of a trace"
+        if traced
+        else f"{count} {'prompt' if count == 1 else 'prompts'} of a file"
         if count
         else f"{settings['prompt_words']} prompt {unit}"
     )

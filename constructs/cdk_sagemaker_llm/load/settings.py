@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.client.requests import Schema
+from cdk_sagemaker_llm.simulation.traffic.trace import TracedRequest
 
 if TYPE_CHECKING:
     import boto3
@@ -21,7 +22,21 @@ if TYPE_CHECKING:
 _USERS = 10
 _RAMP = 5.0
 _USERS_A_PROCESS = 100
-_POSITIVE = ("arrival_rate", "spawn_rate", "run_time", "join_within", "timeout")
+_RUN_TIME = 60.0
+_LENGTHS = {
+    "prompt_words": "1000, 100-500 or normal:1000,200",
+    "turns": "3, 2-6 or normal:4,1",
+}
+_POSITIVE = (
+    *("arrival_rate", "trace_speed", "spawn_rate", "run_time", "join_within"),
+    "timeout",
+)
+_COUNTS = (
+    *("users", "processes", "workers", "prefix_words", "prefixes", "max_new_tokens"),
+)
+
+TRACE_LEAD = 0.5
+"""Seconds before the first request of a trace, and after its last one."""
 
 JOIN_PORT = 5557
 """The port where none is named: Locust's own."""
@@ -52,10 +67,20 @@ class LoadSettings:
         spawn_rate: How many users begin a second.
             If omitted, all have begun after five seconds.
 
+        trace: Requests as they were seen, at their moments and with their lengths
+            (``read_trace``). If omitted, users ask or requests arrive at a rate.
+
+        trace_speed: How many times as fast as it was the trace is played.
+
         run_time: For how many seconds it is measured, once all users have begun.
+            If omitted, for a minute, or until the trace ends.
 
         think_time: For how many seconds a user waits between an answer and the next
             request.
+
+        turns: How many turns a conversation has, before the next one begins: ``3`` or
+            ``2-6``. With an arrival rate conversations arrive. More than one need
+            chats.
 
         drain: For how many seconds answers are waited for that are under way then.
 
@@ -78,8 +103,17 @@ class LoadSettings:
         tokenizer: A ``tokenizer.json``, or a folder with one: ``prompt_words`` are
             then its tokens, exactly. If omitted, a word is about a token.
 
-        max_new_tokens: How many tokens an answer has at most.
-            If omitted, the container decides.
+        prefix_words: How many words prompts have in common, before their own: in a
+            chat the system's message. If omitted, none.
+
+        prefixes: How many such beginnings there are, one at random for each
+            conversation.
+
+        tools: Tools that the model may call, in OpenAI's form; they need chats. What it
+            calls is answered in the conversation's next turn.
+
+        max_new_tokens: How many tokens an answer has at most; each of a trace has as
+            many as it had. If omitted, the container decides.
 
         parameters: Anything else, in the container's own words.
 
@@ -108,8 +142,11 @@ class LoadSettings:
     users: int | None = None
     arrival_rate: float | None = None
     spawn_rate: float | None = None
-    run_time: float = 60.0
+    trace: tuple[TracedRequest, ...] = ()
+    trace_speed: float = 1.0
+    run_time: float | None = None
     think_time: float = 0.0
+    turns: str = "1"
     drain: float = 60.0
     processes: int | None = None
     workers: int | None = None
@@ -118,6 +155,9 @@ class LoadSettings:
     prompts: tuple[str, ...] = ()
     prompt_words: str = "100"
     tokenizer: str | None = None
+    prefix_words: int | None = None
+    prefixes: int = 1
+    tools: tuple[Mapping[str, Any], ...] = ()
     max_new_tokens: int | None = 50
     parameters: Mapping[str, Any] = field(default_factory=dict)
     is_chat: bool = False
@@ -132,10 +172,11 @@ class LoadSettings:
     def __post_init__(self) -> None:
         hold_settings(self)
         faults = list(self._faults())
-        try:
-            lengths_of(self.prompt_words)
-        except SettingsError as error:
-            faults += error.faults
+        for name in ("prompt_words", "turns"):
+            try:
+                lengths_of(getattr(self, name), name)
+            except SettingsError as error:
+                faults += error.faults
         if faults:
             raise SettingsError(faults)
         hold_kinds(self)
@@ -153,7 +194,7 @@ class LoadSettings:
         """
         How many users ask; none if requests arrive by themselves.
         """
-        if self.arrival_rate is not None:
+        if self.arrival_rate is not None or self.trace:
             return 0
         return _USERS if self.users is None else self.users
 
@@ -166,10 +207,21 @@ class LoadSettings:
             return self.workers
         if self.processes is not None:
             return self.processes
-        needed = math.ceil(
-            max(self.user_count, self.arrival_rate or 1) / _USERS_A_PROCESS
-        )
+        rate = self.arrival_rate or len(self.trace) / self.seconds
+        needed = math.ceil(max(self.user_count, rate, 1) / _USERS_A_PROCESS)
         return max(1, min(needed, os.cpu_count() or 1))
+
+    @property
+    def seconds(self) -> float:
+        """
+        For how many seconds it is measured.
+        """
+        if self.run_time is not None:
+            return self.run_time
+        if not self.trace:
+            return _RUN_TIME
+        lasting = self.trace[-1].at - self.trace[0].at
+        return lasting / self.trace_speed + 2 * TRACE_LEAD
 
     @property
     def users_a_second(self) -> float:
@@ -192,19 +244,34 @@ class LoadSettings:
         Args:
             packed: What ``packed()`` returned.
         """
-        return cls(**{**packed, "prompts": tuple(packed["prompts"])})
+        lists = {name: tuple(packed[name]) for name in ("prompts", "tools")}
+        traced = (
+            TracedRequest(**{**one, "blocks": tuple(one["blocks"])})
+            for one in packed["trace"]
+        )
+        return cls(**{**packed, **lists, "trace": tuple(traced)})
 
     def _faults(self) -> Iterator[Fault]:
         if not self.endpoint:
             yield Fault("{} must be a name, got ''", ("endpoint",))
         pairs = (
             ("users", "arrival_rate"),
+            ("trace", "users"),
+            ("trace", "arrival_rate"),
+            ("trace", "prompts"),
+            ("trace", "prefix_words"),
             ("prompts", "tokenizer"),
             ("processes", "workers"),
         )
         for one, other in pairs:
-            if getattr(self, one) and getattr(self, other) is not None:
+            if getattr(self, one) and getattr(self, other) not in {None, ()}:
                 yield Fault("give either {} or {}, not both", (one, other))
+        if self.trace and self.turns != "1":
+            yield Fault("give either {} or {}, not both", ("trace", "turns"))
+        if not self.is_chat:
+            for name in ("turns", "tools"):
+                if getattr(self, name) not in ("1", ()):
+                    yield Fault("{} is for chats alone; set {}", (name, "is_chat"))
         if self.schema is not None and self.schema not in {*Schema}:
             known = " or ".join(Schema)
             yield Fault("{} must be {}, got {!r}", ("schema",), (known, self.schema))
@@ -212,7 +279,7 @@ class LoadSettings:
         yield from self._crew_faults()
 
     def _number_faults(self) -> Iterator[Fault]:
-        for name in ("users", "processes", "workers", "max_new_tokens"):
+        for name in _COUNTS:
             number = getattr(self, name)
             if number is not None and not number >= 1:
                 yield Fault("{} must be at least 1, got {}", (name,), (number,))
@@ -262,9 +329,11 @@ def address_of(text: str) -> tuple[str, int]:
     return host, port
 
 
-def lengths_of(text: str) -> Callable[[random.Random], int]:
+def lengths_of(
+    text: str, setting: str = "prompt_words"
+) -> Callable[[random.Random], int]:
     """
-    Read how many words prompts have.
+    Read how many words prompts have, or turns a conversation.
 
     ``1000``, ``100-500`` for any number between them, or ``normal:1000,200`` for a
     mean and a standard deviation.
@@ -281,8 +350,8 @@ def lengths_of(text: str) -> Callable[[random.Random], int]:
                 return lambda chance: chance.randint(least, most)
     except ValueError:
         pass
-    words = "{} must be such as 1000, 100-500 or normal:1000,200, got {!r}"
-    raise SettingsError([Fault(words, ("prompt_words",), (text,))])
+    words = "{} must be such as {}, got {!r}"
+    raise SettingsError([Fault(words, (setting,), (_LENGTHS[setting], text))])
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,8 @@ def test_percentiles_are_kept_from_the_median_on() -> None:
 
     assert kept["latency"] == [2.0] * 38 + [4.0] * 13
     assert kept["first_token"] == [0.5] * 38 + [1.0] * 13
+    # 0.5 s over 9 further tokens once, 1.5 s six times, and 3 s over 19.
+    assert kept["output_token"] == [1.5 / 9] * 51
 
 
 def test_of_a_row_in_which_nothing_ended_well_nothing_is_known() -> None:
@@ -110,7 +112,11 @@ def test_of_a_row_in_which_nothing_ended_well_nothing_is_known() -> None:
 
     assert (row.users, row.seconds, row.requests) == (3, 10.0, 10)
     assert row.latency is row.first_token is row.facts["steady"] is None
-    assert row.facts["percents"] == {"latency": [], "first_token": []}
+    assert row.facts["percents"] == {
+        "latency": [],
+        "first_token": [],
+        "output_token": [],
+    }
     assert row.success is not None
     assert row.success.value == 0.0
     assert row.cells() == ("3", "10", "0.00", "-", "0%")

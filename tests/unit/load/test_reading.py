@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from cdk_sagemaker_llm.load.reading import Objective, knee_of
+from cdk_sagemaker_llm.load.objective import Objective
+from cdk_sagemaker_llm.load.reading import knee_of
 from cdk_sagemaker_llm.load.scaling_target import saturation_of
 from cdk_sagemaker_llm.load.settings import SettingsError
 from tests.unit.load.sweeps import published, row, sweep

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from cdk_sagemaker_llm.load.reading import Objective, reading_of
+from cdk_sagemaker_llm.load.objective import Objective
+from cdk_sagemaker_llm.load.reading import reading_of
 from cdk_sagemaker_llm.load.reports import (
     draw,
     draw_benchmark,
@@ -43,6 +44,7 @@ MARKDOWN = """\
 | --- | --- | --- | --- | --- | --- |
 | latency | 2.000 | 4.000 | 4.000 | 4.000 | 4.000 |
 | time to first token | 0.500 | 1.000 | 1.000 | 1.000 | 1.000 |
+| time per output token | 0.167 | 0.167 | 0.167 | 0.167 | 0.167 |
 | time between tokens | 0.100 | 0.200 | 0.200 | 0.200 | 0.200 |
 
 - the generator's own delay: half of its wake-ups were late by up to 1.0 ms, all but \
@@ -53,9 +55,9 @@ which counts against success
 - 1 x ModelError 503: no room <here>
 """
 CSV = """\
-start,latency,first_token,tokens,prompt_tokens,failure
--0.500000,1.000000,0.250000,7,3,
-0.000000,2.000000,0.500000,10,5,
+start,latency,first_token,tokens,prompt_tokens,failure,turn
+-0.500000,1.000000,0.250000,7,3,,1
+0.000000,2.000000,0.500000,10,5,,1
 """
 
 
@@ -74,7 +76,26 @@ def test_csv_has_a_row_for_each_request() -> None:
 
     assert written.startswith(CSV)
     assert len(written.splitlines()) == 1 + 12
-    assert "7.000000,0.500000,,0,,ModelError 503\n" in written
+    assert "7.000000,0.500000,,0,,ModelError 503,1\n" in written
+
+
+def test_goodput_is_a_row_where_there_is_an_objective() -> None:
+    """
+    And the part of what began that kept it.
+    """
+    objective = Objective(latency=2.0, first_token=0.5)
+    run = replace(run_of(), objective=objective)
+    facts = json.loads(run.to_json())
+
+    assert (
+        "| goodput | 0.70 requests/s (latency at most 2 s and time to first token at "
+        "most 0.5 s) |\n| within all bounds | 70.00% |\n"
+    ) in run.to_markdown()
+    assert facts["goodput"] == {
+        "requests_per_second": 0.7,
+        "share": 0.7,
+        "bounds": {"latency": 2.0, "first_token": 0.5},
+    }
 
 
 def test_json_has_the_figures_and_no_prompts() -> None:
@@ -86,6 +107,9 @@ def test_json_has_the_figures_and_no_prompts() -> None:
     assert facts["began"] == "2027-01-17T12:00:00+00:00"
     assert facts["seconds"] == 10
     assert facts["settings"]["prompts"] == 1
+    assert facts["settings"]["trace"] == facts["settings"]["tools"] == 0
+    assert facts["settings"]["run_time"] == 60.0
+    assert facts["goodput"] is None
     assert facts["figures"]["requests"] == 9
     assert facts["figures"]["latency"]["p50"] == 2.0
     assert facts["generator"] == {

@@ -13,7 +13,8 @@ from cdk_sagemaker_llm.hosting.scaling.counts import (
     ScalableCopyCount,
     ScalableInstanceCount,
 )
-from cdk_sagemaker_llm.load.reading import Objective, reading_of
+from cdk_sagemaker_llm.load.objective import Objective
+from cdk_sagemaker_llm.load.reading import reading_of
 from cdk_sagemaker_llm.load.scaling_target import HeadRoom, ScalingTarget
 from cdk_sagemaker_llm.load.settings import SettingsError
 from tests.unit.load.sweeps import published, row, sweep

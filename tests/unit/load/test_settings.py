@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from cdk_sagemaker_llm.client import Timeouts
 from cdk_sagemaker_llm.load.prompts import Prompts, read_prompts
 from cdk_sagemaker_llm.load.settings import LoadSettings, address_of, lengths_of
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
+from cdk_sagemaker_llm.simulation.traffic.trace import TracedRequest
+
+TRACE = (TracedRequest(2.0, 10, 5, (1, "b")), TracedRequest(6.0, 10, 5))
 
 
 @pytest.mark.parametrize(
@@ -59,6 +63,32 @@ from cdk_sagemaker_llm.local.aws.untyped import Untyped
             {"prompts": ("a",), "tokenizer": "tokenizer.json"},
             "give either prompts or tokenizer, not both",
         ),
+        ({"trace": TRACE, "users": 1}, "give either trace or users, not both"),
+        (
+            {"trace": TRACE, "arrival_rate": 1.0},
+            "give either trace or arrival_rate, not both",
+        ),
+        (
+            {"trace": TRACE, "prompts": ("a",)},
+            "give either trace or prompts, not both",
+        ),
+        (
+            {"trace": TRACE, "prefix_words": 5},
+            "give either trace or prefix_words, not both",
+        ),
+        (
+            {"trace": TRACE, "turns": "2", "is_chat": True},
+            "give either trace or turns, not both",
+        ),
+        ({"trace_speed": 0.0}, "trace_speed must be more than 0, got 0.0"),
+        ({"turns": "2"}, "turns is for chats alone; set is_chat"),
+        ({"tools": ({"type": "function"},)}, "tools is for chats alone; set is_chat"),
+        (
+            {"turns": "0", "is_chat": True},
+            "turns must be such as 3, 2-6 or normal:4,1, got '0'",
+        ),
+        ({"prefix_words": 0}, "prefix_words must be at least 1, got 0"),
+        ({"prefixes": 0}, "prefixes must be at least 1, got 0"),
         ({"schema": "x"}, "schema must be lmi or tgi or openai or chat, got 'x'"),
     ],
 )
@@ -68,6 +98,22 @@ def test_what_is_no_load_is_refused(given: dict[str, Untyped], message: str) -> 
     """
     with pytest.raises(ValueError, match=message):
         LoadSettings(endpoint="chat", **given)
+
+
+def test_a_trace_is_measured_until_it_ends() -> None:
+    """
+    With half a second before and after it; as long as is said, otherwise. What goes to
+    another process comes back the same.
+    """
+    settings = LoadSettings(endpoint="chat", trace=TRACE)
+
+    assert settings.seconds == 4.0 + 1.0
+    assert replace(settings, trace_speed=2.0).seconds == 2.0 + 1.0
+    assert replace(settings, run_time=7.0).seconds == 7.0
+    assert LoadSettings(endpoint="chat").seconds == 60.0
+    assert (settings.user_count, settings.process_count) == (0, 1)
+    packed = json.loads(json.dumps(settings.packed()))
+    assert LoadSettings.unpacked(packed) == settings
 
 
 def test_the_least_is_taken() -> None:
@@ -224,13 +270,14 @@ def test_prompts_are_put_together() -> None:
     """
     Of as many words as are asked for, another each time, the same for the same seed.
     """
-    prompts = Prompts((), "12", 1)
+    settings = LoadSettings(endpoint="chat", prompt_words="12")
+    prompts = Prompts(settings, 1)
     first, second = prompts.draw(), prompts.draw()
 
     assert len(first.split()) == len(second.split()) == 12
     assert first != second
-    assert Prompts((), "12", 1).draw() == first
-    assert Prompts((), "12", 2).draw() != first
+    assert Prompts(settings, 1).draw() == first
+    assert Prompts(settings, 2).draw() != first
 
 
 def test_prompts_of_a_file(tmp_path: Path) -> None:
@@ -245,7 +292,8 @@ def test_prompts_of_a_file(tmp_path: Path) -> None:
 
     assert read_prompts(lines) == ("one", " two ")
     assert read_prompts(documents) == ("one", "two\nlines", "three")
-    assert Prompts(("one",), "12", 1).draw() == "one"
+    settings = LoadSettings(endpoint="chat", prompts=("one",))
+    assert Prompts(settings).draw() == "one"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import random
 import string
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,12 +113,12 @@ def test_settings_name_a_file_or_its_folder(tmp_path: Path) -> None:
     made.enable_padding(length=7)
     made.save(str(tmp_path / "tokenizer.json"))
     for path in (tmp_path, tmp_path / "tokenizer.json"):
-        settings = LoadSettings(endpoint="chat", tokenizer=str(path))
-        text = Prompts((), "12-12", 0, writer_of(settings)).draw()
-        chat = LoadSettings(endpoint="chat", tokenizer=str(path), is_chat=True)
+        settings = LoadSettings(endpoint="chat", prompt_words="12", tokenizer=str(path))
+        text = Prompts(settings, 0, writer_of(settings)).draw()
+        chat = replace(settings, is_chat=True)
 
         assert len(text.split()) == 11
-        assert len(Prompts((), "12", 0, writer_of(chat)).draw().split()) == 12
+        assert len(Prompts(chat, 0, writer_of(chat)).draw().split()) == 12
     assert writer_of(LoadSettings(endpoint="chat")) is None
 
 

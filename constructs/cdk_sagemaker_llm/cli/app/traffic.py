@@ -217,13 +217,14 @@ def _users(settings: TrafficSettings) -> ModelTraffic:
 
 def _replayed(settings: TrafficSettings) -> ModelTraffic:
     path = Path(settings.shape)
-    if path.suffix.lower() != ".csv":
+    if path.suffix.lower() not in {".csv", ".jsonl"}:
         raise ValueError(
-            f"--traffic must be {', '.join(SHAPES)} or a CSV file with the columns "
-            f"time, prompt_tokens and output_tokens, got {settings.shape!r}"
+            f"--traffic must be {', '.join(SHAPES)}, a CSV file with the columns "
+            "time, prompt_tokens and output_tokens, a trace of Azure's (.csv) or one "
+            f"of Mooncake's (.jsonl), got {settings.shape!r}"
         )
     try:
-        found = Replay.from_csv(path)
+        found = Replay.from_trace(path)
     except OSError as fault:
         raise ValueError(
             f"--traffic {path} cannot be read: {fault.strerror}"

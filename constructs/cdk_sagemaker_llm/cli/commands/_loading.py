@@ -5,6 +5,7 @@ What ``load-test`` and ``benchmark`` share: their requests, their progress, thei
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +26,8 @@ from cdk_sagemaker_llm.cli.commands._options import (
     seconds,
 )
 from cdk_sagemaker_llm.load.measured import Record
-from cdk_sagemaker_llm.load.prompts import Prompts, read_prompts
+from cdk_sagemaker_llm.load.objective import STREAMED, Objective
+from cdk_sagemaker_llm.load.prompts import Prompts, read_prompts, read_tools
 from cdk_sagemaker_llm.load.running import LoadError, MissingPackageError, Progress
 from cdk_sagemaker_llm.load.settings import LoadSettings, SettingsError
 from cdk_sagemaker_llm.text import counted
@@ -42,6 +44,28 @@ PromptWords: TypeAlias = Annotated[
     typer.Option(
         help="Without --prompts: how many words to put together, each about a token: "
         "1000, 100-500, or normal:1000,200 (mean and deviation)."
+    ),
+]
+LatencyObjective: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The longest an answer may take, 5s. If omitted, none is asked for."
+    ),
+]
+FirstTokenObjective: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--ttft-objective",
+        help="The longest its first token may take, 800ms or 1.5s. If omitted, none is "
+        "asked for.",
+    ),
+]
+OutputTokenObjective: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--tpot-objective",
+        help="The longest each further token may take, as a mean of its answer, 50ms. "
+        "If omitted, none is asked for.",
     ),
 ]
 Parameter: TypeAlias = Annotated[
@@ -74,11 +98,13 @@ _FLAGS = {
     "is_chat": "--chat",
     "is_streamed": "--stream",
     "latency": "--latency-objective",
+    "output_token": "--tpot-objective",
     "parameters": "--parameter",
     "run_time": "--duration",
     "workers": "--expect-workers",
 }
 _MISUSE = 2
+_MILLISECONDS = re.compile(r"(\d+(?:\.\d+)?)\s*ms")
 _T = TypeVar("_T")
 # What is written where, by the option that asks for it.
 Files: TypeAlias = Mapping[str, tuple[Path | None, Callable[[Path], object]]]
@@ -125,6 +151,33 @@ class LoadOptions:
             "counts its tokens, exactly. If omitted, a word is about a token."
         ),
     ] = None
+    prefix_words: Annotated[
+        int | None,
+        typer.Option(
+            help="How many words prompts have in common, before their own; with --chat "
+            "as the system's message. If omitted, none."
+        ),
+    ] = None
+    prefixes: Annotated[
+        int,
+        typer.Option(
+            help="How many such beginnings there are, one at random each time."
+        ),
+    ] = 1
+    turns: Annotated[
+        str,
+        typer.Option(
+            help="With --chat: how many turns a conversation has, 3 or 2-6; each sends "
+            "all before it."
+        ),
+    ] = "1"
+    tools: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --chat: a JSON file with a list of tools in OpenAI's form that "
+            "the model may call. If omitted, it has none."
+        ),
+    ] = None
     max_new_tokens: Annotated[
         int, typer.Option(help="How many tokens an answer has at most.")
     ] = 50
@@ -158,6 +211,10 @@ class LoadOptions:
             processes=self.processes,
             prompts=read_prompts(self.prompts) if self.prompts else (),
             tokenizer=None if self.tokenizer is None else str(self.tokenizer),
+            prefix_words=self.prefix_words,
+            prefixes=self.prefixes,
+            turns=self.turns,
+            tools=read_tools(self.tools) if self.tools else (),
             max_new_tokens=self.max_new_tokens,
             parameters=parameters_of(self.parameter or ()),
             is_chat=self.chat,
@@ -176,10 +233,50 @@ class LoadOptions:
 
         try:
             write = writer_of(found)
-            Prompts((), found.prompt_words, found.seed, write).draw()
+            Prompts(found, write=write).draw()
         except ValueError as fault:
             raise ValueError(f"--tokenizer {found.tokenizer}: {fault}") from fault
         return found
+
+
+def objective_of(
+    latency: str | None,
+    first_token: str | None,
+    output_token: str | None,
+    percentile: str | None = None,
+) -> Objective:
+    """
+    Read how fast it has to be.
+    """
+    objective = Objective(
+        latency=_seconds_of("--latency-objective", latency),
+        first_token=_seconds_of("--ttft-objective", first_token),
+        output_token=_seconds_of("--tpot-objective", output_token),
+        percentile=percentile or "p95",
+    )
+    if percentile is not None and not objective.bounds:
+        raise ValueError(
+            "--percentile is said of --latency-objective, --ttft-objective or "
+            "--tpot-objective; give one of them"
+        )
+    return objective
+
+
+def _seconds_of(flag: str, text: str | None) -> float | None:
+    if text is None:
+        return None
+    if found := _MILLISECONDS.fullmatch(text.strip()):
+        return float(found[1]) / 1000
+    return seconds(flag, text)
+
+
+def check_streamed(objective: Objective, settings: LoadSettings) -> None:
+    """
+    Refuse an objective that only streams tell whether it is kept.
+    """
+    for name in STREAMED:
+        if name in objective.bounds and not settings.is_streamed:
+            raise ValueError(f"{flag_of(name)} needs streams; leave one out")
 
 
 def flag_of(setting: str) -> str:

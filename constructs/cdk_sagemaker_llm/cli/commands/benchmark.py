@@ -16,12 +16,17 @@ import typer
 
 from cdk_sagemaker_llm.cli.commands._loading import (
     AsJson,
+    FirstTokenObjective,
     HtmlFile,
+    LatencyObjective,
     LoadOptions,
+    OutputTokenObjective,
     PngFile,
     PromptWords,
     RunTime,
+    check_streamed,
     complain,
+    objective_of,
     refusing_misuse,
     run_live,
     write_files,
@@ -42,7 +47,7 @@ from cdk_sagemaker_llm.load.benchmark import (
 from cdk_sagemaker_llm.load.deployed import Deployed, deployed
 from cdk_sagemaker_llm.load.fitting import Probe, save_service_times
 from cdk_sagemaker_llm.load.observed import run_alone
-from cdk_sagemaker_llm.load.reading import Objective, Reading, reading_of
+from cdk_sagemaker_llm.load.reading import Reading, reading_of
 from cdk_sagemaker_llm.load.running import Progress
 from cdk_sagemaker_llm.load.scaling_target import HeadRoom
 from cdk_sagemaker_llm.load.settings import LoadSettings
@@ -52,15 +57,14 @@ _USERS = "100, 150, 200, 250, 300, 350, 400, 450, 500"
 # What is heeded where nothing is measured.
 _READ = {
     *("--from", "--compare", "--html", "--png", "--json", "--latency-objective"),
-    *("--ttft-objective", "--percentile", "--copies", "--growth"),
-    "--scale-out-time",
+    *("--ttft-objective", "--tpot-objective", "--percentile", "--copies"),
+    *("--growth", "--scale-out-time"),
 }
 _PANEL = "Service times"
 _UNKNOWN_COPIES = (
     "- not sure: copies: SageMaker was not asked how many serve, or did not say; one "
     "is taken: give --copies"
 )
-_MILLISECONDS = re.compile(r"(\d+(?:\.\d+)?)\s*ms")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 # What is installed to have it.
 EXTRA = "load"
@@ -80,21 +84,9 @@ def benchmark(
     run_time: RunTime = "90s",
     prompt_words: PromptWords = "1000",
     load: LoadOptions,
-    latency_objective: Annotated[
-        str | None,
-        typer.Option(
-            help="The longest an answer may take, 5s: says how many of the users tried "
-            "are within it. If omitted, none is asked for."
-        ),
-    ] = None,
-    first_token_objective: Annotated[
-        str | None,
-        typer.Option(
-            "--ttft-objective",
-            help="The longest its first token may take, 800ms or 1.5s; likewise. If "
-            "omitted, none is asked for.",
-        ),
-    ] = None,
+    latency_objective: LatencyObjective = None,
+    first_token_objective: FirstTokenObjective = None,
+    output_token_objective: OutputTokenObjective = None,
     percentile: Annotated[
         str | None,
         typer.Option(
@@ -191,7 +183,12 @@ def benchmark(
             return
         if len(saved) > 1:
             raise ValueError("--compare takes one file beside a benchmark")
-        objective = objective_of(latency_objective, first_token_objective, percentile)
+        objective = objective_of(
+            latency_objective,
+            first_token_objective,
+            output_token_objective,
+            percentile,
+        )
         head_room = head_room_of(growth, scale_out_time)
         check_writable(
             {
@@ -215,8 +212,7 @@ def benchmark(
                 run_time=seconds("--duration", run_time),
                 prompt_words=prompt_words,
             )
-            if first_token_objective is not None and not settings.is_streamed:
-                raise ValueError("--ttft-objective needs streams; leave one out")
+            check_streamed(objective, settings)
     if source is None:
 
         def measure(show: Callable[[Progress], object]) -> Benchmark:
@@ -395,21 +391,6 @@ class Fitting:
         ]
 
 
-def objective_of(
-    latency: str | None, first_token: str | None, percentile: str | None
-) -> Objective:
-    if percentile is not None and latency is None and first_token is None:
-        raise ValueError(
-            "--percentile is said of --latency-objective or --ttft-objective; "
-            "give one of them"
-        )
-    return Objective(
-        latency=_seconds_of("--latency-objective", latency),
-        first_token=_seconds_of("--ttft-objective", first_token),
-        percentile=percentile or "p95",
-    )
-
-
 def head_room_of(growth: str, scale_out_time: str) -> HeadRoom:
     """
     Read what scaling leaves room for.
@@ -433,11 +414,3 @@ def _check_only(command: typer.Context, heeded: Collection[str], instead: str) -
     ]
     if flags:
         raise ValueError(f"{', '.join(flags)} has no effect beside {instead}")
-
-
-def _seconds_of(flag: str, text: str | None) -> float | None:
-    if text is None:
-        return None
-    if found := _MILLISECONDS.fullmatch(text.strip()):
-        return float(found[1]) / 1000
-    return seconds(flag, text)

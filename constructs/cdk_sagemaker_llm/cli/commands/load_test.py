@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,11 +14,15 @@ import typer
 
 from cdk_sagemaker_llm.cli.commands._loading import (
     AsJson,
+    FirstTokenObjective,
     HtmlFile,
+    LatencyObjective,
     LoadOptions,
+    OutputTokenObjective,
     PngFile,
     PromptWords,
-    RunTime,
+    check_streamed,
+    objective_of,
     refusing_misuse,
     run_live,
     status_of,
@@ -33,6 +38,7 @@ from cdk_sagemaker_llm.cli.commands._options import (
 from cdk_sagemaker_llm.load.result import LoadResult
 from cdk_sagemaker_llm.load.running import LoadError, join_load, run_load
 from cdk_sagemaker_llm.load.settings import LoadSettings, address_of
+from cdk_sagemaker_llm.simulation.traffic.trace import TracedRequest, read_trace
 
 _NAME = "load-test"
 _OF_JOINING = {"join", "join_within", "processes"}
@@ -63,7 +69,26 @@ def load_test(
             "omitted, users ask.",
         ),
     ] = None,
-    run_time: RunTime = "60s",
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead of --users: requests as they were seen, at their moments and "
+            "with their lengths: a CSV file with time, prompt_tokens and "
+            "output_tokens, a trace of Azure's (.csv), or one of Mooncake's (.jsonl). "
+            "If omitted, users ask."
+        ),
+    ] = None,
+    trace_speed: Annotated[
+        float, typer.Option(help="How many times as fast as it was it is played.")
+    ] = 1.0,
+    run_time: Annotated[
+        str | None,
+        typer.Option(
+            "--duration",
+            help="For how long it is measured, once all users have begun: 90s, 15m. If "
+            "omitted, 60s, or until the trace ends.",
+        ),
+    ] = None,
     think_time: Annotated[
         str, typer.Option(help="How long a user waits between an answer and a request.")
     ] = "0s",
@@ -98,6 +123,9 @@ def load_test(
     ] = None,
     prompt_words: PromptWords = "100",
     load: LoadOptions,
+    latency_objective: LatencyObjective = None,
+    first_token_objective: FirstTokenObjective = None,
+    output_token_objective: OutputTokenObjective = None,
     csv: Annotated[
         Path | None, typer.Option("--csv", help="Write a row for each request here.")
     ] = None,
@@ -124,19 +152,26 @@ def load_test(
         check_writable(
             {"--csv": csv, "--html": html, "--png": png, "--json-file": json_file}
         )
+        objective = objective_of(
+            latency_objective, first_token_objective, output_token_objective
+        )
         settings = load.settings(
             endpoint or "",
             users=users,
             arrival_rate=_rate(arrival_rate),
-            run_time=seconds("--duration", run_time),
+            trace=_traced(trace),
+            trace_speed=trace_speed,
+            run_time=None if run_time is None else seconds("--duration", run_time),
             think_time=seconds("--think-time", think_time),
             workers=expect_workers,
             bind=bind,
             join_within=seconds("--join-within", join_within),
             prompt_words=prompt_words,
         )
+        check_streamed(objective, settings)
     _announce(settings)
-    result = run_live(_NAME, lambda show: run_load(settings, show))
+    measured = run_live(_NAME, lambda show: run_load(settings, show))
+    result = replace(measured, objective=objective)
     typer.echo(result.to_json() if as_json else result.to_markdown(), nl=False)
     is_written = write_files(
         _NAME,
@@ -190,6 +225,15 @@ def _announce(settings: LoadSettings) -> None:
         )
 
 
+def _traced(path: Path | None) -> tuple[TracedRequest, ...]:
+    if path is None:
+        return ()
+    try:
+        return read_trace(path)
+    except OSError as fault:
+        raise ValueError(f"--trace {path} cannot be read: {fault.strerror}") from fault
+
+
 def _check_heeded(context: typer.Context, endpoint: str | None) -> None:
     flags = {name for name in context.params if is_given(context, name)}
     if "join" in flags:
@@ -201,6 +245,13 @@ def _check_heeded(context: typer.Context, endpoint: str | None) -> None:
             "name an endpoint to load, or with --join HOST[:PORT] the load test to "
             "work for"
         )
+    elif "trace" in flags and (
+        unheeded := sorted(flags & {"prompt_words", "turns", "max_new_tokens"})
+    ):
+        names = ", ".join(_flag(context, name) for name in unheeded)
+        raise ValueError(f"--trace says how long requests are; leave out {names}")
+    elif "trace_speed" in flags and "trace" not in flags:
+        raise ValueError("--trace-speed is said of --trace; give both")
     elif "expect_workers" not in flags and (
         unheeded := sorted(flags & {"bind", "join_within"})
     ):

@@ -111,7 +111,7 @@ def _measure(
     while not crew.is_complete.wait(_EVERY) and not ended.is_set():
         _progress(crew, "starting", 0.0)
     begin = time.time()
-    while (left := begin + settings.run_time - time.time()) > 0:
+    while (left := begin + settings.seconds - time.time()) > 0:
         if ended.wait(min(_EVERY, left)) or crew.is_deserted:
             break
         _progress(crew, "measuring", time.time() - begin)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from botocore.exceptions import BotoCoreError
 
@@ -15,17 +15,20 @@ from cdk_sagemaker_llm.client import (
     ComponentNameError,
     Generation,
     LlmClient,
+    Message,
     ModelError,
     RefusedError,
     Timeouts,
     Token,
+    ToolCall,
 )
-from cdk_sagemaker_llm.client.requests import Options
+from cdk_sagemaker_llm.client.requests import ChatOptions, Options
 from cdk_sagemaker_llm.load.measured import UNFINISHED, Measured, Record
-from cdk_sagemaker_llm.load.prompts import Prompts
+from cdk_sagemaker_llm.load.prompts import Conversation, Prompts
 from cdk_sagemaker_llm.load.settings import LoadSettings
 from cdk_sagemaker_llm.load.tokens import writer_of
 from cdk_sagemaker_llm.simulation.histogram import Histogram
+from cdk_sagemaker_llm.simulation.traffic.trace import TracedRequest
 
 # How many requests of one process are under way at most.
 MOST_IN_FLIGHT = 5000
@@ -43,18 +46,14 @@ class Asking:
     def __init__(self, settings: LoadSettings, number: int) -> None:
         self.settings = settings
         self._number = number
-        self._prompts = Prompts(
-            settings.prompts,
-            settings.prompt_words,
-            settings.seed + number,
-            writer_of(settings),
-        )
+        self._prompts = Prompts(settings, number, writer_of(settings))
         # Each process draws its own, and the same again with the same seed.
         self._arrivals = random.Random(f"{settings.seed} {number}")  # noqa: S311 - no secret
         self._client = _client(settings)
         self._options: Options = {"parameters": settings.parameters}
         if settings.max_new_tokens is not None:
             self._options["max_new_tokens"] = settings.max_new_tokens
+        self._tools: ChatOptions = {"tools": settings.tools} if settings.tools else {}
         self._kept = Measured()
         self._begun: tuple[float, float] | None = None
         self._is_over = False
@@ -104,48 +103,101 @@ class Asking:
         rate = (self.settings.arrival_rate or 1.0) / self.settings.process_count
         return self._arrivals.expovariate(rate)
 
-    def ask(self, due: float | None = None) -> None:
+    def converse(self) -> Conversation:
+        """
+        Begin a conversation.
+        """
+        return self._prompts.converse()
+
+    def traced(self) -> Iterator[tuple[TracedRequest, str]]:
+        """
+        Return this process's part of the trace, a prompt each.
+        """
+        trace, count = self.settings.trace, self.settings.process_count
+        # A worker that takes the place of a lost one has a further number.
+        for request in trace[(self._number - 1) % count :: count]:
+            yield request, self._prompts.traced(request)
+
+    def ask(
+        self, due: float | None = None, conversation: Conversation | None = None
+    ) -> None:
         """
         Send one request and keep what came of it.
+
+        Args:
+            due: When it was to be sent, in seconds since 1970. If omitted, now.
+
+            conversation: What it continues. If omitted, it begins one.
         """
         answer = _Answer(due)
-        try:
-            prompt = self._prompts.draw()
-            if due is None:
-                # Making a prompt up is not waiting for its answer.
-                answer = _Answer(None)
-            self._read(prompt, answer)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
-            failure = type(error).__name__
-            if isinstance(error, ModelError) and error.status is not None:
-                failure = f"{failure} {error.status}"
-            self._kept.messages.setdefault(failure, str(error))
-            self._kept.records.append(answer.ended(failure))
-        except BaseException:
-            # gevent ends the user.
-            self._kept.records.append(answer.ended(UNFINISHED))
-            raise
+        talk = conversation or self.converse()
+        is_chat = self.settings.is_chat
+        prompt = talk.messages() if is_chat else talk.prompt()
+        if due is None:
+            # Making a prompt up is not waiting for its answer.
+            answer = _Answer(None)
+        answer.turn = talk.turn
+        if self._keep(prompt, answer, self._options):
+            talk.answered(answer.text, answer.calls)
         else:
-            self._kept.records.append(answer.ended(""))
-        self._kept.gaps.add(answer.gaps)
+            talk.end()
+
+    def replay(self, due: float, request: TracedRequest, prompt: str) -> None:
+        """
+        Send one request of a trace and keep what came of it.
+
+        Args:
+            due: When it was to be sent, in seconds since 1970.
+
+            request: What the trace says of it.
+
+            prompt: What it asks.
+        """
+        options: Options = {**self._options, "max_new_tokens": request.output_tokens}
+        self._keep(prompt, _Answer(due), options)
 
     def try_once(self) -> None:
         """
         Send one request that is not counted.
         """
-        self._read(self._prompts.draw(), _Answer(None))
+        talk = self.converse()
+        prompt = talk.messages() if self.settings.is_chat else talk.prompt()
+        self._read(prompt, _Answer(None), self._options)
 
-    def _read(self, prompt: str, answer: _Answer) -> None:
-        client, options = self._client, self._options
-        match self.settings.is_streamed, self.settings.is_chat:
-            case True, True:
-                answer.stream(client.stream_chat(prompt, **options))
-            case True, False:
-                answer.stream(client.stream(prompt, **options))
-            case False, True:
-                answer.whole(client.chat(prompt, **options))
-            case _:
-                answer.whole(client.generate(prompt, **options))
+    def _keep(
+        self, prompt: str | Sequence[Message], answer: _Answer, options: Options
+    ) -> bool:
+        try:
+            self._read(prompt, answer, options)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
+            failure = type(error).__name__
+            if isinstance(error, ModelError) and error.status is not None:
+                failure = f"{failure} {error.status}"
+            self._kept.messages.setdefault(failure, str(error))
+        except BaseException:
+            # gevent ends the user.
+            self._kept.records.append(answer.ended(UNFINISHED))
+            raise
+        else:
+            failure = ""
+        self._kept.records.append(answer.ended(failure))
+        self._kept.gaps.add(answer.gaps)
+        return not failure
+
+    def _read(
+        self, prompt: str | Sequence[Message], answer: _Answer, options: Options
+    ) -> None:
+        client = self._client
+        if self.settings.is_chat:
+            asked: ChatOptions = {**options, **self._tools}
+            if self.settings.is_streamed:
+                answer.stream(client.stream_chat(prompt, **asked))
+            else:
+                answer.whole(client.chat(prompt, **asked))
+        elif self.settings.is_streamed:
+            answer.stream(client.stream(str(prompt), **options))
+        else:
+            answer.whole(client.generate(str(prompt), **options))
 
     def _note_cpu(self) -> None:
         if self._begun is not None and not self._is_over:
@@ -213,10 +265,16 @@ class _Answer:
         self._tokens = 0
         self._prompt_tokens: int | None = None
         self.gaps: list[float] = []
+        self.turn = 1
+        self.text = ""
+        self.calls: tuple[ToolCall, ...] = ()
 
     def stream(self, tokens: Iterator[Token]) -> None:
         last = 0.0
+        texts = []
         for token in tokens:
+            texts.append(token.text)
+            self.calls += token.tool_calls
             if token.is_counted:
                 now = time.perf_counter()
                 if self._first is None:
@@ -228,8 +286,10 @@ class _Answer:
             if token.usage is not None:
                 self._prompt_tokens = token.usage.prompt_tokens
                 self._tokens = token.usage.completion_tokens or self._tokens
+        self.text = "".join(texts)
 
     def whole(self, answer: Generation) -> None:
+        self.text, self.calls = answer.text, answer.tool_calls
         self._tokens = answer.completion_tokens
         self._prompt_tokens = answer.usage.prompt_tokens if answer.usage else None
 
@@ -241,6 +301,7 @@ class _Answer:
             tokens=self._tokens,
             prompt_tokens=self._prompt_tokens,
             failure=failure,
+            turn=self.turn,
         )
 
 

@@ -19,7 +19,7 @@ from locust.env import Environment
 from locust.event import Events
 
 from cdk_sagemaker_llm.load.generating.asking import Asking, HopelessError, prepared
-from cdk_sagemaker_llm.load.generating.users import Arriving, Looping, furnish
+from cdk_sagemaker_llm.load.generating.users import KINDS, furnish
 from cdk_sagemaker_llm.load.settings import LoadSettings
 
 # What the leader and a worker say to each other beside Locust's own messages, in the
@@ -78,9 +78,7 @@ class _Worker:
         self._over: AsyncResult = AsyncResult()
         self._asking: Asking | None = None
         # Which users there are, the order says.
-        self._environment = Environment(
-            user_classes=[Looping, Arriving], events=Events()
-        )
+        self._environment = Environment(user_classes=[*KINDS], events=Events())
         self._environment.events.report_to_master.add_listener(self._report)
         self._environment.events.test_stop.add_listener(self._finish)
         self._runner = self._environment.create_worker_runner(host, port)

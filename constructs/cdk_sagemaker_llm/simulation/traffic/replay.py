@@ -4,31 +4,27 @@ Traffic that was seen: a table of requests, each with its moment and its lengths
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, Self
 
 from cdk_sagemaker_llm.simulation.traffic.base import Arrival, Expected, Traffic
+from cdk_sagemaker_llm.simulation.traffic.trace import read_trace
 
 if TYPE_CHECKING:
     import numpy as np
 
     from cdk_sagemaker_llm.simulation.traffic.base import Numbers, Tokens
 
-_COLUMNS = ("time", "prompt_tokens", "output_tokens")
-_MOST_SHOWN = 10
 _AT_ONCE = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class Replay(Traffic):
     """
-    Requests as they came: ``Replay.from_csv("requests.csv").scaled(3)``.
+    Requests as they came: ``Replay.from_trace("requests.csv").scaled(3)``.
 
     Times count from the first request. More than were seen are made by repeating each
     one within the pause that follows it, fewer by leaving some out.
@@ -56,12 +52,10 @@ class Replay(Traffic):
         object.__setattr__(self, "requests", moved)
 
     @classmethod
-    def from_csv(cls, path: Path | str) -> Replay:
+    def from_trace(cls, path: Path | str) -> Replay:
         """
-        Read a CSV file with the columns time, prompt_tokens and output_tokens.
-
-        Times are ISO 8601, or seconds; other columns do not matter, nor does how the
-        columns' names are capitalised.
+        Read a trace: a CSV file with the columns time, prompt_tokens and output_tokens,
+        one of Azure's traces, or one of Mooncake's (``.jsonl``).
 
         Args:
             path: The file.
@@ -69,12 +63,23 @@ class Replay(Traffic):
         Raises:
             ValueError: If it is no such file; one line for each fault.
         """
-        name = Path(path)
-        with name.open(encoding="utf-8-sig", newline="") as file:
-            try:
-                return cls(tuple(_read(name, enumerate(_rows(name, file), start=2))))
-            except (UnicodeDecodeError, csv.Error) as fault:
-                raise ValueError(f"{name} is no CSV file in UTF-8: {fault}") from fault
+        found = read_trace(path)
+        return cls(
+            tuple((one.at, one.prompt_tokens, one.output_tokens) for one in found)
+        )
+
+    @classmethod
+    def from_csv(cls, path: Path | str) -> Replay:
+        """
+        Read a CSV file, as ``from_trace`` does.
+
+        Args:
+            path: The file.
+
+        Raises:
+            ValueError: If it is no such file; one line for each fault.
+        """
+        return cls.from_trace(path)
 
     def scaled(self, factor: float) -> Self:
         return replace(self, factor=self.factor * factor)
@@ -145,74 +150,3 @@ class Replay(Traffic):
             np.repeat(answers, counts).astype(int).tolist(),
             strict=True,
         )
-
-
-def _rows(name: Path, file: Iterable[str]) -> csv.DictReader[str]:
-    rows = csv.DictReader(file)
-    named = [one.strip().lower() for one in rows.fieldnames or ()]
-    lacking = [one for one in _COLUMNS if one not in named]
-    if lacking:
-        raise ValueError(
-            f"{name}: the first line must name the columns {', '.join(_COLUMNS)}, "
-            f"and lacks {', '.join(lacking)}; it reads {','.join(named)!r}"
-        )
-    rows.fieldnames = named
-    return rows
-
-
-def _read(
-    name: Path, rows: Iterable[tuple[int, dict[str | None, str | None]]]
-) -> Iterator[Arrival]:
-    faults: list[str] = []
-    count = 0
-    first: str | None = None
-    for line, row in rows:
-        try:
-            at, kind = _moment(row["time"])
-            first = first or kind
-            if kind != first:
-                _refuse("time", row["time"], f"be {first}, as in the rows before")
-            prompt = _tokens("prompt_tokens", row["prompt_tokens"])
-            answer = _tokens("output_tokens", row["output_tokens"])
-        except ValueError as fault:
-            count += 1
-            if len(faults) < _MOST_SHOWN:
-                faults.append(f"{name}, line {line}: {fault}")
-        else:
-            yield at, prompt, answer
-    if count > len(faults):
-        faults.append(
-            f"{name}: {count - len(faults)} more rows are not as they must be"
-        )
-    if faults:
-        raise ValueError("\n".join(faults))
-
-
-def _moment(text: str | None) -> tuple[float, str]:
-    written = (text or "").strip()
-    with suppress(ValueError):
-        seconds = float(written)
-        if math.isfinite(seconds):
-            return seconds, "seconds"
-    try:
-        moment = datetime.fromisoformat(written)
-    except ValueError:
-        _refuse("time", text, "be seconds, or ISO 8601 as 2026-01-31T12:00:00")
-    if moment.tzinfo is not None:
-        return moment.timestamp(), "ISO 8601 with a time zone"
-    return moment.replace(tzinfo=UTC).timestamp(), "ISO 8601 without a time zone"
-
-
-def _tokens(column: str, text: str | None) -> int:
-    try:
-        tokens = int(text or "")
-    except ValueError:
-        tokens = 0
-    if tokens < 1:
-        _refuse(column, text, "be a whole number of at least 1")
-    return tokens
-
-
-def _refuse(column: str, text: str | None, must: str) -> NoReturn:
-    got = "nothing" if text is None else repr(text)
-    raise ValueError(f"{column} must {must}, got {got}")

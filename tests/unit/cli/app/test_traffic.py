@@ -429,8 +429,9 @@ def test_a_file_is_replayed_whatever_the_case_of_its_ending(tmp_path: Path) -> N
     with pytest.raises(ValueError, match=".") as raised:
         words_of(shape="wave")
     assert str(raised.value) == (
-        "--traffic must be constant, ramp, spike, day or a CSV file with the columns "
-        "time, prompt_tokens and output_tokens, got 'wave'"
+        "--traffic must be constant, ramp, spike, day, a CSV file with the columns "
+        "time, prompt_tokens and output_tokens, a trace of Azure's (.csv) or one of "
+        "Mooncake's (.jsonl), got 'wave'"
     )
 
 

@@ -19,18 +19,18 @@ from cdk_sagemaker_llm.cli.commands._loading import (
     LoadOptions,
     flag_of,
     line_of,
+    objective_of,
     parameters_of,
 )
 from cdk_sagemaker_llm.cli.commands.benchmark import (
     benchmark,
     head_room_of,
-    objective_of,
     users_of,
 )
 from cdk_sagemaker_llm.cli.commands.load_test import load_test
 from cdk_sagemaker_llm.load import benchmark as measuring
 from cdk_sagemaker_llm.load.measured import UNFINISHED, Record
-from cdk_sagemaker_llm.load.reading import Objective
+from cdk_sagemaker_llm.load.objective import Objective
 from cdk_sagemaker_llm.load.reports import page_of
 from cdk_sagemaker_llm.load.running import Progress
 from cdk_sagemaker_llm.load.scaling_target import HeadRoom
@@ -188,7 +188,7 @@ def test_several_faults_are_told_in_a_line_each(
             benchmark,
             {
                 *("endpoint", "arrival_rate", "think_time"),
-                *("workers", "bind", "join_within"),
+                *("workers", "bind", "join_within", "trace", "trace_speed"),
             },
         ),
     ],
@@ -446,16 +446,25 @@ def test_progress_of_the_first_second_and_at_the_windows_end() -> None:
     assert len(recent) == 2
 
 
-def test_each_option_becomes_its_setting() -> None:
+TOOL = {"type": "function", "function": {"name": "weather"}}
+
+
+def test_each_option_becomes_its_setting(tmp_path: Path) -> None:
     """
     And what is left out is what the library takes, too.
     """
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps([TOOL]))
     load = LoadOptions(
         component="llama",
         variant="blue",
         spawn_rate=3.0,
         drain="30s",
         processes=2,
+        prefix_words=40,
+        prefixes=3,
+        turns="2-4",
+        tools=tools,
         max_new_tokens=9,
         parameter=["top_k=5"],
         chat=True,
@@ -476,6 +485,10 @@ def test_each_option_becomes_its_setting() -> None:
         spawn_rate=3.0,
         drain=30.0,
         processes=2,
+        prefix_words=40,
+        prefixes=3,
+        turns="2-4",
+        tools=(TOOL,),
         max_new_tokens=9,
         parameters={"top_k": 5},
         is_chat=True,
@@ -493,14 +506,15 @@ def test_each_option_becomes_its_setting() -> None:
 @pytest.mark.parametrize(
     ("given", "objective"),
     [
-        (("5s", None, None), Objective(latency=5.0)),
-        (("500ms", None, None), Objective(latency=0.5, percentile="p95")),
-        ((None, "1.5 s", "p99"), Objective(first_token=1.5, percentile="p99")),
-        ((None, None, None), Objective()),
+        (("5s", None, None, None), Objective(latency=5.0)),
+        (("500ms", None, None, None), Objective(latency=0.5, percentile="p95")),
+        ((None, "1.5 s", None, "p99"), Objective(first_token=1.5, percentile="p99")),
+        ((None, None, "50ms", None), Objective(output_token=0.05)),
+        ((None, None, None, None), Objective()),
     ],
 )
 def test_an_objective_is_read(
-    given: tuple[str | None, str | None, str | None], objective: Objective
+    given: tuple[str | None, str | None, str | None, str | None], objective: Objective
 ) -> None:
     """
     Of 95 in a hundred requests, unless it is said.
@@ -513,7 +527,7 @@ def test_a_percentile_of_a_first_token_alone_is_one() -> None:
     One of nothing is refused.
     """
     with pytest.raises(ValueError, match="--percentile is said of --latency-objective"):
-        objective_of(None, None, "p99")
+        objective_of(None, None, None, "p99")
 
 
 def test_head_room_is_read() -> None:

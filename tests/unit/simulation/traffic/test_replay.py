@@ -191,7 +191,7 @@ def test_fails_if_there_is_no_request(tmp_path: Path) -> None:
     """
     A header alone is no traffic.
     """
-    with pytest.raises(ValueError, match="at least one request"):
+    with pytest.raises(ValueError, match="has no requests"):
         Replay.from_csv(written(tmp_path, HEAD))
 
 
