@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Self
 
 import pytest
 
@@ -32,6 +34,41 @@ class Noting:
     def __call__(self, peer: Peer) -> None:
         self.came.append((time.time(), json.loads(peer.body)))
         answer(peer)
+
+
+class Waking(threading.Thread):
+    """
+    Wakes up a hundred times a second, and notes how late that was.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: list[float] = []
+        self._ended = threading.Event()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self.join()
+
+    def run(self) -> None:
+        """
+        Do it until it is to end.
+        """
+        begun = time.perf_counter()
+        while not self._ended.wait(0.01):
+            now = time.perf_counter()
+            self._found.append(now - begun - 0.01)
+            begun = now
+
+    def late(self) -> float:
+        """
+        Return the seconds by which 99 in 100 were late at most.
+        """
+        return sorted(self._found)[int(len(self._found) * 0.99)]
 
 
 @contextmanager
@@ -71,7 +108,7 @@ def test_requests_come_as_they_came(
     the median: when the whole of it begins is nobody's.
     """
     trace = trace_of(rate=40.0 / speed, seconds=8.0 * speed)
-    with noting(monkeypatch) as (noted, url):
+    with noting(monkeypatch) as (noted, url), Waking() as woken:
         result = run_load(
             LoadSettings(
                 endpoint="chat",
@@ -99,9 +136,10 @@ def test_requests_come_as_they_came(
     )
     middle = offsets[len(offsets) // 2]
     misses = sorted(abs(one - middle) for one in offsets)
-    # What else the machine does, the generator says of itself.
-    late = 2 * result.measured.delay.p99
-    assert misses[int(len(misses) * 0.99)] <= max(NEAR, late)
+    # A request wakes who sends it, who takes it and who answers it: where other
+    # programs have each of them wait, no arrival can be as exact.
+    busy = 4 * max(result.measured.delay.p99, woken.late())
+    assert misses[int(len(misses) * 0.99)] <= max(NEAR, busy)
     assert result.figures.requests == len(trace)
     assert result.figures.success_rate == 1.0
     lasting = trace[-1].at / speed
