@@ -185,6 +185,7 @@ _PLAIN = (
     "ShadowVariant",
     "SmoothQuant",
     "TensorRtLlm",
+    "TracedRequest",
     "Workload",
 )
 CLASSES: Mapping[str, Kind] = {

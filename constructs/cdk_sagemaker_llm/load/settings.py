@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
-from cdk_sagemaker_llm.arguments import hold_kinds
+from cdk_sagemaker_llm.arguments import hold_kinds, kind_of, raise_faults
 from cdk_sagemaker_llm.client.requests import Schema
 from cdk_sagemaker_llm.simulation.traffic.trace import TracedRequest
 
@@ -171,6 +171,9 @@ class LoadSettings:
 
     def __post_init__(self) -> None:
         hold_settings(self)
+        raise_faults(kind_of("Sequence[TracedRequest]").faults("trace", self.trace))
+        in_order = tuple(sorted(self.trace, key=lambda one: one.at))
+        object.__setattr__(self, "trace", in_order)
         faults = list(self._faults())
         for name in ("prompt_words", "turns"):
             try:
@@ -266,6 +269,9 @@ class LoadSettings:
         for one, other in pairs:
             if getattr(self, one) and getattr(self, other) not in {None, ()}:
                 yield Fault("give either {} or {}, not both", (one, other))
+        if self.prefixes > 1 and self.prefix_words is None:
+            words = "{} says how many beginnings there are; give {} too"
+            yield Fault(words, ("prefixes", "prefix_words"))
         if self.trace and self.turns != "1":
             yield Fault("give either {} or {}, not both", ("trace", "turns"))
         if not self.is_chat:

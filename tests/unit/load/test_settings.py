@@ -81,6 +81,12 @@ TRACE = (TracedRequest(2.0, 10, 5, (1, "b")), TracedRequest(6.0, 10, 5))
             "give either trace or turns, not both",
         ),
         ({"trace_speed": 0.0}, "trace_speed must be more than 0, got 0.0"),
+        ({"trace": "x"}, r"trace must be a list, got 'x' \(str\)"),
+        ({"trace": (1,)}, r"trace\[0\] must be a TracedRequest, got 1 \(int\)"),
+        (
+            {"prefixes": 2},
+            "prefixes says how many beginnings there are; give prefix_words too",
+        ),
         ({"turns": "2"}, "turns is for chats alone; set is_chat"),
         ({"tools": ({"type": "function"},)}, "tools is for chats alone; set is_chat"),
         (
@@ -112,6 +118,7 @@ def test_a_trace_is_measured_until_it_ends() -> None:
     assert replace(settings, run_time=7.0).seconds == 7.0
     assert LoadSettings(endpoint="chat").seconds == 60.0
     assert (settings.user_count, settings.process_count) == (0, 1)
+    assert LoadSettings(endpoint="chat", trace=TRACE[::-1]) == settings
     packed = json.loads(json.dumps(settings.packed()))
     assert LoadSettings.unpacked(packed) == settings
 

@@ -19,6 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
+from cdk_sagemaker_llm.arguments import hold_kinds
+
 BLOCK = 512
 """Tokens of a prompt that a block of Mooncake's traces stands for."""
 
@@ -53,6 +55,18 @@ class TracedRequest:
     prompt_tokens: int
     output_tokens: int
     blocks: tuple[int | str, ...] = ()
+
+    def __post_init__(self) -> None:
+        kinds = (type(self.prompt_tokens), type(self.output_tokens), type(self.blocks))
+        if kinds != (int, int, tuple):
+            # Not of each of a hundred thousand: it takes its time.
+            hold_kinds(self)
+        if not math.isfinite(self.at):
+            raise ValueError(f"at must be a finite number, got {self.at}")
+        for name in ("prompt_tokens", "output_tokens"):
+            tokens = getattr(self, name)
+            if tokens < 1:
+                raise ValueError(f"{name} must be at least 1, got {tokens}")
 
 
 def read_trace(path: Path | str) -> tuple[TracedRequest, ...]:

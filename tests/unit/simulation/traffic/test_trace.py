@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cdk_sagemaker_llm.load import TracedRequest, read_trace
+from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.simulation import Replay
 
 # The first lines of AzureLLMInferenceTrace_conv.csv (2023), and as in that of 2024.
@@ -134,6 +135,26 @@ def test_an_empty_one_is_none(tmp_path: Path) -> None:
     """
     with pytest.raises(ValueError, match="has no requests"):
         read_trace(written(tmp_path, "\n", "trace.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ((math.nan, 1, 1), "at must be a finite number, got nan"),
+        ((0.0, 0, 1), "prompt_tokens must be at least 1, got 0"),
+        ((0.0, 1, 0), "output_tokens must be at least 1, got 0"),
+        ((0.0, 1.5, 1), "prompt_tokens must be a whole number, got 1.5"),
+        ((0.0, 1, 1, 3), "blocks must be a list, got 3"),
+    ],
+)
+def test_a_request_has_a_moment_and_lengths(
+    values: tuple[Untyped, ...], message: str
+) -> None:
+    """
+    Whoever makes it.
+    """
+    with pytest.raises(ValueError, match=message):
+        TracedRequest(*values)
 
 
 def test_lengths_and_moments_of_a_trace_are_numbers(tmp_path: Path) -> None:
