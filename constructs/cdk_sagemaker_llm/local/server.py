@@ -31,7 +31,12 @@ from werkzeug.serving import make_server
 from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local import regions
-from cdk_sagemaker_llm.local.aws import object_keys, protocols, shapes
+from cdk_sagemaker_llm.local.aws import (
+    bearer_tokens,
+    object_keys,
+    protocols,
+    shapes,
+)
 from cdk_sagemaker_llm.local.aws.clock import CLOCK
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.faults import Fault
@@ -55,7 +60,7 @@ from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT, HEALTH_PATH
 from cdk_sagemaker_llm.local.hosting import allowances, container_starts
 from cdk_sagemaker_llm.local.hosting.service import SageMaker
 from cdk_sagemaker_llm.local.hosting.states import look
-from cdk_sagemaker_llm.local.runtime import asynchronous
+from cdk_sagemaker_llm.local.runtime import asynchronous, openai_route
 from cdk_sagemaker_llm.local.runtime.answering import answer
 from cdk_sagemaker_llm.local.scaling import (
     application_auto_scaling,
@@ -172,13 +177,18 @@ class Gateway:
             return told
         if request.path.startswith(_OWN_PAGES):
             return _answer_page(hosting, request)
+        if address := openai_route.read_address(request.path):
+            home = regions.sagemaker(self._account, self._region).world
+            return openai_route.answer(hosting.world, home, request, address)
         invoked = _invocation(hosting, request)
         return invoked or _refuse(request, prefix, operation)
 
     def _signed_for(self, request: Request) -> tuple[str, str]:
         authorization = request.headers.get("Authorization", "")
-        found = _CREDENTIAL.search(authorization)
-        return (found[1], found[2]) if found else (self._region, "")
+        if found := _CREDENTIAL.search(authorization):
+            return found[1], found[2]
+        # A bearer token is a signed request itself.
+        return bearer_tokens.region_of(authorization) or self._region, ""
 
 
 def _aside(request: Request) -> Response | None:
