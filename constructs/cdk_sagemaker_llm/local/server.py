@@ -177,18 +177,31 @@ class Gateway:
             return told
         if request.path.startswith(_OWN_PAGES):
             return _answer_page(hosting, request)
+        invoked = self._invocation(hosting, request)
+        return invoked or _refuse(request, prefix, operation)
+
+    def _invocation(self, hosting: SageMaker, request: Request) -> Response | None:
         if address := openai_route.read_address(request.path):
             home = regions.sagemaker(self._account, self._region).world
             return openai_route.answer(hosting.world, home, request, address)
-        invoked = _invocation(hosting, request)
-        return invoked or _refuse(request, prefix, operation)
+        if found := _INVOCATION.fullmatch(request.path):
+            refusal = asynchronous.refuse_waiting(hosting.world, found[1])
+            return refusal or answer(
+                hosting.world, request, found[1], stream=bool(found[2])
+            )
+        if found := _ASYNCHRONOUS.fullmatch(request.path):
+            return asynchronous.answer(hosting.world, request, found[1])
+        return None
 
     def _signed_for(self, request: Request) -> tuple[str, str]:
         authorization = request.headers.get("Authorization", "")
         if found := _CREDENTIAL.search(authorization):
             return found[1], found[2]
         # A bearer token is a signed request itself.
-        return bearer_tokens.region_of(authorization) or self._region, ""
+        region = bearer_tokens.region_of(authorization)
+        if region is None or not regions.exists(self._account, region):
+            region = self._region
+        return region, ""
 
 
 def _aside(request: Request) -> Response | None:
@@ -290,17 +303,6 @@ def _refuse(request: Request, prefix: str, operation: str) -> Response | None:
 def _replace_body(environ: WSGIEnvironment, body: bytes) -> None:
     environ["wsgi.input"] = io.BytesIO(body)
     environ["CONTENT_LENGTH"] = str(len(body))
-
-
-def _invocation(hosting: SageMaker, request: Request) -> Response | None:
-    if found := _INVOCATION.fullmatch(request.path):
-        refusal = asynchronous.refuse_waiting(hosting.world, found[1])
-        return refusal or answer(
-            hosting.world, request, found[1], stream=bool(found[2])
-        )
-    if found := _ASYNCHRONOUS.fullmatch(request.path):
-        return asynchronous.answer(hosting.world, request, found[1])
-    return None
 
 
 def _control(hosting: SageMaker, request: Request, operation: str) -> Response | None:

@@ -21,7 +21,7 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qsl, quote
 
 from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
@@ -108,8 +108,8 @@ class BearerToken:
             raise ValueError(_PREFIX)
         url = base64.b64decode(text.removeprefix(_PREFIX), validate=True).decode()
         place, _, query = url.partition("/?")
-        found = parse_qs(query, strict_parsing=True)
-        parameters = {name: value for name, (value, *_) in found.items()}
+        pairs = parse_qsl(query, strict_parsing=True)
+        parameters = dict(pairs)
         scope = parameters["X-Amz-Credential"].split("/")
         access_key, day, region, service, ending = scope
         date = datetime.strptime(parameters["X-Amz-Date"], _DATE).replace(tzinfo=UTC)
@@ -117,6 +117,8 @@ class BearerToken:
             raise ValueError(place)
         if parameters["Action"] != _ACTION or f"{date:%Y%m%d}" != day:
             raise ValueError(parameters["Action"])
+        if len(parameters) != len(pairs):
+            raise ValueError(query)
         return cls(
             parameters=parameters,
             access_key=access_key,
@@ -224,14 +226,22 @@ class Tokens:
         self._clock = clock
         self._since: dict[str, float] = {}
 
-    def check(self, authorization: str, account: str) -> Bearer:
+    def __len__(self) -> int:
         """
-        Return who has signed the token of a request.
+        Return how many are remembered.
+        """
+        return len(self._since)
+
+    def check(self, authorization: str, account: str, region: str) -> Bearer:
+        """
+        Return who has signed the token of a request to an account and region.
 
         Raises:
             AwsError: If there is none, or it is wrong or has expired.
         """
         token = BearerToken.read(authorization)
+        if token.region != region:
+            raise wrong_token(f"it is signed for {token.region}, which is no region")
         bearer, left = _bearer(token, account)
         if not 1 <= token.lifetime <= _LONGEST:
             raise wrong_token(

@@ -115,7 +115,7 @@ def _check_region(world: World, home: World, endpoint: str) -> None:
 
 def _check_permission(world: World, request: Request, address: Address) -> None:
     authorization = request.headers.get("Authorization", "")
-    bearer = TOKENS.check(authorization, world.account)
+    bearer = TOKENS.check(authorization, world.account, world.region)
     # The guide: the first takes no resource.
     bearer.check("sagemaker:CallWithBearerToken", "*")
     bearer.check("sagemaker:InvokeEndpoint", world.endpoints.arn(address.endpoint))
