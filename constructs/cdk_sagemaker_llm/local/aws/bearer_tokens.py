@@ -108,7 +108,7 @@ class BearerToken:
             raise ValueError(_PREFIX)
         url = base64.b64decode(text.removeprefix(_PREFIX), validate=True).decode()
         place, _, query = url.partition("/?")
-        pairs = parse_qsl(query, strict_parsing=True)
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True)
         parameters = dict(pairs)
         scope = parameters["X-Amz-Credential"].split("/")
         access_key, day, region, service, ending = scope
