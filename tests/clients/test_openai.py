@@ -176,7 +176,7 @@ def test_embeddings_by_openais_sdk_go_by_invoke_endpoint(
     environment = {"SM_VLLM_MODEL": "Qwen/Qwen3-Embedding-0.6B"}
     model = make_model(aws, image=VLLM, container={"Environment": environment})
 
-    said = program(SDK, "openai_embeddings", serve(aws, model))
+    said = program("langchain", "openai_embeddings", serve(aws, model))
 
     assert said == {"sizes": [1024, 1024], "counted": 2}
 

@@ -8,16 +8,9 @@ import json
 import sys
 from typing import Any
 
-from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 
-
-@tool
-def weather(city: str) -> str:
-    """
-    Tell the weather of a city.
-    """
-    return f"fair in {city}"
+TOOL = {"type": "function", "function": {"name": "weather", "parameters": {}}}
 
 
 def main(base_url: str, token: str) -> None:
@@ -29,7 +22,7 @@ def main(base_url: str, token: str) -> None:
     question = "Who is Roger Federer?"
     plain = model.invoke(question)
     pieces = [part.content for part in model.stream(question)]
-    called = model.bind_tools([weather], tool_choice="required").invoke(question)
+    called = model.bind_tools([TOOL], tool_choice="required").invoke(question)
     answers = {
         "plain": plain.content,
         "counted": plain.usage_metadata["output_tokens"],

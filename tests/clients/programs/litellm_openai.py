@@ -34,7 +34,7 @@ def main(base_url: str, token: str) -> None:
     called = litellm.completion(**asked, **tools).choices[0].message.tool_calls
     try:
         litellm.completion(**{**asked, "api_key": "none"})
-    except litellm.exceptions.PermissionDeniedError as error:
+    except litellm.exceptions.APIError as error:
         refused = error.status_code
     answers = {
         "plain": litellm.completion(**asked).choices[0].message.content,

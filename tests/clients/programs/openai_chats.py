@@ -31,13 +31,19 @@ def main(what: str, base_url: str) -> None:
     """
     Ask in one way or try what is refused, and print what comes of it.
     """
-    token = generate_token(region="us-east-1", expiry=timedelta(minutes=5))
     settings: Any = {"base_url": base_url, "api_key": token, "max_retries": 0}
     client = OpenAI(**settings)
     if what == "chats":
         print(json.dumps({**chats(client), **asyncio.run(later(settings))}))
     else:
         print(json.dumps(refusals(client)))
+
+
+def token() -> str:
+    """
+    Make a token, which the SDK asks for anew at each request.
+    """
+    return str(generate_token(region="us-east-1", expiry=timedelta(minutes=5)))
 
 
 def chats(client: OpenAI) -> dict[str, Any]:
@@ -68,7 +74,7 @@ async def later(settings: Any) -> dict[str, Any]:
     """
     Ask fifty times at once, each as a stream.
     """
-    async with AsyncOpenAI(**settings) as client:
+    async with AsyncOpenAI(**{**settings, "api_key": token()}) as client:
 
         async def text() -> str:
             stream = await client.chat.completions.create(
@@ -111,9 +117,9 @@ def expired() -> str:
     """
     Make a token, and wait until it is old.
     """
-    token = generate_token(region="us-east-1", expiry=timedelta(seconds=1))
+    brief = generate_token(region="us-east-1", expiry=timedelta(seconds=1))
     time.sleep(2.1)
-    return str(token)
+    return str(brief)
 
 
 def refusal(call: Callable[[], object]) -> list[Any]:

@@ -13,7 +13,7 @@ import httpx
 from openai import OpenAI
 
 
-class Invocations(httpx.BaseTransport):
+class Invocations(httpx.BaseTransport):  # type: ignore[misc]  # not installed here
     """
     Hands the SDK's requests to boto3.
     """
