@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.clients.conftest import LIBRARY
 from tests.local.bearer import address
 from tests.local.hosting_requests import (
     REGISTRY,
@@ -181,13 +182,24 @@ def test_embeddings_by_openais_sdk_go_by_invoke_endpoint(
     assert said == {"sizes": [1024, 1024], "counted": 2}
 
 
+@pytest.fixture(name="tokens", scope="module")
+def _tokens(program: Program) -> dict[str, str]:
+    return program(SDK, "bearer_token", PYTHONPATH=LIBRARY)
+
+
 @pytest.fixture(name="token", scope="module")
-def _token(program: Program) -> str:
+def _token(tokens: dict[str, str]) -> str:
     """
     A token of the official generator, for clients in other environments.
     """
-    made: str = program(SDK, "bearer_token")["token"]
-    return made
+    return tokens["token"]
+
+
+def test_the_librarys_own_token_is_the_generators(tokens: dict[str, str]) -> None:
+    """
+    Byte for byte, where both are of one second.
+    """
+    assert tokens["own"] == tokens["token"]
 
 
 def test_litellm(program: Program, base_url: str, token: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cdk_sagemaker_llm.client import bearer_token
 from tests.local.bearer import CHAT, address, ask, make_token
 from tests.local.hosting_requests import (
     LMI_26,
@@ -109,6 +110,15 @@ def test_a_chat_is_answered_as_by_invoke_endpoint(
     assert reply.document["model"] == "Qwen/Qwen3-4B"
     assert reply.document["choices"] == invoked(aws, endpoint)["choices"]
     assert reply.document["usage"]["completion_tokens"] == 12
+
+
+def test_the_clients_own_token_is_taken(aws: EmbeddedAws, endpoint: str) -> None:
+    """
+    Signed with the credentials that the embedded AWS hands out.
+    """
+    token = bearer_token(session=aws.session, seconds=60)
+
+    assert ask(aws, address(endpoint), token=token).status == 200
 
 
 def test_a_stream_is_of_server_sent_events(aws: EmbeddedAws, endpoint: str) -> None:
