@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore.awsrequest import AWSPreparedRequest
+from botocore.compat import HTTPHeaders
 
 from cdk_sagemaker_llm.local.aws.bearer_tokens import Tokens
 from cdk_sagemaker_llm.local.aws.clock import Clock
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from tests.local.bearer import HOST, address, ask, make_token, written
+from tests.local.by_hand import NOON, hand_run_aws
 from tests.local.hosting_requests import (
     TGI_3,
     make_component,
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
 CALL = "sagemaker:CallWithBearerToken"
 INVOKE = "sagemaker:InvokeEndpoint"
 ACCOUNT, REGION = "123456789012", "us-east-1"
-NOON = 1_800_187_200.0
 HOUR = 3600.0
 PLEASE = "Authentication failed: Please make sure your API Key is valid"
 
@@ -405,6 +407,25 @@ def test_a_token_expires_when_time_is_moved_by_hand() -> None:
     assert refusal(judge, shown) == "Bearer Token has expired"
     assert refusal(judge, kept) == "Bearer Token has expired"
     assert refusal(judge, fresh) == ""
+
+
+def test_the_embedded_aws_judges_by_its_own_clock() -> None:
+    """
+    A token for an hour, which is over when the test says so.
+    """
+    token = make_token(at=NOON, expires=3600)
+    url = f"http://localhost{address('nobody')}/chat/completions"
+    headers = HTTPHeaders()
+    headers["Authorization"] = f"Bearer {token}"
+    asked = AWSPreparedRequest("POST", url, headers, b"{}", stream_output=False)
+
+    with hand_run_aws() as aws:
+        before = aws.send(asked)
+        aws.advance(HOUR)
+        after = aws.send(asked)
+
+    assert (before.status_code, after.status_code) == (400, 403)
+    assert b"Bearer Token has expired" in after.content
 
 
 def test_a_token_ends_with_the_credentials_that_signed_it(

@@ -369,6 +369,8 @@ class TestRefusals:
             ("POST", "/completions"),
             ("POST", "/responses"),
             ("GET", "/chat/completions"),
+            ("PUT", "/chat/completions"),
+            ("PATCH", "/chat/completions"),
             ("POST", ""),
             ("POST", "/chat/completions/"),
         ],
@@ -387,6 +389,31 @@ class TestRefusals:
             in (reply.error["message"])
         )
         assert "by InvokeEndpoint" in reply.error["message"]
+
+    @pytest.mark.parametrize(
+        "base",
+        [
+            "",
+            "/v1",
+            "/openai/v1",
+            "/endpoints/a/v1",
+            "/endpoints/a/b/openai/v1",
+            "/endpoints//openai/v1",
+            "/endpoints/a/inference-components/openai/v1",
+        ],
+    )
+    @pytest.mark.parametrize("method", ["POST", "DELETE"])
+    def test_a_base_address_that_is_none(
+        self, aws: EmbeddedAws, base: str, method: str
+    ) -> None:
+        """
+        The message says what one ends in.
+        """
+        reply = ask(aws, base, method=method)
+
+        assert (reply.status, reply.error["code"]) == (404, "not_found")
+        assert f"{method} {base}/chat/completions is not" in reply.error["message"]
+        assert "/endpoints/NAME/openai/v1" in reply.error["message"]
 
     def test_an_endpoint_of_asynchronous_inference(
         self, aws: EmbeddedAws, model: str

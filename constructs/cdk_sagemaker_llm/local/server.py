@@ -108,7 +108,7 @@ class Gateway:
             refusal := object_keys.refusal(environ, self._account, region)
         ):
             return error_response(refusal, environ, service)(environ, start_response)
-        own = request.path.startswith(_OWN_PAGES)
+        own = request.path.startswith(_OWN_PAGES) or _is_of_openai(request)
         if not own and (service == "s3" or request.method not in {"GET", "POST"}):
             return self._ask_moto(environ, start_response, service)
         # Before the lock: a client that stalls halfway keeps nobody waiting. For moto
@@ -181,9 +181,11 @@ class Gateway:
         return invoked or _refuse(request, prefix, operation)
 
     def _invocation(self, hosting: SageMaker, request: Request) -> Response | None:
-        if address := openai_route.read_address(request.path):
+        if address := openai_route.read_address(request):
             home = regions.sagemaker(self._account, self._region).world
             return openai_route.answer(hosting.world, home, request, address)
+        if _is_of_openai(request):
+            return openai_route.not_there(request)
         if found := _INVOCATION.fullmatch(request.path):
             refusal = asynchronous.refuse_waiting(hosting.world, found[1])
             return refusal or answer(
@@ -202,6 +204,12 @@ class Gateway:
         if region is None or not regions.exists(self._account, region):
             region = self._region
         return region, ""
+
+
+def _is_of_openai(request: Request) -> bool:
+    # No SDK of AWS's that is answered here sends a token in the place of a signature.
+    is_token = bearer_tokens.is_token(request.headers.get("Authorization", ""))
+    return is_token or openai_route.read_address(request) is not None
 
 
 def _aside(request: Request) -> Response | None:

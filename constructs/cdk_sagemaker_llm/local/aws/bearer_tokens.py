@@ -91,13 +91,12 @@ class BearerToken:
         Raises:
             AwsError: If it has no token of this kind.
         """
-        scheme, text = authorization[: len(_SCHEME)], authorization[len(_SCHEME) :]
         if not authorization:
             raise _denied("Missing Authentication Token")
-        if scheme.lower() != _SCHEME:
+        if not is_token(authorization):
             raise wrong_token("this route takes a bearer token and no signature")
         try:
-            return cls._of(text.strip())
+            return cls._of(authorization[len(_SCHEME) :].strip())
         except (KeyError, ValueError, binascii.Error) as error:
             why = "it is no token of SageMaker's generator"
             raise wrong_token(why) from error
@@ -161,6 +160,13 @@ class BearerToken:
         return hmac.compare_digest(
             signer.signature(text, request).encode(), self.signature.encode()
         )
+
+
+def is_token(authorization: str) -> bool:
+    """
+    Tell whether a request shows any token in the place of a signature.
+    """
+    return authorization[: len(_SCHEME)].lower() == _SCHEME
 
 
 def region_of(authorization: str) -> str | None:

@@ -72,12 +72,27 @@ class Address:
     path: str
 
 
-def read_address(path: str) -> Address | None:
+def read_address(request: Request) -> Address | None:
     """
-    Read a request's path; ``None`` for one that is not of this route.
+    Read what a request calls; ``None`` for one that is not of this route.
     """
-    found = _ADDRESS.fullmatch(path)
+    found = _ADDRESS.fullmatch(request.path)
     return Address(found[1], found[2], found[3] or "/") if found else None
+
+
+def not_there(request: Request) -> Response:
+    """
+    Tell a client with a bearer token that asks anywhere else where the route is.
+    """
+    return _written(
+        AwsError(
+            "NotFound",
+            f"{request.method} {request.path} is not there: the base address of "
+            "OpenAI's clients ends in /endpoints/NAME/openai/v1, or in "
+            "/endpoints/NAME/inference-components/NAME/openai/v1",
+            404,
+        )
+    )
 
 
 def answer(world: World, home: World, request: Request, address: Address) -> Response:
@@ -161,16 +176,13 @@ class _OpenAiWire:
         self._endpoint = endpoint
 
     def refusal(self, error: AwsError) -> Response:
-        name = error.code.replace("ValidationException", "ValidationError")
-        kind, code = _KINDS.get(name, _OTHERWISE)
-        status, message = error.status, error.message
-        if name == "ThrottlingException":
-            status = _TOO_MANY
-        if name == "ModelError":
+        code, status = error.code, error.status
+        if code == "ThrottlingException":
+            return _written(AwsError(code, error.message, _TOO_MANY))
+        if code == "ModelError":
             status = error.fields["OriginalStatusCode"] or status
-            message = self._quoted(error)
-        body: dict[str, Any] = {"message": message, "type": kind, "code": code}
-        return Response(json.dumps({"error": body}), status, content_type=JSON)
+            return _written(AwsError(code, self._quoted(error), status))
+        return _written(error)
 
     def stream(self, kind: str, headers: Mapping[str, str]) -> Response:
         return Response(content_type=kind, headers=dict(headers))
@@ -193,3 +205,10 @@ class _OpenAiWire:
             f'"{error.fields["OriginalMessage"]}". See {console}?region={region}'
             f"#logEventViewer:{group} in account {account} for more information."
         )
+
+
+def _written(error: AwsError) -> Response:
+    name = error.code.replace("ValidationException", "ValidationError")
+    kind, code = _KINDS.get(name, _OTHERWISE)
+    body: dict[str, Any] = {"message": error.message, "type": kind, "code": code}
+    return Response(json.dumps({"error": body}), error.status, content_type=JSON)
