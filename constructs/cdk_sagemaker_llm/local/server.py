@@ -108,7 +108,8 @@ class Gateway:
             refusal := object_keys.refusal(environ, self._account, region)
         ):
             return error_response(refusal, environ, service)(environ, start_response)
-        own = request.path.startswith(_OWN_PAGES) or _is_of_openai(request)
+        own = request.path.startswith(_OWN_PAGES)
+        own = own or (service != "s3" and _is_of_openai(request))
         if not own and (service == "s3" or request.method not in {"GET", "POST"}):
             return self._ask_moto(environ, start_response, service)
         # Before the lock: a client that stalls halfway keeps nobody waiting. For moto

@@ -165,8 +165,11 @@ def _routed(engine: StartedEngine, incoming: ContainerRequest, path: str) -> Ans
         where = f"'loc': ('body', '{field}')"
         message = f"1 validation error:\n  {{'type': 'missing', {where}}}"
         raise nested(message, kind="Bad Request")
-    model = incoming.adapter or request.get("model")
-    _check_name(engine, model)
+    # Where attributes named the path, what names the adapter is not read.
+    adapter = incoming.adapter if incoming.path else None
+    model = adapter or request.get("model")
+    if adapter is None or not engine.takes_adapters:
+        _check_name(engine, model)
     return handler.answer(engine, request, model or engine.served_names[0])
 
 

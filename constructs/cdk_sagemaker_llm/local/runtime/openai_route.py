@@ -41,7 +41,7 @@ from cdk_sagemaker_llm.local.runtime import asynchronous
 from cdk_sagemaker_llm.local.runtime.answering import Call, answer_call
 
 _ADDRESS = re.compile(
-    r"/endpoints/([^/]+)(?:/inference-components/([^/]+))?/openai(/.*)?"
+    r"/endpoints/([^/]+)(?:/inference-components/([^/]+))?/openai(/v1(?:/.*)?)"
 )
 _CHATS = "/v1/chat/completions"
 _COMPONENT = "X-Amzn-SageMaker-Inference-Component"
@@ -77,7 +77,7 @@ def read_address(request: Request) -> Address | None:
     Read what a request calls; ``None`` for one that is not of this route.
     """
     found = _ADDRESS.fullmatch(request.path)
-    return Address(found[1], found[2], found[3] or "/") if found else None
+    return Address(found[1], found[2], found[3]) if found else None
 
 
 def not_there(request: Request) -> Response:
