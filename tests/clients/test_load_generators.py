@@ -75,12 +75,6 @@ def test_guidellm(run: Run, tmp_path: Path, base_url: str, tokenizer: str) -> No
     With the same; its question for the server's health is one that the route does not
     answer.
     """
-    rows = [
-        {"prompt": f"Who is number {number}?", "output_tokens_count": TOKENS}
-        for number in range(REQUESTS)
-    ]
-    prompts = tmp_path / "prompts.jsonl"
-    prompts.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     backend = f"kind=openai_http,target={base_url},model={MODEL}"
 
     done = run(
@@ -88,7 +82,7 @@ def test_guidellm(run: Run, tmp_path: Path, base_url: str, tokenizer: str) -> No
         *("--backend", f"{backend},api_key={make_token()},validate_backend=false"),
         *("--profile", f"kind=concurrent,streams={STREAMS}"),
         *("--constraint", f"kind=max_requests,count={REQUESTS}"),
-        *("--data", f"kind=json_file,path={prompts}"),
+        *("--data", f"kind=synthetic_text,prompt_tokens=32,output_tokens={TOKENS}"),
         *("--tokenizer", f"kind=huggingface_auto,model={tokenizer}"),
         *("--output", f"kind=json,path={tmp_path / 'report.json'}"),
     )
