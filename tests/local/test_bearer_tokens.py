@@ -10,15 +10,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
+from aws_cdk import App, CfnOutput, Environment, Stack
+from aws_cdk import aws_iam as iam
 from botocore.awsrequest import AWSPreparedRequest
 from botocore.compat import HTTPHeaders
 
+from cdk_sagemaker_llm import HuggingFaceModel, InferenceComponentEndpoint, Vllm
 from cdk_sagemaker_llm.local.aws.bearer_tokens import Tokens
 from cdk_sagemaker_llm.local.aws.clock import Clock
 from cdk_sagemaker_llm.local.aws.errors import AwsError
-from tests.local.bearer import HOST, address, ask, make_token, written
+from tests.local.bearer import HOST, Reply, address, ask, make_token, written
 from tests.local.by_hand import NOON, hand_run_aws
 from tests.local.hosting_requests import (
     TGI_3,
@@ -31,7 +35,10 @@ from tests.local.hosting_requests import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cdk_sagemaker_llm.local import EmbeddedAws
+    from tests.deployments import Deployer
 
 CALL = "sagemaker:CallWithBearerToken"
 INVOKE = "sagemaker:InvokeEndpoint"
@@ -79,19 +86,24 @@ def a_role(aws: EmbeddedAws) -> Caller:
     """
     Make a role, and assume it.
     """
-    name, iam = unique("caller"), aws.client("iam")
-    made = iam.create_role(RoleName=name, AssumeRolePolicyDocument="{}")
+    name, client = unique("caller"), aws.client("iam")
+    made = client.create_role(RoleName=name, AssumeRolePolicyDocument="{}")
     session = aws.client("sts").assume_role(
         RoleArn=made["Role"]["Arn"], RoleSessionName="me"
     )
-    keys = session["Credentials"]
-    token = make_token(
-        keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"]
-    )
     return Caller(
         session["AssumedRoleUser"]["Arn"],
-        token,
-        lambda **policy: iam.put_role_policy(RoleName=name, **policy),
+        token_of(session["Credentials"]),
+        lambda **policy: client.put_role_policy(RoleName=name, **policy),
+    )
+
+
+def token_of(keys: dict[str, str]) -> str:
+    """
+    Make a token of a session.
+    """
+    return make_token(
+        keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"]
     )
 
 
@@ -99,13 +111,13 @@ def a_user(aws: EmbeddedAws) -> Caller:
     """
     Make a user with a key.
     """
-    name, iam = unique("caller"), aws.client("iam")
-    made = iam.create_user(UserName=name)
-    keys = iam.create_access_key(UserName=name)["AccessKey"]
+    name, client = unique("caller"), aws.client("iam")
+    made = client.create_user(UserName=name)
+    keys = client.create_access_key(UserName=name)["AccessKey"]
     return Caller(
         made["User"]["Arn"],
         make_token(keys["AccessKeyId"], keys["SecretAccessKey"]),
-        lambda **policy: iam.put_user_policy(UserName=name, **policy),
+        lambda **policy: client.put_user_policy(UserName=name, **policy),
     )
 
 
@@ -146,6 +158,65 @@ def test_both_actions_must_be_granted(
     assert told() == ""
     caller.may(allow("*", "*"), allow(INVOKE, arn, effect="Deny"))
     assert told().endswith("with an explicit deny in an identity-based policy")
+
+
+def test_grants_of_a_stack_let_roles_ask(
+    aws: EmbeddedAws, near_deployer: Deployer, tmp_path: Path
+) -> None:
+    """
+    ``grant_invoke`` with a bearer token does, without one it does not, and a component
+    is granted with its endpoint.
+    """
+    app = App(outdir=str(tmp_path), analytics_reporting=False)
+    stack = Stack(app, "Granted", env=Environment(account=aws.account, region=REGION))
+    host = InferenceComponentEndpoint(stack, "Host", instance_type="ml.g6.2xlarge")
+    model = HuggingFaceModel("Qwen/Qwen3-4B", revision="main")
+    assistant = host.add_model(
+        "Assistant", model=model, serving=Vllm(max_model_len=8192)
+    )
+    lambdas = iam.ServicePrincipal("lambda.amazonaws.com")
+    for name, with_token in (("Asks", True), ("Signs", False)):
+        role = iam.Role(stack, name, assumed_by=lambdas)
+        assistant.grant_invoke(role, bearer_token=with_token)
+        CfnOutput(stack, f"{name}Arn", value=role.role_arn)
+    assistant.output_connection()
+    app.synth()
+
+    found = near_deployer.deploy(tmp_path).checked().outputs["Granted"]
+    (url,) = (value for key, value in found.items() if "OpenAiBaseUrl" in key)
+    base = urlsplit(url).path
+
+    def asked(name: str) -> Reply:
+        session = aws.client("sts").assume_role(
+            RoleArn=found[f"{name}Arn"], RoleSessionName="me"
+        )
+        return ask(aws, base, token=token_of(session["Credentials"]))
+
+    assert asked("Asks").status == 200
+    assert asked("Signs").status == 403
+    assert f"perform: {CALL} on" in asked("Signs").error["message"]
+
+
+def test_managed_policies_and_groups_grant_too(aws: EmbeddedAws, endpoint: str) -> None:
+    """
+    Wherever IAM keeps what a principal may do.
+    """
+    client, every = aws.client("iam"), allow("sagemaker:*", "*")
+    document = json.dumps({"Version": "2012-10-17", "Statement": every})
+    made = client.create_policy(PolicyName=unique("all"), PolicyDocument=document)
+    role, user, group = a_role(aws), a_user(aws), unique("group")
+
+    client.attach_role_policy(
+        RoleName=role.arn.split("/")[1], PolicyArn=made["Policy"]["Arn"]
+    )
+    client.create_group(GroupName=group)
+    client.put_group_policy(GroupName=group, PolicyName="own", PolicyDocument=document)
+    refused = ask(aws, address(endpoint), token=user.token)
+    client.add_user_to_group(GroupName=group, UserName=user.arn.split("/")[1])
+
+    assert ask(aws, address(endpoint), token=role.token).status == 200
+    assert refused.status == 403
+    assert ask(aws, address(endpoint), token=user.token).status == 200
 
 
 def test_a_component_must_be_granted_beside_its_endpoint(aws: EmbeddedAws) -> None:
@@ -434,8 +505,8 @@ def test_a_token_ends_with_the_credentials_that_signed_it(
     """
     A session of fifteen minutes signs for no longer, whatever the token says.
     """
-    name, iam, now = unique("brief"), aws.client("iam"), time.time()
-    made = iam.create_role(RoleName=name, AssumeRolePolicyDocument="{}")
+    name, now = unique("brief"), time.time()
+    made = aws.client("iam").create_role(RoleName=name, AssumeRolePolicyDocument="{}")
     keys = aws.client("sts").assume_role(
         RoleArn=made["Role"]["Arn"], RoleSessionName="me", DurationSeconds=900
     )["Credentials"]
