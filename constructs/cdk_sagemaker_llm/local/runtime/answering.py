@@ -72,9 +72,9 @@ class Wire(Protocol):
         Write one part of a stream.
         """
 
-    def broken_off(self) -> bytes:
+    def broken_off(self) -> bytes | None:
         """
-        Write that a stream ends before its time, or raise an ``OSError`` to end it.
+        Write that a stream ends before its time; ``None`` if it ends without a word.
         """
 
 
@@ -160,7 +160,7 @@ class _SdkWire:
     def part(self, piece: bytes) -> bytes:
         return protocols.payload_part(piece)
 
-    def broken_off(self) -> bytes:
+    def broken_off(self) -> bytes | None:
         return protocols.broken_off()
 
 
@@ -257,16 +257,24 @@ class _Answering:
             # Also where the client has gone.
             reply.close()
         if self._is_cut:
-            yield self._wire.broken_off()
+            yield self._broken_off()
+
+    def _broken_off(self) -> bytes:
+        ending = self._wire.broken_off()
+        if ending is None:
+            # The server then closes the connection, and leaves the last chunk out.
+            raise ConnectionAbortedError
+        return ending
 
     def _fill(self, response: Response, body: Iterator[bytes], status: int) -> Response:
-        if self._clock.speed or self._extra or self._is_cut:
+        ends_early = self._is_cut and self._wire.broken_off() is None
+        if self._clock.speed or self._extra or ends_early:
             response.response = body
             # However it ends: read to its end, or given up by the client.
             response.call_on_close(partial(self._end, status))
         else:
             response.response = list(body)
-            self._visit.end(status)
+            self._visit.end(status, is_cut=self._is_cut)
         return response
 
     def _whole(self, body: bytes, seconds: float) -> Iterator[bytes]:
@@ -286,7 +294,7 @@ class _Answering:
             self._visit.first_chunk()
             yield self._wire.part(part)
         if self._is_cut:
-            yield self._wire.broken_off()
+            yield self._broken_off()
 
     def _sleep(self, seconds: float) -> None:
         # Where nothing takes time, what was asked to be slow takes the wall's.

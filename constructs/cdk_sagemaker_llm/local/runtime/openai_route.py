@@ -190,8 +190,8 @@ class _OpenAiWire:
     def part(self, piece: bytes) -> bytes:
         return piece
 
-    def broken_off(self) -> bytes:
-        raise ConnectionAbortedError
+    def broken_off(self) -> bytes | None:
+        return None
 
     def _quoted(self, error: AwsError) -> str:
         # The container's body whole, as recorded; it has a name of its own there.
