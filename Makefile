@@ -193,7 +193,7 @@ oracles: setup ## Hold parameter counts and engines' checks against the real one
 	@PYTHONPATH=constructs .venv-oracles/bin/python -m pytest --noconftest -q -s \
 	  -p no:cacheprovider -c /dev/null --rootdir . tests/oracles
 
-clients: setup $(CLIENTS:%=.venv-clients/%/.ready) ## Try real clients on the embedded AWS; installs 2.3 GB on their own.
+clients: setup $(CLIENTS:%=.venv-clients/%/.ready) ## Try real clients on the embedded AWS; installs 10 GB on their own, six of them PyTorch.
 	@$(BIN)/python -m pytest tests/clients
 
 peers: setup .venv-checkov/.ready .venv-clients/constructs/.ready ## Lint the same deployment made with two other libraries; three minutes.

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
@@ -33,6 +34,16 @@ METADATA = "cdk-sagemaker-llm:given-role"
 The key of an entry in the assembly's metadata, which tells the command what a given
 role must have: role, policy and trust.
 """
+
+
+class Verdict(StrEnum):
+    """
+    What the policies of a principal say of something that it does.
+    """
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    UNSAID = "unsaid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +160,38 @@ def lets_service(
         if is_about(each, service, action) and _holds(each.get("Condition"), known)
     }
     return effects == {"Allow"}
+
+
+def judge(
+    documents: Iterable[object], action: str, resource: str, known: Mapping[str, str]
+) -> Verdict:
+    """
+    Return what a principal's own policies say of an action on a resource.
+
+    Args:
+        known: The values of condition keys, whose names are in lower case here. A
+            condition on any other key does not hold.
+    """
+    effects = {
+        each.get("Effect")
+        for document in documents
+        for each in statements_of(document)
+        if _speaks_of(each, "Action", action, ignore_case=True)
+        and _speaks_of(each, "Resource", resource)
+        and _holds(each.get("Condition"), known)
+    }
+    if "Deny" in effects:
+        return Verdict.DENIED
+    return Verdict.ALLOWED if "Allow" in effects else Verdict.UNSAID
+
+
+def _speaks_of(
+    statement: Statement, element: str, name: str, *, ignore_case: bool = False
+) -> bool:
+    others = statement.get(f"Not{element}")
+    if others is not None:
+        return not matches_any(name, listed(others), ignore_case=ignore_case)
+    return matches_any(name, listed(statement.get(element)), ignore_case=ignore_case)
 
 
 def is_about(statement: Statement, service: str, action: str) -> bool:

@@ -226,7 +226,7 @@ def test_the_documented_versions_are_the_locked_ones(root: Path) -> None:
 
     assert versions.pop("CDK CLI") == cli
     packages = {name.split("`")[1]: version for name, version in versions.items()}
-    assert len(packages) == 8
+    assert len(packages) == 12
     for name, version in packages.items():
         assert (name.replace(".", "-"), version) in pins
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import socket
 import threading
@@ -31,6 +32,7 @@ from cdk_sagemaker_llm.local.aws.forwards import Forward
 from cdk_sagemaker_llm.local.aws.settings import Settings
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime import forwarding
+from tests.local.bearer import CHAT, address, ask
 from tests.local.client.commands import run
 from tests.local.hosting_requests import (
     LMI_36,
@@ -270,6 +272,53 @@ class TestRoutes:
             streamed = run(aws.process_environment, "stream", *asked)
 
         assert (whole.stdout, streamed.stdout) == ("by tiny\n", "Hello\n")
+
+
+class TestOpenAisClients:
+    """
+    At SageMaker's own route for them.
+    """
+
+    def test_a_chat(self, aws: EmbeddedAws, server: ModelServer) -> None:
+        """
+        The token stays here, and an empty name becomes the first that is listed.
+        """
+        server.reset()
+
+        reply = ask(aws, address("chat"))
+
+        ((path, body, fields),) = server.seen
+        assert reply.document["choices"][0]["message"]["content"] == "by tiny"
+        assert (path, body["model"]) == ("/v1/chat/completions", "tiny")
+        assert "authorization" not in fields
+
+    def test_a_stream(self, aws: EmbeddedAws, server: ModelServer) -> None:
+        """
+        As the server writes it, without frames; broken off where the server does.
+        """
+        server.reset()
+        server.go_on.set()
+
+        whole = ask(aws, address("chat"), {**CHAT, "stream": True})
+        server.behaviour = "cut"
+        with pytest.raises(http.client.IncompleteRead) as caught:
+            ask(aws, address("chat"), {**CHAT, "stream": True})
+
+        assert whole.kind == "text/event-stream"
+        assert whole.body.endswith(b"data: [DONE]\n\n")
+        assert b"Hel" in caught.value.partial
+
+    def test_a_refusal(self, aws: EmbeddedAws, server: ModelServer) -> None:
+        """
+        With the server's own status and words.
+        """
+        server.reset()
+        server.status = 422
+
+        reply = ask(aws, address("host", "part"))
+
+        assert (reply.status, reply.error["code"]) == (422, "model_error")
+        assert "too hot" in reply.error["message"]
 
 
 class TestStreams:

@@ -91,7 +91,8 @@ def test_fields_for_a_container_alone_are_passed_on(server: ModelServer) -> None
         (b'{"prompt": "", "input": "Hi"}', "/v1/completions", "tiny"),
         (b'{"input": "Hi"}', "/v1/embeddings", "tiny"),
         (b'{"input": "Hi", "model": null}', "/v1/embeddings", "tiny"),
-        (b'{"input": "Hi", "model": ""}', "/v1/embeddings", ""),
+        (b'{"input": "Hi", "model": ""}', "/v1/embeddings", "tiny"),
+        (b'{"input": "Hi", "model": "own"}', "/v1/embeddings", "own"),
         (b'{"inputs": "Hi"}', "/invocations", None),
     ],
 )
@@ -99,12 +100,26 @@ def test_a_body_has_its_route(
     server: ModelServer, body: bytes, path: str, model: str | None
 ) -> None:
     """
-    By the first of its fields that says something; a name that it has stays.
+    By the first of its fields that says something; a name that it has stays, and an
+    empty one is none.
     """
     asked(server, body).whole()
 
     ((seen_path, seen, _),) = server.seen
     assert (seen_path, seen.get("model")) == (path, model)
+
+
+@pytest.mark.parametrize("body", [CHAT, b'{"prompt": "Hi"}', b"{}"])
+def test_a_path_that_is_called_is_asked_at(server: ModelServer, body: bytes) -> None:
+    """
+    Whatever the body has.
+    """
+    forward = Forward("chat", server.url)
+
+    forwarding.ask(forward, body, Headers(), None, "/v1/chat/completions").whole()
+
+    ((path, seen, _),) = server.seen
+    assert (path, seen["model"]) == ("/v1/chat/completions", "tiny")
 
 
 def test_a_text_is_passed_on_as_it_is_written(server: ModelServer) -> None:

@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from cdk_sagemaker_llm.permissions import (
+    Verdict,
+    judge,
     lacking,
     pasted,
+    policy_document,
     reason_for,
     reasons,
     statements_of,
@@ -128,6 +131,59 @@ def test_only_what_is_missing_is_lacking() -> None:
     ]
 
     assert lacking([wanted], having) == [statement(["a:Two"], ["arn:one"])]
+
+
+ACTION, RESOURCE = "sagemaker:InvokeEndpoint", "arn:aws:sagemaker:r:1:endpoint/a"
+OWNER = {"aws:principalaccount": "1"}
+OF_ACCOUNT = {"StringEquals": {"aws:PrincipalAccount": "1"}}
+OF_ANOTHER = {"StringEquals": {"aws:PrincipalAccount": "2"}}
+UNKNOWN = {"StringEquals": {"aws:SourceVpce": "v"}}
+
+
+@pytest.mark.parametrize(
+    ("statements", "verdict"),
+    [
+        ([], Verdict.UNSAID),
+        ([statement(ACTION, RESOURCE)], Verdict.ALLOWED),
+        ([statement("SageMaker:invoke*", "*endpoint/?")], Verdict.ALLOWED),
+        ([statement(ACTION, f"{RESOURCE}b")], Verdict.UNSAID),
+        ([statement(ACTION, RESOURCE.upper())], Verdict.UNSAID),
+        ([statement("sagemaker:InvokeEndpointAsync", "*")], Verdict.UNSAID),
+        ([statement(ACTION, "*", Condition=OF_ACCOUNT)], Verdict.ALLOWED),
+        ([statement(ACTION, "*", Condition=OF_ANOTHER)], Verdict.UNSAID),
+        ([statement(ACTION, "*", Condition=UNKNOWN)], Verdict.UNSAID),
+        ([{"Effect": "Allow", "NotAction": "s3:*", "Resource": "*"}], Verdict.ALLOWED),
+        (
+            [{"Effect": "Allow", "NotAction": "sagemaker:*", "Resource": "*"}],
+            Verdict.UNSAID,
+        ),
+        (
+            [{"Effect": "Allow", "Action": "*", "NotResource": RESOURCE}],
+            Verdict.UNSAID,
+        ),
+        (
+            [statement("*", "*"), {**statement(ACTION, "*"), "Effect": "Deny"}],
+            Verdict.DENIED,
+        ),
+        (
+            [
+                statement("*", "*"),
+                {**statement(ACTION, "*", Condition=OF_ANOTHER), "Effect": "Deny"},
+            ],
+            Verdict.ALLOWED,
+        ),
+    ],
+    ids=str,
+)
+def test_the_policies_of_a_principal_are_judged(
+    statements: list[dict[str, Any]], verdict: Verdict
+) -> None:
+    """
+    What is denied anywhere is denied; a condition that is not known does not hold.
+    """
+    documents = [policy_document([each]) for each in statements]
+
+    assert judge(documents, ACTION, RESOURCE, OWNER) is verdict
 
 
 def test_the_same_condition_allows() -> None:

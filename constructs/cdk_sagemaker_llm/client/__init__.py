@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         gather,
     )
     from cdk_sagemaker_llm.client.async_client import AsyncLlmClient
+    from cdk_sagemaker_llm.client.bearer import bearer_token
     from cdk_sagemaker_llm.client.errors import (
         AnswerTimeoutError,
         AnswerTooLargeError,
@@ -84,6 +85,7 @@ __all__ = [
     "UnreadableAnswerError",
     "Usage",
     "WireFormat",
+    "bearer_token",
     "confidence",
     "gather",
     "langchain_chat_handler",
@@ -130,6 +132,7 @@ _HOMES = {
     "UnreadableAnswerError": _ERRORS,
     "Usage": _ANSWERS,
     "WireFormat": "client.wire.step",
+    "bearer_token": "client.bearer",
     "confidence": _ANSWERS,
     "gather": _ANSWERS,
     "langchain_chat_handler": _LANGCHAIN,

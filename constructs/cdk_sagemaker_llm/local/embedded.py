@@ -25,7 +25,12 @@ from typing import IO, TYPE_CHECKING, Self
 
 from cdk_sagemaker_llm.arguments import held
 from cdk_sagemaker_llm.local.aws.faults import Fault
-from cdk_sagemaker_llm.local.aws.settings import LONGEST_ADVANCE, Latency, Settings
+from cdk_sagemaker_llm.local.aws.settings import (
+    CREDENTIAL,
+    LONGEST_ADVANCE,
+    Latency,
+    Settings,
+)
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.simulation.fleet import FleetTimes
 
@@ -177,8 +182,8 @@ class EmbeddedAws:
         direct = _direct()
         return {
             "AWS_ENDPOINT_URL": self.url,
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_ACCESS_KEY_ID": CREDENTIAL,
+            "AWS_SECRET_ACCESS_KEY": CREDENTIAL,
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
             "AWS_EC2_METADATA_DISABLED": "true",
@@ -214,8 +219,8 @@ class EmbeddedAws:
 
         # One for all clients: it keeps the service models that it has read.
         return boto3.Session(
-            aws_access_key_id="test",
-            aws_secret_access_key="test",  # noqa: S106 - no secret: any value does
+            aws_access_key_id=CREDENTIAL,
+            aws_secret_access_key=CREDENTIAL,
             region_name=self.region,
         )
 

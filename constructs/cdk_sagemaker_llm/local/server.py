@@ -31,7 +31,12 @@ from werkzeug.serving import make_server
 from werkzeug.wrappers import Request, Response
 
 from cdk_sagemaker_llm.local import regions
-from cdk_sagemaker_llm.local.aws import object_keys, protocols, shapes
+from cdk_sagemaker_llm.local.aws import (
+    bearer_tokens,
+    object_keys,
+    protocols,
+    shapes,
+)
 from cdk_sagemaker_llm.local.aws.clock import CLOCK
 from cdk_sagemaker_llm.local.aws.errors import AwsError
 from cdk_sagemaker_llm.local.aws.faults import Fault
@@ -55,7 +60,7 @@ from cdk_sagemaker_llm.local.embedded import DEFAULT_ACCOUNT, HEALTH_PATH
 from cdk_sagemaker_llm.local.hosting import allowances, container_starts
 from cdk_sagemaker_llm.local.hosting.service import SageMaker
 from cdk_sagemaker_llm.local.hosting.states import look
-from cdk_sagemaker_llm.local.runtime import asynchronous
+from cdk_sagemaker_llm.local.runtime import asynchronous, openai_route
 from cdk_sagemaker_llm.local.runtime.answering import answer
 from cdk_sagemaker_llm.local.scaling import (
     application_auto_scaling,
@@ -104,6 +109,7 @@ class Gateway:
         ):
             return error_response(refusal, environ, service)(environ, start_response)
         own = request.path.startswith(_OWN_PAGES)
+        own = own or (service != "s3" and _is_of_openai(request))
         if not own and (service == "s3" or request.method not in {"GET", "POST"}):
             return self._ask_moto(environ, start_response, service)
         # Before the lock: a client that stalls halfway keeps nobody waiting. For moto
@@ -172,13 +178,39 @@ class Gateway:
             return told
         if request.path.startswith(_OWN_PAGES):
             return _answer_page(hosting, request)
-        invoked = _invocation(hosting, request)
+        invoked = self._invocation(hosting, request)
         return invoked or _refuse(request, prefix, operation)
+
+    def _invocation(self, hosting: SageMaker, request: Request) -> Response | None:
+        if address := openai_route.read_address(request):
+            home = regions.sagemaker(self._account, self._region).world
+            return openai_route.answer(hosting.world, home, request, address)
+        if _is_of_openai(request):
+            return openai_route.not_there(request)
+        if found := _INVOCATION.fullmatch(request.path):
+            refusal = asynchronous.refuse_waiting(hosting.world, found[1])
+            return refusal or answer(
+                hosting.world, request, found[1], stream=bool(found[2])
+            )
+        if found := _ASYNCHRONOUS.fullmatch(request.path):
+            return asynchronous.answer(hosting.world, request, found[1])
+        return None
 
     def _signed_for(self, request: Request) -> tuple[str, str]:
         authorization = request.headers.get("Authorization", "")
-        found = _CREDENTIAL.search(authorization)
-        return (found[1], found[2]) if found else (self._region, "")
+        if found := _CREDENTIAL.search(authorization):
+            return found[1], found[2]
+        # A bearer token is a signed request itself.
+        region = bearer_tokens.region_of(authorization)
+        if region is None or not regions.exists(self._account, region):
+            region = self._region
+        return region, ""
+
+
+def _is_of_openai(request: Request) -> bool:
+    # No SDK of AWS's that is answered here sends a token in the place of a signature.
+    is_token = bearer_tokens.is_token(request.headers.get("Authorization", ""))
+    return is_token or openai_route.read_address(request) is not None
 
 
 def _aside(request: Request) -> Response | None:
@@ -280,17 +312,6 @@ def _refuse(request: Request, prefix: str, operation: str) -> Response | None:
 def _replace_body(environ: WSGIEnvironment, body: bytes) -> None:
     environ["wsgi.input"] = io.BytesIO(body)
     environ["CONTENT_LENGTH"] = str(len(body))
-
-
-def _invocation(hosting: SageMaker, request: Request) -> Response | None:
-    if found := _INVOCATION.fullmatch(request.path):
-        refusal = asynchronous.refuse_waiting(hosting.world, found[1])
-        return refusal or answer(
-            hosting.world, request, found[1], stream=bool(found[2])
-        )
-    if found := _ASYNCHRONOUS.fullmatch(request.path):
-        return asynchronous.answer(hosting.world, request, found[1])
-    return None
 
 
 def _control(hosting: SageMaker, request: Request, operation: str) -> Response | None:

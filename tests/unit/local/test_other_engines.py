@@ -336,3 +336,20 @@ def test_vllm_omni_answers_as_vllm() -> None:
 
     assert said(omni, QUESTION)["object"] == "chat.completion"
     assert refused(omni, {}, attributes="route=/v1/audio/speech")[0] == 501
+
+
+def test_a_path_for_chats_is_called_of_any_engine() -> None:
+    """
+    llama.cpp does not go by the body then; TEI has none.
+    """
+    path = "/v1/chat/completions"
+    llama = started(*HF_LLAMA, SM_LLAMACPP_HF_REPO="a/b")
+
+    assert said(sglang(), QUESTION, path=path)["object"] == "chat.completion"
+    assert said(llama, QUESTION, path=path)["object"] == "chat.completion"
+    status, told = refused(llama, {"input": "one"}, path=path)
+    assert (status, "'messages' is required" in told) == (400, True)
+    assert refused(tei("BAAI/bge-small-en-v1.5"), {"inputs": "a"}, path=path) == (
+        404,
+        "",
+    )

@@ -534,6 +534,46 @@ def test_a_route_is_read_up_to_a_blank_or_a_comma() -> None:
     assert said(old, other, attributes=route)["model"] == WRITES
 
 
+def test_a_path_that_is_called_wins_over_attributes() -> None:
+    """
+    In every image; an empty name is the model's own there.
+    """
+    for image in (NEW, ("vllm", "0.30.0")):
+        engine = vllm(image)
+        called: dict[str, str] = {
+            "path": "/v1/chat/completions",
+            "attributes": "route=/v1/embeddings",
+        }
+        assert said(engine, {**QUESTION, "model": ""}, **called)["model"] == WRITES
+        assert refused(engine, {**QUESTION, "model": "three"}, **called)[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("switches", "status"),
+    [
+        ({"SM_VLLM_ENABLE_LORA": "true", "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1"}, 200),
+        ({}, 404),
+    ],
+    ids=["lora", "none"],
+)
+def test_an_adapter_answers_at_a_path_that_is_called(
+    switches: dict[str, str], status: int
+) -> None:
+    """
+    Whatever the body calls the model; at one that attributes name, the body counts.
+    """
+    engine = vllm(NEW, **switches)
+    path = "/v1/chat/completions"
+    body = {**QUESTION, "model": WRITES, "max_tokens": 2}
+
+    at_attributes = said(engine, body, adapter="own", attributes=f"route={path}")
+    assert at_attributes["model"] == WRITES
+    if status == 200:
+        assert said(engine, body, adapter="own", path=path)["model"] == "own"
+    else:
+        assert refused(engine, body, adapter="own", path=path)[0] == status
+
+
 @pytest.mark.parametrize(
     "route", ["/v1/responses", "/v1/audio/speech", "/tokenize", "/v1/no/such"]
 )

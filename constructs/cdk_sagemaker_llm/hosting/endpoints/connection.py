@@ -87,15 +87,18 @@ class Connection:
     @property
     def openai_base_url(self) -> str | None:
         """
-        The base address for OpenAI's SDK, with a bearer token that
-        ``sagemaker:CallWithBearerToken`` allows.
+        The base address for OpenAI's SDK, whose key is a bearer token: ``bearer_token``
+        of the client makes one, and ``grant_invoke(bearer_token=True)`` allows it.
+
+        AWS documents chats alone below it, at once and streamed; the embedded AWS
+        answers them at its own address and the same path. SageMaker passes on what the
+        container writes: LMI streams JSON lines, which OpenAI's SDK does not read, so
+        ask LMI for whole answers.
 
         ``None`` where nobody would answer there: the container is not known to take
         chats (LMI before 0.27 or with a ``model.py``, TGI before 2.4, other images), a
         component must be named, or the region is outside the commercial partition,
-        where AWS has not announced it. SageMaker passes on what the container writes:
-        LMI streams JSON lines, which OpenAI's SDK does not read, so ask LMI for whole
-        answers.
+        where AWS has not announced it.
         """
         is_open = is_unresolved(self.region)
         suffix = Aws.URL_SUFFIX if is_open else dns_suffix(self.region)

@@ -5,9 +5,11 @@ request begins and that goes on after its answer.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import traceback
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -36,6 +38,8 @@ class Clock:
         self.timeline = Timeline(self._start)
         self.lock = threading.Condition(TURN)
         self._awaited: list[Callable[[], bool]] = []
+        # What time it was in here after each move by hand, by that on the wall.
+        self._moves = [(self._start, self._start)]
 
     def run_at(self, speed: float | None) -> None:
         """
@@ -45,6 +49,7 @@ class Clock:
         self.speed = speed
         self.is_by_hand = False
         self.timeline = Timeline(self._start)
+        self._moves = [(self._start, self._start)]
 
     def run_by_hand(self) -> None:
         """
@@ -69,6 +74,7 @@ class Clock:
             while any(is_so() for is_so in self._awaited):
                 self.lock.wait(_LONGEST)
             if moment >= end:
+                self._moves.append((self.wall, self.now))
                 return
 
     @property
@@ -82,6 +88,24 @@ class Clock:
         if self.speed is None:
             return wall
         return self._start + (wall - self._start) * self.speed
+
+    @property
+    def wall(self) -> float:
+        """
+        Seconds since the epoch on the wall.
+        """
+        return self._wall()
+
+    def at(self, wall: float) -> float:
+        """
+        Return what time it was in the embedded AWS at a time on the wall; before it
+        ran, both were the same.
+        """
+        if wall <= self._start or (self.speed is None and not self.is_by_hand):
+            return wall
+        if not self.is_by_hand:
+            return self._start + (wall - self._start) * (self.speed or 1.0)
+        return self._moves[bisect_right(self._moves, (wall, math.inf)) - 1][1]
 
     @property
     def moment(self) -> float:

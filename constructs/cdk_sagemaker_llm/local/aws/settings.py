@@ -21,6 +21,9 @@ _FASTEST = 86_400
 LONGEST_ADVANCE = 31 * 86_400
 """How many seconds one call of ``advance`` may let pass: a day takes about one."""
 
+CREDENTIAL = "test"
+"""The access key and the secret that the embedded AWS hands out."""
+
 BY_HAND = "by hand"
 """The clock that stands still until ``advance``."""
 

@@ -315,6 +315,8 @@ class ContainerRequest:
     A request, with what SageMaker passes on of it.
 
     Args:
+        path: What it asks; ``None`` for ``/invocations``.
+
         attributes: Its CustomAttributes.
 
         session: Its SessionId; ``None`` without one.
@@ -324,6 +326,7 @@ class ContainerRequest:
 
     body: bytes
     content_type: str = JSON
+    path: str | None = None
     attributes: str = ""
     session: str | None = None
     adapter: str | None = None

@@ -229,6 +229,14 @@ def takes_chat(container: ServingContainer, request: dict[str, Any]) -> bool:
     return container.messages_api and container.version >= _TGI_BY_VARIABLE_SINCE
 
 
+def has_chat_path(container: ServingContainer) -> bool:
+    """
+    Tell whether a container has a path of its own for chats.
+    """
+    first = _LMI_CHATS_SINCE if container.server == "lmi" else _TGI_BY_VARIABLE_SINCE
+    return container.version >= first
+
+
 def chat_tokens(container: ServingContainer) -> int:
     """
     Return how many tokens a chat has when the request names no number.

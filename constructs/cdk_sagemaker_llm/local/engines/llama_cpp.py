@@ -53,8 +53,8 @@ def answer(engine: StartedEngine, request: ContainerRequest) -> Answer:
         raise _refusal(f"[json.exception.parse_error.101] {fault}") from fault
     if not isinstance(body, dict):
         raise _refusal("Request body must be a JSON object")
-    route = _BY_KEY["messages"]
-    if engine.release.routes:
+    route = request.path or _BY_KEY["messages"]
+    if engine.release.routes and request.path is None:
         found = _ROUTE.search(request.attributes)
         keys = (_BY_KEY[key] for key in _BY_KEY if key in body)
         route = found[1] if found else next(keys, route)

@@ -42,6 +42,8 @@ def generate(container: ServingContainer, incoming: ContainerRequest) -> Answer:
     engine = container.engine
     if engine is not None:
         return _ENGINES[engine.release.engine](engine, incoming)
+    if incoming.path is not None and not generated_text.has_chat_path(container):
+        raise RefusedError(404, "")
     try:
         request = read_json(incoming.body)
     except ValueError as error:
@@ -56,7 +58,7 @@ def generate(container: ServingContainer, incoming: ContainerRequest) -> Answer:
             f"LoRA adapter {container.adapter} not found in registry. Available "
             "adapters: []",
         )
-    if generated_text.takes_chat(container, request):
+    if incoming.path or generated_text.takes_chat(container, request):
         return _chat(container, request)
     prompt, parameters = request.get("inputs"), request.get("parameters")
     if not isinstance(prompt, str):

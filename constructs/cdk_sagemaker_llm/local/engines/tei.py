@@ -36,6 +36,9 @@ def answer(engine: StartedEngine, request: ContainerRequest) -> Answer:
     """
     Answer a request as TEI does.
     """
+    if request.path is not None:
+        # Axum's own, for a path that is not there.
+        raise RefusedError(404, "")
     if not request.is_json:
         message = "Expected request with `Content-Type: application/json`"
         raise RefusedError(415, message)

@@ -78,7 +78,7 @@ def answer(engine: StartedEngine, incoming: ContainerRequest) -> Answer:
     Answer a request as vLLM does.
     """
     named = _ROUTE.search(incoming.attributes) if engine.release.routes else None
-    path = named[1] if named else _INVOCATIONS
+    path = incoming.path or (named[1] if named else _INVOCATIONS)
     if path == _PING:
         return Answer("", [])
     if path != _INVOCATIONS:
@@ -165,9 +165,12 @@ def _routed(engine: StartedEngine, incoming: ContainerRequest, path: str) -> Ans
         where = f"'loc': ('body', '{field}')"
         message = f"1 validation error:\n  {{'type': 'missing', {where}}}"
         raise nested(message, kind="Bad Request")
-    _check_name(engine, request.get("model"))
-    model = request.get("model") or engine.served_names[0]
-    return handler.answer(engine, request, model)
+    # Where attributes named the path, what names the adapter is not read.
+    adapter = incoming.adapter if incoming.path else None
+    model = adapter or request.get("model")
+    if adapter is None or not engine.takes_adapters:
+        _check_name(engine, model)
+    return handler.answer(engine, request, model or engine.served_names[0])
 
 
 def _no_prompt() -> Exception:
@@ -176,7 +179,8 @@ def _no_prompt() -> Exception:
 
 
 def _check_name(engine: StartedEngine, model: Untyped) -> None:
-    if model is None or model in engine.served_names or model in engine.adapters:
+    # An empty name stands for the model (OpenAIServing._is_model_supported).
+    if not model or model in engine.served_names or model in engine.adapters:
         return
     raise nested(f"The model `{model}` does not exist.", "model", status=404)
 

@@ -9,10 +9,11 @@ import base64
 import json
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from werkzeug.wrappers import Request, Response
 
@@ -51,37 +52,116 @@ _BROKE_OFF = "the model server broke off in the middle of its answer"
 _BOTH = "InputAndOutput"
 
 
+class Wire(Protocol):
+    """
+    How an interface of the runtime writes what it answers.
+    """
+
+    def refusal(self, error: AwsError) -> Response:
+        """
+        Write an error.
+        """
+
+    def stream(self, kind: str, headers: Mapping[str, str]) -> Response:
+        """
+        Begin a stream of what the container writes as one kind of content.
+        """
+
+    def part(self, piece: bytes) -> bytes:
+        """
+        Write one part of a stream.
+        """
+
+    def broken_off(self) -> bytes | None:
+        """
+        Write that a stream ends before its time; ``None`` if it ends without a word.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """
+    What is called, and how it is to be answered.
+
+    Args:
+        component: The inference component that is named; ``None`` if there is none.
+
+        stream: Whether the answer is given part by part.
+
+        path: What the container is asked at; ``None`` for ``/invocations``.
+    """
+
+    endpoint: str
+    component: str | None
+    stream: bool
+    wire: Wire
+    path: str | None = None
+
+
 def answer(world: World, request: Request, endpoint: str, *, stream: bool) -> Response:
     """
     Answer ``InvokeEndpoint`` or ``InvokeEndpointWithResponseStream``.
     """
-    headers, body = request.headers, request.get_data()
-    if len(body) > _LARGEST_BODY:
+    component = request.headers.get("X-Amzn-SageMaker-Inference-Component")
+    call = Call(endpoint=endpoint, component=component, stream=stream, wire=_SdkWire())
+    return answer_call(world, request, call)
+
+
+def answer_call(world: World, request: Request, call: Call) -> Response:
+    """
+    Answer a call of any interface.
+    """
+    if len(request.get_data()) > _LARGEST_BODY:
         # Without a code: the SDKs show the status in its place.
         message = f"HTTP content length exceeded {_LARGEST_BODY} bytes."
-        return Response(json.dumps({"message": message}), 413, content_type=JSON)
+        return call.wire.refusal(AwsError("", message, 413))
     try:
         route = find_route(
             world,
-            endpoint,
-            component_name=headers.get("X-Amzn-SageMaker-Inference-Component"),
-            variant=headers.get("X-Amzn-SageMaker-Target-Variant"),
+            call.endpoint,
+            component_name=call.component,
+            variant=request.headers.get("X-Amzn-SageMaker-Target-Variant"),
         )
     except NoCapacityError as error:
         world.traffic.note_refusal(error.where, error.status)
-        return _refusal(error)
+        return call.wire.refusal(error)
     except AwsError as error:
-        return _refusal(error)
+        return call.wire.refusal(error)
     visit = world.traffic.begin(route.where)
-    _copy_to_shadow(world, route, request)
+    _copy_to_shadow(world, route, request, call.path)
     try:
-        return _Answering(world, route, visit).answer(request, stream=stream)
+        return _Answering(world, route, visit, call).answer(request)
     except AwsError as error:
         visit.end(int(error.fields.get("OriginalStatusCode", error.status)))
-        return _refusal(error)
+        return call.wire.refusal(error)
     except BaseException:
         visit.end(500)
         raise
+
+
+class _SdkWire:
+    """
+    That of the SDKs: events in frames, and errors by name.
+    """
+
+    def refusal(self, error: AwsError) -> Response:
+        if not error.code:
+            body = json.dumps({"message": error.message})
+            return Response(body, error.status, content_type=JSON)
+        name = error.code.replace("ValidationException", "ValidationError")
+        refusal = AwsError(name, error.message, error.status, **error.fields)
+        fields: dict[str, Any] = {"Message": error.message, **error.fields}
+        return json_error(refusal, **fields)
+
+    def stream(self, kind: str, headers: Mapping[str, str]) -> Response:
+        of_content = {**headers, "X-Amzn-SageMaker-Content-Type": kind}
+        return Response(content_type=protocols.EVENT_STREAM, headers=of_content)
+
+    def part(self, piece: bytes) -> bytes:
+        return protocols.payload_part(piece)
+
+    def broken_off(self) -> bytes | None:
+        return protocols.broken_off()
 
 
 class _Answering:
@@ -89,23 +169,27 @@ class _Answering:
     One request on its way through its container.
     """
 
-    def __init__(self, world: World, route: Route, visit: Visit) -> None:
+    def __init__(self, world: World, route: Route, visit: Visit, call: Call) -> None:
         self._world = world
         self._route = route
         self._visit = visit
+        self._call = call
+        self._wire = call.wire
         self._clock = world.clock
         self._extra = extra_seconds(world, route)
         self._headers = {"x-Amzn-Invoked-Production-Variant": route.variant}
 
-    def answer(self, sent: Request, *, stream: bool) -> Response:
+    def answer(self, sent: Request) -> Response:
+        stream = self._call.stream
         self._is_cut = answer_instead(self._world, self._route, stream=stream)
         forward = self._world.forwards.find(
             self._route.component, self._route.base, self._route.endpoint.name
         )
         if forward is not None:
-            return self._forwarded(forward, sent, stream=stream)
+            return self._forwarded(forward, sent)
         request = ContainerRequest(
             body=sent.get_data(),
+            path=self._call.path,
             content_type=_kind(sent),
             attributes=sent.headers.get("X-Amzn-SageMaker-Custom-Attributes", ""),
             session=sent.headers.get("X-Amzn-SageMaker-Session-Id"),
@@ -114,9 +198,10 @@ class _Answering:
         seconds = answer_seconds(self._world, self._route, result.answer)
         kind = result.answer.content_type
         if stream:
-            return self._fill(self._stream(kind), self._frames(result, seconds), _OK)
+            begun = self._wire.stream(kind, self._headers)
+            return self._fill(begun, self._parts(result, seconds), _OK)
         if seconds > _PATIENCE:
-            late = _refusal(timed_out(self._world, self._route))
+            late = self._wire.refusal(timed_out(self._world, self._route))
             return self._fill(late, self._whole(late.get_data(), _PATIENCE), 0)
         whole = b"".join(result.answer.pieces)
         _capture(self._world, self._route, sent, whole, kind)
@@ -125,17 +210,17 @@ class _Answering:
         plain = Response(content_type=kind, headers=headers)
         return self._fill(plain, self._whole(whole, seconds), _OK)
 
-    def _forwarded(self, forward: Forward, sent: Request, *, stream: bool) -> Response:
+    def _forwarded(self, forward: Forward, sent: Request) -> Response:
         """
         Have a model server answer, in the time that it takes on the wall.
         """
-        body, whole = sent.get_data(), b""
+        body, whole, stream = sent.get_data(), b"", self._call.stream
         try:
             # Others are answered meanwhile.
             with passed_on():
                 self._sleep(self._extra)
-                adapter = self._route.adapter
-                reply = forwarding.ask(forward, body, sent.headers, adapter)
+                adapter, path = self._route.adapter, self._call.path
+                reply = forwarding.ask(forward, body, sent.headers, adapter, path)
                 if not stream:
                     whole = reply.whole()
         except forwarding.LateError as error:
@@ -147,7 +232,7 @@ class _Answering:
         finally:
             self._clock.catch_up()
         if stream:
-            streamed = self._stream(reply.kind)
+            streamed = self._wire.stream(reply.kind, self._headers)
             streamed.response = self._passed_on(reply)
             streamed.call_on_close(partial(self._end, _OK))
             return streamed
@@ -158,16 +243,12 @@ class _Answering:
     def _failure(self, status: int, body: str) -> AwsError:
         return model_error(self._world, self._route, status, body)
 
-    def _stream(self, kind: str) -> Response:
-        headers = {**self._headers, "X-Amzn-SageMaker-Content-Type": kind}
-        return Response(content_type=protocols.EVENT_STREAM, headers=headers)
-
     def _passed_on(self, reply: forwarding.Reply) -> Iterator[bytes]:
         pieces = reply.pieces()
         try:
             for piece in pieces:
                 self._visit.first_chunk()
-                yield protocols.payload_part(piece)
+                yield self._wire.part(piece)
                 if self._is_cut:
                     break
         except (forwarding.LateError, forwarding.BrokenOffError):
@@ -176,10 +257,18 @@ class _Answering:
             # Also where the client has gone.
             reply.close()
         if self._is_cut:
-            yield protocols.broken_off()
+            yield self._broken_off()
+
+    def _broken_off(self) -> bytes:
+        ending = self._wire.broken_off()
+        if ending is None:
+            # The server then closes the connection, and leaves the last chunk out.
+            raise ConnectionAbortedError
+        return ending
 
     def _fill(self, response: Response, body: Iterator[bytes], status: int) -> Response:
-        if self._clock.speed or self._extra:
+        ends_early = self._is_cut and self._wire.broken_off() is None
+        if self._clock.speed or self._extra or ends_early:
             response.response = body
             # However it ends: read to its end, or given up by the client.
             response.call_on_close(partial(self._end, status))
@@ -192,7 +281,7 @@ class _Answering:
         self._sleep(seconds)
         yield body
 
-    def _frames(self, result: Result, seconds: float) -> Iterator[bytes]:
+    def _parts(self, result: Result, seconds: float) -> Iterator[bytes]:
         parts = list(result.parts())
         writing = 0.0
         if self._clock.speed:
@@ -203,9 +292,9 @@ class _Answering:
         for index, part in enumerate(parts):
             self._sleep(each if index else first)
             self._visit.first_chunk()
-            yield protocols.payload_part(part)
+            yield self._wire.part(part)
         if self._is_cut:
-            yield protocols.broken_off()
+            yield self._broken_off()
 
     def _sleep(self, seconds: float) -> None:
         # Where nothing takes time, what was asked to be slow takes the wall's.
@@ -223,14 +312,9 @@ def _kind(sent: Request) -> str:
     return sent.content_type or JSON
 
 
-def _refusal(error: AwsError) -> Response:
-    name = error.code.replace("ValidationException", "ValidationError")
-    refusal = AwsError(name, error.message, error.status, **error.fields)
-    fields: dict[str, Any] = {"Message": error.message, **error.fields}
-    return json_error(refusal, **fields)
-
-
-def _copy_to_shadow(world: World, route: Route, sent: Request) -> None:
+def _copy_to_shadow(
+    world: World, route: Route, sent: Request, path: str | None
+) -> None:
     """
     Send a copy of a request to the shadow of its endpoint, if it is its turn.
 
@@ -245,7 +329,7 @@ def _copy_to_shadow(world: World, route: Route, sent: Request) -> None:
     if not route.endpoint.is_due(f"shadow {shadow.variant}", share):
         return
     visit = world.traffic.begin(shadow.where)
-    found = ask(world, shadow, sent.get_data(), _PATIENCE)
+    found = ask(world, shadow, sent.get_data(), _PATIENCE, path)
     if not found.failure:
         _capture(world, shadow, sent, found.body, found.kind)
     world.clock.after(found.seconds, partial(visit.end, found.status))

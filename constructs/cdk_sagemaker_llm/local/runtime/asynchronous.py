@@ -164,10 +164,18 @@ def refuse_waiting(world: World, endpoint: str) -> Response | None:
     """
     Refuse a client that wants to wait for an endpoint of asynchronous inference.
     """
+    message = reason_not_to_wait(world, endpoint)
+    return _refusal(message) if message else None
+
+
+def reason_not_to_wait(world: World, endpoint: str) -> str:
+    """
+    Say why a client cannot wait for an endpoint; nothing if it can.
+    """
     found = world.endpoints.find(endpoint)
     if found is None or not found.is_asynchronous:
-        return None
-    return _refusal(
+        return ""
+    return (
         f"Endpoint {endpoint} of account {world.account} is for asynchronous "
         "inference: invoke it by InvokeEndpointAsync."
     )

@@ -101,16 +101,23 @@ class Reply:
         self._connection.close()
 
 
-def ask(forward: Forward, body: bytes, headers: Headers, adapter: str | None) -> Reply:
+def ask(
+    forward: Forward,
+    body: bytes,
+    headers: Headers,
+    adapter: str | None,
+    path: str | None = None,
+) -> Reply:
     """
-    Send a request on and wait for the head of its answer.
+    Send a request on and wait for the head of its answer; without a path, its body says
+    which of OpenAI's routes it is for.
 
     Raises:
         RefusedError: If the server refuses it, or is not there.
 
         LateError: If nothing comes for too long.
     """
-    path, model = _addressed(forward, body, adapter)
+    path, model = _addressed(forward, body, adapter, path)
     if model is None:
         return _send(forward, path, body, headers)
     try:
@@ -148,17 +155,20 @@ def _send(forward: Forward, path: str, body: bytes, headers: Headers) -> Reply:
 
 
 def _addressed(
-    forward: Forward, body: bytes, adapter: str | None
+    forward: Forward, body: bytes, adapter: str | None, path: str | None
 ) -> tuple[str, str | None]:
     if forward.path is not None:
         return forward.path, None
     document = _object(body)
-    key = next((name for name in _ROUTES if document.get(name) is not None), None)
-    if key is None:
+    if path is None:
+        keys = (name for name in _ROUTES if document.get(name) is not None)
+        path = next((_ROUTES[name] for name in keys), None)
+    if path is None:
         return _OTHERWISE, None
-    if document.get("model") is not None:
-        return _ROUTES[key], None
-    return _ROUTES[key], adapter or _first_model(forward)
+    # A name that is empty is none, as AWS's own examples send it.
+    if document.get("model") not in (None, ""):
+        return path, None
+    return path, adapter or _first_model(forward)
 
 
 def _naming(model: str, body: bytes) -> bytes:

@@ -373,14 +373,16 @@ class Outcome:
         return cls(body=reason.encode(), failure=reason)
 
 
-def ask(world: World, route: Route, body: bytes, patience: float) -> Outcome:
+def ask(
+    world: World, route: Route, body: bytes, patience: float, path: str | None = None
+) -> Outcome:
     """
     Ask the container that a request goes to, and do not wait; it has the patience's
     seconds.
     """
     try:
         answer_instead(world, route, stream=False)
-        answer = invoke(world, route, ContainerRequest(body=body)).answer
+        answer = invoke(world, route, ContainerRequest(body=body, path=path)).answer
         seconds = answer_seconds(world, route, answer)
         if seconds > patience:
             raise timed_out(world, route)

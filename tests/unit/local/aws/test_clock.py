@@ -365,3 +365,44 @@ def test_a_request_without_a_copy_counts_as_such() -> None:
     assert [(one.component, one.status, one.no_capacity) for one in told] == [
         ("small", 400, True)
     ]
+
+
+def test_it_knows_what_time_it_was() -> None:
+    """
+    Before it ran, both clocks agreed; afterwards its own runs at its speed.
+    """
+    wall = Wall()
+    clock = Clock(wall)
+    wall.time = 2000.0
+    unhurried = clock.at(1500.0)
+    clock.run_at(60.0)
+    wall.time = 2010.0
+
+    assert unhurried == 1500.0
+    assert [clock.at(one) for one in (1999.0, 2000.0, 2001.0, 2010.0)] == [
+        1999.0,
+        2000.0,
+        2060.0,
+        clock.now,
+    ]
+
+
+def test_it_knows_when_it_was_moved_by_hand() -> None:
+    """
+    From that time on the wall on, it stood where it was moved to.
+    """
+    wall = Wall()
+    clock = Clock(wall)
+    clock.run_by_hand()
+    for wall.time in (1010.0, 1020.0):
+        with clock.lock:
+            clock.advance(3600.0)
+
+    assert [clock.at(one) for one in (900.0, 1009.0, 1010.0, 1019.0, 1020.0, 1e9)] == [
+        900.0,
+        1000.0,
+        4600.0,
+        4600.0,
+        8200.0,
+        8200.0,
+    ]
