@@ -94,8 +94,10 @@ class Asker:
             raise UnreadableAnswerError(NO_TEXT, remedy=READ_VECTORS)
         return _ended(found, options)
 
-    def stream(self, prompt: str, options: Options, call: Call) -> Generator[Token]:
-        def ask(schema: Schema) -> Generator[Token]:
+    def stream(
+        self, prompt: str, options: Options, call: Call
+    ) -> Generator[list[Token]]:
+        def ask(schema: Schema) -> Generator[list[Token]]:
             body = prompt_body(schema, prompt, options, stream=True)
             # LMI and TGI stream a single answer, whatever they are asked for.
             is_single = schema in {Schema.LMI, Schema.TGI}
@@ -118,7 +120,7 @@ class Asker:
 
     def stream_chat(
         self, messages: str | Sequence[Message], options: ChatOptions, call: Call
-    ) -> Generator[Token]:
+    ) -> Generator[list[Token]]:
         body = chat_body(messages, options, stream=True)
         return self._tokens(body, call, _answers(options))
 
@@ -248,7 +250,7 @@ class Asker:
         self._schema = form
         return form
 
-    def _tokens(self, body: bytes, call: Call, answers: int) -> Generator[Token]:
+    def _tokens(self, body: bytes, call: Call, answers: int) -> Generator[list[Token]]:
         reader = Reader(self._format, self._settings.max_bytes, answers)
         with closing(self._transport.chunks(body, call, stream=True)) as chunks:
             yield from reader.read(chunks)

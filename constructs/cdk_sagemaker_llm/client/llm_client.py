@@ -17,7 +17,7 @@ from cdk_sagemaker_llm.client.answers import (
 )
 from cdk_sagemaker_llm.client.arguments import check_name, check_text, refuse
 from cdk_sagemaker_llm.client.asking import Asker
-from cdk_sagemaker_llm.client.reader import MAX_BYTES
+from cdk_sagemaker_llm.client.reader import MAX_BYTES, joined
 from cdk_sagemaker_llm.client.requests import (
     ChatOptions,
     Message,
@@ -260,7 +260,7 @@ class LlmClient(BaseClient):
             LlmError: If the answer breaks off; what came is in its ``text``.
         """
         with self._asker.call() as call:
-            yield from self._asker.stream(prompt, options, call)
+            yield from joined(self._asker.stream(prompt, options, call))
 
     def chat(
         self, messages: str | Sequence[Message], **options: Unpack[ChatOptions]
@@ -294,7 +294,7 @@ class LlmClient(BaseClient):
             LlmError: If the answer breaks off; what came is in its ``text``.
         """
         with self._asker.call() as call:
-            yield from self._asker.stream_chat(messages, options, call)
+            yield from joined(self._asker.stream_chat(messages, options, call))
 
     def embed(
         self,

@@ -4,7 +4,6 @@ Bytes to an endpoint and back, and how patiently: waiting, trying again, giving 
 
 from __future__ import annotations
 
-import json
 import logging
 import random
 import time
@@ -36,6 +35,7 @@ from cdk_sagemaker_llm.client.errors import (
     from_boto,
     is_unsent,
 )
+from cdk_sagemaker_llm.client.events import payloads
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -179,11 +179,8 @@ class Transport:
     def _streamed(self, response: Mapping[str, Any]) -> Iterator[bytes]:
         patience = self._settings.timeouts.read
         silence, began = 0.0, time.monotonic()
-        _keep_what_exceptions_say(response["Body"])
-        for event in response["Body"]:
-            part = event.get("PayloadPart", {}).get("Bytes", b"")
-            content = part.strip()
-            if content and content[:1] != b":":
+        for parts in payloads(response["Body"]):
+            if any(map(_says_something, parts)):
                 silence = 0.0
             else:
                 silence += time.monotonic() - began
@@ -192,7 +189,7 @@ class Transport:
                         f"nothing but blank lines and keep-alives for {patience:g} s"
                     )
                     raise AnswerTimeoutError(message)
-            yield part
+            yield b"".join(parts)
             # What the reader of the tokens does with them is no silence.
             began = time.monotonic()
 
@@ -288,36 +285,9 @@ class _Wait:
         self._look = min(self._look * 1.5, _LONGEST_LOOK)
 
 
-def _keep_what_exceptions_say(body: Any) -> None:  # noqa: ANN401 - botocore's stream, or a stub's
-    """
-    Have the exception that ends a stream keep its type and why, which botocore drops.
-
-    There is no public way to them. Where botocore is built otherwise nothing changes.
-    """
-    parse = getattr(body, "_parse_event", None)
-    if parse is None:
-        return
-    from botocore.exceptions import EventStreamError  # noqa: PLC0415 - an extra
-
-    def parsed(event: Any) -> object:  # noqa: ANN401 - botocore's event
-        try:
-            result: object = parse(event)
-        except EventStreamError as error:
-            details = error.response.setdefault("Error", {})
-            try:
-                said = json.loads(event.payload)
-            except ValueError:
-                said = None
-            said = said if isinstance(said, dict) else {}
-            kind = event.headers.get(":exception-type", "")
-            details["Code"] = details.get("Code") or kind
-            words = said.get("Message", said.get("message", ""))
-            details["Message"] = details.get("Message") or str(words)
-            error.response["ErrorCode"] = said.get("ErrorCode")  # type: ignore[typeddict-unknown-key]  # as a refusal of SageMaker has its own
-            raise
-        return result
-
-    body._parse_event = parsed  # noqa: SLF001 - as the docstring says
+def _says_something(part: bytes) -> bool:
+    content = part.strip()
+    return bool(content) and content[:1] != b":"
 
 
 def make_client(
