@@ -5,10 +5,7 @@ The client for asyncio: threads over boto3, which a cancelled task sets free.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
-import threading
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -21,8 +18,6 @@ from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options
 from cdk_sagemaker_llm.client.stored import ClientOptions, stored
 
 _Result = TypeVar("_Result")
-# How many tokens of a stream are kept for a task that does not take them yet.
-_AHEAD = 256
 
 
 class AsyncLlmClient(BaseClient):
@@ -184,120 +179,31 @@ class AsyncLlmClient(BaseClient):
         self, ask: Callable[[Call], Generator[list[Token]]]
     ) -> AsyncGenerator[Token]:
         async with self._asker.call() as call:
-            stream = _Stream(ask(call), self._threads)
-            take = stream.tokens.popleft
+            call.loop = asyncio.get_running_loop()
+            batches, is_elsewhere = ask(call), False
             try:
                 while True:
-                    # Looked at first: what has come by then is all there is.
-                    has_ended = stream.has_ended
-                    while stream.tokens:
-                        yield take()
-                    if has_ended:
-                        stream.raise_error()
+                    if call.arrivals is None:
+                        is_elsewhere = True
+                        tokens = await self._in_thread(next, batches, None)
+                        is_elsewhere = False
+                    else:
+                        if not call.arrivals.has_some:
+                            await call.arrivals.more()
+                        tokens = next(batches, None)
+                    if tokens is None:
                         return
-                    await stream.more()
+                    for token in tokens:
+                        yield token
             finally:
-                stream.close(call)
+                # A thread that waits for an answer closes the stream as it ends.
+                if is_elsewhere:
+                    call.give_up()
+                else:
+                    batches.close()
 
     async def _in_thread(
         self, function: Callable[..., _Result], *arguments: object
     ) -> _Result:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, function, *arguments)
-
-
-class _Stream:
-    """
-    The tokens of an answer, between the thread that reads them and the task that takes
-    them.
-
-    The thread reads ahead, up to a bound, and wakes the task when there is something
-    again: what comes meanwhile costs no switch of its own.
-
-    Args:
-        source: The tokens, which are waited for where they are read.
-
-        threads: Who reads them.
-    """
-
-    def __init__(
-        self, source: Generator[list[Token]], threads: ThreadPoolExecutor
-    ) -> None:
-        self.tokens: deque[Token] = deque()
-        self.has_ended = False
-        self._source = source
-        self._threads = threads
-        self._loop = asyncio.get_running_loop()
-        self._waiter: asyncio.Future[None] | None = None
-        self._error: BaseException | None = None
-        # Under the lock: who leaves last closes the source.
-        self._lock = threading.Lock()
-        self._is_read = False
-        self._is_closed = False
-
-    async def more(self) -> None:
-        """
-        Wait until there may be more, or it has ended.
-        """
-        # Before the look at what there is: the thread looks the other way round.
-        waiter = self._waiter = self._loop.create_future()
-        if self.tokens or self.has_ended:
-            return
-        if not self._is_read:
-            self._is_read = True
-            self._threads.submit(self._read)
-        await waiter
-
-    def raise_error(self) -> None:
-        """
-        Raise what it ended with, if that was an error.
-        """
-        if self._error is not None:
-            raise self._error
-
-    def close(self, call: Call) -> None:
-        """
-        Read no further; a thread that waits for the next token is set free.
-        """
-        self._waiter = None
-        with self._lock:
-            self._is_closed = True
-            is_read = self._is_read
-        if is_read:
-            call.give_up()
-        else:
-            self._source.close()
-
-    def _read(self) -> None:
-        tokens = self.tokens
-        try:
-            for found in self._source:
-                tokens.extend(found)
-                if self._waiter is not None:
-                    self._wake()
-                if len(tokens) >= _AHEAD:
-                    break
-            else:
-                self.has_ended = True
-        except BaseException as error:  # noqa: BLE001 - it is the task's
-            self._error = error
-            self.has_ended = True
-        with self._lock:
-            self._is_read = False
-            is_closed = self._is_closed
-        if is_closed:
-            self._source.close()
-        self._wake()
-
-    def _wake(self) -> None:
-        waiter, self._waiter = self._waiter, None
-        if waiter is None:
-            return
-        # Where the loop has ended, nobody waits.
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(_let_go, waiter)
-
-
-def _let_go(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)

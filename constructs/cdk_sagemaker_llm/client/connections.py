@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakMethod
 
 from cdk_sagemaker_llm.client.errors import (
@@ -27,6 +27,11 @@ from cdk_sagemaker_llm.client.errors import (
     CancelledRequestError,
     LlmError,
 )
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from cdk_sagemaker_llm.client.arrivals import Arrivals
 
 _LOGGER = logging.getLogger("cdk_sagemaker_llm.client")
 # After how many seconds of waiting for a place the log says so.
@@ -92,6 +97,9 @@ class Call:
     ) -> None:
         self.seconds = seconds
         self.is_late = False
+        # Of a task that takes a stream: its loop, and what arrives while it is read.
+        self.loop: AbstractEventLoop | None = None
+        self.arrivals: Arrivals | None = None
         self._places = places
         self._place: Future[None] | None = None
         self._given_up = threading.Event()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 # Of an event's bytes: how many there are, how many of them are headers, and a checksum
@@ -23,12 +23,19 @@ _CHECKED = 8
 _LARGEST_HEADERS, _LARGEST = 131_072, 16_777_216
 
 
-def payloads(body: Any) -> Iterator[list[bytes]]:  # noqa: ANN401 - botocore's stream, or a stub's
+def payloads(
+    body: Any,  # noqa: ANN401 - botocore's stream, or a stub's
+    pieces: Iterable[bytes] | None = None,
+) -> Iterator[list[bytes]]:
     """
     Walk through the payloads of a stream, all of one read together.
 
     There is no public way to its bytes. Where botocore is built otherwise, each event
     is a read of its own.
+
+    Args:
+        pieces: The stream's bytes, where they are read elsewhere; of an empty piece
+            nothing is given out. If omitted, they are read from its connection.
     """
     stream = getattr(getattr(body, "_raw_stream", None), "stream", None)
     parse = getattr(body, "_parse_event", None)
@@ -37,8 +44,11 @@ def payloads(body: Any) -> Iterator[list[bytes]]:  # noqa: ANN401 - botocore's s
             yield [_payload(event)]
         return
     events = _Events(_telling(parse))
-    for piece in stream():
-        yield from events.feed(piece)
+    for piece in stream() if pieces is None else pieces:
+        if piece:
+            yield from events.feed(piece)
+        else:
+            yield []
 
 
 class _Events:

@@ -99,8 +99,8 @@ class Reader:
 
     def read(self, chunks: Iterable[bytes]) -> Generator[list[Token]]:
         """
-        Walk through the tokens, all of one chunk together; errors leave with what came
-        by then.
+        Walk through the tokens, all of one chunk together, be it none; errors leave
+        with what came by then.
         """
         try:
             yield from self._read(chunks)
@@ -140,10 +140,11 @@ class Reader:
     def _read(self, chunks: Iterable[bytes]) -> Iterator[list[Token]]:
         feed, take, quick = self._framing.feed, self._take, self._quick
         for chunk in self._arriving(chunks):
+            tokens: list[Token] = []
             if self._done:
                 # To its end, so that the connection can be used again.
+                yield tokens
                 continue
-            tokens: list[Token] = []
             try:
                 for record in feed(chunk):
                     token = None if self._ended else quick(record)
@@ -157,8 +158,7 @@ class Reader:
                 if tokens:
                     yield tokens
                 raise
-            if tokens:
-                yield tokens
+            yield tokens
         yield from ([token] for token in self._end())
 
     def _arriving(self, chunks: Iterable[bytes]) -> Iterator[bytes]:

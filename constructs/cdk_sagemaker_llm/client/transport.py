@@ -149,14 +149,24 @@ class Transport:
     def chunks(self, body: bytes, call: Call, *, stream: bool) -> Generator[bytes]:
         """
         Send a request and walk through the bytes of its answer, as whoever calls waits.
+
+        An event loop has a thread wait for what comes after an empty chunk, until the
+        call has arrivals.
         """
-        read = self._streamed if stream else self._whole
+        if call.loop is not None:
+            yield b""
         response = self._patiently(body, call, stream=stream)
         try:
             with closing(response["Body"]):
-                yield from read(response)
+                yield from (
+                    self._streamed(response["Body"], call)
+                    if stream
+                    else self._whole(response["Body"])
+                )
         except Exception as error:
             raise self._told(error, call) from error
+        finally:
+            call.arrivals = None
 
     def close(self) -> None:
         if self._runtime is not None:
@@ -176,10 +186,18 @@ class Transport:
         self._runtime = None
         self._places = Places(self._settings.max_connections)
 
-    def _streamed(self, response: Mapping[str, Any]) -> Iterator[bytes]:
+    def _streamed(self, body: Any, call: Call) -> Iterator[bytes]:  # noqa: ANN401 - botocore's stream, or a stub's
         patience = self._settings.timeouts.read
+        arrivals = None
+        if call.loop is not None:
+            from cdk_sagemaker_llm.client.arrivals import (  # noqa: PLC0415 - asyncio is slow to import
+                Arrivals,
+            )
+
+            arrivals = call.arrivals = Arrivals.of(body, call.loop, patience)
         silence, began = 0.0, time.monotonic()
-        for parts in payloads(response["Body"]):
+        pieces = None if arrivals is None else arrivals.pieces()
+        for parts in payloads(body, pieces):
             if any(map(_says_something, parts)):
                 silence = 0.0
             else:
@@ -191,11 +209,10 @@ class Transport:
                     raise AnswerTimeoutError(message)
             yield b"".join(parts)
             # What the reader of the tokens does with them is no silence.
-            began = time.monotonic()
+            began = time.monotonic() - (arrivals.waited if arrivals else 0.0)
 
-    def _whole(self, response: Mapping[str, Any]) -> Iterator[bytes]:
+    def _whole(self, body: Any) -> Iterator[bytes]:  # noqa: ANN401 - botocore's body
         limit, size = self._settings.max_bytes, 0
-        body = response["Body"]
         while piece := body.read(_PIECE):
             size += len(piece)
             if size > limit:
