@@ -84,8 +84,9 @@ class Arrivals:
         """
         Whether there is something to take without waiting, be it the end.
         """
-        is_over = self._framing.is_whole or self._failure is not None
-        return is_over or bool(self._came)
+        framing = self._framing
+        is_over = framing.is_whole or framing.failure or self._failure
+        return bool(is_over or self._came)
 
     async def more(self) -> None:
         """
@@ -113,6 +114,8 @@ class Arrivals:
         try:
             while not self._framing.is_whole:
                 yield self._framing.feed(self._take())
+                # After what came before it.
+                self._failure = self._framing.failure or self._failure
         finally:
             self.close()
         self._socket.settimeout(before)
@@ -202,6 +205,7 @@ class _Chunked:
 
     def __init__(self) -> None:
         self.is_whole = False
+        self.failure: Exception | None = None
         self.rest = b""
         self._left = 0
         # After a chunk comes the end of its line, after the last one what is left out.
@@ -211,14 +215,14 @@ class _Chunked:
     def feed(self, data: bytes) -> bytes:
         data, self.rest = self.rest + data, b""
         place, parts = 0, []
-        while not self.is_whole:
+        while not self.is_whole and self.failure is None:
             if self._left:
                 part = data[place : place + self._left]
                 parts.append(part)
                 place += len(part)
                 self._left -= len(part)
                 if self._left:
-                    return b"".join(parts)
+                    break
                 self._is_after_chunk = True
             end = data.find(b"\n", place)
             if end < 0:
@@ -227,32 +231,38 @@ class _Chunked:
             place = end + 1
         self.rest = data[place:]
         if len(self.rest) > _LONGEST_LINE and not self.is_whole:
-            raise ConnectionCutError("what came is no chunk of HTTP")
+            self._fail(self.rest)
         return b"".join(parts)
 
     def _line(self, line: bytes) -> None:
         if self._is_after_last:
             self.is_whole = not line
-        elif self._is_after_chunk:
+            return
+        if self._is_after_chunk:
             self._is_after_chunk = False
             if line:
-                raise ConnectionCutError("a chunk of HTTP is longer than it says")
-        else:
-            try:
-                self._left = int(line.partition(b";")[0], 16)
-            except ValueError:
-                self._left = -1
-            if self._left < 0:
-                raise ConnectionCutError(
-                    f"what came is no chunk of HTTP: {line[:60]!r}"
-                )
-            self._is_after_last = not self._left
+                self._fail(line)
+            return
+        try:
+            self._left = int(line.partition(b";")[0], 16)
+        except ValueError:
+            self._left = -1
+        if self._left < 0:
+            self._fail(line)
+        self._is_after_last = not self._left
+
+    def _fail(self, line: bytes) -> None:
+        self.failure = ConnectionCutError(
+            f"what came is no chunk of HTTP: {line[:60]!r}"
+        )
 
 
 class _Counted:
     """
     Takes a body of a length that is known.
     """
+
+    failure = None
 
     def __init__(self, length: int) -> None:
         self.rest = b""

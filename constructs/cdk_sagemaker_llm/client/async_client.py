@@ -1,5 +1,6 @@
 """
-The client for asyncio: threads over boto3, which a cancelled task sets free.
+The client for asyncio: threads send requests by boto3, the event loop reads streams,
+and a task that is cancelled sets both free.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class AsyncLlmClient(BaseClient):
     @functools.cached_property
     def _threads(self) -> ThreadPoolExecutor:
         renew_after_fork(self._forget_threads)
-        # A thread waits for each answer that is under way.
+        # A thread waits for each answer until it begins, of a document until it ends.
         return ThreadPoolExecutor(self._asker.max_connections, "llm-client")
 
     def _forget_threads(self) -> None:
@@ -200,6 +201,8 @@ class AsyncLlmClient(BaseClient):
                 if is_elsewhere:
                     call.give_up()
                 else:
+                    if call.arrivals is not None:
+                        call.arrivals.close()
                     batches.close()
 
     async def _in_thread(

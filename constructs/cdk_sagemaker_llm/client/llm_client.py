@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.client.requests import (
     Schema,
 )
 from cdk_sagemaker_llm.client.stored import ClientOptions, reached, stored
-from cdk_sagemaker_llm.client.transport import Settings, Timeouts
+from cdk_sagemaker_llm.client.transport import MAX_CONNECTIONS, Settings, Timeouts
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ class BaseClient:
         max_bytes: How much of an answer is kept.
 
         max_connections: How many requests may be under way at a time, each on a
-            connection of its own. Others wait until one ends, a stream when it is
-            read to its end or closed; ``Timeouts(total=...)`` bounds that too.
+            connection of its own. Others wait in the order they came until one ends, a
+            stream when it is read to its end or closed; the log says so after 5 s, and
+            ``Timeouts(total=...)`` bounds that too.
 
         custom_attributes: What SageMaker passes on to the container, such as a route.
             If omitted, nothing.
@@ -99,7 +100,7 @@ class BaseClient:
         wait_for_capacity: float = 600.0,
         on_wait: Callable[[str], None] | None = None,
         max_bytes: int = MAX_BYTES,
-        max_connections: int = 50,
+        max_connections: int = MAX_CONNECTIONS,
         custom_attributes: str | None = None,
         region: str | None = None,
         endpoint_url: str | None = None,

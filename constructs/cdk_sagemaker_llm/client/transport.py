@@ -88,6 +88,10 @@ class Timeouts:
                 refuse(name, f"less than {_LONGEST:,} s", seconds, way_out)
 
 
+MAX_CONNECTIONS = 500
+"""How many requests are under way at a time if nothing else is said: half of the files
+that a process may mostly open."""
+
 # urllib3 makes a place for each of them at once, and a machine has no more ports.
 _MOST_CONNECTIONS = 65_535
 
@@ -103,7 +107,7 @@ class Settings:
     wait_for_capacity: float = 600.0
     on_wait: Callable[[str], None] | None = None
     max_bytes: int = MAX_BYTES
-    max_connections: int = 50
+    max_connections: int = MAX_CONNECTIONS
     region: str | None = None
     endpoint_url: str | None = None
     config: Config | None = None

@@ -31,7 +31,7 @@ OF_A_CLIENT = {
     "wait_for_capacity": 600.0,
     "on_wait": None,
     "max_bytes": 32 * 1024 * 1024,
-    "max_connections": 50,
+    "max_connections": 500,
     "custom_attributes": None,
     "region": None,
     "endpoint_url": None,
