@@ -21,7 +21,11 @@ if TYPE_CHECKING:
         confidence,
         gather,
     )
-    from cdk_sagemaker_llm.client.async_client import AsyncLlmClient
+    from cdk_sagemaker_llm.client.async_client import (
+        AsyncLlmClient,
+        AsyncPendingAnswer,
+    )
+    from cdk_sagemaker_llm.client.asynchronous import PendingAnswer
     from cdk_sagemaker_llm.client.errors import (
         AnswerTimeoutError,
         AnswerTooLargeError,
@@ -57,6 +61,7 @@ __all__ = [
     "AnswerTimeoutError",
     "AnswerTooLargeError",
     "AsyncLlmClient",
+    "AsyncPendingAnswer",
     "BaseClient",
     "CancelledRequestError",
     "ChatOptions",
@@ -73,6 +78,7 @@ __all__ = [
     "ModelError",
     "NoCapacityError",
     "Options",
+    "PendingAnswer",
     "Ranked",
     "RefusedError",
     "Schema",
@@ -103,6 +109,7 @@ _HOMES = {
     "AnswerTimeoutError": _ERRORS,
     "AnswerTooLargeError": _ERRORS,
     "AsyncLlmClient": "client.async_client",
+    "AsyncPendingAnswer": "client.async_client",
     "BaseClient": "client.llm_client",
     "CancelledRequestError": _ERRORS,
     "ChatOptions": _REQUESTS,
@@ -119,6 +126,7 @@ _HOMES = {
     "ModelError": _ERRORS,
     "NoCapacityError": _ERRORS,
     "Options": _REQUESTS,
+    "PendingAnswer": "client.asynchronous",
     "Ranked": _ANSWERS,
     "RefusedError": _ERRORS,
     "Schema": _REQUESTS,

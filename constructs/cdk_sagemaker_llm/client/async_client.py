@@ -6,15 +6,29 @@ and a task that is cancelled sets both free.
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Mapping,
+    Sequence,
+)
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from cdk_sagemaker_llm.client.answers import Embeddings, Generation, Ranked, Token
-from cdk_sagemaker_llm.client.connections import Call, renew_after_fork
-from cdk_sagemaker_llm.client.llm_client import BaseClient
+from cdk_sagemaker_llm.client.asynchronous import (
+    AsyncRequest,
+    Look,
+    PendingAnswer,
+    pauses,
+)
+from cdk_sagemaker_llm.client.connections import Call
+from cdk_sagemaker_llm.client.errors import LlmError
+from cdk_sagemaker_llm.client.llm_client import NEW_SESSION, BaseClient
 from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options
 from cdk_sagemaker_llm.client.stored import ClientOptions, stored
 
@@ -55,16 +69,6 @@ class AsyncLlmClient(BaseClient):
         )
         return cls.from_connection(read, **options)
 
-    @functools.cached_property
-    def _threads(self) -> ThreadPoolExecutor:
-        renew_after_fork(self._forget_threads)
-        # A thread waits for each answer until it begins, of a document until it ends.
-        return ThreadPoolExecutor(self._asker.max_connections, "llm-client")
-
-    def _forget_threads(self) -> None:
-        # A child process has none of its parent's.
-        self.__dict__.pop("_threads", None)
-
     async def __aenter__(self) -> Self:
         return self
 
@@ -76,16 +80,44 @@ class AsyncLlmClient(BaseClient):
     ) -> None:
         self.close()
 
-    def close(self) -> None:
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Self]:
         """
-        Close the connections that are open, and let the threads end.
+        Open a session, and close it at the end.
 
-        Who uses it again has new ones.
+        ``async with client.session() as chat: await chat.generate("Who is it?")``
         """
-        self._asker.close()
-        threads: ThreadPoolExecutor | None = self.__dict__.pop("_threads", None)
-        if threads is not None:
-            threads.shutdown(wait=False)
+        other = self.with_routing(session_id=NEW_SESSION)
+        await self._wait(other._asker.open_session)  # noqa: SLF001 - its own kind
+        try:
+            yield other
+        except BaseException:
+            # It ends by itself; the error that is there says more.
+            with suppress(LlmError):
+                await self._wait(other._asker.close_session)  # noqa: SLF001 - as above
+            raise
+        await self._wait(other._asker.close_session)  # noqa: SLF001 - as above
+
+    async def invoke_async(
+        self,
+        messages: str | Sequence[Message] | None = None,
+        *,
+        input_location: str | None = None,
+        request_ttl: int | None = None,
+        invocation_timeout: int | None = None,
+        s3_endpoint_url: str | None = None,
+        **options: Unpack[ChatOptions],
+    ) -> AsyncPendingAnswer:
+        """
+        Put a request into the queue of an asynchronous endpoint; do not wait for it.
+
+        ``await (await client.invoke_async("Who is it?")).result(timeout=600)``
+        """
+        request = AsyncRequest(
+            messages, input_location, request_ttl, invocation_timeout, s3_endpoint_url
+        )
+        send = self._asker.pending(request, options)
+        return AsyncPendingAnswer(await self._in_thread(send))
 
     async def generate(self, prompt: str, **options: Unpack[Options]) -> Generation:
         """
@@ -208,5 +240,30 @@ class AsyncLlmClient(BaseClient):
     async def _in_thread(
         self, function: Callable[..., _Result], *arguments: object
     ) -> _Result:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, function, *arguments)
+        loop, threads = asyncio.get_running_loop(), self._asker.transport.opened.threads
+        return await loop.run_in_executor(threads, function, *arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncPendingAnswer:
+    """
+    The answer to a request that waits in the queue of an asynchronous endpoint, for a
+    task: ``result()`` is awaited.
+
+    Args:
+        answer: The answer, which says where it will lie.
+    """
+
+    answer: PendingAnswer
+
+    async def result(self, timeout: float = 900.0) -> Generation:  # noqa: ASYNC109 - it bounds the looks, and is in the message
+        """
+        Wait for the answer, as ``PendingAnswer.result()`` does.
+        """
+        look = Look(self.answer)
+        for pause in pauses(timeout):
+            found = await asyncio.to_thread(look.once)
+            if found is not None:
+                return found
+            await asyncio.sleep(pause)
+        raise look.too_late(timeout)

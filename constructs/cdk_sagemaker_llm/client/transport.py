@@ -39,6 +39,8 @@ from cdk_sagemaker_llm.client.events import payloads
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     import boto3
     from botocore.config import Config
 
@@ -128,27 +130,125 @@ class Settings:
             refuse("on_wait", "a function of a text", self.on_wait)
 
 
+class Opened:
+    """
+    What a client has open in this process: connections, and the threads of asyncio.
+    """
+
+    def __init__(self, settings: Settings, session: boto3.Session | None) -> None:
+        self.settings = settings
+        self.places = Places(settings.max_connections)
+        self._session = session
+        self._inherited: list[object] = []
+        self._threads: ThreadPoolExecutor | None = None
+        self._stores: dict[str | None, Any] = {}
+        self._runtime = self._make_runtime()
+        renew_after_fork(self._renew)
+
+    @property
+    def runtime(self) -> Any:  # noqa: ANN401 - boto3's clients have no class
+        """
+        boto3's client of the runtime.
+        """
+        if self._runtime is None:
+            self._runtime = self._make_runtime()
+        return self._runtime
+
+    @property
+    def threads(self) -> ThreadPoolExecutor:
+        """
+        The threads that wait in place of an event loop.
+        """
+        if self._threads is None:
+            from concurrent.futures import (  # noqa: PLC0415 - of asyncio alone
+                ThreadPoolExecutor,
+            )
+
+            # A thread waits for each answer until it begins, of a document until it
+            # ends.
+            count = self.settings.max_connections
+            self._threads = ThreadPoolExecutor(count, "llm-client")
+        return self._threads
+
+    def store(self, endpoint_url: str | None) -> Any:  # noqa: ANN401 - as above
+        """
+        Return boto3's client of S3.
+        """
+        if endpoint_url not in self._stores:
+            self._stores[endpoint_url] = make_client(
+                "s3",
+                self._session,
+                region=self.settings.region,
+                endpoint_url=endpoint_url,
+                config=self.settings.config,
+            )
+        return self._stores[endpoint_url]
+
+    def close(self) -> None:
+        for client in (self._runtime, *self._stores.values()):
+            if client is not None:
+                client.close()
+        threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown(wait=False)
+
+    def _make_runtime(self) -> Any:  # noqa: ANN401 - as above
+        runtime = _runtime(self.settings, self._session)
+        make_known(runtime)
+        return runtime
+
+    def _renew(self) -> None:
+        """
+        Leave the connections, and the threads, to the process that opened them.
+        """
+        # Kept: to free them takes locks, which a thread of the parent may have held.
+        self._inherited += [self._runtime, self._threads, *self._stores.values()]
+        self._runtime, self._threads, self._stores = None, None, {}
+        self.places = Places(self.settings.max_connections)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """
+    A session as its container has opened it.
+
+    Args:
+        id: Its id.
+
+        expires: When it ends by itself, as the container says it. If omitted, it does
+            not say.
+    """
+
+    id: str
+    expires: str = ""
+
+
 class Transport:
     """
     Sends requests to one endpoint.
+
+    Args:
+        arguments: What each of them says beside its body, as the API calls it.
     """
 
-    def __init__(
-        self,
-        arguments: Mapping[str, str],
-        settings: Settings,
-        session: boto3.Session | None,
-    ) -> None:
+    def __init__(self, arguments: Mapping[str, str], opened: Opened) -> None:
+        self.session: Session | None = None
+        self.opened = opened
         self._arguments = {"ContentType": "application/json", **arguments}
-        self._settings = settings
-        self._session = session
-        self._inherited: list[object] = []
-        self._places = Places(settings.max_connections)
-        self._open()
-        renew_after_fork(self._renew)
+        self._settings = opened.settings
+
+    @property
+    def arguments(self) -> Mapping[str, str]:
+        return self._arguments
+
+    def with_arguments(self, arguments: Mapping[str, str]) -> Transport:
+        """
+        Return one whose requests say more, over the same connections.
+        """
+        return Transport({**self._arguments, **arguments}, self.opened)
 
     def call(self) -> Call:
-        return Call(self._settings.timeouts.total, self._places)
+        return Call(self._settings.timeouts.total, self.opened.places)
 
     def chunks(self, body: bytes, call: Call, *, stream: bool) -> Generator[bytes]:
         """
@@ -171,24 +271,6 @@ class Transport:
             raise self._told(error, call) from error
         finally:
             call.arrivals = None
-
-    def close(self) -> None:
-        if self._runtime is not None:
-            self._runtime.close()
-
-    def _open(self) -> Any:  # noqa: ANN401 - boto3's clients have no class
-        self._runtime = _runtime(self._settings, self._session)
-        make_known(self._runtime)
-        return self._runtime
-
-    def _renew(self) -> None:
-        """
-        Leave the connections to the process that opened them.
-        """
-        # Kept: to free them takes locks, which a thread of the parent may have held.
-        self._inherited.append(self._runtime)
-        self._runtime = None
-        self._places = Places(self._settings.max_connections)
 
     def _streamed(self, body: Any, call: Call) -> Iterator[bytes]:  # noqa: ANN401 - botocore's stream, or a stub's
         patience = self._settings.timeouts.read
@@ -244,7 +326,7 @@ class Transport:
                 call.wait(random.uniform(longest / 2, longest))  # noqa: S311 - no secret
 
     def _send(self, body: bytes, call: Call, *, stream: bool) -> Mapping[str, Any]:
-        runtime = self._open() if self._runtime is None else self._runtime
+        runtime = self.opened.runtime
         invoke: Callable[..., Mapping[str, Any]] = (
             runtime.invoke_endpoint_with_response_stream
             if stream
@@ -254,9 +336,23 @@ class Transport:
             raise call.reason()
         try:
             with under_way(call):
-                return invoke(Body=body, **self._arguments)
+                response = invoke(Body=body, **self._arguments)
         except Exception as error:
             raise self._told(error, call) from error
+        self._keep_session(response)
+        return response
+
+    def _keep_session(self, response: Mapping[str, Any]) -> None:
+        """
+        Have further requests say the session that the container has opened.
+        """
+        if opened := response.get("NewSessionId"):
+            name, _, expires = opened.partition(";")
+            self.session = Session(name, expires.strip().removeprefix("Expires="))
+            self._arguments = {**self._arguments, "SessionId": name}
+        elif response.get("ClosedSessionId"):
+            self.session = None
+            self._arguments.pop("SessionId", None)
 
     def _told(self, error: Exception, call: Call) -> LlmError:
         if call.is_given_up:

@@ -24,6 +24,8 @@ from cdk_sagemaker_llm.client import (
 OF_A_CLIENT = {
     "component": None,
     "variant": None,
+    "container": None,
+    "prefix_aware_id": None,
     "schema": None,
     "format": None,
     "timeouts": None,
