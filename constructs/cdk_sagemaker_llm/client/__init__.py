@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         AsyncPendingAnswer,
     )
     from cdk_sagemaker_llm.client.asynchronous import PendingAnswer
+    from cdk_sagemaker_llm.client.bidirectional import BidirectionalStream
     from cdk_sagemaker_llm.client.errors import (
         AnswerTimeoutError,
         AnswerTooLargeError,
@@ -63,6 +64,7 @@ __all__ = [
     "AsyncLlmClient",
     "AsyncPendingAnswer",
     "BaseClient",
+    "BidirectionalStream",
     "CancelledRequestError",
     "ChatOptions",
     "ClientOptions",
@@ -111,6 +113,7 @@ _HOMES = {
     "AsyncLlmClient": "client.async_client",
     "AsyncPendingAnswer": "client.async_client",
     "BaseClient": "client.llm_client",
+    "BidirectionalStream": "client.bidirectional",
     "CancelledRequestError": _ERRORS,
     "ChatOptions": _REQUESTS,
     "ClientOptions": "client.stored",

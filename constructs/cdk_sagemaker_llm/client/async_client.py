@@ -14,7 +14,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -26,6 +26,7 @@ from cdk_sagemaker_llm.client.asynchronous import (
     PendingAnswer,
     pauses,
 )
+from cdk_sagemaker_llm.client.bidirectional import BidirectionalStream, bidirectional
 from cdk_sagemaker_llm.client.connections import Call
 from cdk_sagemaker_llm.client.errors import LlmError
 from cdk_sagemaker_llm.client.llm_client import NEW_SESSION, BaseClient
@@ -118,6 +119,35 @@ class AsyncLlmClient(BaseClient):
         )
         send = self._asker.pending(request, options)
         return AsyncPendingAnswer(await self._in_thread(send))
+
+    def bidirectional(
+        self,
+        path: str | None = None,
+        query: str | None = None,
+        *,
+        endpoint_url: str | None = None,
+    ) -> AbstractAsyncContextManager[BidirectionalStream]:
+        """
+        Open a stream to the container that is written and read at the same time.
+
+        ``async with client.bidirectional("v1/realtime") as stream: ...``
+
+        It takes AWS's SDK for HTTP/2, ``aws-sdk-sagemaker-runtime-http2[awscrt]``, on
+        Python 3.12 or newer: boto3 has no such operation.
+
+        Args:
+            path: The path of the container. If omitted, it is SageMaker's own.
+
+            query: What follows it after a question mark. If omitted, nothing.
+
+            endpoint_url: The address. If omitted, AWS's, at port 8443.
+
+        Raises:
+            ImportError: If that SDK is not installed.
+
+            LlmError: If there is no such stream, or it breaks off.
+        """
+        return bidirectional(self._asker.transport, path, query, endpoint_url)
 
     async def generate(self, prompt: str, **options: Unpack[Options]) -> Generation:
         """

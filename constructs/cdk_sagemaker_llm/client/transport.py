@@ -184,6 +184,21 @@ class Opened:
             )
         return self._stores[endpoint_url]
 
+    def credentials(self) -> Any:  # noqa: ANN401 - as above
+        """
+        Return the keys that requests are signed with, as they are now.
+        """
+        boto3, _ = _extras()
+        session = self._session or boto3.Session()
+        found = session.get_credentials()
+        if found is None:
+            from botocore.exceptions import (  # noqa: PLC0415 - an extra, and slow
+                NoCredentialsError,
+            )
+
+            raise from_boto(NoCredentialsError())
+        return found.get_frozen_credentials()
+
     def close(self) -> None:
         for client in (self._runtime, *self._stores.values()):
             if client is not None:
