@@ -51,7 +51,7 @@ from cdk_sagemaker_llm.client.wire.step import WireFormat, as_count
 if TYPE_CHECKING:
     import boto3
 
-    from cdk_sagemaker_llm.client.asynchronous import AsyncRequest, PendingAnswer
+    from cdk_sagemaker_llm.client.asynchronous import AsyncRequest, Look
 
 _Answer = TypeVar("_Answer")
 _WRITES = "use generate() or chat() for a model that writes"
@@ -113,7 +113,7 @@ class Asker:
 
     def pending(
         self, request: AsyncRequest, options: ChatOptions
-    ) -> Callable[[], PendingAnswer]:
+    ) -> Callable[[], tuple[str, Look]]:
         """
         Check a request of asynchronous inference, and return what sends it.
         """

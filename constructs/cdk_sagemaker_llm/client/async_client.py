@@ -22,8 +22,7 @@ from typing import Any, Self, TypeVar, Unpack
 from cdk_sagemaker_llm.client.answers import Embeddings, Generation, Ranked, Token
 from cdk_sagemaker_llm.client.asynchronous import (
     AsyncRequest,
-    Look,
-    PendingAnswer,
+    Queued,
     pauses,
 )
 from cdk_sagemaker_llm.client.bidirectional import BidirectionalStream, bidirectional
@@ -118,7 +117,7 @@ class AsyncLlmClient(BaseClient):
             messages, input_location, request_ttl, invocation_timeout, s3_endpoint_url
         )
         send = self._asker.pending(request, options)
-        return AsyncPendingAnswer(await self._in_thread(send))
+        return AsyncPendingAnswer(*await self._in_thread(send))
 
     def bidirectional(
         self,
@@ -275,25 +274,30 @@ class AsyncLlmClient(BaseClient):
 
 
 @dataclass(frozen=True, slots=True)
-class AsyncPendingAnswer:
+class AsyncPendingAnswer(Queued):
     """
     The answer to a request that waits in the queue of an asynchronous endpoint, for a
     task: ``result()`` is awaited.
 
     Args:
-        answer: The answer, which says where it will lie.
-    """
+        inference_id: What the service calls the request.
 
-    answer: PendingAnswer
+        look: Looks for the answer.
+    """
 
     async def result(self, timeout: float = 900.0) -> Generation:  # noqa: ASYNC109 - it bounds the looks, and is in the message
         """
         Wait for the answer, as ``PendingAnswer.result()`` does.
+
+        Args:
+            timeout: After how many seconds to wait no longer.
+
+        Raises:
+            LlmError: If the model failed, or there is no answer yet.
         """
-        look = Look(self.answer)
         for pause in pauses(timeout):
-            found = await asyncio.to_thread(look.once)
-            if found is not None:
-                return found
+            answer = await asyncio.to_thread(self.look.once)
+            if answer is not None:
+                return answer
             await asyncio.sleep(pause)
-        raise look.too_late(timeout)
+        raise self.look.too_late(timeout)

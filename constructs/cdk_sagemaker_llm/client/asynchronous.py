@@ -76,9 +76,9 @@ class AsyncRequest:
 
     def prepared(
         self, transport: Transport, body: bytes, read: Callable[[bytes], Generation]
-    ) -> Callable[[], PendingAnswer]:
+    ) -> Callable[[], tuple[str, Look]]:
         """
-        Return what sends it, and what then waits for the answer.
+        Return what sends it, and tells its name and where to look for the answer.
         """
         said = transport.arguments
         if "InferenceComponentName" in said:
@@ -102,7 +102,7 @@ class AsyncRequest:
             place += f"{uuid.uuid4()}.json" if place.endswith("/") else ""
             arguments["InputLocation"] = place
 
-        def send() -> PendingAnswer:
+        def send() -> tuple[str, Look]:
             store = transport.opened.store(self.s3_endpoint_url)
             try:
                 if place is not None and self.messages is not None:
@@ -114,87 +114,50 @@ class AsyncRequest:
                 told = transport.opened.runtime.invoke_endpoint_async(**arguments)
             except Exception as error:
                 raise from_boto(error) from error
-            return PendingAnswer(
-                inference_id=told.get("InferenceId", ""),
-                output_location=told["OutputLocation"],
-                failure_location=told.get("FailureLocation"),
-                _store=store,
-                _read=read,
-            )
+            answer, failure = told["OutputLocation"], told.get("FailureLocation")
+            look = Look(store, read, answer, failure)
+            return str(told.get("InferenceId", "")), look
 
         return send
 
 
-@dataclass(frozen=True, slots=True)
-class PendingAnswer:
-    """
-    The answer to a request that waits in the queue of an asynchronous endpoint.
-
-    Args:
-        inference_id: What the service calls the request.
-
-        output_location: Where on S3 the answer will lie.
-
-        failure_location: Where an error will lie in its place. If omitted, it is
-            written nowhere.
-    """
-
-    inference_id: str
-    output_location: str
-    failure_location: str | None
-    _store: Any
-    _read: Callable[[bytes], Generation]
-
-    def result(self, timeout: float = 900.0) -> Generation:
-        """
-        Wait for the answer: S3 is looked at after a quarter of a second at first, and
-        ever more seldom then, up to every 15 s.
-
-        Args:
-            timeout: After how many seconds to wait no longer; the answer will lie there
-                all the same.
-
-        Raises:
-            LlmError: If the model failed, or there is no answer yet.
-        """
-        look = Look(self)
-        for pause in pauses(timeout):
-            answer = look.once()
-            if answer is not None:
-                return answer
-            time.sleep(pause)
-        raise look.too_late(timeout)
-
-
+@dataclass(slots=True)
 class Look:
     """
-    Looking for an answer until it is there.
+    Looks on S3 for an answer.
+
+    Args:
+        store: boto3's client of S3.
+
+        read: Makes an answer of an object.
+
+        answer: Where the answer will lie.
+
+        error: Where an error will lie in its place; ``None`` for nowhere.
     """
 
-    def __init__(self, pending: PendingAnswer) -> None:
-        self._pending = pending
-        self._is_forbidden = False
+    store: Any
+    read: Callable[[bytes], Generation]
+    answer: str
+    error: str | None
+    _is_forbidden: bool = False
 
     def once(self) -> Generation | None:
-        pending = self._pending
-        answer = self._object(pending.output_location)
+        answer = self._object(self.answer)
         if answer is not None:
-            return pending._read(answer)  # noqa: SLF001 - of the same module
-        if pending.failure_location is None:
+            return self.read(answer)
+        error = None if self.error is None else self._object(self.error)
+        if error is None:
             return None
-        failure = self._object(pending.failure_location)
-        if failure is None:
-            return None
-        raise _error(failure.decode(errors="replace"))
+        raise _error(error.decode(errors="replace"))
 
     def too_late(self, timeout: float) -> AnswerTimeoutError:
-        pending = self._pending
         remedy = "allow more time: result(timeout=...)"
         if self._is_forbidden:
             remedy = _LISTING
-        elif pending.failure_location is None:
+        elif self.error is None:
             remedy = _LOST
-        message = f"no answer at {pending.output_location} within {timeout:g} s"
+        message = f"no answer at {self.answer} within {timeout:g} s"
         return AnswerTimeoutError(message, remedy=remedy)
 
     def _object(self, location: str) -> bytes | None:
@@ -202,7 +165,7 @@ class Look:
 
         bucket, key = _place(location)
         try:
-            found = self._pending._store.get_object(Bucket=bucket, Key=key)  # noqa: SLF001 - of the same module
+            found = self.store.get_object(Bucket=bucket, Key=key)
             body: bytes = found["Body"].read()
         except ClientError as error:
             details = error.response.get("Error", {})
@@ -220,6 +183,66 @@ class Look:
         except Exception as error:
             raise from_boto(error) from error
         return body
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """
+    A request that waits in the queue of an asynchronous endpoint.
+
+    Args:
+        inference_id: What the service calls it.
+
+        look: Looks for its answer.
+    """
+
+    inference_id: str
+    look: Look
+
+    @property
+    def output_location(self) -> str:
+        """
+        Where on S3 the answer will lie.
+        """
+        return self.look.answer
+
+    @property
+    def failure_location(self) -> str | None:
+        """
+        Where an error will lie in its place; ``None`` if it is written nowhere.
+        """
+        return self.look.error
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAnswer(Queued):
+    """
+    The answer to a request that waits in the queue of an asynchronous endpoint.
+
+    Args:
+        inference_id: What the service calls the request.
+
+        look: Looks for the answer.
+    """
+
+    def result(self, timeout: float = 900.0) -> Generation:
+        """
+        Wait for the answer: S3 is looked at after a quarter of a second at first, and
+        ever more seldom then, up to every 15 s.
+
+        Args:
+            timeout: After how many seconds to wait no longer; the answer will lie there
+                all the same.
+
+        Raises:
+            LlmError: If the model failed, or there is no answer yet.
+        """
+        for pause in pauses(timeout):
+            answer = self.look.once()
+            if answer is not None:
+                return answer
+            time.sleep(pause)
+        raise self.look.too_late(timeout)
 
 
 def _error(words: str) -> Exception:

@@ -54,9 +54,11 @@ class BidirectionalStream:
 
     async def send(self, part: str | bytes, *, is_complete: bool = True) -> None:
         """
-        Send a part, a text or bytes.
+        Send a part.
 
         Args:
+            part: A text, or bytes.
+
             is_complete: Whether it is the last part of its message. If omitted, it is.
         """
         if not isinstance(part, (str, bytes)):

@@ -397,7 +397,7 @@ class LlmClient(BaseClient):
         request = AsyncRequest(
             messages, input_location, request_ttl, invocation_timeout, s3_endpoint_url
         )
-        return self._asker.pending(request, options)()
+        return PendingAnswer(*self._asker.pending(request, options)())
 
     def generate(self, prompt: str, **options: Unpack[Options]) -> Generation:
         """

@@ -4,6 +4,7 @@ What docs/client.md shows runs, in the order in which it shows it.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from typing import TYPE_CHECKING
@@ -65,9 +66,9 @@ def test_its_recipes_read_what_a_stack_stores() -> None:
     whole = Connection(endpoint_name="a", region="us-east-1", takes_chats=True)
     stored = json.loads(whole.to_json())
     code = "\n".join(RECIPES)
-    compile(code, "docs/client.md", "exec")
+    compile(code, "docs/client.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     read = set(re.findall(r'connection\["(\w+)"\]', code))
 
-    assert len(RECIPES) == 4
+    assert len(RECIPES) == 8
     assert read == {"openai_base_url", "region", "langchain", "litellm"} <= {*stored}
     assert "content_handler=" in code

@@ -133,7 +133,7 @@ def test_a_task_awaits_its_answer(
                 await client.invoke_async(PROMPT, max_new_tokens=5, s3_endpoint_url=url)
                 for _ in range(3)
             ]
-            assert len({one.answer.output_location for one in pending}) == 3
+            assert len({one.output_location for one in pending}) == 3
             return await asyncio.gather(*(one.result(timeout=10) for one in pending))
 
     assert [one.completion_tokens for one in asyncio.run(main())] == [5, 5, 5]
@@ -269,7 +269,8 @@ class Looked:
         """
         Make what waits.
         """
-        return PendingAnswer("1", "s3://b/out", failure_location, self.store, read_body)
+        look = asking.Look(self.store, read_body, "s3://b/out", failure_location)
+        return PendingAnswer("1", look)
 
 
 def test_looks_become_rarer_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
