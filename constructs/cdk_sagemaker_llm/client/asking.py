@@ -110,10 +110,12 @@ class Asker:
 
     def close_session(self, call: Call) -> None:
         self._whole_bytes(_CLOSE, call)
+        # LMI does not say that it has closed it.
+        self.transport.end_session()
 
     def pending(
         self, request: AsyncRequest, options: ChatOptions
-    ) -> Callable[[], tuple[str, Look]]:
+    ) -> Callable[[Call], tuple[str, Look]]:
         """
         Check a request of asynchronous inference, and return what sends it.
         """

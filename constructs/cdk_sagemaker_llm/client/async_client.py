@@ -117,7 +117,7 @@ class AsyncLlmClient(BaseClient):
             messages, input_location, request_ttl, invocation_timeout, s3_endpoint_url
         )
         send = self._asker.pending(request, options)
-        return AsyncPendingAnswer(*await self._in_thread(send))
+        return AsyncPendingAnswer(*await self._wait(send))
 
     def bidirectional(
         self,
@@ -262,8 +262,6 @@ class AsyncLlmClient(BaseClient):
                 if is_elsewhere:
                     call.give_up()
                 else:
-                    if call.arrivals is not None:
-                        call.arrivals.close()
                     batches.close()
 
     async def _in_thread(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from cdk_sagemaker_llm.client.errors import (
 from cdk_sagemaker_llm.client.wire.failures import read_failure
 
 if TYPE_CHECKING:
+    from cdk_sagemaker_llm.client.connections import Call
     from cdk_sagemaker_llm.client.requests import Message
     from cdk_sagemaker_llm.client.transport import Transport
 
@@ -76,7 +77,7 @@ class AsyncRequest:
 
     def prepared(
         self, transport: Transport, body: bytes, read: Callable[[bytes], Generation]
-    ) -> Callable[[], tuple[str, Look]]:
+    ) -> Callable[[Call], tuple[str, Look]]:
         """
         Return what sends it, and tells its name and where to look for the answer.
         """
@@ -102,18 +103,19 @@ class AsyncRequest:
             place += f"{uuid.uuid4()}.json" if place.endswith("/") else ""
             arguments["InputLocation"] = place
 
-        def send() -> tuple[str, Look]:
-            store = transport.opened.store(self.s3_endpoint_url)
+        def invoke() -> Mapping[str, Any]:
+            runtime = transport.opened.runtime
             try:
-                if place is not None and self.messages is not None:
-                    bucket, key = _place(place)
-                    kind = arguments["ContentType"]
-                    store.put_object(
-                        Bucket=bucket, Key=key, Body=body, ContentType=kind
-                    )
-                told = transport.opened.runtime.invoke_endpoint_async(**arguments)
+                told: Mapping[str, Any] = runtime.invoke_endpoint_async(**arguments)
             except Exception as error:
                 raise from_boto(error) from error
+            return told
+
+        def send(call: Call) -> tuple[str, Look]:
+            store = transport.opened.store(self.s3_endpoint_url)
+            if place is not None and self.messages is not None:
+                _put(store, place, body, arguments["ContentType"])
+            told = transport.patiently(invoke, call)
             answer, failure = told["OutputLocation"], told.get("FailureLocation")
             look = Look(store, read, answer, failure)
             return str(told.get("InferenceId", "")), look
@@ -243,6 +245,14 @@ class PendingAnswer(Queued):
                 return answer
             time.sleep(pause)
         raise self.look.too_late(timeout)
+
+
+def _put(store: Any, place: str, body: bytes, kind: str) -> None:  # noqa: ANN401 - boto3's clients have no class
+    bucket, key = _place(place)
+    try:
+        store.put_object(Bucket=bucket, Key=key, Body=body, ContentType=kind)
+    except Exception as error:
+        raise from_boto(error) from error
 
 
 def _error(words: str) -> Exception:

@@ -136,8 +136,8 @@ async def bidirectional(
         model_invocation_path=path and path.lstrip("/"),
         model_query_string=query,
     )
-    call: Call = transport.call()
-    async with call:
+    # It may be open for as long as it is of use.
+    async with Call(None, transport.opened.places):
         try:
             duplex = await client.invoke_endpoint_with_bidirectional_stream(asked)
         except Exception as error:

@@ -397,7 +397,9 @@ class LlmClient(BaseClient):
         request = AsyncRequest(
             messages, input_location, request_ttl, invocation_timeout, s3_endpoint_url
         )
-        return PendingAnswer(*self._asker.pending(request, options)())
+        send = self._asker.pending(request, options)
+        with self._asker.call() as call:
+            return PendingAnswer(*send(call))
 
     def generate(self, prompt: str, **options: Unpack[Options]) -> Generation:
         """

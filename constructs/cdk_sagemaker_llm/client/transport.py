@@ -260,7 +260,10 @@ class Transport:
         """
         Return one whose requests say more, over the same connections.
         """
-        return Transport({**self._arguments, **arguments}, self.opened)
+        other = Transport({**self._arguments, **arguments}, self.opened)
+        if "SessionId" not in arguments:
+            other.session = self.session
+        return other
 
     def call(self) -> Call:
         return Call(self._settings.timeouts.total, self.opened.places)
@@ -274,7 +277,7 @@ class Transport:
         """
         if call.loop is not None:
             yield b""
-        response = self._patiently(body, call, stream=stream)
+        response = self.patiently(lambda: self._send(body, call, stream=stream), call)
         try:
             with closing(response["Body"]):
                 yield from (
@@ -296,21 +299,26 @@ class Transport:
             )
 
             arrivals = call.arrivals = Arrivals.of(body, call.loop, patience)
-        silence, began = 0.0, time.monotonic()
         pieces = None if arrivals is None else arrivals.pieces()
-        for parts in payloads(body, pieces):
-            if any(map(_says_something, parts)):
-                silence = 0.0
-            else:
-                silence += time.monotonic() - began
-                if silence > patience:
-                    message = (
-                        f"nothing but blank lines and keep-alives for {patience:g} s"
-                    )
-                    raise AnswerTimeoutError(message)
-            yield b"".join(parts)
-            # What the reader of the tokens does with them is no silence.
-            began = time.monotonic() - (arrivals.waited if arrivals else 0.0)
+        silence, began = 0.0, time.monotonic()
+        try:
+            for parts in payloads(body, pieces):
+                if any(map(_says_something, parts)):
+                    silence = 0.0
+                else:
+                    silence += time.monotonic() - began
+                    if silence > patience:
+                        message = (
+                            "nothing but blank lines and keep-alives for "
+                            f"{patience:g} s"
+                        )
+                        raise AnswerTimeoutError(message)
+                yield b"".join(parts)
+                # What the reader of the tokens does with them is no silence.
+                began = time.monotonic() - (arrivals.waited if arrivals else 0.0)
+        finally:
+            if arrivals is not None:
+                arrivals.close()
 
     def _whole(self, body: Any) -> Iterator[bytes]:  # noqa: ANN401 - botocore's body
         limit, size = self._settings.max_bytes, 0
@@ -320,14 +328,16 @@ class Transport:
                 raise AnswerTooLargeError(f"the answer is larger than {limit} bytes")
             yield piece
 
-    def _patiently(self, body: bytes, call: Call, *, stream: bool) -> Mapping[str, Any]:
+    def patiently(
+        self, send: Callable[[], Mapping[str, Any]], call: Call
+    ) -> Mapping[str, Any]:
         """
         Send a request; again where the first can have had no effect.
         """
         tries, wait = 0, _Wait(self._settings)
         while True:
             try:
-                return self._send(body, call, stream=stream)
+                return send()
             except NoCapacityError as error:
                 wait.once(error, call)
             except LlmError as error:
@@ -366,8 +376,15 @@ class Transport:
             self.session = Session(name, expires.strip().removeprefix("Expires="))
             self._arguments = {**self._arguments, "SessionId": name}
         elif response.get("ClosedSessionId"):
-            self.session = None
-            self._arguments.pop("SessionId", None)
+            self.end_session()
+
+    def end_session(self) -> None:
+        """
+        Have further requests be of no session.
+        """
+        self.session = None
+        kept = self._arguments.items()
+        self._arguments = {name: said for name, said in kept if name != "SessionId"}
 
     def _told(self, error: Exception, call: Call) -> LlmError:
         if call.is_given_up:

@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.client import (
     ModelError,
     PendingAnswer,
     RefusedError,
+    ThrottledError,
     read_body,
 )
 from cdk_sagemaker_llm.client import asynchronous as asking
@@ -243,6 +244,24 @@ def test_fails_if_the_endpoint_is_none_of_these(
             input_location="s3://no-such-bucket-here/in/",
             s3_endpoint_url=embedded_aws.url,
         )
+
+
+def test_what_is_throttled_is_sent_again(connect: Connect) -> None:
+    """
+    As often as the client was told to.
+    """
+
+    def throttle(peer: Peer) -> None:
+        peer.refuse("ThrottlingException", "Rate exceeded", 400)
+
+    def accept(peer: Peer) -> None:
+        place = {"X_Amzn_SageMaker_OutputLocation": "s3://b/o"}
+        peer.whole(b'{"InferenceId": "1"}', 202, **place)
+
+    with Misbehaving(throttle, accept) as server:
+        assert connect(server.url).invoke_async("x").inference_id == "1"
+    with Misbehaving(throttle) as server, pytest.raises(ThrottledError):
+        connect(server.url, retries=0).invoke_async("x")
 
 
 class Looked:
