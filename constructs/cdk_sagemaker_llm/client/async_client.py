@@ -244,6 +244,8 @@ class AsyncLlmClient(BaseClient):
             call.loop = asyncio.get_running_loop()
             batches, is_elsewhere = ask(call), False
             try:
+                # To where the request is sent: what waits begins there.
+                next(batches)
                 while True:
                     if call.arrivals is None:
                         is_elsewhere = True
