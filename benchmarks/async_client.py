@@ -134,13 +134,13 @@ def main() -> None:
     print(
         f"\nStreams of a second, {QUICK} at once, beside {SLOW} slow ones, seconds.\n"
     )
-    print("| max_connections | median | slowest | CPU of the process |")
+    print("| `max_connections=` | median | slowest | CPU of the process |")
     print("| --- | --- | --- | --- |")
     for connections in (500, 100):
         with paced() as url:
             took, busy = asyncio.run(beside(url, connections))
         middle = statistics.median(took)
-        print(f"| {connections} | {middle:.2f} | {took[-1]:.2f} | {busy:.0%} |")
+        print(f"| `{connections}` | {middle:.2f} | {took[-1]:.2f} | {busy:.0%} |")
 
 
 if __name__ == "__main__":
