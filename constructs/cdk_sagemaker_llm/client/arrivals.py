@@ -18,9 +18,14 @@ from cdk_sagemaker_llm.client.errors import AnswerTimeoutError, ConnectionCutErr
 
 _PIECE = 65_536
 # How many bytes are kept for a task that does not take them yet.
-_AHEAD = 1_048_576
+_AHEAD = 262_144
 _LONGEST_LINE = 4_096
-_NOT_YET = (BlockingIOError, InterruptedError, ssl.SSLWantReadError)
+_NOT_YET = (
+    BlockingIOError,
+    InterruptedError,
+    ssl.SSLWantReadError,
+    ssl.SSLWantWriteError,
+)
 
 
 class Arrivals:
@@ -93,6 +98,8 @@ class Arrivals:
         Wait until there is something.
         """
         self._watch()
+        if self.has_some:
+            return
         self._waiter = self._loop.create_future()
         self._since = self._loop.time()
         try:
@@ -120,7 +127,7 @@ class Arrivals:
             self.close()
         self._socket.settimeout(before)
         self._raw._original_response.close()  # noqa: SLF001 - as urllib3 does at the end
-        if self._framing.rest:
+        if self._framing.rest or self._came:
             self._raw.close()
         else:
             self._raw.release_conn()
@@ -135,7 +142,7 @@ class Arrivals:
         self._unwatch()
 
     def _take(self) -> bytes:
-        came, self._came, self._size = self._came, [], 0
+        came, self._came, self._size, self.waited = self._came, [], 0, 0.0
         data = b"".join(came)
         if not data and self._failure is not None:
             raise self._failure
@@ -145,6 +152,8 @@ class Arrivals:
         if not self._is_watched:
             self._is_watched = True
             self._loop.add_reader(self._socket, self._read)
+            # What TLS has deciphered already, no socket tells of.
+            self._read()
         if self._timer is None:
             self._timer = self._loop.call_later(self._patience, self._look)
 
@@ -157,12 +166,10 @@ class Arrivals:
 
     def _read(self) -> None:
         try:
-            data = self._socket.recv(_PIECE)
-            self._add(data)
-            # What TLS has deciphered already, no socket tells of.
-            while data and isinstance(self._socket, ssl.SSLSocket):
-                data = self._socket.recv(_PIECE)
-                self._add(data)
+            self._add(self._socket.recv(_PIECE))
+            if isinstance(self._socket, ssl.SSLSocket):
+                while self._is_watched:
+                    self._add(self._socket.recv(_PIECE))
         except _NOT_YET:
             pass
         except OSError as error:

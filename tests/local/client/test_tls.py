@@ -158,3 +158,30 @@ def test_streams_of_a_task(connect_async: ConnectAsync, tls: ssl.SSLContext) -> 
     with Misbehaving(flood, dribble, stall, answer, tls=tls) as server:
         assert asyncio.run(main(server.url)) == [" cat" * 5000, "The", "The cat"]
         assert server.connections == 2
+
+
+def test_what_is_deciphered_with_the_head_is_read(
+    connect_async: ConnectAsync, tls: ssl.SSLContext
+) -> None:
+    """
+    No more comes then, of which the socket would tell.
+    """
+    frames = b"".join(protocols.payload_part(CAT) for _ in range(80))
+    assert 9000 < len(frames) < 15_000
+
+    def at_once(peer: Peer) -> None:
+        kind = f"HTTP/1.1 200 OK\r\nContent-Type: {protocols.EVENT_STREAM}\r\n"
+        head = f"{kind}Transfer-Encoding: chunked\r\n\r\n{len(frames):x}\r\n".encode()
+        peer.send(head + frames + b"\r\n")
+        peer.left()
+
+    async def main(url: str) -> list[str]:
+        async with connect_async(url) as client:
+            stream = client.stream("Who?")
+            async with asyncio.timeout(5):
+                found = [(await anext(stream)).text for _ in range(80)]
+            await stream.aclose()
+            return found
+
+    with Misbehaving(at_once, tls=tls) as server:
+        assert asyncio.run(main(server.url)) == [" cat"] * 80
