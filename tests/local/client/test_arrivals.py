@@ -9,6 +9,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -44,6 +45,18 @@ class Unwatching(asyncio.SelectorEventLoop):
     """
 
     add_reader = asyncio.AbstractEventLoop.add_reader
+
+
+class Counting(asyncio.SelectorEventLoop):
+    """
+    A loop that counts what it runs.
+    """
+
+    runs = 0
+
+    def _run_once(self) -> None:
+        self.runs += 1
+        super()._run_once()  # type: ignore[misc]  # typeshed leaves it out
 
 
 async def taken(tokens: AsyncIterator[Token]) -> tuple[str, LlmError | None]:
@@ -350,3 +363,56 @@ def test_slow_streams_keep_nobody_waiting(connect_async: ConnectAsync) -> None:
 
     with Misbehaving(behave) as server:
         assert asyncio.run(main(server.url)) == ["The cat"] * 20
+
+
+def test_tokens_that_come_together_cost_no_switch(connect_async: ConnectAsync) -> None:
+    """
+    The loop turns as often for two thousand of them as for a few, or nearly so.
+    """
+    many = b"".join(protocols.payload_part(CAT) for _ in range(2000))
+
+    async def main(url: str) -> int:
+        async with connect_async(url) as client:
+            return len([token async for token in client.stream("Who?")])
+
+    with (
+        Misbehaving(framed(many + protocols.payload_part(END))) as server,
+        asyncio.Runner(loop_factory=Counting) as runner,
+    ):
+        assert runner.run(main(server.url)) == 2001
+        loop = runner.get_loop()
+
+    assert isinstance(loop, Counting)
+    assert loop.runs < 100
+
+
+def test_a_stream_takes_no_thread_while_it_is_read(
+    connect_async: ConnectAsync,
+) -> None:
+    """
+    Streams that are open do not keep the only thread from another request.
+    """
+
+    def behave(peer: Peer) -> None:
+        if b"slow" in peer.body:
+            for step in BEGIN:
+                step(peer)
+            peer.left()
+        else:
+            stream(THE, CAT, END)(peer)
+
+    async def main(url: str) -> str:
+        async with connect_async(url, max_connections=4) as client:
+            opened = client._asker.transport.opened  # noqa: SLF001 - there is no other way to its threads
+            with ThreadPoolExecutor(1) as one:
+                opened._threads = one  # noqa: SLF001 - as above
+                slow = [client.stream("slow") for _ in range(3)]
+                for tokens in slow:
+                    await anext(tokens)
+                text, _ = await taken(client.stream("Who?"))
+                for tokens in slow:
+                    await tokens.aclose()
+            return text
+
+    with Misbehaving(behave) as server:
+        assert asyncio.run(main(server.url)) == "The cat"

@@ -4,7 +4,6 @@ What docs/client.md shows runs, in the order in which it shows it.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from typing import TYPE_CHECKING
@@ -66,7 +65,7 @@ def test_its_recipes_read_what_a_stack_stores() -> None:
     whole = Connection(endpoint_name="a", region="us-east-1", takes_chats=True)
     stored = json.loads(whole.to_json())
     code = "\n".join(RECIPES)
-    compile(code, "docs/client.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    compile(code, "docs/client.md", "exec")
     read = set(re.findall(r'connection\["(\w+)"\]', code))
 
     assert len(RECIPES) == 8
