@@ -152,10 +152,11 @@ deploy: setup ## Deploy the app to the AWS account of your credentials. It costs
 destroy: setup ## Delete the app's stacks from that account.
 	@$(CDK) destroy --all
 
-bench: setup ## Measure checks, plans, the client, load tests, the embedded AWS, and synth against L1 classes.
+bench: setup .venv-clients/aioboto3/.ready ## Measure checks, plans, the client, load tests, the embedded AWS, and synth against L1 classes.
 	@$(BIN)/python -m benchmarks.checks
 	@$(BIN)/python -m benchmarks.simulation
 	@$(BIN)/python -m benchmarks.client
+	@$(BIN)/python -m benchmarks.async_client
 	@$(BIN)/python -m benchmarks.load
 	@$(BIN)/python -m benchmarks.embedded
 	@$(BIN)/python -m benchmarks.examples

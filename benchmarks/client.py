@@ -26,7 +26,7 @@ from cdk_sagemaker_llm.client import LlmClient
 from cdk_sagemaker_llm.local.aws import protocols
 
 TOKENS = 2000
-_FORMS: dict[str, Callable[[int], bytes]] = {
+FORMS: dict[str, Callable[[int], bytes]] = {
     "LMI 0.28, JSON lines": lambda n: (
         json.dumps({"token": {"id": n, "text": f" word{n}", "log_prob": -0.5}}) + "\n"
     ).encode(),
@@ -113,7 +113,7 @@ def cut(form: str, lines: int) -> list[bytes]:
     """
     Write a stream with so many lines in an event.
     """
-    written = [_FORMS[form](number) for number in range(TOKENS)]
+    written = [FORMS[form](number) for number in range(TOKENS)]
     groups = [written[i : i + lines] for i in range(0, TOKENS, lines)]
     return [*(b"".join(group) for group in groups), _LAST[form]]
 
@@ -194,7 +194,7 @@ def main() -> None:
     print(f"A stream of {TOKENS} tokens, milliseconds, medians of {rounds} pairs.\n")
     print("| format | the client | botocore and json.loads | ratio |")
     print("| --- | --- | --- | --- |")
-    for form in _FORMS:
+    for form in FORMS:
         for lines in (1, 4):
             with server(cut(form, lines)) as url:
                 client = LlmClient(

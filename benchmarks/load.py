@@ -50,12 +50,12 @@ class StandIn:
 
 
 @contextmanager
-def stand_in() -> Iterator[StandIn]:
+def stand_in(pace: float = PACE) -> Iterator[StandIn]:
     """
-    Run the server.
+    Run the server, with so many seconds between two tokens of a stream.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.standin"],
+        [sys.executable, "-m", "benchmarks.standin", "--pace", str(pace)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

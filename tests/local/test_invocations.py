@@ -304,7 +304,7 @@ def test_an_asynchronous_request_needs_an_input(aws: HandRunAws, account: str) -
 
     assert caught.value.response["Error"] == {
         "Code": "ValidationError",
-        "Message": "InputLocation is required.",
+        "Message": "Provide exactly one of Body and InputLocation.",
     }
     # Without a place of its own: the bucket that SageMaker has for each account.
     assert told["OutputLocation"] == (f"s3://sagemaker-us-east-1-{account}/a/b/one.out")

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
         confidence,
         gather,
     )
-    from cdk_sagemaker_llm.client.async_client import AsyncLlmClient
+    from cdk_sagemaker_llm.client.async_client import (
+        AsyncLlmClient,
+        AsyncPendingAnswer,
+    )
+    from cdk_sagemaker_llm.client.asynchronous import PendingAnswer
     from cdk_sagemaker_llm.client.bearer import bearer_token
+    from cdk_sagemaker_llm.client.bidirectional import BidirectionalStream
     from cdk_sagemaker_llm.client.errors import (
         AnswerTimeoutError,
         AnswerTooLargeError,
@@ -58,7 +63,9 @@ __all__ = [
     "AnswerTimeoutError",
     "AnswerTooLargeError",
     "AsyncLlmClient",
+    "AsyncPendingAnswer",
     "BaseClient",
+    "BidirectionalStream",
     "CancelledRequestError",
     "ChatOptions",
     "ClientOptions",
@@ -74,6 +81,7 @@ __all__ = [
     "ModelError",
     "NoCapacityError",
     "Options",
+    "PendingAnswer",
     "Ranked",
     "RefusedError",
     "Schema",
@@ -105,7 +113,9 @@ _HOMES = {
     "AnswerTimeoutError": _ERRORS,
     "AnswerTooLargeError": _ERRORS,
     "AsyncLlmClient": "client.async_client",
+    "AsyncPendingAnswer": "client.async_client",
     "BaseClient": "client.llm_client",
+    "BidirectionalStream": "client.bidirectional",
     "CancelledRequestError": _ERRORS,
     "ChatOptions": _REQUESTS,
     "ClientOptions": "client.stored",
@@ -121,6 +131,7 @@ _HOMES = {
     "ModelError": _ERRORS,
     "NoCapacityError": _ERRORS,
     "Options": _REQUESTS,
+    "PendingAnswer": "client.asynchronous",
     "Ranked": _ANSWERS,
     "RefusedError": _ERRORS,
     "Schema": _REQUESTS,

@@ -4,6 +4,7 @@ What a client asks and reads, on behalf of a call that may be given up.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -44,14 +45,22 @@ from cdk_sagemaker_llm.client.requests import (
     rerank_body,
     schema_wanted,
 )
-from cdk_sagemaker_llm.client.transport import Settings, Transport
+from cdk_sagemaker_llm.client.transport import Opened, Settings, Transport
 from cdk_sagemaker_llm.client.wire.step import WireFormat, as_count
 
 if TYPE_CHECKING:
     import boto3
 
+    from cdk_sagemaker_llm.client.asynchronous import AsyncRequest, Look
+
 _Answer = TypeVar("_Answer")
 _WRITES = "use generate() or chat() for a model that writes"
+# As LMI's handlers and vLLM's and SGLang's images read them, to the letter.
+_NEW_SESSION, _CLOSE = b'{"requestType": "NEW_SESSION"}', b'{"requestType": "CLOSE"}'
+_NO_SESSIONS = (
+    "have the container keep sessions: SAGEMAKER_ENABLE_STATEFUL_SESSIONS=true for the "
+    "images of vLLM and SGLang, option.enable_stateful_sessions=true for LMI"
+)
 _RANKS_NOT = "deploy a reranker, or use embed() or generate()"
 
 
@@ -73,17 +82,57 @@ class Asker:
         self._format = (
             None if wire_format is None else choice("format", WireFormat, wire_format)
         )
-        self._transport = Transport(arguments, settings, session)
+        self.transport = Transport(arguments, Opened(settings, session))
 
-    @property
-    def max_connections(self) -> int:
-        return self._settings.max_connections
+    def with_arguments(self, arguments: Mapping[str, str]) -> Asker:
+        """
+        Return one that asks over the same connections, and says more.
+        """
+        other = copy.copy(self)
+        other.transport = self.transport.with_arguments(arguments)
+        return other
 
     def call(self) -> Call:
-        return self._transport.call()
+        return self.transport.call()
 
     def close(self) -> None:
-        self._transport.close()
+        self.transport.opened.close()
+
+    def open_session(self, call: Call) -> None:
+        """
+        Have the container open a session, which all further requests are of.
+        """
+        self._whole_bytes(_NEW_SESSION, call)
+        if self.transport.session is None:
+            raise UnreadableAnswerError(
+                "the container opened no session", remedy=_NO_SESSIONS
+            )
+
+    def close_session(self, call: Call) -> None:
+        self._whole_bytes(_CLOSE, call)
+        # LMI does not say that it has closed it.
+        self.transport.end_session()
+
+    def pending(
+        self, request: AsyncRequest, options: ChatOptions
+    ) -> Callable[[Call], tuple[str, Look]]:
+        """
+        Check a request of asynchronous inference, and return what sends it.
+        """
+        body = b""
+        if request.messages is None:
+            held(options, ChatOptions)
+        elif isinstance(request.messages, str):
+            form = self._schema or FIRST
+            body = prompt_body(form, request.messages, options, stream=False)
+        else:
+            body = chat_body(request.messages, options, stream=False)
+
+        def read(answer: bytes) -> Generation:
+            reader = Reader(self._format, self._settings.max_bytes)
+            return _ended(reader.collect([answer], is_document=True), options)
+
+        return request.prepared(self.transport, body, read)
 
     def generate(self, prompt: str, options: Options, call: Call) -> Generation:
         def ask(schema: Schema) -> Generation:
@@ -94,8 +143,10 @@ class Asker:
             raise UnreadableAnswerError(NO_TEXT, remedy=READ_VECTORS)
         return _ended(found, options)
 
-    def stream(self, prompt: str, options: Options, call: Call) -> Generator[Token]:
-        def ask(schema: Schema) -> Generator[Token]:
+    def stream(
+        self, prompt: str, options: Options, call: Call
+    ) -> Generator[list[Token]]:
+        def ask(schema: Schema) -> Generator[list[Token]]:
             body = prompt_body(schema, prompt, options, stream=True)
             # LMI and TGI stream a single answer, whatever they are asked for.
             is_single = schema in {Schema.LMI, Schema.TGI}
@@ -118,7 +169,7 @@ class Asker:
 
     def stream_chat(
         self, messages: str | Sequence[Message], options: ChatOptions, call: Call
-    ) -> Generator[Token]:
+    ) -> Generator[list[Token]]:
         body = chat_body(messages, options, stream=True)
         return self._tokens(body, call, _answers(options))
 
@@ -248,17 +299,21 @@ class Asker:
         self._schema = form
         return form
 
-    def _tokens(self, body: bytes, call: Call, answers: int) -> Generator[Token]:
+    def _tokens(self, body: bytes, call: Call, answers: int) -> Generator[list[Token]]:
         reader = Reader(self._format, self._settings.max_bytes, answers)
-        with closing(self._transport.chunks(body, call, stream=True)) as chunks:
+        with closing(self.transport.chunks(body, call, stream=True)) as chunks:
             yield from reader.read(chunks)
+
+    def _whole_bytes(self, body: bytes, call: Call) -> bytes:
+        with closing(self.transport.chunks(body, call, stream=False)) as chunks:
+            return b"".join(chunks)
 
     def _whole(self, body: bytes, call: Call) -> Generation:
         return self._gathered(body, call, stream=False)
 
     def _gathered(self, body: bytes, call: Call, *, stream: bool) -> Generation:
         reader = Reader(self._format, self._settings.max_bytes)
-        with closing(self._transport.chunks(body, call, stream=stream)) as chunks:
+        with closing(self.transport.chunks(body, call, stream=stream)) as chunks:
             return reader.collect(chunks, is_document=not stream)
 
 

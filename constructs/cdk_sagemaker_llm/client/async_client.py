@@ -1,19 +1,34 @@
 """
-The client for asyncio: threads over boto3, which a cancelled task sets free.
+The client for asyncio: threads send requests by boto3, the event loop reads streams,
+and a task that is cancelled sets both free.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from cdk_sagemaker_llm.client.answers import Embeddings, Generation, Ranked, Token
-from cdk_sagemaker_llm.client.connections import Call, renew_after_fork
-from cdk_sagemaker_llm.client.llm_client import BaseClient
+from cdk_sagemaker_llm.client.asynchronous import (
+    AsyncRequest,
+    Queued,
+    pauses,
+)
+from cdk_sagemaker_llm.client.bidirectional import BidirectionalStream, bidirectional
+from cdk_sagemaker_llm.client.connections import Call
+from cdk_sagemaker_llm.client.errors import LlmError
+from cdk_sagemaker_llm.client.llm_client import NEW_SESSION, BaseClient
 from cdk_sagemaker_llm.client.requests import ChatOptions, Message, Options
 from cdk_sagemaker_llm.client.stored import ClientOptions, stored
 
@@ -54,16 +69,6 @@ class AsyncLlmClient(BaseClient):
         )
         return cls.from_connection(read, **options)
 
-    @functools.cached_property
-    def _threads(self) -> ThreadPoolExecutor:
-        renew_after_fork(self._forget_threads)
-        # A thread waits for each answer that is under way.
-        return ThreadPoolExecutor(self._asker.max_connections, "llm-client")
-
-    def _forget_threads(self) -> None:
-        # A child process has none of its parent's.
-        self.__dict__.pop("_threads", None)
-
     async def __aenter__(self) -> Self:
         return self
 
@@ -75,16 +80,73 @@ class AsyncLlmClient(BaseClient):
     ) -> None:
         self.close()
 
-    def close(self) -> None:
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Self]:
         """
-        Close the connections that are open, and let the threads end.
+        Open a session, and close it at the end.
 
-        Who uses it again has new ones.
+        ``async with client.session() as chat: await chat.generate("Who is it?")``
         """
-        self._asker.close()
-        threads: ThreadPoolExecutor | None = self.__dict__.pop("_threads", None)
-        if threads is not None:
-            threads.shutdown(wait=False)
+        other = self.with_routing(session_id=NEW_SESSION)
+        await self._wait(other._asker.open_session)  # noqa: SLF001 - its own kind
+        try:
+            yield other
+        except BaseException:
+            # It ends by itself; the error that is there says more.
+            with suppress(LlmError):
+                await self._wait(other._asker.close_session)  # noqa: SLF001 - as above
+            raise
+        await self._wait(other._asker.close_session)  # noqa: SLF001 - as above
+
+    async def invoke_async(
+        self,
+        messages: str | Sequence[Message] | None = None,
+        *,
+        input_location: str | None = None,
+        request_ttl: int | None = None,
+        invocation_timeout: int | None = None,
+        s3_endpoint_url: str | None = None,
+        **options: Unpack[ChatOptions],
+    ) -> AsyncPendingAnswer:
+        """
+        Put a request into the queue of an asynchronous endpoint; do not wait for it.
+
+        ``await (await client.invoke_async("Who is it?")).result(timeout=600)``
+        """
+        request = AsyncRequest(
+            messages, input_location, request_ttl, invocation_timeout, s3_endpoint_url
+        )
+        send = self._asker.pending(request, options)
+        return AsyncPendingAnswer(*await self._wait(send))
+
+    def bidirectional(
+        self,
+        path: str | None = None,
+        query: str | None = None,
+        *,
+        endpoint_url: str | None = None,
+    ) -> AbstractAsyncContextManager[BidirectionalStream]:
+        """
+        Open a stream to the container that is written and read at the same time.
+
+        ``async with client.bidirectional("v1/realtime") as stream: ...``
+
+        It takes AWS's SDK for HTTP/2, ``aws-sdk-sagemaker-runtime-http2[awscrt]``, on
+        Python 3.12 or newer: boto3 has no such operation.
+
+        Args:
+            path: The path of the container. If omitted, it is SageMaker's own.
+
+            query: What follows it after a question mark. If omitted, nothing.
+
+            endpoint_url: The address. If omitted, AWS's, at port 8443.
+
+        Raises:
+            ImportError: If that SDK is not installed.
+
+            LlmError: If there is no such stream, or it breaks off.
+        """
+        return bidirectional(self._asker.transport, path, query, endpoint_url)
 
     async def generate(self, prompt: str, **options: Unpack[Options]) -> Generation:
         """
@@ -176,28 +238,66 @@ class AsyncLlmClient(BaseClient):
                 raise
 
     async def _walk(
-        self, ask: Callable[[Call], Generator[Token]]
+        self, ask: Callable[[Call], Generator[list[Token]]]
     ) -> AsyncGenerator[Token]:
         async with self._asker.call() as call:
-            tokens = ask(call)
-            is_waiting = False
+            call.loop = asyncio.get_running_loop()
+            batches, is_elsewhere = ask(call), False
             try:
+                # To where the request is sent: what waits begins there.
+                next(batches)
                 while True:
-                    is_waiting = True
-                    token = await self._in_thread(next, tokens, None)
-                    is_waiting = False
-                    if token is None:
+                    if call.arrivals is None:
+                        is_elsewhere = True
+                        tokens = await self._in_thread(next, batches, None)
+                        is_elsewhere = False
+                    else:
+                        if not call.arrivals.has_some:
+                            await call.arrivals.more()
+                        tokens = next(batches, None)
+                    if tokens is None:
                         return
-                    yield token
+                    for token in tokens:
+                        yield token
             finally:
-                # A thread that waits for the next token closes the stream as it ends.
-                if is_waiting:
+                # A thread that waits for an answer closes the stream as it ends.
+                if is_elsewhere:
                     call.give_up()
                 else:
-                    tokens.close()
+                    batches.close()
 
     async def _in_thread(
         self, function: Callable[..., _Result], *arguments: object
     ) -> _Result:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, function, *arguments)
+        loop, threads = asyncio.get_running_loop(), self._asker.transport.opened.threads
+        return await loop.run_in_executor(threads, function, *arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncPendingAnswer(Queued):
+    """
+    The answer to a request that waits in the queue of an asynchronous endpoint, for a
+    task: ``result()`` is awaited.
+
+    Args:
+        inference_id: What the service calls the request.
+
+        look: Looks for the answer.
+    """
+
+    async def result(self, timeout: float = 900.0) -> Generation:  # noqa: ASYNC109 - it bounds the looks, and is in the message
+        """
+        Wait for the answer, as ``PendingAnswer.result()`` does.
+
+        Args:
+            timeout: After how many seconds to wait no longer.
+
+        Raises:
+            LlmError: If the model failed, or there is no answer yet.
+        """
+        for pause in pauses(timeout):
+            answer = await asyncio.to_thread(self.look.once)
+            if answer is not None:
+                return answer
+            await asyncio.sleep(pause)
+        raise self.look.too_late(timeout)

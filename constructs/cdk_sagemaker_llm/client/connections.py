@@ -14,12 +14,13 @@ import logging
 import os
 import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakMethod
 
 from cdk_sagemaker_llm.client.errors import (
@@ -28,9 +29,17 @@ from cdk_sagemaker_llm.client.errors import (
     LlmError,
 )
 
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from cdk_sagemaker_llm.client.arrivals import Arrivals
+
 _LOGGER = logging.getLogger("cdk_sagemaker_llm.client")
-# After how many seconds of waiting for a place the log says so.
-_LONG_WAIT = 30.0
+# After how many seconds of waiting for a place the log says so, and says so again.
+_LONG_WAIT, _SAY_AGAIN = 5.0, 60.0
+_FREE_SOME = (
+    "read streams to their end, close them, or allow more with max_connections="
+)
 _CURRENT: ContextVar[Call | None] = ContextVar("_CURRENT", default=None)
 # Who uses a connection changes under this lock: a call that is given up late must not
 # cut a connection that another one has taken from the pool.
@@ -48,6 +57,7 @@ class Places:
         self.count = count
         self._free = count
         self._line: deque[Future[None]] = deque()
+        self._said: float | None = None
 
     def take(self) -> Future[None]:
         """
@@ -76,6 +86,25 @@ class Places:
                     return
             self._free += 1
 
+    def tell_of_wait(self) -> None:
+        """
+        Log that requests wait for a place: one line a minute for all of them.
+        """
+        now = time.monotonic()
+        with _LOCK:
+            if self._said is not None and now - self._said < _SAY_AGAIN:
+                return
+            self._said = now
+            waiting = sum(not place.cancelled() for place in self._line)
+        _LOGGER.warning(
+            "all %d connections are in use for %g s, and requests wait for one: %d "
+            "by now; %s",
+            self.count,
+            _LONG_WAIT,
+            waiting,
+            _FREE_SOME,
+        )
+
 
 class Call:
     """
@@ -92,6 +121,9 @@ class Call:
     ) -> None:
         self.seconds = seconds
         self.is_late = False
+        # Of a task that takes a stream: its loop, and what arrives while it is read.
+        self.loop: AbstractEventLoop | None = None
+        self.arrivals: Arrivals | None = None
         self._places = places
         self._place: Future[None] | None = None
         self._given_up = threading.Event()
@@ -102,7 +134,7 @@ class Call:
         place = self._begin()
         try:
             if place is not None:
-                _wait_for(place)
+                self._await(place)
         except BaseException as error:
             self._end()
             if isinstance(error, CancelledError):
@@ -122,14 +154,19 @@ class Call:
         import asyncio  # noqa: PLC0415 - who gets here has imported it
 
         place = self._begin()
+        if place is None or place.done():
+            return self
+        loop = asyncio.get_running_loop()
+        telling = loop.call_later(_LONG_WAIT, self._tell_of_wait)
         try:
-            if place is not None and not place.done():
-                await asyncio.wrap_future(place)
+            await asyncio.wrap_future(place)
         except BaseException:
             self._end()
             if self.is_given_up:
                 raise self.reason() from None
             raise
+        finally:
+            telling.cancel()
         return self
 
     async def __aexit__(
@@ -148,6 +185,17 @@ class Call:
         if self._places is not None:
             self._place = self._places.take()
         return self._place
+
+    def _await(self, place: Future[None]) -> None:
+        try:
+            place.result(_LONG_WAIT)
+        except TimeoutError:
+            self._tell_of_wait()
+            place.result()
+
+    def _tell_of_wait(self) -> None:
+        if self._places is not None:
+            self._places.tell_of_wait()
 
     def _end(self) -> None:
         if self._timer is not None:
@@ -178,8 +226,16 @@ class Call:
         Say why it was given up.
         """
         if self.is_late:
-            return AnswerTimeoutError(f"no whole answer within {self.seconds:g} s")
+            message = f"no whole answer within {self.seconds:g} s"
+            if self._places is None or not self._is_waiting:
+                return AnswerTimeoutError(message)
+            message += f": all {self._places.count} connections were in use"
+            return AnswerTimeoutError(message, remedy=_FREE_SOME)
         return CancelledRequestError("the request was given up")
+
+    @property
+    def _is_waiting(self) -> bool:
+        return self._place is not None and self._place.cancelled()
 
     def wait(self, seconds: float) -> None:
         """
@@ -222,18 +278,6 @@ def _renew() -> None:
 # Not on Windows, which does not fork.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew)
-
-
-def _wait_for(place: Future[None]) -> None:
-    try:
-        place.result(_LONG_WAIT)
-    except TimeoutError:
-        _LOGGER.warning(
-            "all connections are in use for %g s: read streams to their end, close "
-            "them, or allow more with max_connections=",
-            _LONG_WAIT,
-        )
-        place.result()
 
 
 @contextlib.contextmanager

@@ -4,7 +4,16 @@ A client of one endpoint.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+import copy
+from collections.abc import (
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -17,7 +26,9 @@ from cdk_sagemaker_llm.client.answers import (
 )
 from cdk_sagemaker_llm.client.arguments import check_name, check_text, refuse
 from cdk_sagemaker_llm.client.asking import Asker
-from cdk_sagemaker_llm.client.reader import MAX_BYTES
+from cdk_sagemaker_llm.client.asynchronous import AsyncRequest, PendingAnswer
+from cdk_sagemaker_llm.client.errors import LlmError
+from cdk_sagemaker_llm.client.reader import MAX_BYTES, joined
 from cdk_sagemaker_llm.client.requests import (
     ChatOptions,
     Message,
@@ -25,12 +36,23 @@ from cdk_sagemaker_llm.client.requests import (
     Schema,
 )
 from cdk_sagemaker_llm.client.stored import ClientOptions, reached, stored
-from cdk_sagemaker_llm.client.transport import Settings, Timeouts
+from cdk_sagemaker_llm.client.transport import MAX_CONNECTIONS, Settings, Timeouts
 from cdk_sagemaker_llm.client.wire.step import WireFormat
 
 if TYPE_CHECKING:
     import boto3
     from botocore.config import Config
+
+
+# What opens a session, in place of one's name.
+NEW_SESSION = "NEW_SESSION"
+_ROUTING = {
+    "variant": "TargetVariant",
+    "container": "TargetContainerHostname",
+    "prefix_aware_id": "PrefixAwareId",
+    "session_id": "SessionId",
+    "inference_id": "InferenceId",
+}
 
 
 class BaseClient:
@@ -43,6 +65,13 @@ class BaseClient:
         component: The inference component's name. If omitted, the endpoint has none.
 
         variant: The variant to ask. If omitted, SageMaker chooses one.
+
+        container: The host name of the container to ask, where a model has several
+            that are invoked directly. If omitted, it has one.
+
+        prefix_aware_id: What keeps this application's prompts apart from others' that
+            begin alike, at an endpoint of ``PrefixAwareRouting``. If omitted, SageMaker
+            goes by the prompts alone.
 
         schema: How the container wants a prompt: ``lmi``, ``tgi``, ``openai``, or
             ``chat`` where it takes chats alone; a chat is the same for all of them.
@@ -67,8 +96,9 @@ class BaseClient:
         max_bytes: How much of an answer is kept.
 
         max_connections: How many requests may be under way at a time, each on a
-            connection of its own. Others wait until one ends, a stream when it is
-            read to its end or closed; ``Timeouts(total=...)`` bounds that too.
+            connection of its own. Others wait in the order they came until one ends, a
+            stream when it is read to its end or closed; the log says so after 5 s, and
+            ``Timeouts(total=...)`` bounds that too.
 
         custom_attributes: What SageMaker passes on to the container, such as a route.
             If omitted, nothing.
@@ -92,6 +122,8 @@ class BaseClient:
         component: str | None = None,
         *,
         variant: str | None = None,
+        container: str | None = None,
+        prefix_aware_id: str | None = None,
         schema: Schema | str | None = None,
         format: WireFormat | str | None = None,
         timeouts: Timeouts | None = None,
@@ -99,7 +131,7 @@ class BaseClient:
         wait_for_capacity: float = 600.0,
         on_wait: Callable[[str], None] | None = None,
         max_bytes: int = MAX_BYTES,
-        max_connections: int = 50,
+        max_connections: int = MAX_CONNECTIONS,
         custom_attributes: str | None = None,
         region: str | None = None,
         endpoint_url: str | None = None,
@@ -112,17 +144,18 @@ class BaseClient:
             refuse(
                 "endpoint", "a name, no ARN and no address", endpoint, f"write {name!r}"
             )
-        for name, value in (("component", component), ("variant", variant)):
-            if value is not None:
-                check_name(name, value, "leave it out where there is none")
+        if component is not None:
+            check_name("component", component, "leave it out where there is none")
         if custom_attributes is not None:
             check_text("custom_attributes", custom_attributes)
         named = {
             "EndpointName": endpoint,
             "InferenceComponentName": component,
-            "TargetVariant": variant,
             "CustomAttributes": custom_attributes,
         }
+        routing = _routing(
+            variant=variant, container=container, prefix_aware_id=prefix_aware_id
+        )
         settings = Settings(
             timeouts=Timeouts() if timeouts is None else timeouts,
             retries=retries,
@@ -135,7 +168,7 @@ class BaseClient:
             config=config,
         )
         arguments = {name: value for name, value in named.items() if value is not None}
-        self._asker = Asker(arguments, settings, session, schema, format)
+        self._asker = Asker({**arguments, **routing}, settings, session, schema, format)
 
     @classmethod
     def from_connection(cls, connection: str, **options: Unpack[ClientOptions]) -> Self:
@@ -154,6 +187,70 @@ class BaseClient:
         """
         return cls(**reached(connection, options))
 
+    def with_routing(
+        self,
+        *,
+        variant: str | None = None,
+        container: str | None = None,
+        prefix_aware_id: str | None = None,
+        session_id: str | None = None,
+        inference_id: str | None = None,
+    ) -> Self:
+        """
+        Return a client whose requests go another way, over the same connections.
+
+        ``client.with_routing(inference_id="order-17").generate("Who is it?")``
+
+        It is cheap, so that each request may have its own. Closing one of both closes
+        the connections of both, which open anew when they are used.
+
+        Args:
+            variant: The variant to ask. If omitted, as before.
+
+            container: The host name of the container. If omitted, as before.
+
+            prefix_aware_id: What keeps an application's prompts apart. If omitted, as
+                before.
+
+            session_id: The session that the requests are of, as ``session()`` opens
+                one. If omitted, as before.
+
+            inference_id: What a request is called in the data that the endpoint
+                captures, and in the answers of asynchronous inference.
+                If omitted, as before.
+        """
+        routing = _routing(
+            variant=variant,
+            container=container,
+            prefix_aware_id=prefix_aware_id,
+            session_id=session_id,
+            inference_id=inference_id,
+        )
+        other = copy.copy(self)
+        other._asker = self._asker.with_arguments(routing)  # noqa: SLF001 - its own kind
+        return other
+
+    @property
+    def session_id(self) -> str | None:
+        """
+        The session that the requests are of; ``None`` without one.
+        """
+        return self._asker.transport.arguments.get("SessionId")
+
+    @property
+    def session_expires(self) -> str | None:
+        """
+        When the session ends by itself, as its container said; ``None`` if it did not.
+        """
+        session = self._asker.transport.session
+        return (session.expires or None) if session else None
+
+    def close(self) -> None:
+        """
+        Close the connections that are open. Using the client again opens new ones.
+        """
+        self._asker.close()
+
     @staticmethod
     def confidence(answer: Generation | Iterable[Token]) -> float | None:
         """
@@ -166,6 +263,18 @@ class BaseClient:
         """
         tokens = answer.tokens if isinstance(answer, Generation) else answer
         return confidence(tokens)
+
+
+def _routing(**routing: str | None) -> dict[str, str]:
+    """
+    Name what is said of a request's way as the API does.
+    """
+    arguments: dict[str, str] = {}
+    for name, value in routing.items():
+        if value is not None:
+            check_name(name, value, "leave it out where there is none")
+            arguments[_ROUTING[name]] = value
+    return arguments
 
 
 class LlmClient(BaseClient):
@@ -223,11 +332,74 @@ class LlmClient(BaseClient):
     ) -> None:
         self.close()
 
-    def close(self) -> None:
+    @contextmanager
+    def session(self) -> Iterator[Self]:
         """
-        Close the connections that are open. Using the client again opens new ones.
+        Open a session, and close it at the end: one instance answers all its requests.
+
+        ``with client.session() as chat: chat.generate("Who is it?")``
+
+        The container has to keep sessions: LMI does with
+        ``option.enable_stateful_sessions``, the images of vLLM and SGLang with
+        ``SAGEMAKER_ENABLE_STATEFUL_SESSIONS``. It names the session, which is sent with
+        each request of the client that is given out.
+
+        Raises:
+            LlmError: If none is opened, or closed.
         """
-        self._asker.close()
+        other = self.with_routing(session_id=NEW_SESSION)
+        with self._asker.call() as call:
+            other._asker.open_session(call)  # noqa: SLF001 - its own kind
+        try:
+            yield other
+        except BaseException:
+            # It ends by itself; the error that is there says more.
+            with suppress(LlmError), self._asker.call() as call:
+                other._asker.close_session(call)  # noqa: SLF001 - as above
+            raise
+        with self._asker.call() as call:
+            other._asker.close_session(call)  # noqa: SLF001 - as above
+
+    def invoke_async(
+        self,
+        messages: str | Sequence[Message] | None = None,
+        *,
+        input_location: str | None = None,
+        request_ttl: int | None = None,
+        invocation_timeout: int | None = None,
+        s3_endpoint_url: str | None = None,
+        **options: Unpack[ChatOptions],
+    ) -> PendingAnswer:
+        """
+        Put a request into the queue of an asynchronous endpoint; do not wait for it.
+
+        ``client.invoke_async("Who is it?").result(timeout=600).text``
+
+        Args:
+            messages: The prompt, or the messages of a chat. If omitted, the request
+                lies at ``input_location`` already.
+
+            input_location: Where on S3 the request lies, or, where there are messages,
+                is written to: an object, or a prefix that ends in a slash. If omitted,
+                it is sent inline, which the service takes up to 128,000 bytes.
+
+            request_ttl: How many seconds it may wait in the queue. If omitted, 6 hours.
+
+            invocation_timeout: How many seconds the model may take. If omitted, 900.
+
+            s3_endpoint_url: The address of S3. If omitted, AWS's.
+
+            options: What ``ChatOptions`` lists.
+
+        Raises:
+            LlmError: If it is refused.
+        """
+        request = AsyncRequest(
+            messages, input_location, request_ttl, invocation_timeout, s3_endpoint_url
+        )
+        send = self._asker.pending(request, options)
+        with self._asker.call() as call:
+            return PendingAnswer(*send(call))
 
     def generate(self, prompt: str, **options: Unpack[Options]) -> Generation:
         """
@@ -260,7 +432,7 @@ class LlmClient(BaseClient):
             LlmError: If the answer breaks off; what came is in its ``text``.
         """
         with self._asker.call() as call:
-            yield from self._asker.stream(prompt, options, call)
+            yield from joined(self._asker.stream(prompt, options, call))
 
     def chat(
         self, messages: str | Sequence[Message], **options: Unpack[ChatOptions]
@@ -294,7 +466,7 @@ class LlmClient(BaseClient):
             LlmError: If the answer breaks off; what came is in its ``text``.
         """
         with self._asker.call() as call:
-            yield from self._asker.stream_chat(messages, options, call)
+            yield from joined(self._asker.stream_chat(messages, options, call))
 
     def embed(
         self,

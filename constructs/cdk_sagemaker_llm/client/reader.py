@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import TypeAlias
 
 from cdk_sagemaker_llm.client import framing
@@ -96,9 +97,10 @@ class Reader:
         self._ended = False
         self._done = False
 
-    def read(self, chunks: Iterable[bytes]) -> Generator[Token]:
+    def read(self, chunks: Iterable[bytes]) -> Generator[list[Token]]:
         """
-        Walk through the tokens; errors leave with what came by then.
+        Walk through the tokens, all of one chunk together, be it none; errors leave
+        with what came by then.
         """
         try:
             yield from self._read(chunks)
@@ -123,7 +125,7 @@ class Reader:
         """
         self._each = _TOKEN_SIZE
         try:
-            tokens = tuple(self._read(chunks))
+            tokens = tuple(chain.from_iterable(self._read(chunks)))
         except LlmError as error:
             self._keep(error)
             raise
@@ -135,20 +137,29 @@ class Reader:
         pieces = self._pieces or (is_document and _are_texts(tokens))
         return gather(tokens, texts=self._whole, pieces=pieces)
 
-    def _read(self, chunks: Iterable[bytes]) -> Iterator[Token]:
+    def _read(self, chunks: Iterable[bytes]) -> Iterator[list[Token]]:
         feed, take, quick = self._framing.feed, self._take, self._quick
         for chunk in self._arriving(chunks):
+            tokens: list[Token] = []
             if self._done:
                 # To its end, so that the connection can be used again.
+                yield tokens
                 continue
-            for record in feed(chunk):
-                token = None if self._ended else quick(record)
-                if token is None:
-                    yield from take(record)
-                else:
-                    self._note(token)
-                    yield token
-        yield from self._end()
+            try:
+                for record in feed(chunk):
+                    token = None if self._ended else quick(record)
+                    if token is None:
+                        tokens.extend(take(record))
+                    else:
+                        self._note(token)
+                        tokens.append(token)
+            except LlmError:
+                # Of an error in the middle of a chunk, what came before it comes first.
+                if tokens:
+                    yield tokens
+                raise
+            yield tokens
+        yield from ([token] for token in self._end())
 
     def _arriving(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """
@@ -335,7 +346,15 @@ def read_stream(
     if single or not isinstance(chunks, Iterable):
         way_out = "wrap bytes, [body], or read them with read_body(body)"
         refuse("chunks", "an iterable of bytes", chunks, way_out)
-    return _reader(format, max_bytes).read(chunks)
+    return joined(_reader(format, max_bytes).read(chunks))
+
+
+def joined(batches: Iterable[list[Token]]) -> Generator[Token]:
+    """
+    Walk through the tokens one by one.
+    """
+    for tokens in batches:
+        yield from tokens
 
 
 def read_embeddings(body: bytes, *, max_bytes: int = MAX_BYTES) -> Embeddings:

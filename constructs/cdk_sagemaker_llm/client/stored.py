@@ -28,6 +28,8 @@ class ClientOptions(TypedDict, total=False):
 
     component: str | None
     variant: str | None
+    container: str | None
+    prefix_aware_id: str | None
     schema: Schema | str | None
     format: WireFormat | str | None
     timeouts: Timeouts | None

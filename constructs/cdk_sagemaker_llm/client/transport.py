@@ -4,7 +4,6 @@ Bytes to an endpoint and back, and how patiently: waiting, trying again, giving 
 
 from __future__ import annotations
 
-import json
 import logging
 import random
 import time
@@ -36,9 +35,12 @@ from cdk_sagemaker_llm.client.errors import (
     from_boto,
     is_unsent,
 )
+from cdk_sagemaker_llm.client.events import payloads
 from cdk_sagemaker_llm.client.reader import MAX_BYTES
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     import boto3
     from botocore.config import Config
 
@@ -88,6 +90,10 @@ class Timeouts:
                 refuse(name, f"less than {_LONGEST:,} s", seconds, way_out)
 
 
+MAX_CONNECTIONS = 500
+"""How many requests are under way at a time if nothing else is said: half of the files
+that a process may mostly open."""
+
 # urllib3 makes a place for each of them at once, and a machine has no more ports.
 _MOST_CONNECTIONS = 65_535
 
@@ -103,7 +109,7 @@ class Settings:
     wait_for_capacity: float = 600.0
     on_wait: Callable[[str], None] | None = None
     max_bytes: int = MAX_BYTES
-    max_connections: int = 50
+    max_connections: int = MAX_CONNECTIONS
     region: str | None = None
     endpoint_url: str | None = None
     config: Config | None = None
@@ -124,95 +130,214 @@ class Settings:
             refuse("on_wait", "a function of a text", self.on_wait)
 
 
+class Opened:
+    """
+    What a client has open in this process: connections, and the threads of asyncio.
+    """
+
+    def __init__(self, settings: Settings, session: boto3.Session | None) -> None:
+        self.settings = settings
+        self.places = Places(settings.max_connections)
+        self._session = session
+        self._inherited: list[object] = []
+        self._threads: ThreadPoolExecutor | None = None
+        self._stores: dict[str | None, Any] = {}
+        self._runtime = self._make_runtime()
+        renew_after_fork(self._renew)
+
+    @property
+    def runtime(self) -> Any:  # noqa: ANN401 - boto3's clients have no class
+        """
+        boto3's client of the runtime.
+        """
+        if self._runtime is None:
+            self._runtime = self._make_runtime()
+        return self._runtime
+
+    @property
+    def threads(self) -> ThreadPoolExecutor:
+        """
+        The threads that wait in place of an event loop.
+        """
+        if self._threads is None:
+            from concurrent.futures import (  # noqa: PLC0415 - of asyncio alone
+                ThreadPoolExecutor,
+            )
+
+            # A thread waits for each answer until it begins, of a document until it
+            # ends.
+            count = self.settings.max_connections
+            self._threads = ThreadPoolExecutor(count, "llm-client")
+        return self._threads
+
+    def store(self, endpoint_url: str | None) -> Any:  # noqa: ANN401 - as above
+        """
+        Return boto3's client of S3.
+        """
+        if endpoint_url not in self._stores:
+            self._stores[endpoint_url] = make_client(
+                "s3",
+                self._session,
+                region=self.settings.region,
+                endpoint_url=endpoint_url,
+                config=self.settings.config,
+            )
+        return self._stores[endpoint_url]
+
+    def credentials(self) -> Any:  # noqa: ANN401 - as above
+        """
+        Return the keys that requests are signed with, as they are now.
+        """
+        boto3, _ = _extras()
+        session = self._session or boto3.Session()
+        found = session.get_credentials()
+        if found is None:
+            from botocore.exceptions import (  # noqa: PLC0415 - an extra, and slow
+                NoCredentialsError,
+            )
+
+            raise from_boto(NoCredentialsError())
+        return found.get_frozen_credentials()
+
+    def close(self) -> None:
+        for client in (self._runtime, *self._stores.values()):
+            if client is not None:
+                client.close()
+        threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown(wait=False)
+
+    def _make_runtime(self) -> Any:  # noqa: ANN401 - as above
+        runtime = _runtime(self.settings, self._session)
+        make_known(runtime)
+        return runtime
+
+    def _renew(self) -> None:
+        """
+        Leave the connections, and the threads, to the process that opened them.
+        """
+        # Kept: to free them takes locks, which a thread of the parent may have held.
+        self._inherited += [self._runtime, self._threads, *self._stores.values()]
+        self._runtime, self._threads, self._stores = None, None, {}
+        self.places = Places(self.settings.max_connections)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """
+    A session as its container has opened it.
+
+    Args:
+        id: Its id.
+
+        expires: When it ends by itself, as the container says it. If omitted, it does
+            not say.
+    """
+
+    id: str
+    expires: str = ""
+
+
 class Transport:
     """
     Sends requests to one endpoint.
+
+    Args:
+        arguments: What each of them says beside its body, as the API calls it.
     """
 
-    def __init__(
-        self,
-        arguments: Mapping[str, str],
-        settings: Settings,
-        session: boto3.Session | None,
-    ) -> None:
+    def __init__(self, arguments: Mapping[str, str], opened: Opened) -> None:
+        self.session: Session | None = None
+        self.opened = opened
         self._arguments = {"ContentType": "application/json", **arguments}
-        self._settings = settings
-        self._session = session
-        self._inherited: list[object] = []
-        self._places = Places(settings.max_connections)
-        self._open()
-        renew_after_fork(self._renew)
+        self._settings = opened.settings
+
+    @property
+    def arguments(self) -> Mapping[str, str]:
+        return self._arguments
+
+    def with_arguments(self, arguments: Mapping[str, str]) -> Transport:
+        """
+        Return one whose requests say more, over the same connections.
+        """
+        other = Transport({**self._arguments, **arguments}, self.opened)
+        if "SessionId" not in arguments:
+            other.session = self.session
+        return other
 
     def call(self) -> Call:
-        return Call(self._settings.timeouts.total, self._places)
+        return Call(self._settings.timeouts.total, self.opened.places)
 
     def chunks(self, body: bytes, call: Call, *, stream: bool) -> Generator[bytes]:
         """
         Send a request and walk through the bytes of its answer, as whoever calls waits.
+
+        An event loop has a thread wait for what comes after an empty chunk, until the
+        call has arrivals.
         """
-        read = self._streamed if stream else self._whole
-        response = self._patiently(body, call, stream=stream)
+        if call.loop is not None:
+            yield b""
+        response = self.patiently(lambda: self._send(body, call, stream=stream), call)
         try:
             with closing(response["Body"]):
-                yield from read(response)
+                yield from (
+                    self._streamed(response["Body"], call)
+                    if stream
+                    else self._whole(response["Body"])
+                )
         except Exception as error:
             raise self._told(error, call) from error
+        finally:
+            call.arrivals = None
 
-    def close(self) -> None:
-        if self._runtime is not None:
-            self._runtime.close()
-
-    def _open(self) -> Any:  # noqa: ANN401 - boto3's clients have no class
-        self._runtime = _runtime(self._settings, self._session)
-        make_known(self._runtime)
-        return self._runtime
-
-    def _renew(self) -> None:
-        """
-        Leave the connections to the process that opened them.
-        """
-        # Kept: to free them takes locks, which a thread of the parent may have held.
-        self._inherited.append(self._runtime)
-        self._runtime = None
-        self._places = Places(self._settings.max_connections)
-
-    def _streamed(self, response: Mapping[str, Any]) -> Iterator[bytes]:
+    def _streamed(self, body: Any, call: Call) -> Iterator[bytes]:  # noqa: ANN401 - botocore's stream, or a stub's
         patience = self._settings.timeouts.read
-        silence, began = 0.0, time.monotonic()
-        _keep_what_exceptions_say(response["Body"])
-        for event in response["Body"]:
-            part = event.get("PayloadPart", {}).get("Bytes", b"")
-            content = part.strip()
-            if content and content[:1] != b":":
-                silence = 0.0
-            else:
-                silence += time.monotonic() - began
-                if silence > patience:
-                    message = (
-                        f"nothing but blank lines and keep-alives for {patience:g} s"
-                    )
-                    raise AnswerTimeoutError(message)
-            yield part
-            # What the reader of the tokens does with them is no silence.
-            began = time.monotonic()
+        arrivals = None
+        if call.loop is not None:
+            from cdk_sagemaker_llm.client.arrivals import (  # noqa: PLC0415 - asyncio is slow to import
+                Arrivals,
+            )
 
-    def _whole(self, response: Mapping[str, Any]) -> Iterator[bytes]:
+            arrivals = call.arrivals = Arrivals.of(body, call.loop, patience)
+        pieces = None if arrivals is None else arrivals.pieces()
+        silence, began = 0.0, time.monotonic()
+        try:
+            for parts in payloads(body, pieces):
+                if any(map(_says_something, parts)):
+                    silence = 0.0
+                else:
+                    silence += time.monotonic() - began
+                    if silence > patience:
+                        message = (
+                            "nothing but blank lines and keep-alives for "
+                            f"{patience:g} s"
+                        )
+                        raise AnswerTimeoutError(message)
+                yield b"".join(parts)
+                # What the reader of the tokens does with them is no silence.
+                began = time.monotonic() - (arrivals.waited if arrivals else 0.0)
+        finally:
+            if arrivals is not None:
+                arrivals.close()
+
+    def _whole(self, body: Any) -> Iterator[bytes]:  # noqa: ANN401 - botocore's body
         limit, size = self._settings.max_bytes, 0
-        body = response["Body"]
         while piece := body.read(_PIECE):
             size += len(piece)
             if size > limit:
                 raise AnswerTooLargeError(f"the answer is larger than {limit} bytes")
             yield piece
 
-    def _patiently(self, body: bytes, call: Call, *, stream: bool) -> Mapping[str, Any]:
+    def patiently(
+        self, send: Callable[[], Mapping[str, Any]], call: Call
+    ) -> Mapping[str, Any]:
         """
         Send a request; again where the first can have had no effect.
         """
         tries, wait = 0, _Wait(self._settings)
         while True:
             try:
-                return self._send(body, call, stream=stream)
+                return send()
             except NoCapacityError as error:
                 wait.once(error, call)
             except LlmError as error:
@@ -226,7 +351,7 @@ class Transport:
                 call.wait(random.uniform(longest / 2, longest))  # noqa: S311 - no secret
 
     def _send(self, body: bytes, call: Call, *, stream: bool) -> Mapping[str, Any]:
-        runtime = self._open() if self._runtime is None else self._runtime
+        runtime = self.opened.runtime
         invoke: Callable[..., Mapping[str, Any]] = (
             runtime.invoke_endpoint_with_response_stream
             if stream
@@ -236,9 +361,30 @@ class Transport:
             raise call.reason()
         try:
             with under_way(call):
-                return invoke(Body=body, **self._arguments)
+                response = invoke(Body=body, **self._arguments)
         except Exception as error:
             raise self._told(error, call) from error
+        self._keep_session(response)
+        return response
+
+    def _keep_session(self, response: Mapping[str, Any]) -> None:
+        """
+        Have further requests say the session that the container has opened.
+        """
+        if opened := response.get("NewSessionId"):
+            name, _, expires = opened.partition(";")
+            self.session = Session(name, expires.strip().removeprefix("Expires="))
+            self._arguments = {**self._arguments, "SessionId": name}
+        elif response.get("ClosedSessionId"):
+            self.end_session()
+
+    def end_session(self) -> None:
+        """
+        Have further requests be of no session.
+        """
+        self.session = None
+        kept = self._arguments.items()
+        self._arguments = {name: said for name, said in kept if name != "SessionId"}
 
     def _told(self, error: Exception, call: Call) -> LlmError:
         if call.is_given_up:
@@ -288,36 +434,9 @@ class _Wait:
         self._look = min(self._look * 1.5, _LONGEST_LOOK)
 
 
-def _keep_what_exceptions_say(body: Any) -> None:  # noqa: ANN401 - botocore's stream, or a stub's
-    """
-    Have the exception that ends a stream keep its type and why, which botocore drops.
-
-    There is no public way to them. Where botocore is built otherwise nothing changes.
-    """
-    parse = getattr(body, "_parse_event", None)
-    if parse is None:
-        return
-    from botocore.exceptions import EventStreamError  # noqa: PLC0415 - an extra
-
-    def parsed(event: Any) -> object:  # noqa: ANN401 - botocore's event
-        try:
-            result: object = parse(event)
-        except EventStreamError as error:
-            details = error.response.setdefault("Error", {})
-            try:
-                said = json.loads(event.payload)
-            except ValueError:
-                said = None
-            said = said if isinstance(said, dict) else {}
-            kind = event.headers.get(":exception-type", "")
-            details["Code"] = details.get("Code") or kind
-            words = said.get("Message", said.get("message", ""))
-            details["Message"] = details.get("Message") or str(words)
-            error.response["ErrorCode"] = said.get("ErrorCode")  # type: ignore[typeddict-unknown-key]  # as a refusal of SageMaker has its own
-            raise
-        return result
-
-    body._parse_event = parsed  # noqa: SLF001 - as the docstring says
+def _says_something(part: bytes) -> bool:
+    content = part.strip()
+    return bool(content) and content[:1] != b":"
 
 
 def make_client(

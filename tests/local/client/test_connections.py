@@ -15,6 +15,7 @@ import pytest
 
 from cdk_sagemaker_llm.client import (
     AnswerTimeoutError,
+    AsyncLlmClient,
     CancelledRequestError,
     LlmClient,
     Timeouts,
@@ -145,11 +146,12 @@ def test_a_child_process_cuts_no_answer_of_its_parent(connect: Connect) -> None:
         client._asker.call() as call,  # noqa: SLF001 - as a client's own method does
     ):
         tokens = client._asker.stream("Who?", {}, call)  # noqa: SLF001 - as above
-        first = next(tokens).text
+        first = next(tokens)[0].text
 
         assert in_a_child(give_up) == "given up"
         given_up.set()
-        assert first + "".join(token.text for token in tokens) == "The cat"
+        rest = (token.text for found in tokens for token in found)
+        assert first + "".join(rest) == "The cat"
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -263,4 +265,71 @@ def test_a_long_wait_for_a_place_is_logged(
     with Call(None, places), pytest.raises(AnswerTimeoutError), Call(0.1, places):
         pass
 
-    assert "allow more with max_connections=" in caplog.text
+    (line,) = caplog.messages
+    assert line == (
+        "all 1 connections are in use for 0.01 s, and requests wait for one: 1 by now; "
+        "read streams to their end, close them, or allow more with max_connections="
+    )
+
+
+def test_tasks_that_wait_long_are_logged_in_one_line_a_minute(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """
+    Whose wait is short are not, and who waits too long is told what all wait for.
+    """
+    monkeypatch.setattr(calls, "_LONG_WAIT", 0.05)
+    places = Places(1)
+
+    async def wait(seconds: float) -> str:
+        try:
+            async with Call(seconds, places):
+                return ""
+        except AnswerTimeoutError as error:
+            return str(error)
+
+    async def main() -> list[str]:
+        async with Call(None, places):
+            return await asyncio.gather(*(wait(0.2) for _ in range(3)))
+
+    async def briefly() -> None:
+        async with Call(None, places):
+            waiting = asyncio.create_task(wait(1))
+            await asyncio.sleep(0.01)
+        assert not await waiting
+
+    asyncio.run(briefly())
+    assert not caplog.messages
+    found = asyncio.run(main())
+
+    told = "no whole answer within 0.2 s: all 1 connections were in use; read streams "
+    told += "to their end, close them, or allow more with max_connections="
+    assert found == [told] * 3
+    (line,) = caplog.messages
+    assert "requests wait for one: 3 by now" in line
+
+
+def test_tasks_have_their_turns_in_the_order_they_came(
+    connect_async: ConnectAsync,
+) -> None:
+    """
+    Streams and whole answers alike, however many there are.
+    """
+    ended: list[int] = []
+
+    async def ask(client: AsyncLlmClient, number: int) -> None:
+        if number % 2:
+            await client.generate("Who?")
+        else:
+            async for _ in client.stream("Who?"):
+                pass
+        ended.append(number)
+
+    async def main(url: str) -> None:
+        async with connect_async(url, max_connections=1) as client:
+            await asyncio.gather(*(ask(client, number) for number in range(12)))
+
+    with Misbehaving(answer) as server:
+        asyncio.run(main(server.url))
+
+    assert ended == list(range(12))

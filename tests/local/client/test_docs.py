@@ -68,6 +68,6 @@ def test_its_recipes_read_what_a_stack_stores() -> None:
     compile(code, "docs/client.md", "exec")
     read = set(re.findall(r'connection\["(\w+)"\]', code))
 
-    assert len(RECIPES) == 4
+    assert len(RECIPES) == 8
     assert read == {"openai_base_url", "region", "langchain", "litellm"} <= {*stored}
     assert "content_handler=" in code

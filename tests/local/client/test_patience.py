@@ -18,7 +18,7 @@ from cdk_sagemaker_llm.client import (
 )
 from cdk_sagemaker_llm.client import transport as transporting
 from cdk_sagemaker_llm.client.connections import Call
-from cdk_sagemaker_llm.client.transport import Settings, Transport
+from cdk_sagemaker_llm.client.transport import Opened, Settings, Transport
 from cdk_sagemaker_llm.local.aws.untyped import Untyped
 from cdk_sagemaker_llm.local.runtime.invocations import NO_CAPACITY
 from tests.local.client.conftest import Connect
@@ -69,7 +69,7 @@ def ask(
     """
     direct = Config(proxies={"http": ""})
     given = Settings(endpoint_url=server.url, config=direct, **settings)
-    transport = Transport({"EndpointName": "chat"}, given, session)
+    transport = Transport({"EndpointName": "chat"}, Opened(given, session))
     return b"".join(transport.chunks(b"{}", call, stream=False))
 
 
@@ -212,8 +212,8 @@ def test_what_is_said_of_time_and_connections_is_botocores(
         max_connections=7,
         config=Config(read_timeout=1, user_agent_extra="mine", max_pool_connections=2),
     )
-    transport = Transport({"EndpointName": "chat"}, given, session)
-    config = transport._runtime.meta.config  # noqa: SLF001 - there is no other way to it
+    transport = Transport({"EndpointName": "chat"}, Opened(given, session))
+    config = transport.opened.runtime.meta.config
 
     assert (config.connect_timeout, config.read_timeout) == (10, 120)
     assert config.retries == {"total_max_attempts": 1, "mode": "standard"}

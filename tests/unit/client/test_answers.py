@@ -218,7 +218,7 @@ def test_the_defaults() -> None:
     names = ("retries", "wait_for_capacity", "max_bytes", "max_connections")
 
     assert settings.timeouts == Timeouts(connect=10, read=120, total=None)
-    assert [getattr(settings, name) for name in names] == [3, 600, 33_554_432, 50]
+    assert [getattr(settings, name) for name in names] == [3, 600, 33_554_432, 500]
     for name in names:
         assert taken[name].default == getattr(settings, name)
     for kind in (LlmClient, client.AsyncLlmClient):

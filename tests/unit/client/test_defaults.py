@@ -24,6 +24,8 @@ from cdk_sagemaker_llm.client import (
 OF_A_CLIENT = {
     "component": None,
     "variant": None,
+    "container": None,
+    "prefix_aware_id": None,
     "schema": None,
     "format": None,
     "timeouts": None,
@@ -31,7 +33,7 @@ OF_A_CLIENT = {
     "wait_for_capacity": 600.0,
     "on_wait": None,
     "max_bytes": 32 * 1024 * 1024,
-    "max_connections": 50,
+    "max_connections": 500,
     "custom_attributes": None,
     "region": None,
     "endpoint_url": None,

@@ -8,6 +8,7 @@ grant is asked for, the construct knows the ARNs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from aws_cdk import aws_iam as iam
@@ -23,6 +24,8 @@ _Dimension = Literal[
 # first alone (InvokeEndpointWithResponseStream).
 _INVOKE = "sagemaker:InvokeEndpoint"
 _STREAM = "sagemaker:InvokeEndpointWithResponseStream"
+# The operation of HTTP/2 (API reference, InvokeEndpointWithBidirectionalStream).
+_BIDIRECTIONAL = "sagemaker:InvokeEndpointWithBidirectionalStream"
 _TOKEN = "sagemaker:CallWithBearerToken"  # noqa: S105 - the name of an action
 _REGISTER = "application-autoscaling:RegisterScalableTarget"
 
@@ -30,14 +33,23 @@ _REGISTER = "application-autoscaling:RegisterScalableTarget"
 C = TypeVar("C", bound="ComponentGrants")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Invoking:
+    """
+    In which ways a principal may invoke, as ``grant_invoke`` takes them.
+    """
+
+    streaming: bool
+    bearer_token: bool
+    bidirectional: bool
+
+
 class InvokeGrants:
     """
     Who may invoke an endpoint, a component, or an endpoint with all its components.
     """
 
-    def _let_invoke(
-        self, grantee: iam.IGrantable, *, streaming: bool, bearer_token: bool
-    ) -> iam.Grant:
+    def _let_invoke(self, grantee: iam.IGrantable, how: Invoking) -> iam.Grant:
         raise NotImplementedError
 
     @checked
@@ -47,6 +59,7 @@ class InvokeGrants:
         *,
         streaming: bool = True,
         bearer_token: bool = False,
+        bidirectional: bool = False,
     ) -> iam.Grant:
         """
         Let a principal invoke the endpoint, or the component.
@@ -68,8 +81,16 @@ class InvokeGrants:
             bearer_token:
                 Whether it may ask with a bearer token, as OpenAI's SDK does.
                 If omitted, it signs its requests.
+
+            bidirectional:
+                Whether it may open streams in both directions, as
+                ``AsyncLlmClient.bidirectional()`` does.
+                If omitted, it may not.
         """
-        return self._let_invoke(grantee, streaming=streaming, bearer_token=bearer_token)
+        how = Invoking(
+            streaming=streaming, bearer_token=bearer_token, bidirectional=bidirectional
+        )
+        return self._let_invoke(grantee, how)
 
 
 class EndpointGrants(InvokeGrants):
@@ -79,11 +100,8 @@ class EndpointGrants(InvokeGrants):
 
     endpoint_arn: str
 
-    def _let_invoke(
-        self, grantee: iam.IGrantable, *, streaming: bool, bearer_token: bool
-    ) -> iam.Grant:
-        arns = [self.endpoint_arn]
-        return let_invoke(grantee, arns, streaming=streaming, bearer_token=bearer_token)
+    def _let_invoke(self, grantee: iam.IGrantable, how: Invoking) -> iam.Grant:
+        return let_invoke(grantee, [self.endpoint_arn], how)
 
     @checked
     def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -129,11 +147,9 @@ class ComponentGrants(InvokeGrants):
     def _endpoint_arn(self) -> str:
         raise NotImplementedError
 
-    def _let_invoke(
-        self, grantee: iam.IGrantable, *, streaming: bool, bearer_token: bool
-    ) -> iam.Grant:
+    def _let_invoke(self, grantee: iam.IGrantable, how: Invoking) -> iam.Grant:
         arns = [self._endpoint_arn(), self.inference_component_arn]
-        return let_invoke(grantee, arns, streaming=streaming, bearer_token=bearer_token)
+        return let_invoke(grantee, arns, how)
 
     @checked
     def grant_describe(self, grantee: iam.IGrantable) -> iam.Grant:
@@ -178,19 +194,13 @@ class HostGrants(EndpointGrants, Generic[C]):
     _components: list[C]
     _grants: list[Callable[[C], iam.Grant]]
 
-    def _let_invoke(
-        self, grantee: iam.IGrantable, *, streaming: bool, bearer_token: bool
-    ) -> iam.Grant:
-        grant = self.endpoint.grant_invoke(
-            grantee, streaming=streaming, bearer_token=bearer_token
-        )
+    def _let_invoke(self, grantee: iam.IGrantable, how: Invoking) -> iam.Grant:
+        # A token has no resource, and is granted once.
+        of_one = replace(how, bearer_token=False)
         return self._grant_of_each(
-            grant,
+            self.endpoint._let_invoke(grantee, how),  # noqa: SLF001 - of the same room
             lambda component: let_invoke(
-                grantee,
-                [component.inference_component_arn],
-                streaming=streaming,
-                bearer_token=False,
+                grantee, [component.inference_component_arn], of_one
             ),
         )
 
@@ -244,17 +254,15 @@ class HostGrants(EndpointGrants, Generic[C]):
 
 
 def let_invoke(
-    grantee: iam.IGrantable,
-    arns: Sequence[str],
-    *,
-    streaming: bool,
-    bearer_token: bool,
+    grantee: iam.IGrantable, arns: Sequence[str], how: Invoking
 ) -> iam.Grant:
     """
     Let a principal ask what these ARNs name.
     """
-    grant = _let(grantee, [_INVOKE, *([_STREAM] if streaming else [])], arns)
-    if not bearer_token:
+    further = {_STREAM: how.streaming, _BIDIRECTIONAL: how.bidirectional}
+    actions = [_INVOKE, *(action for action, is_asked in further.items() if is_asked)]
+    grant = _let(grantee, actions, arns)
+    if not how.bearer_token:
         return grant
     # AmazonSageMakerJobRuntimeAccess, of 2026-06-03, has this action on everything too.
     return grant.combine(_let(grantee, [_TOKEN], ["*"]))

@@ -1,5 +1,6 @@
 """
-``InvokeEndpointAsync``: the request lies in S3, and so will the answer.
+``InvokeEndpointAsync``: the request lies in S3 or comes along, the answer will lie in
+S3.
 
 The topics of the endpoint are told of each.
 """
@@ -30,6 +31,8 @@ _PREFIX = "X-Amzn-SageMaker-"
 # botocore 1.44.5: RequestTTLSeconds and InvocationTimeoutSeconds, with the defaults of
 # the API reference: 6 hours, and 15 minutes.
 _TTL_SECONDS, _TIMEOUT_SECONDS = 21_600, 900
+# botocore 1.44.5: AsyncBodyBlob.
+_LARGEST_INLINE = 128_000
 # botocore 1.44.5: IncludeInferenceResponseIn.
 _LARGEST_INCLUDED = 128 * 1024
 
@@ -46,7 +49,8 @@ class _QueueEntry:
     answer_place: str
     failure_place: str | None
     inference: str
-    source: str
+    source: str | None
+    inline: bytes
     kind: str
     received: float
     expires: float
@@ -54,10 +58,12 @@ class _QueueEntry:
 
     def start(self) -> tuple[float, Callable[[], object]]:
         """
-        Have the container answer what lies in S3.
+        Have the container answer what lies in S3, or has come along.
         """
-        location = Location.of(self.source)
-        body = self.world.surroundings.read_object(location) if location else None
+        body: bytes | None = self.inline
+        if self.source is not None:
+            location = Location.of(self.source)
+            body = self.world.surroundings.read_object(location) if location else None
         found = self._answer(body)
         started = self.world.clock.moment
         end = partial(self._end, found, started, downloaded=body is not None)
@@ -138,7 +144,7 @@ class _QueueEntry:
             "requestParameters": {
                 "contentType": self.kind,
                 "endpointName": self.endpoint.name,
-                "inputLocation": self.source,
+                **({"inputLocation": self.source} if self.source else {}),
             },
             "inferenceId": self.inference,
             "eventVersion": "1.0",
@@ -196,8 +202,11 @@ def answer(world: World, request: Request, endpoint: str) -> Response:
         )
     headers = request.headers
     source = headers.get(f"{_PREFIX}InputLocation")
-    if not source:
-        return _refusal("InputLocation is required.")
+    inline = request.get_data()
+    if bool(source) == bool(inline):
+        return _refusal("Provide exactly one of Body and InputLocation.")
+    if len(inline) > _LARGEST_INLINE:
+        return _refusal(f"Body is larger than {_LARGEST_INLINE} bytes.")
     inference = headers.get(f"{_PREFIX}Inference-Id") or str(uuid.uuid4())
     # If no place is configured, it is SageMaker's own bucket of the account.
     own = f"s3://sagemaker-{world.region}-{world.account}"
@@ -224,7 +233,8 @@ def answer(world: World, request: Request, endpoint: str) -> Response:
         answer_place=answers,
         failure_place=failures,
         inference=inference,
-        source=source,
+        source=source or None,
+        inline=inline,
         kind=headers.get(f"{_PREFIX}Content-Type", JSON),
         received=now,
         expires=now + seconds("RequestTTLSeconds", _TTL_SECONDS),

@@ -113,6 +113,21 @@ def test_an_endpoint_grants_no_more_than_it_is_asked(
     ]
 
 
+def test_streams_in_both_directions_are_granted_where_they_are_asked_for(
+    stack: Stack, endpoint: LlmEndpoint, caller: iam.Role
+) -> None:
+    """
+    By an action of their own, of this endpoint alone.
+    """
+    endpoint.grant_invoke(caller, streaming=False, bidirectional=True)
+
+    actions = [
+        "sagemaker:InvokeEndpoint",
+        "sagemaker:InvokeEndpointWithBidirectionalStream",
+    ]
+    assert granted(stack) == [allowed(actions, "${LlmEndpoint}")]
+
+
 def test_what_an_imported_endpoint_grants(stack: Stack, caller: iam.Role) -> None:
     """
     Its configuration is not known, so that it is not shown.
@@ -241,7 +256,7 @@ def test_patterns_and_building_blocks_grant_with_the_same_words() -> None:
     Each keyword of one is a keyword of all.
     """
     for name, words in {
-        "grant_invoke": {"streaming", "bearer_token"},
+        "grant_invoke": {"streaming", "bearer_token", "bidirectional"},
         "grant_describe": set[str](),
         "grant_scale": {"scalable_target"},
     }.items():
@@ -254,7 +269,7 @@ def test_patterns_and_building_blocks_grant_with_the_same_words() -> None:
             assert keywords_of(getattr(one, name)) == words
 
 
-@pytest.mark.parametrize("word", ["streaming", "bearer_token"])
+@pytest.mark.parametrize("word", ["streaming", "bearer_token", "bidirectional"])
 def test_fails_if_a_switch_is_no_boolean(
     endpoint: LlmEndpoint, caller: iam.Role, word: str
 ) -> None:
