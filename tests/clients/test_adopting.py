@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.cli.app.adopting import MAPPING
 from tests.clients.conftest import ENVIRONMENTS, PROGRAMS
 from tests.clients.test_constructs import PREPACKED, output, succeed
 from tests.local.hosting_requests import LMI_36, ROLE, TGI, artifact
+from tests.local.made_again import described, made_again
 from tests.running import run as run_here
 
 if TYPE_CHECKING:
@@ -60,10 +61,13 @@ def _retained(
     succeed(cdk("deploy", "--all", "--require-approval", "never", **app))
     alpha = output(aws, "RetainedAlpha", "EndpointName")
     succeed(cdk("destroy", "--all", "--force", **app))
-    kinds = ("hub", "jumpstart-retained-jumpstart", "custom", "tuned")
+    kinds = ("hub", "custom", "tuned")
     return {
         "alpha": [alpha, "alpha-private", "alpha-least"],
-        "generative": [f"retained-{kind}" for kind in kinds],
+        "generative": [
+            *(f"retained-{kind}" for kind in kinds),
+            "jumpstart-retained-jumpstart",
+        ],
     }
 
 
@@ -123,7 +127,8 @@ def test_other_constructs(
 
 def taken_over(aws: EmbeddedAws, cdk: Cdk, folder: Path, names: list[str]) -> None:
     """
-    Adopt endpoints, import them, and hold that nothing differs, either way.
+    Adopt endpoints, import them, and hold that nothing differs: for CloudFormation,
+    and where the app makes the same once more.
     """
     app = folder / "app"
     url = ("--endpoint-url", aws.url)
@@ -135,3 +140,5 @@ def taken_over(aws: EmbeddedAws, cdk: Cdk, folder: Path, names: list[str]) -> No
     assert "skipping" not in imported.stdout
     succeed(cdk("diff", "--fail", cwd=app))
     succeed(cdk("drift", "--fail", cwd=app))
+    (template,) = (app / "cdk.out").glob("*.template.json")
+    assert made_again(aws, template, names) == described(aws, names)

@@ -6,6 +6,7 @@ over without changing one.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections import Counter
@@ -33,6 +34,7 @@ from tests.deployments import Deployer, synthesised
 from tests.local import adopted_shapes as shapes
 from tests.local import by_hand
 from tests.local.conftest import Cdk
+from tests.local.made_again import described, made_again
 from tests.local.near import NearAws
 from tests.running import run
 
@@ -539,6 +541,16 @@ def test_all_shapes_are_taken_over(fresh_aws: EmbeddedAws, tmp_path: Path) -> No
     assert len(app.mapping) == 85
     assert app.drifted() == {}
     assert app.update()[0] == "FAILED"
+    for name in set(re.findall(r"secretsmanager:([^:]+):", str(app.template))):
+        secrets = fresh_aws.client("secretsmanager")
+        secrets.create_secret(Name=name, SecretString=_secret(name))
+    template = app.folder / "cdk.out" / f"{app.name}.template.json"
+    assert made_again(fresh_aws, template, names) == described(fresh_aws, names)
+
+
+def _secret(name: str) -> str:
+    token = secrecy.TOKEN
+    return token[::-1] if name.endswith("PASSWORD") else token
 
 
 @pytest.mark.whole

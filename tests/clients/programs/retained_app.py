@@ -72,9 +72,7 @@ def least(stack: cdk.Stack) -> None:
     image = sagemaker.ContainerImage.from_dlc("djl-inference", alpha_app.TAG)
     container = sagemaker.ContainerDefinition(image=image, environment=ENVIRONMENT)
     model = sagemaker.Model(stack, "LeastModel", containers=[container])
-    variant = sagemaker.InstanceProductionVariantProps(
-        model=model, variant_name="Only"
-    )
+    variant = sagemaker.InstanceProductionVariantProps(model=model, variant_name="Only")
     config = sagemaker.EndpointConfig(
         stack, "LeastConfig", instance_production_variants=[variant]
     )

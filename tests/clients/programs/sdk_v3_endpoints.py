@@ -40,11 +40,7 @@ def main(image: str, role: str) -> None:
     model("sdk3-plain", container, role)
     endpoint(
         "sdk3-plain",
-        [
-            variant(
-                "sdk3-plain", container_startup_health_check_timeout_in_seconds=900
-            )
-        ],
+        [variant("sdk3-plain", container_startup_health_check_timeout_in_seconds=900)],
         tags=[Tag(key="team", value="search")],
     )
     model("sdk3-two-a", container, role)
@@ -97,9 +93,7 @@ def model(name: str, container: Any, role: str) -> None:
     """
     Create a model.
     """
-    Model.create(
-        model_name=name, primary_container=container, execution_role_arn=role
-    )
+    Model.create(model_name=name, primary_container=container, execution_role_arn=role)
 
 
 def variant(name: str, **settings: Any) -> Any:

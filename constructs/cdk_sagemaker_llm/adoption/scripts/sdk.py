@@ -97,6 +97,8 @@ _OWN_NAMES = (
     ),
 )
 _RESOURCES = ("Model", "EndpointConfig", "Endpoint", "InferenceComponent")
+# Of these the SDK makes its client.
+_WHERE = ("session", "region")
 _KEPT = {
     **{name: name for name in (*_MODELS, *_BUILT, *_OTHERS)},
     "AsyncInferenceConfig": "AsyncInferenceConfig",
@@ -142,7 +144,8 @@ def outcome(called: Called) -> Outcome | None:
         return Outcome(_HELPERS[name](_given(name, called)))
     kind = called.text.rpartition(".")[0].rpartition(".")[2]
     if name == "create" and kind in _RESOURCES:
-        resource = Thing(kind, called.given)
+        said = {k: v for k, v in called.given.items() if k not in _WHERE}
+        resource = Thing(kind, said)
         return Outcome(resource, [(f"Create{kind}", _as_api(resource))])
     if name in _SESSION and owner is not None:
         given = _given(name, called)
