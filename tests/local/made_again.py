@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ _OWN = re.compile(
     r"State(?:Reason\w*|Value)|Alarms|ModelName|EndpointConfigName)\Z"
 )
 # These are what there is where nothing is said.
-_SAID_OR_NOT = (("Mode", "SingleModel"), ("SuspendedState", {}))
+_SAID_OR_NOT = (("Mode", "SingleModel"), ("EnableNetworkIsolation", False))
 _NUMBER = re.compile(r"(?<=scalingPolicy:)[0-9a-f-]{36}")
 
 
@@ -142,21 +142,24 @@ def _scaling(
     client = aws.client("application-autoscaling")
     names = {one["InferenceComponentName"] for one in components}
     scaled = (f"endpoint/{endpoint}/", *(f"inference-component/{n}/" for n in names))
-    calls: dict[str, Callable[..., Any]] = {
-        "ScalableTargets": client.describe_scalable_targets,
-        "ScalingPolicies": client.describe_scaling_policies,
-        "ScheduledActions": client.describe_scheduled_actions,
+    kinds = {
+        "describe_scalable_targets": "ScalableTargets",
+        "describe_scaling_policies": "ScalingPolicies",
+        "describe_scheduled_actions": "ScheduledActions",
     }
     return [
         sorted(
             (
                 row
-                for row in ask(ServiceNamespace="sagemaker")[key]
+                for page in client.get_paginator(operation).paginate(
+                    ServiceNamespace="sagemaker"
+                )
+                for row in page[key]
                 if f"{row['ResourceId']}/".startswith(scaled)
             ),
             key=lambda row: json.dumps(_without_own(row), default=str, sort_keys=True),
         )
-        for key, ask in calls.items()
+        for operation, key in kinds.items()
     ]
 
 
@@ -177,7 +180,9 @@ def _alarms(aws: EmbeddedAws, watched: set[str]) -> list[Any]:
 def _without_own(value: Untyped) -> Untyped:
     if isinstance(value, dict):
         plain = {k: _without_own(v) for k, v in value.items() if not _OWN.match(k)}
-        return {k: v for k, v in plain.items() if (k, v) not in _SAID_OR_NOT}
+        return {
+            k: v for k, v in plain.items() if v != {} and (k, v) not in _SAID_OR_NOT
+        }
     if isinstance(value, list):
         return [_without_own(one) for one in value]
     return _NUMBER.sub("", value) if isinstance(value, str) else value

@@ -5,7 +5,8 @@ What ``sagemaker-llm adopt`` makes of published notebooks and scripts:
 Each folder is a clone. Every dictionary that names a model for a container, and every
 call that deploys, has to come to a request, or else a remark has to stand at it. Counts
 and hashes are kept in ``tools/published/conversions.json``; ``--check`` reads the
-commits that are named there, and fails if anything differs.
+commits that are named there, and fails if anything differs. The dictionaries with their
+plain values are kept in ``tests/data/public_dictionaries.json``, for the tests.
 """
 
 from __future__ import annotations
@@ -14,24 +15,34 @@ import argparse
 import ast
 import hashlib
 import json
+import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm.adoption.deployment import Hidden, Open
+from cdk_sagemaker_llm.adoption.deployment import Hidden, Open, is_secret_name
 from cdk_sagemaker_llm.adoption.scripts import read_script
 from cdk_sagemaker_llm.adoption.scripts.calls import DEPLOYING
 from cdk_sagemaker_llm.adoption.scripts.cells import Script, script_of
 from cdk_sagemaker_llm.adoption.scripts.expressions import OF_MODELS
 from cdk_sagemaker_llm.adoption.scripts.values import last_name
+from cdk_sagemaker_llm.text import kind_of
 from tools.published.repository import Repository
 
 _COUNTS = Path(__file__).with_name("conversions.json")
+_DICTIONARIES = Path(__file__).parents[2] / "tests/data/public_dictionaries.json"
+_ABOUT = (
+    "Dictionaries of public notebooks and scripts that name a model for a container, "
+    "as far as their values are plain: facts, no code. Credentials and what names an "
+    "account are left out. Each stands here once. Written by "
+    "tools.published.conversions."
+)
 _REGION = "us-east-1"
+_ACCOUNT = re.compile(r"\b\d{12}\b")
 _COLUMNS = (
     *("files", "unread", "dictionaries", "converted", "told", "silent"),
     *("calls", "calls converted", "calls told", "calls silent"),
@@ -180,6 +191,28 @@ def all_parts(repository: Repository, commit: str) -> tuple[list[Part], int, lis
     return found, count, unread
 
 
+def dictionaries_of(name: str, parts: Iterable[Part]) -> Iterator[dict[str, Any]]:
+    """
+    Yield the dictionaries of a repository with what is plain of them.
+    """
+    for one in parts:
+        if one.kind == "dictionary":
+            variables = {
+                key: value
+                for key, value in json.loads(one.text).items()
+                if value is not None
+                and not (
+                    is_secret_name(key) or kind_of(value) or _ACCOUNT.search(value)
+                )
+            }
+            if variables:
+                yield {
+                    "repository": name,
+                    "place": one.place,
+                    "environment": variables,
+                }
+
+
 def counts_of(parts: list[Part], files: int, unread: int) -> dict[str, Any]:
     """
     Return what is counted, with the hash of what is published.
@@ -198,6 +231,14 @@ def counts_of(parts: list[Part], files: int, unread: int) -> dict[str, Any]:
     }
 
 
+def _keep(dictionaries: Sequence[Mapping[str, Any]]) -> None:
+    once = {json.dumps(one["environment"], sort_keys=True): one for one in dictionaries}
+    rows = ",\n  ".join(json.dumps(one) for one in once.values())
+    _DICTIONARIES.write_text(
+        f'{{\n "about": {json.dumps(_ABOUT)},\n "dictionaries": [\n  {rows}\n ]\n}}\n'
+    )
+
+
 def main() -> int:
     """
     Print a table, and keep or hold it.
@@ -208,6 +249,7 @@ def main() -> int:
     options = parser.parse_args()
     kept = json.loads(_COUNTS.read_text()) if _COUNTS.exists() else {}
     found: dict[str, Any] = {}
+    dictionaries: list[dict[str, Any]] = []
     faults: list[str] = []
     print("| source |", *(f"{name} |" for name in _COLUMNS))
     print("| --- " * (len(_COLUMNS) + 1) + "|")
@@ -225,11 +267,13 @@ def main() -> int:
         silent = [one for one in parts if one.outcome == "silent"]
         faults += [f"{one.place}: {one.text}" for one in silent]
         faults += unread
+        dictionaries += dictionaries_of(name, parts)
         if options.check and found[name] != before:
             faults.append(f"{name}: the kept counts are others: {before}")
     if not options.check:
         text = json.dumps({**kept, **found}, indent=1, sort_keys=True)
         _COUNTS.write_text(text + "\n")
+        _keep(dictionaries)
     print(*faults, sep="\n")
     return 1 if faults else 0
 

@@ -57,7 +57,7 @@ def tarball(name: str, image: str, role: str) -> None:
         properties = Path(folder) / "serving.properties"
         properties.write_text("option.model_id=Qwen/Qwen2.5-7B-Instruct\n")
         packed = Path(folder) / "model.tar.gz"
-        command = ["tar", "-czf", packed, "-C", folder, properties.name]
+        command = ["tar", "-czf", str(packed), "-C", folder, properties.name]
         subprocess.run(command, check=True)
         aws("s3", "cp", str(packed), f"s3://{bucket}/model.tar.gz")
     model(

@@ -194,8 +194,8 @@ def test_a_condition_that_only_a_run_decides(tmp_path: Path) -> None:
                 (
                     2,
                     (
-                        "nothing calls variables() here: its arguments are those of the "
-                        "app"
+                        "nothing calls variables() here: its arguments are those of "
+                        "the app"
                     ),
                 ),
                 (
@@ -206,9 +206,9 @@ def test_a_condition_that_only_a_run_decides(tmp_path: Path) -> None:
         ),
         (
             (
-                "def is_ready():\n    if ask():\n        return True\n    return False\n"
-                "def make():\n    if not is_ready():\n        return\n"
-                "    session.create_model(**REQUEST)\nmake()"
+                "def is_ready():\n    if ask():\n        return True\n"
+                "    return False\ndef make():\n    if not is_ready():\n"
+                "        return\n    session.create_model(**REQUEST)\nmake()"
             ),
             1,
             [],
