@@ -46,7 +46,10 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
-_SERVICES = {"application-autoscaling", "cloudwatch", "ec2", "sagemaker"}
+_SERVICES = {
+    *("application-autoscaling", "cloudformation", "cloudwatch", "ec2"),
+    "sagemaker",
+}
 
 
 @dataclass(frozen=True)
@@ -353,6 +356,32 @@ def test_what_a_stack_has_is_told(app: App) -> None:
     assert "DeletionPolicy: Retain" in remarks[0].what
 
 
+def test_a_stack_that_may_not_be_asked_is_told(aws: EmbeddedAws, app: App) -> None:
+    """
+    It may have all that it has made, and what could not be asked stands there too.
+    """
+
+    def deny(request: AWSPreparedRequest, **_: object) -> AWSResponse | None:
+        if "/cloudformation/" not in str(request.headers.get("Authorization")):
+            return None
+        body: Untyped = by_hand._Raw(_DENIED)  # noqa: SLF001 - as its clients
+        return AWSResponse(request.url, 403, HTTPHeaders(), body)
+
+    session = boto3.Session("test", "test", region_name="us-east-1")
+    events: Untyped = session.events
+    events.register_first("before-send", deny)
+    found = read_deployment(_reader(aws, session), ["closed"], lambda _: None)
+
+    told = {one.where: one.what for one in found.remarks}
+    assert "endpoint/closed already" in told["stack AdoptedAdapted"]
+    assert "cloudformation:ListStackResources is not allowed" in str(told)
+    assert '"closed"' in app.stack
+
+
+_DENIED = b"""<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code>
+<Message>not authorized</Message></Error><RequestId>1</RequestId></ErrorResponse>"""
+
+
 def test_all_calls_are_in_the_printed_policy(aws: EmbeddedAws, app: App) -> None:
     """
     Whatever boto3 sends, its action is allowed there, and all of it only reads.
@@ -452,11 +481,14 @@ def test_what_the_library_made_is_adopted(
             one.apply_removal_policy(aws_cdk.RemovalPolicy.RETAIN)
     cdk_app.synth()
     near_deployer.deploy(tmp_path / "made")
+    before = _read(near_aws, "made").remarks
     near_aws.client("cloudformation").delete_stack(StackName="Made")
 
     app = _taken_over(_adopt(near_aws, tmp_path / "app", "made"))
 
     plain = app.stack.replace("isinstance(one, CfnResource)", "")
+    assert [one.where for one in before] == ["stack Made"]
+    assert "stack Made" not in app.said.stdout
     assert "CfnResource(" not in plain
     assert "auto_scale_copy_count(min_capacity=0, max_capacity=2)" in app.stack
     assert app.drifted() == {}

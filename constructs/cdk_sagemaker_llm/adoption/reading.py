@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from cdk_sagemaker_llm.account.reader import AccountReader, calls_named_alike, together
+from cdk_sagemaker_llm.account.reader import (
+    AccountReader,
+    RefusedError,
+    calls_named_alike,
+    together,
+)
 from cdk_sagemaker_llm.adoption.deployment import Deployment, Remark, Request
 from cdk_sagemaker_llm.adoption.descriptions import is_adapter, parameters_of
 from cdk_sagemaker_llm.text import counted
@@ -19,6 +24,7 @@ Tell = Callable[[str], None]
 _OF_STACK = "aws:cloudformation:stack-name"
 # Only AWS sets such tags, and refuses them in a request.
 _RESERVED = "aws:"
+_LET_GO = ("DELETE_SKIPPED", "DELETE_COMPLETE")
 _SCALED = "sagemaker"
 # So many are asked one by one; of more, all of the account's are listed.
 _FEW = 10
@@ -42,6 +48,9 @@ _ASKED: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("cloudwatch", "cloudwatch"): {
         "describe_alarms": "the alarms that watch it, or set its scaling off",
         "list_tags_for_resource": "the tags of alarms",
+    },
+    ("cloudformation", "cloudformation"): {
+        "list_stack_resources": "whether the stack that made it has it still",
     },
     ("ec2", "ec2"): {
         "describe_subnets": "the VPC and the zones of its subnets",
@@ -129,15 +138,18 @@ class _Reading:
         self._subnets()
         self.remarks += [*_unsettled(endpoints, "Endpoint")]
         self.remarks += [*_unsettled(components, "InferenceComponent")]
-        for name, owned in self._stacks.items():
-            self.remarks.append(
-                Remark(
-                    f"stack {name}",
-                    f"has {', '.join(owned)} already, and CloudFormation imports "
-                    "nothing that a stack has: take it out of that stack first, with "
-                    "DeletionPolicy: Retain",
+        for stack, made_by_it in sorted(self._stacks.items()):
+            owned = self._owned(stack, [one for one in arns if one in made_by_it])
+            if owned:
+                names_of_owned = ", ".join(one.rpartition(":")[2] for one in owned)
+                self.remarks.append(
+                    Remark(
+                        f"stack {stack}",
+                        f"has {names_of_owned} already, and CloudFormation imports "
+                        "nothing that a stack has: take it out of that stack first, "
+                        "with DeletionPolicy: Retain",
+                    )
                 )
-            )
 
     def _add(
         self,
@@ -194,9 +206,35 @@ class _Reading:
         rows = self.reader.rows(_SCALED, "list_tags", "Tags", ResourceArn=arn)
         for row in rows:
             if row["Key"] == _OF_STACK:
-                self._stacks.setdefault(row["Value"], []).append(arn.rpartition(":")[2])
+                self._stacks.setdefault(row["Value"], []).append(arn)
         own = [row for row in rows if not row["Key"].startswith(_RESERVED)]
         return {"Tags": own} if own else {}
+
+    def _owned(self, stack: str, arns: Sequence[str]) -> Sequence[str]:
+        """
+        Return those of a stack's resources that it has not let go of: their tags stay.
+
+        Args:
+            stack: The stack that made them.
+
+            arns: Their ARNs, which are all returned where the stack may not be asked.
+        """
+        try:
+            rows = [
+                *self.reader.pages(
+                    *("cloudformation", "list_stack_resources"),
+                    "StackResourceSummaries",
+                    StackName=stack,
+                )
+            ]
+        except RefusedError as fault:
+            return () if "does not exist" in fault.message else arns
+        kept = {
+            row.get("PhysicalResourceId")
+            for row in rows
+            if row["ResourceStatus"] not in _LET_GO
+        }
+        return [one for one in arns if one in kept] if rows else arns
 
     def _scaling(
         self,
