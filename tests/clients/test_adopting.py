@@ -5,6 +5,7 @@ CDK CLI imports it, and then finds no difference.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import pytest
 from cdk_sagemaker_llm.cli.app.adopting import MAPPING
 from tests.clients.conftest import ENVIRONMENTS, PROGRAMS
 from tests.clients.test_constructs import PREPACKED, output, succeed
+from tests.deployments import Deployer, example
 from tests.local.hosting_requests import LMI_36, ROLE, TGI, artifact
 from tests.local.made_again import described, made_again
 from tests.running import run as run_here
@@ -27,6 +29,11 @@ pytestmark = pytest.mark.timeout(900)
 
 _BUCKET = "artifacts-of-constructs"
 _URL = f"s3://{_BUCKET}/model.tar.gz"
+# A queue, zero copies, two schedules, a shadow, steps.
+_EXAMPLES = (
+    *("async_endpoint", "scale_to_zero", "scheduled_scaling", "shadow_variant"),
+    "step_scaling",
+)
 
 
 @pytest.fixture(name="retained", scope="module")
@@ -123,6 +130,38 @@ def test_other_constructs(
 
     assert len(names) == count
     taken_over(aws, cdk, tmp_path, names)
+
+
+def test_this_library(aws: EmbeddedAws, cdk: Cdk, tmp_path: Path) -> None:
+    """
+    Six endpoints of its examples, which their stacks have left behind as well.
+    """
+    before = endpoints_of(aws)
+    stacks = aws.client("cloudformation")
+    for name in _EXAMPLES:
+        assembly = example(name, tmp_path / name)
+        for path in assembly.glob("*.template.json"):
+            template = json.loads(path.read_text("utf-8"))
+            for resource in template["Resources"].values():
+                resource["DeletionPolicy"] = "Retain"
+            path.write_text(json.dumps(template), encoding="utf-8")
+        for stack in Deployer(aws).deploy(assembly).checked().outputs:
+            stacks.delete_stack(StackName=stack)
+            stacks.get_waiter("stack_delete_complete").wait(
+                StackName=stack, WaiterConfig={"Delay": 1}
+            )
+    names = sorted(endpoints_of(aws) - before)
+
+    assert len(names) == 6
+    taken_over(aws, cdk, tmp_path, names)
+
+
+def endpoints_of(aws: EmbeddedAws) -> set[str]:
+    """
+    Return the names of all endpoints.
+    """
+    pages = aws.client("sagemaker").get_paginator("list_endpoints").paginate()
+    return {row["EndpointName"] for page in pages for row in page["Endpoints"]}
 
 
 def taken_over(aws: EmbeddedAws, cdk: Cdk, folder: Path, names: list[str]) -> None:

@@ -21,7 +21,7 @@ _ENDING = "-again"
 _OWN = re.compile(
     r"(?:(?:Endpoint|EndpointConfig|Model|InferenceComponent|ScalableTarget|Alarm|"
     r"Policy|ScheduledAction)(?:Arn|ARN)|\w*(?:Time|Timestamp)|ResponseMetadata|"
-    r"State(?:Reason\w*|Value)|Alarms|ModelName|EndpointConfigName)\Z"
+    r"State(?:Reason\w*|Value)|Alarms|ModelName(?:Override)?|EndpointConfigName)\Z"
 )
 # These are what there is where nothing is said.
 _SAID_OR_NOT = (("Mode", "SingleModel"), ("EnableNetworkIsolation", False))
