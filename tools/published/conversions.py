@@ -3,10 +3,11 @@ What ``sagemaker-llm adopt`` makes of published notebooks and scripts:
 ``python -m tools.published.conversions OWNER/NAME=FOLDER ...``.
 
 Each folder is a clone. Every dictionary that names a model for a container, and every
-call that deploys, has to come to a request, or else a remark has to stand at it. Counts
-and hashes are kept in ``tools/published/conversions.json``; ``--check`` reads the
-commits that are named there, and fails if anything differs. The dictionaries with their
-plain values are kept in ``tests/data/public_dictionaries.json``, for the tests.
+call that deploys, has to come to a request, or else a remark has to stand at it; and
+where there is a request, an app has to be written, which is made in this process.
+Counts and hashes are kept in ``tools/published/conversions.json``; ``--check`` reads
+the commits that are named there, and fails if anything differs. The dictionaries with
+their plain values are kept in ``tests/data/public_dictionaries.json``, for the tests.
 """
 
 from __future__ import annotations
@@ -20,16 +21,22 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm.adoption.deployment import Hidden, Open, is_secret_name
+from cdk_sagemaker_llm.adoption.deployment import (
+    Deployment,
+    Hidden,
+    Open,
+    is_secret_name,
+)
 from cdk_sagemaker_llm.adoption.scripts import read_script
 from cdk_sagemaker_llm.adoption.scripts.calls import DEPLOYING
 from cdk_sagemaker_llm.adoption.scripts.cells import Script, script_of
 from cdk_sagemaker_llm.adoption.scripts.expressions import OF_MODELS
 from cdk_sagemaker_llm.adoption.scripts.values import last_name
+from cdk_sagemaker_llm.cli.app.adopting import adopted
 from cdk_sagemaker_llm.text import kind_of
 from tools.published.repository import Repository
 
@@ -44,7 +51,7 @@ _ABOUT = (
 _REGION = "us-east-1"
 _ACCOUNT = re.compile(r"\b\d{12}\b")
 _COLUMNS = (
-    *("files", "unread", "dictionaries", "converted", "told", "silent"),
+    *("files", "apps", "dictionaries", "converted", "told", "silent"),
     *("calls", "calls converted", "calls told", "calls silent"),
 )
 
@@ -70,20 +77,17 @@ class Part:
     outcome: str
 
 
-def parts_of(path: Path, name: str) -> Iterator[Part]:
+def parts_of(script: Script, found: Deployment, name: str) -> Iterator[Part]:
     """
-    Read a script or a notebook, and yield what became of its parts.
+    Yield what became of the parts of a script or a notebook.
 
     Args:
-        path: The file.
+        script: The file as it was read.
+
+        found: What it deploys.
 
         name: What it is called in its repository.
-
-    Raises:
-        ValueError: If it cannot be read at all.
     """
-    script = script_of(path)
-    found = read_script(path, region=_REGION)
     environments = [*_environments([one.parameters for one in found.requests])]
     own = {
         node.name
@@ -168,13 +172,32 @@ def _is_in(literals: Mapping[str, str | None], variables: Mapping[str, Any]) -> 
     )
 
 
-def all_parts(repository: Repository, commit: str) -> tuple[list[Part], int, list[str]]:
+@dataclass
+class Reading:
     """
-    Return the parts of a repository's notebooks and scripts, how many of these have
-    some, and those that cannot be read.
+    What a repository's notebooks and scripts came to.
+
+    Args:
+        parts: Their dictionaries and calls.
+
+        files: How many have some.
+
+        apps: How many of them an app was written for.
+
+        faults: Those that could not be read, or written.
     """
-    found: list[Part] = []
-    count, unread = 0, []
+
+    parts: list[Part] = field(default_factory=list)
+    files: int = 0
+    apps: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+def reading_of(repository: Repository, commit: str) -> Reading:
+    """
+    Read a repository's notebooks and scripts that name a model for a container.
+    """
+    result = Reading()
     with tempfile.TemporaryDirectory() as folder:
         for path, text in repository.texts(commit, ".ipynb", ".py"):
             if not any(name in text for name in OF_MODELS):
@@ -182,13 +205,16 @@ def all_parts(repository: Repository, commit: str) -> tuple[list[Part], int, lis
             copy = Path(folder) / f"read{Path(path).suffix}"
             copy.write_text(text, encoding="utf-8")
             try:
-                parts = [*parts_of(copy, path)]
+                found = read_script(copy, region=_REGION)
+                parts = [*parts_of(script_of(copy), found, path)]
+                result.parts += parts
+                result.files += bool(parts)
+                if found.requests:
+                    adopted(found)
+                    result.apps += 1
             except ValueError as fault:
-                unread.append(f"{path}: {fault}".replace(f"{copy}", "it"))
-                continue
-            count += bool(parts)
-            found += parts
-    return found, count, unread
+                result.faults.append(f"{path}: {fault}".replace(f"{copy}", "it"))
+    return result
 
 
 def dictionaries_of(name: str, parts: Iterable[Part]) -> Iterator[dict[str, Any]]:
@@ -213,16 +239,17 @@ def dictionaries_of(name: str, parts: Iterable[Part]) -> Iterator[dict[str, Any]
                 }
 
 
-def counts_of(parts: list[Part], files: int, unread: int) -> dict[str, Any]:
+def counts_of(reading: Reading) -> dict[str, Any]:
     """
     Return what is counted, with the hash of what is published.
     """
+    parts = reading.parts
     counted = Counter((one.kind, one.outcome) for one in parts)
     rows = sorted(f"{one.place} {one.kind} {one.text}" for one in parts)
     outcomes = ("converted", "told", "silent")
     return {
-        "files": files,
-        "unread": unread,
+        "files": reading.files,
+        "apps": reading.apps,
         "dictionaries": sum(one.kind == "dictionary" for one in parts),
         **{one: counted["dictionary", one] for one in outcomes},
         "calls": sum(one.kind == "call" for one in parts),
@@ -260,14 +287,14 @@ def main() -> int:
         if options.check and not before:
             parser.error(f"nothing is kept of {name}")
         commit = before["commit"] if options.check else repository.commits()["HEAD"]
-        parts, files, unread = all_parts(repository, commit)
-        counts = counts_of(parts, files, len(unread))
+        reading = reading_of(repository, commit)
+        counts = counts_of(reading)
         found[name] = {"commit": commit, "date": repository.date(commit), **counts}
         print(f"| {name} |", *(f"{counts[column]} |" for column in _COLUMNS))
-        silent = [one for one in parts if one.outcome == "silent"]
+        silent = [one for one in reading.parts if one.outcome == "silent"]
         faults += [f"{one.place}: {one.text}" for one in silent]
-        faults += unread
-        dictionaries += dictionaries_of(name, parts)
+        faults += reading.faults
+        dictionaries += dictionaries_of(name, reading.parts)
         if options.check and found[name] != before:
             faults.append(f"{name}: the kept counts are others: {before}")
     if not options.check:

@@ -169,9 +169,9 @@ def _deploy(model: Thing, given: Given, result: Outcome) -> None:
         )
         result.value = _predictor(model, given)
         return
-    mode = model.get("mode")
-    if isinstance(mode, Unknown) and not mode.text.endswith("ENDPOINT"):
-        result.remarks.append(f"{mode.text} deploys nothing to AWS")
+    elsewhere = _elsewhere(model, given)
+    if elsewhere:
+        result.remarks.append(f"{elsewhere} deploys nothing to AWS")
         return
     given = _with_inference_config(given)
     kind = given.get("endpoint_type")
@@ -216,6 +216,16 @@ def _deploy(model: Thing, given: Given, result: Outcome) -> None:
         result.remarks.append(
             "explainer_config is not converted: it is none of a language model's"
         )
+
+
+def _elsewhere(model: Thing, given: Given) -> str:
+    """
+    Return by what a model runs where the script does; empty where nothing says so.
+    """
+    mode, machine = model.get("mode"), given.get("instance_type")
+    if isinstance(mode, Unknown) and not mode.text.endswith("ENDPOINT"):
+        return mode.text
+    return machine if machine in ("local", "local_gpu") else ""
 
 
 def _predictor(model: Thing, given: Given) -> Thing:

@@ -259,6 +259,11 @@ def test_a_condition_that_only_a_run_decides(tmp_path: Path) -> None:
             ],
         ),
         (
+            "Model(image_uri='image', role='a').deploy(1, 'local_gpu')",
+            0,
+            [(2, "local_gpu deploys nothing to AWS")],
+        ),
+        (
             "MultiDataModel(name='a').deploy(1, 'ml.g5.xlarge')",
             0,
             [
