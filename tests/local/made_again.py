@@ -33,7 +33,7 @@ def made_again(
 ) -> dict[str, Untyped]:
     """
     Deploy a template under other names, and return what then is described of its
-    endpoints, by the names that they have there.
+    endpoints, by the names that they have there; delete it again.
 
     Args:
         aws: Where they are.
@@ -42,10 +42,13 @@ def made_again(
 
         endpoints: Their names.
     """
-    text = template.read_text("utf-8")
+    body = json.loads(template.read_text("utf-8"))
+    for one in body["Resources"].values():
+        one.pop("DeletionPolicy", None)
+    text = json.dumps(body)
     names = {
         one["Properties"][name]
-        for one in json.loads(text)["Resources"].values()
+        for one in body["Resources"].values()
         for name in _NAMING
         if isinstance(one["Properties"].get(name), str)
     }
@@ -55,18 +58,25 @@ def made_again(
     other = re.sub(own, rf"\1{_ENDING}", text)
     stack = f"{template.name.partition('.')[0]}Again"
     stacks = aws.client("cloudformation")
-    stacks.create_stack(StackName=stack, TemplateBody=other)
-    status = "CREATE_IN_PROGRESS"
-    while status == "CREATE_IN_PROGRESS":
-        time.sleep(0.2)
-        (row,) = stacks.describe_stacks(StackName=stack)["Stacks"]
-        status = row["StackStatus"]
+    made = stacks.create_stack(StackName=stack, TemplateBody=other)
+    status = _settled(stacks, made["StackId"])
     if status != "CREATE_COMPLETE":
         events = stacks.describe_stack_events(StackName=stack)["StackEvents"]
         raise AssertionError([one.get("ResourceStatusReason") for one in events])
     found = described(aws, [f"{name}{_ENDING}" for name in endpoints])
+    stacks.delete_stack(StackName=stack)
+    _settled(stacks, made["StackId"])
     again: dict[str, Untyped] = json.loads(json.dumps(found).replace(_ENDING, ""))
     return again
+
+
+def _settled(stacks: Untyped, stack_id: str) -> str:
+    status = ""
+    while not status or status.endswith("IN_PROGRESS"):
+        time.sleep(0.05)
+        (row,) = stacks.describe_stacks(StackName=stack_id)["Stacks"]
+        status = row["StackStatus"]
+    return status
 
 
 def described(aws: EmbeddedAws, endpoints: Sequence[str]) -> dict[str, Untyped]:

@@ -234,6 +234,17 @@ def test_what_is_taken_over_is_as_the_app_has_it(app: App) -> None:
     assert app.drifted() == {}
 
 
+def test_it_makes_the_same_once_more(app: App) -> None:
+    """
+    Under other names the app comes to what is described of the endpoints, whole.
+    """
+    _store_secrets(app)
+    names = [str(one["EndpointName"]) for one in app.resources("Endpoint")]
+    template = app.folder / "cdk.out" / f"{app.name}.template.json"
+
+    assert made_again(app.aws, template, names) == described(app.aws, names)
+
+
 def test_a_deployment_afterwards_changes_nothing(app: App) -> None:
     """
     As ``cdk diff`` shows it.
@@ -573,16 +584,20 @@ def test_all_shapes_are_taken_over(fresh_aws: EmbeddedAws, tmp_path: Path) -> No
     assert len(app.mapping) == 85
     assert app.drifted() == {}
     assert app.update()[0] == "FAILED"
-    for name in set(re.findall(r"secretsmanager:([^:]+):", str(app.template))):
-        secrets = fresh_aws.client("secretsmanager")
-        secrets.create_secret(Name=name, SecretString=_secret(name))
+    _store_secrets(app)
     template = app.folder / "cdk.out" / f"{app.name}.template.json"
     assert made_again(fresh_aws, template, names) == described(fresh_aws, names)
 
 
-def _secret(name: str) -> str:
-    token = secrecy.TOKEN
-    return token[::-1] if name.endswith("PASSWORD") else token
+def _store_secrets(app: App) -> None:
+    """
+    Store what the app reads from Secrets Manager, with the values of the endpoint.
+    """
+    secrets = app.aws.client("secretsmanager")
+    for name in set(re.findall(r"secretsmanager:([^:]+):", str(app.template))):
+        token = secrecy.TOKEN
+        value = token[::-1] if name.endswith("PASSWORD") else token
+        secrets.create_secret(Name=name, SecretString=value)
 
 
 @pytest.mark.whole
