@@ -33,7 +33,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test promises test-all lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients peers published browser-test docs-site docs-serve docs-test engines mutants release-check pictures docs lock clean
+.PHONY: help setup demo test promises test-all lint types check synth diff deploy destroy bench memory snapshots catalog catalog-check oracles clients peers published conversions browser-test docs-site docs-serve docs-test engines mutants release-check pictures docs lock clean
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -203,6 +203,9 @@ peers: setup .venv-checkov/.ready .venv-clients/constructs/.ready ## Lint the sa
 
 published: setup ## Judge the deployments of others' CI, lists and notebooks: PUBLISHED="OWNER/NAME=CLONE ...".
 	@$(BIN)/python -m tools.published $(PUBLISHED)
+
+conversions: setup ## Convert the notebooks and scripts of others: PUBLISHED="OWNER/NAME=CLONE ...".
+	@$(BIN)/python -m tools.published.conversions $(PUBLISHED)
 
 .venv-browser/.ready: tools/browser/requirements.txt
 	@echo "setup: the browser's driver, locked by hash"

@@ -369,14 +369,15 @@ def cli_steps(a: Account) -> None:
             {"MetricIntervalLowerBound": 100, "ScalingAdjustment": 3},
         ],
     )
-    for name, hour, least in (("night", 20, 1), ("day", 7, 2)):
+    zone = {"Timezone": "Europe/Berlin"}
+    for name, hour, least, where in (("night", 20, 1, zone), ("day", 7, 2, {})):
         a.call(
             "application-autoscaling",
             "put_scheduled_action",
             ScheduledActionName=name,
             Schedule=f"cron(0 {hour} * * ? *)",
-            Timezone="Europe/Berlin",
             ScalableTargetAction={"MinCapacity": least, "MaxCapacity": 8},
+            **where,
             **a.scaled(resource),
         )
 

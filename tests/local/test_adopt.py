@@ -6,6 +6,7 @@ over without changing one.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections import Counter
@@ -33,6 +34,7 @@ from tests.deployments import Deployer, synthesised
 from tests.local import adopted_shapes as shapes
 from tests.local import by_hand
 from tests.local.conftest import Cdk
+from tests.local.made_again import described, made_again
 from tests.local.near import NearAws
 from tests.running import run
 
@@ -44,7 +46,10 @@ if TYPE_CHECKING:
 
     from cdk_sagemaker_llm.local.aws.untyped import Untyped
 
-_SERVICES = {"application-autoscaling", "cloudwatch", "ec2", "sagemaker"}
+_SERVICES = {
+    *("application-autoscaling", "cloudformation", "cloudwatch", "ec2"),
+    "sagemaker",
+}
 
 
 @dataclass(frozen=True)
@@ -229,6 +234,17 @@ def test_what_is_taken_over_is_as_the_app_has_it(app: App) -> None:
     assert app.drifted() == {}
 
 
+def test_it_makes_the_same_once_more(app: App) -> None:
+    """
+    Under other names the app comes to what is described of the endpoints, whole.
+    """
+    _store_secrets(app)
+    names = [str(one["EndpointName"]) for one in app.resources("Endpoint")]
+    template = app.folder / "cdk.out" / f"{app.name}.template.json"
+
+    assert made_again(app.aws, template, names) == described(app.aws, names)
+
+
 def test_a_deployment_afterwards_changes_nothing(app: App) -> None:
     """
     As ``cdk diff`` shows it.
@@ -351,6 +367,32 @@ def test_what_a_stack_has_is_told(app: App) -> None:
     assert "DeletionPolicy: Retain" in remarks[0].what
 
 
+def test_a_stack_that_may_not_be_asked_is_told(aws: EmbeddedAws, app: App) -> None:
+    """
+    It may have all that it has made, and what could not be asked stands there too.
+    """
+
+    def deny(request: AWSPreparedRequest, **_: object) -> AWSResponse | None:
+        if "/cloudformation/" not in str(request.headers.get("Authorization")):
+            return None
+        body: Untyped = by_hand._Raw(_DENIED)  # noqa: SLF001 - as its clients
+        return AWSResponse(request.url, 403, HTTPHeaders(), body)
+
+    session = boto3.Session("test", "test", region_name="us-east-1")
+    events: Untyped = session.events
+    events.register_first("before-send", deny)
+    found = read_deployment(_reader(aws, session), ["closed"], lambda _: None)
+
+    told = {one.where: one.what for one in found.remarks}
+    assert "endpoint/closed already" in told["stack AdoptedAdapted"]
+    assert "cloudformation:ListStackResources is not allowed" in str(told)
+    assert '"closed"' in app.stack
+
+
+_DENIED = b"""<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code>
+<Message>not authorized</Message></Error><RequestId>1</RequestId></ErrorResponse>"""
+
+
 def test_all_calls_are_in_the_printed_policy(aws: EmbeddedAws, app: App) -> None:
     """
     Whatever boto3 sends, its action is allowed there, and all of it only reads.
@@ -450,11 +492,14 @@ def test_what_the_library_made_is_adopted(
             one.apply_removal_policy(aws_cdk.RemovalPolicy.RETAIN)
     cdk_app.synth()
     near_deployer.deploy(tmp_path / "made")
+    before = _read(near_aws, "made").remarks
     near_aws.client("cloudformation").delete_stack(StackName="Made")
 
     app = _taken_over(_adopt(near_aws, tmp_path / "app", "made"))
 
     plain = app.stack.replace("isinstance(one, CfnResource)", "")
+    assert [one.where for one in before] == ["stack Made"]
+    assert "stack Made" not in app.said.stdout
     assert "CfnResource(" not in plain
     assert "auto_scale_copy_count(min_capacity=0, max_capacity=2)" in app.stack
     assert app.drifted() == {}
@@ -539,6 +584,20 @@ def test_all_shapes_are_taken_over(fresh_aws: EmbeddedAws, tmp_path: Path) -> No
     assert len(app.mapping) == 85
     assert app.drifted() == {}
     assert app.update()[0] == "FAILED"
+    _store_secrets(app)
+    template = app.folder / "cdk.out" / f"{app.name}.template.json"
+    assert made_again(fresh_aws, template, names) == described(fresh_aws, names)
+
+
+def _store_secrets(app: App) -> None:
+    """
+    Store what the app reads from Secrets Manager, with the values of the endpoint.
+    """
+    secrets = app.aws.client("secretsmanager")
+    for name in set(re.findall(r"secretsmanager:([^:]+):", str(app.template))):
+        token = secrecy.TOKEN
+        value = token[::-1] if name.endswith("PASSWORD") else token
+        secrets.create_secret(Name=name, SecretString=value)
 
 
 @pytest.mark.whole

@@ -15,7 +15,7 @@ from cdk_sagemaker_llm.account.evidence import Answer, Evidence, masked, plain
 from cdk_sagemaker_llm.account.reader import (
     AccountReader,
     NotAsked,
-    ReadCall,
+    calls_named_alike,
     together,
 )
 from cdk_sagemaker_llm.account.signals import SIGNALS, Signal, troubled_first
@@ -66,16 +66,7 @@ _ASKED: Mapping[tuple[str, str], Mapping[str, str]] = {
         "list_service_quotas": "how many instances of its types the account may have",
     },
 }
-CALLS = tuple(
-    ReadCall(
-        service=service,
-        operation=operation,
-        actions=(f"{prefix}:{operation.title().replace('_', '')}",),
-        why=why,
-    )
-    for (service, prefix), operations in _ASKED.items()
-    for operation, why in operations.items()
-)
+CALLS = calls_named_alike(_ASKED)
 """Every call that is made to gather evidence."""
 
 

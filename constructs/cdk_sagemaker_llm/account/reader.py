@@ -60,6 +60,28 @@ class ReadCall:
     resources: tuple[str, ...] = ("*",)
 
 
+def calls_named_alike(
+    asked: Mapping[tuple[str, str], Mapping[str, str]],
+) -> tuple[ReadCall, ...]:
+    """
+    Return calls whose action IAM calls as boto3 calls the operation.
+
+    Args:
+        asked: For each service, by its name for boto3 and its prefix for IAM, the
+            operations with what each is asked for.
+    """
+    return tuple(
+        ReadCall(
+            service=service,
+            operation=operation,
+            actions=(f"{prefix}:{operation.title().replace('_', '')}",),
+            why=why,
+        )
+        for (service, prefix), operations in asked.items()
+        for operation, why in operations.items()
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class NotAsked:
     """

@@ -6,12 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from typing import Any
 
-from cdk_sagemaker_llm.account.reader import AccountReader, ReadCall, together
+from cdk_sagemaker_llm.account.reader import (
+    AccountReader,
+    RefusedError,
+    calls_named_alike,
+    together,
+)
 from cdk_sagemaker_llm.adoption.deployment import Deployment, Remark, Request
+from cdk_sagemaker_llm.adoption.descriptions import is_adapter, parameters_of
 from cdk_sagemaker_llm.text import counted
 
 Tell = Callable[[str], None]
@@ -19,6 +24,7 @@ Tell = Callable[[str], None]
 _OF_STACK = "aws:cloudformation:stack-name"
 # Only AWS sets such tags, and refuses them in a request.
 _RESERVED = "aws:"
+_LET_GO = ("DELETE_SKIPPED", "DELETE_COMPLETE")
 _SCALED = "sagemaker"
 # So many are asked one by one; of more, all of the account's are listed.
 _FEW = 10
@@ -43,45 +49,15 @@ _ASKED: Mapping[tuple[str, str], Mapping[str, str]] = {
         "describe_alarms": "the alarms that watch it, or set its scaling off",
         "list_tags_for_resource": "the tags of alarms",
     },
+    ("cloudformation", "cloudformation"): {
+        "list_stack_resources": "whether the stack that made it has it still",
+    },
     ("ec2", "ec2"): {
         "describe_subnets": "the VPC and the zones of its subnets",
     },
 }
-CALLS = tuple(
-    ReadCall(
-        service=service,
-        operation=operation,
-        actions=(f"{prefix}:{operation.title().replace('_', '')}",),
-        why=why,
-    )
-    for (service, prefix), operations in _ASKED.items()
-    for operation, why in operations.items()
-)
+CALLS = calls_named_alike(_ASKED)
 """Every call that is made to read what exists."""
-
-# What a description adds to what was asked for.
-_SHOWN_OF_CONFIG = ("EndpointConfigArn", "CreationTime")
-_SHOWN_OF_MODEL = ("ModelArn", "CreationTime", "DeploymentRecommendation")
-_SHOWN_OF_SPECIFICATION = ("CurrentDataCacheConfig",)
-_ALARM = (
-    *("AlarmName", "AlarmDescription", "ActionsEnabled", "OKActions", "AlarmActions"),
-    *("InsufficientDataActions", "MetricName", "Namespace", "Statistic"),
-    *("ExtendedStatistic", "Dimensions", "Period", "Unit", "EvaluationPeriods"),
-    *("DatapointsToAlarm", "Threshold", "ComparisonOperator", "TreatMissingData"),
-    *("EvaluateLowSampleCountPercentile", "Metrics", "ThresholdMetricId"),
-)
-_POLICY = (
-    *("PolicyName", "ServiceNamespace", "ResourceId", "ScalableDimension"),
-    *("PolicyType", "StepScalingPolicyConfiguration"),
-    *(
-        "TargetTrackingScalingPolicyConfiguration",
-        "PredictiveScalingPolicyConfiguration",
-    ),
-)
-_ACTION = (
-    *("ServiceNamespace", "Schedule", "Timezone", "ScheduledActionName", "ResourceId"),
-    *("ScalableDimension", "StartTime", "EndTime", "ScalableTargetAction"),
-)
 
 
 class UnknownEndpointError(ValueError):
@@ -144,48 +120,47 @@ class _Reading:
             self.tell(f"{counted(len(components), 'component')} described")
         models = self._described("Model", _model_names(configs, components))
         made = [
-            *(("CreateModel", _model(one), str(one["ModelArn"])) for one in models),
+            *(("Model", one) for one in models),
+            *(("EndpointConfig", one) for one in configs),
+            *(("Endpoint", one) for one in endpoints),
             *(
-                ("CreateEndpointConfig", _config(one), str(one["EndpointConfigArn"]))
-                for one in configs
-            ),
-            *(
-                ("CreateEndpoint", _endpoint(one), str(one["EndpointArn"]))
-                for one in endpoints
-            ),
-            *(
-                (
-                    "CreateInferenceComponent",
-                    _component(one),
-                    str(one["InferenceComponentArn"]),
-                )
-                for one in sorted(components, key=_is_adapter)
+                ("InferenceComponent", one)
+                for one in sorted(components, key=is_adapter)
             ),
         ]
+        arns = [str(one[f"{kind}Arn"]) for kind, one in made]
         self.tell("tags, scaling and alarms")
-        tags = together(partial(self._tags, arn) for _, _, arn in made)
-        for (operation, parameters, arn), own in zip(made, tags, strict=True):
-            self._add(operation, {**parameters, **own}, arn)
+        tags = together(partial(self._tags, arn) for arn in arns)
+        for (kind, one), arn, own in zip(made, arns, tags, strict=True):
+            self._add(f"Create{kind}", one, arn, own)
         self._scaling(endpoints, components)
         self._alarms(endpoints, components)
         self._subnets()
         self.remarks += [*_unsettled(endpoints, "Endpoint")]
         self.remarks += [*_unsettled(components, "InferenceComponent")]
-        for name, owned in self._stacks.items():
-            self.remarks.append(
-                Remark(
-                    f"stack {name}",
-                    f"has {', '.join(owned)} already, and CloudFormation imports "
-                    "nothing that a stack has: take it out of that stack first, with "
-                    "DeletionPolicy: Retain",
+        for stack, made_by_it in sorted(self._stacks.items()):
+            owned = self._owned(stack, [one for one in arns if one in made_by_it])
+            if owned:
+                names_of_owned = ", ".join(one.rpartition(":")[2] for one in owned)
+                self.remarks.append(
+                    Remark(
+                        f"stack {stack}",
+                        f"has {names_of_owned} already, and CloudFormation imports "
+                        "nothing that a stack has: take it out of that stack first, "
+                        "with DeletionPolicy: Retain",
+                    )
                 )
-            )
 
     def _add(
-        self, operation: str, parameters: Mapping[str, Any], arn: str = ""
+        self,
+        operation: str,
+        shown: Mapping[str, Any],
+        arn: str = "",
+        tags: Mapping[str, Any] | None = None,
     ) -> None:
+        parameters = {**parameters_of(operation, shown), **(tags or {})}
         self.requests.append(
-            Request(operation=operation, parameters=_plain(parameters), arn=arn)
+            Request(operation=operation, parameters=parameters, arn=arn)
         )
 
     def _endpoints(self, names: Sequence[str]) -> list[Mapping[str, Any]]:
@@ -231,9 +206,35 @@ class _Reading:
         rows = self.reader.rows(_SCALED, "list_tags", "Tags", ResourceArn=arn)
         for row in rows:
             if row["Key"] == _OF_STACK:
-                self._stacks.setdefault(row["Value"], []).append(arn.rpartition(":")[2])
+                self._stacks.setdefault(row["Value"], []).append(arn)
         own = [row for row in rows if not row["Key"].startswith(_RESERVED)]
         return {"Tags": own} if own else {}
+
+    def _owned(self, stack: str, arns: Sequence[str]) -> Sequence[str]:
+        """
+        Return those of a stack's resources that it has not let go of: their tags stay.
+
+        Args:
+            stack: The stack that made them.
+
+            arns: Their ARNs, which are all returned where the stack may not be asked.
+        """
+        try:
+            rows = [
+                *self.reader.pages(
+                    *("cloudformation", "list_stack_resources"),
+                    "StackResourceSummaries",
+                    StackName=stack,
+                )
+            ]
+        except RefusedError as fault:
+            return () if "does not exist" in fault.message else arns
+        kept = {
+            row.get("PhysicalResourceId")
+            for row in rows
+            if row["ResourceStatus"] not in _LET_GO
+        }
+        return [one for one in arns if one in kept] if rows else arns
 
     def _scaling(
         self,
@@ -249,21 +250,21 @@ class _Reading:
             *(
                 f"inference-component/{one['InferenceComponentName']}"
                 for one in components
-                if not _is_adapter(one)
+                if not is_adapter(one)
             ),
         ]
         targets = self._scaled("describe_scalable_targets", "ScalableTargets", ids)
         arns = [str(one.get("ScalableTargetARN", "")) for one in targets]
         tags = together(partial(self._target_tags, arn) for arn in arns)
         for one, own in zip(targets, tags, strict=True):
-            self._add("RegisterScalableTarget", {**_target(one), **own})
+            self._add("RegisterScalableTarget", one, tags=own)
         scaled = list(dict.fromkeys(str(one["ResourceId"]) for one in targets))
         for one in self._scaled(
             "describe_scheduled_actions", "ScheduledActions", scaled
         ):
-            self._add("PutScheduledAction", _members(one, _ACTION))
+            self._add("PutScheduledAction", one)
         for one in self._scaled("describe_scaling_policies", "ScalingPolicies", scaled):
-            self._add("PutScalingPolicy", _members(one, _POLICY), str(one["PolicyARN"]))
+            self._add("PutScalingPolicy", one, str(one["PolicyARN"]))
 
     def _scaled(
         self, operation: str, key: str, ids: Sequence[str]
@@ -349,10 +350,8 @@ class _Reading:
         )
         for row, rows_of_tags in zip(own, tags, strict=True):
             kept = [t for t in rows_of_tags if not t["Key"].startswith(_RESERVED)]
-            parameters = _members(row, _ALARM) | ({"Tags": kept} if kept else {})
-            if parameters.get("ActionsEnabled") is True:
-                del parameters["ActionsEnabled"]
-            self._add("PutMetricAlarm", parameters, str(row["AlarmArn"]))
+            own_tags = {"Tags": kept} if kept else {}
+            self._add("PutMetricAlarm", row, str(row["AlarmArn"]), own_tags)
 
     def _subnets(self) -> None:
         ids = {
@@ -385,12 +384,6 @@ def _unsettled(found: Iterable[Mapping[str, Any]], kind: str) -> Iterator[Remark
             )
 
 
-def _is_adapter(component: Mapping[str, Any]) -> bool:
-    return bool(
-        (component.get("Specification") or {}).get("BaseInferenceComponentName")
-    )
-
-
 def _variants(config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for key in ("ProductionVariants", "ShadowProductionVariants"):
         yield from config.get(key) or ()
@@ -413,89 +406,6 @@ def _model_names(
                 yield str(one["ModelName"])
 
 
-def _model(shown: Mapping[str, Any]) -> dict[str, Any]:
-    model = _without(shown, _SHOWN_OF_MODEL)
-    if not model.get("EnableNetworkIsolation"):
-        model.pop("EnableNetworkIsolation", None)
-    if "PrimaryContainer" in model:
-        model["PrimaryContainer"] = _container(model["PrimaryContainer"])
-    if "Containers" in model:
-        model["Containers"] = [_container(one) for one in model["Containers"]]
-        if not model["Containers"]:
-            del model["Containers"]
-    return model
-
-
-def _container(shown: Mapping[str, Any]) -> dict[str, Any]:
-    container = dict(shown)
-    source = (container.get("ModelDataSource") or {}).get("S3DataSource") or {}
-    # A tarball is shown twice, and a request may name it once.
-    if container.get("ModelDataUrl") and source.get("CompressionType") == "Gzip":
-        del container["ModelDataSource"]
-    if container.get("Mode") == "SingleModel":
-        del container["Mode"]
-    return {name: value for name, value in container.items() if value not in ({}, [])}
-
-
-def _config(shown: Mapping[str, Any]) -> dict[str, Any]:
-    config = _without(shown, _SHOWN_OF_CONFIG)
-    if not config.get("EnableNetworkIsolation"):
-        config.pop("EnableNetworkIsolation", None)
-    return {name: value for name, value in config.items() if value not in ({}, [])}
-
-
-def _endpoint(shown: Mapping[str, Any]) -> dict[str, Any]:
-    endpoint = _members(shown, ("EndpointName", "EndpointConfigName"))
-    if shown.get("LastDeploymentConfig"):
-        endpoint["DeploymentConfig"] = shown["LastDeploymentConfig"]
-    return endpoint
-
-
-def _component(shown: Mapping[str, Any]) -> dict[str, Any]:
-    component = _members(
-        shown, ("InferenceComponentName", "EndpointName", "VariantName")
-    )
-    if shown.get("Specification"):
-        component["Specification"] = _specification(shown["Specification"])
-    if shown.get("Specifications"):
-        component["Specifications"] = [
-            _specification(one) for one in shown["Specifications"]
-        ]
-    copies = (shown.get("RuntimeConfig") or {}).get("DesiredCopyCount")
-    if copies is not None and not _is_adapter(shown):
-        component["RuntimeConfig"] = {"CopyCount": copies}
-    if shown.get("LastDeploymentConfig"):
-        component["DeploymentConfig"] = shown["LastDeploymentConfig"]
-    return component
-
-
-def _specification(shown: Mapping[str, Any]) -> dict[str, Any]:
-    specification = _without(shown, _SHOWN_OF_SPECIFICATION)
-    container = dict(specification.get("Container") or {})
-    image = container.pop("DeployedImage", None) or {}
-    if image.get("SpecifiedImage"):
-        container["Image"] = image["SpecifiedImage"]
-    if container:
-        specification["Container"] = container
-    else:
-        specification.pop("Container", None)
-    return {name: one for name, one in specification.items() if one not in ({}, [])}
-
-
-def _target(shown: Mapping[str, Any]) -> dict[str, Any]:
-    target = _members(
-        shown,
-        (
-            *("ServiceNamespace", "ResourceId", "ScalableDimension"),
-            *("MinCapacity", "MaxCapacity", "SuspendedState"),
-        ),
-    )
-    # Where nothing was said, the service answers that nothing is suspended.
-    if not any((target.get("SuspendedState") or {}).values()):
-        target.pop("SuspendedState", None)
-    return target
-
-
 def _actions(alarm: Mapping[str, Any]) -> Iterator[str]:
     for name in ("AlarmActions", "OKActions", "InsufficientDataActions"):
         yield from alarm.get(name) or ()
@@ -508,34 +418,3 @@ def _dimension_values(alarm: Mapping[str, Any]) -> Iterator[str]:
         for one in metric.get("Dimensions") or ():
             if one["Name"] in {"EndpointName", "InferenceComponentName"}:
                 yield str(one["Value"])
-
-
-def _members(shown: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    return {
-        name: shown[name]
-        for name in names
-        if shown.get(name) is not None and shown[name] not in ({}, [], "")
-    }
-
-
-def _without(shown: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in shown.items()
-        if name not in names and value is not None
-    }
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever boto3 answers
-    """
-    Return a request as it can be written: times as texts, whole numbers as such.
-    """
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value

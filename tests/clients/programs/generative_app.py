@@ -20,9 +20,9 @@ LMI = deployment.DeepLearningContainerImage.from_deep_learning_container_image(
 )
 
 
-def define(stack: cdk.Stack, artifact: str) -> None:
+def define(stack: cdk.Stack, artifact: str, name: str = "generative") -> None:
     """
-    Define an endpoint of each kind.
+    Define an endpoint of each kind, whose names begin with one.
     """
     deployment.HuggingFaceSageMakerEndpoint(
         stack,
@@ -30,13 +30,13 @@ def define(stack: cdk.Stack, artifact: str) -> None:
         model_id="mistralai/Mistral-7B-v0.1",
         container=TGI,
         instance_type=INSTANCE,
-        endpoint_name="generative-hub",
+        endpoint_name=f"{name}-hub",
     )
     deployment.JumpStartSageMakerEndpoint(
         stack,
         "JumpStart",
         model=deployment.JumpStartModel.HUGGINGFACE_LLM_MISTRAL_7_B_2_0_0,
-        endpoint_name="generative-jumpstart",
+        endpoint_name=f"{name}-jumpstart",
     )
     deployment.CustomSageMakerEndpoint(
         stack,
@@ -45,7 +45,7 @@ def define(stack: cdk.Stack, artifact: str) -> None:
         model_data_url=artifact,
         container=LMI,
         instance_type=INSTANCE,
-        endpoint_name="generative-custom",
+        endpoint_name=f"{name}-custom",
         min_capacity=1,
         max_capacity=2,
     )

@@ -134,6 +134,8 @@ class Calls(Expressions):
         self.remarks: list[tuple[int, str]] = []
         self.regions: list[str] = []
         self.called: set[ast.AST] = set()
+        # What the function that is followed returns in some runs.
+        self.returned: list[object] = []
 
     def run(self, body: Sequence[ast.stmt]) -> None:
         """
@@ -209,13 +211,18 @@ class Calls(Expressions):
         static = any(last_name(one) == "staticmethod" for one in node.decorator_list)
         owners = [] if function.owner is None or static else [function.owner]
         self.frames.append(self._bound(node, [*owners, *arguments], given))
+        outer, self.returned = self.returned, []
+        value: object = None
         try:
             self.run(node.body)
         except Left as left:
-            return left.value
+            value = left.value
         finally:
             self.frames.pop()
-        return None
+            earlier, self.returned = self.returned, outer
+        if isinstance(value, bool) and any(one is not value for one in earlier):
+            return Unknown(f"{node.name}()")
+        return value
 
     def _bound(
         self,

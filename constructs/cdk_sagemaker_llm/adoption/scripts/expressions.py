@@ -23,7 +23,7 @@ from cdk_sagemaker_llm.adoption.scripts.values import (
 
 _LONGEST = 100_000
 # By these a container is told which model it serves.
-_OF_MODELS = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL", "SM_SGLANG_MODEL_PATH")
+OF_MODELS = ("HF_MODEL_ID", "OPTION_MODEL_ID", "SM_VLLM_MODEL", "SM_SGLANG_MODEL_PATH")
 _ENVIRONMENT = ("os.environ", "environ")
 _OPERATIONS: Mapping[type[ast.AST], Callable[[Any, Any], object]] = {
     ast.Add: operator.add,
@@ -150,7 +150,7 @@ class Expressions:
             else:
                 name = self.value(key)
                 found[name if isinstance(name, str | int) else short(key)] = one
-        if any(name in found for name in _OF_MODELS):
+        if any(name in found for name in OF_MODELS):
             self.variables.append((node.lineno, found))
         return found
 

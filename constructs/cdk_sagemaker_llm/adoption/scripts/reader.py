@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.adoption.scripts.calls import (
     Left,
 )
 from cdk_sagemaker_llm.adoption.scripts.cells import Script
+from cdk_sagemaker_llm.adoption.scripts.expressions import OF_MODELS
 from cdk_sagemaker_llm.adoption.scripts.values import (
     Thing,
     Unknown,
@@ -54,7 +55,7 @@ class Reader(Calls):
             *self._methods,
         ]
         for one in uncalled:
-            if one.node not in self.called and any(_deploying(one.node)):
+            if one.node not in self.called and _bears_on_models(one.node):
                 self.tell(
                     one.node.lineno,
                     f"nothing calls {one.node.name}() here: its arguments are those of "
@@ -207,8 +208,10 @@ class Reader(Calls):
         depth = len(self.frames)
         try:
             self.run(body)
-        except Left:
+        except Left as left:
             del self.frames[depth:]
+            if not left.loop:
+                self.returned.append(left.value)
 
     def _loop(self, node: ast.For | ast.AsyncFor) -> None:
         values = self.value(node.iter)
@@ -257,6 +260,16 @@ class Reader(Calls):
                 owner, key = self.value(target.value), self.value(target.slice)
                 if isinstance(owner, dict) and isinstance(key, str):
                     owner.pop(key, None)
+
+
+def _bears_on_models(node: ast.AST) -> bool:
+    """
+    Whether code deploys, or says which model a container serves.
+    """
+    return any(_deploying(node)) or any(
+        isinstance(one, ast.Constant) and one.value in OF_MODELS
+        for one in ast.walk(node)
+    )
 
 
 def _deploying(node: ast.AST) -> Iterator[tuple[int, str]]:

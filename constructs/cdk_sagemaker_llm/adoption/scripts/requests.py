@@ -77,6 +77,7 @@ _OPTION = re.compile(r"\s*option\.(\w+)\s*[=:]\s*")
 # What people are to put something of theirs in the place of.
 _SECRET_BLANK = re.compile(r"(?i)<[^>]*(?:your|token|key|insert|replace)[^>]*>")
 _BLANK = re.compile(r"<[\w .,'/-]*>")
+_ARN = re.compile(r"arn:[^<>]*\Z")
 
 
 def read_script(path: Path, *, region: str = "") -> Deployment:
@@ -223,7 +224,7 @@ class _Writing:
             return self._name(value, key)
         if isinstance(value, Text):
             value = self._with_region(value)
-        if key == "ExecutionRoleArn" and not str(value).startswith("arn:"):
+        if key == "ExecutionRoleArn" and not _ARN.match(str(value)):
             return self._role(value)
         if isinstance(value, Unknown | Text):
             return self._open(value, key)
@@ -282,7 +283,7 @@ class _Writing:
     def _role(self, value: object) -> Open:
         if isinstance(value, Unknown | Text):
             return self._open(value, "role_arn", name="role_arn")
-        why = "a role's name is no ARN" if value else "no role is named"
+        why = f"{value} is no ARN of a role" if value else "no role is named"
         return self._open(Unknown("role", why=why), "role_arn", name="role_arn")
 
     def _open(self, value: Unknown | Text, key: str, *, name: str = "") -> Open:
@@ -306,7 +307,9 @@ class _Writing:
         return key in _REFERENCES or (key == "Value" and value in self.names)
 
     def _name(self, value: Text | Unknown, key: str) -> str:
-        return _rendered(value, self.endings) or _snake(key).removesuffix("_name")
+        name, word = _rendered(value, self.endings), _snake(key).removesuffix("_name")
+        # Of one that is nothing but the time only what tells it from others is left.
+        return word + name if name[:1] in ("", "-") else name
 
     def _files(self, made: Made, parameters: dict[str, Any]) -> dict[str, bytes]:
         """

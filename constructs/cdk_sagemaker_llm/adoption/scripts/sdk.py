@@ -8,9 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from cdk_sagemaker_llm.adoption.scripts.functions import retrieved
+from cdk_sagemaker_llm.adoption.scripts.shapes import (
+    RESOURCES,
+    Given,
+    as_api,
+    capture_of,
+    component_of,
+    container_of,
+    part_of,
+    present,
+    tags_of,
+    variant_of,
+)
 from cdk_sagemaker_llm.adoption.scripts.values import (
     Called,
     Text,
@@ -19,9 +30,6 @@ from cdk_sagemaker_llm.adoption.scripts.values import (
     joined,
 )
 
-Given = dict[str, Any]
-
-_VARIANT = "AllTraffic"
 _MODELS = (
     *("Model", "HuggingFaceModel", "DJLModel", "FrameworkModel", "PyTorchModel"),
     *("TensorFlowModel", "MXNetModel", "SKLearnModel", "XGBoostModel", "TritonModel"),
@@ -72,31 +80,8 @@ _DJL = {
     "engine": "OPTION_ENGINE",
     "tensor_parallel_degree": "TENSOR_PARALLEL_DEGREE",
 }
-_VARIANT_FIELDS = {
-    "volume_size": "VolumeSizeInGB",
-    "model_data_download_timeout": "ModelDataDownloadTimeoutInSeconds",
-    "container_startup_health_check_timeout": (
-        "ContainerStartupHealthCheckTimeoutInSeconds"
-    ),
-    "routing_config": "RoutingConfig",
-    "inference_ami_version": "InferenceAmiVersion",
-    "accelerator_type": "AcceleratorType",
-}
-_COMPUTE = {
-    "num_accelerators": "NumberOfAcceleratorDevicesRequired",
-    "num_cpus": "NumberOfCpuCoresRequired",
-    "memory": "MinMemoryRequiredInMb",
-}
-_CAPTURES = {"REQUEST": "Input", "RESPONSE": "Output"}
-_OWN_NAMES = (
-    *(
-        "model_name",
-        "endpoint_config_name",
-        "endpoint_name",
-        "inference_component_name",
-    ),
-)
-_RESOURCES = ("Model", "EndpointConfig", "Endpoint", "InferenceComponent")
+# Of these the SDK makes its client.
+_WHERE = ("session", "region")
 _KEPT = {
     **{name: name for name in (*_MODELS, *_BUILT, *_OTHERS)},
     "AsyncInferenceConfig": "AsyncInferenceConfig",
@@ -105,7 +90,6 @@ _KEPT = {
     "from_jumpstart_config": "JumpStartModel",
 }
 _IDENTITIES = {"name", "endpoint_name", "inference_component_name"}
-_NAMES = {"gb": "GB", "uri": "Uri"}
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]+")
 _LONGEST = 40
 _INSTEAD = "`sagemaker-llm adopt` reads them from the endpoint when it runs"
@@ -141,9 +125,10 @@ def outcome(called: Called) -> Outcome | None:
     if name in _HELPERS:
         return Outcome(_HELPERS[name](_given(name, called)))
     kind = called.text.rpartition(".")[0].rpartition(".")[2]
-    if name == "create" and kind in _RESOURCES:
-        resource = Thing(kind, called.given)
-        return Outcome(resource, [(f"Create{kind}", _as_api(resource))])
+    if name == "create" and kind in RESOURCES:
+        said = {k: v for k, v in called.given.items() if k not in _WHERE}
+        resource = Thing(kind, said)
+        return Outcome(resource, [(f"Create{kind}", as_api(resource))])
     if name in _SESSION and owner is not None:
         given = _given(name, called)
         return _SESSION[name](given) if _IDENTITIES & {*given} else None
@@ -154,7 +139,7 @@ def _of_model(model: Thing, called: Called) -> Outcome | None:
     result = Outcome()
     is_model = model.kind in _MODELS
     if called.name in ("build", "optimize"):
-        model.arguments |= _present(**_given("build", called))
+        model.arguments |= present(**_given("build", called))
         result.value = model
         if called.name == "optimize":
             result.remarks.append(
@@ -184,9 +169,9 @@ def _deploy(model: Thing, given: Given, result: Outcome) -> None:
         )
         result.value = _predictor(model, given)
         return
-    mode = model.get("mode")
-    if isinstance(mode, Unknown) and not mode.text.endswith("ENDPOINT"):
-        result.remarks.append(f"{mode.text} deploys nothing to AWS")
+    elsewhere = _elsewhere(model, given)
+    if elsewhere:
+        result.remarks.append(f"{elsewhere} deploys nothing to AWS")
         return
     given = _with_inference_config(given)
     kind = given.get("endpoint_type")
@@ -195,13 +180,13 @@ def _deploy(model: Thing, given: Given, result: Outcome) -> None:
     _create_model(model, result)
     result.value = _predictor(model, given)
     if given.get("instance_type") is None:
-        given["instance_type"] = model.get("instance_type") or _of(
+        given["instance_type"] = model.get("instance_type") or part_of(
             model.get("compute"), "instance_type"
         )
     if given.get("initial_instance_count") is None:
         given["initial_instance_count"] = 1
     endpoint = model.arguments["endpoint_name"]
-    variant = _variant(
+    variant = variant_of(
         {**given, "model_name": None if is_shared else model.get("name")}
     )
     if is_shared:
@@ -209,28 +194,38 @@ def _deploy(model: Thing, given: Given, result: Outcome) -> None:
     configuration = {"EndpointConfigName": endpoint, "ProductionVariants": [variant]}
     if is_shared:
         configuration["ExecutionRoleArn"] = model.get("role", "role_arn")
-    configuration |= _present(
+    configuration |= present(
         KmsKeyId=given.get("kms_key"),
-        DataCaptureConfig=_capture(given.get("data_capture_config")),
+        DataCaptureConfig=capture_of(given.get("data_capture_config")),
         AsyncInferenceConfig=_async(given.get("async_inference_config"), result),
-        Tags=_tags(given.get("tags")),
+        Tags=tags_of(given.get("tags")),
     )
     result.requests += [
         ("CreateEndpointConfig", configuration),
         (
             "CreateEndpoint",
             {"EndpointName": endpoint, "EndpointConfigName": endpoint}
-            | _present(Tags=_tags(given.get("tags"))),
+            | present(Tags=tags_of(given.get("tags"))),
         ),
     ]
     if is_shared:
-        result.requests.append(("CreateInferenceComponent", _component(model, given)))
+        result.requests.append(("CreateInferenceComponent", component_of(model, given)))
     if given.get("update_endpoint"):
         result.remarks.append("the update of an endpoint is converted like a new one")
     if given.get("explainer_config") is not None:
         result.remarks.append(
             "explainer_config is not converted: it is none of a language model's"
         )
+
+
+def _elsewhere(model: Thing, given: Given) -> str:
+    """
+    Return by what a model runs where the script does; empty where nothing says so.
+    """
+    mode, machine = model.get("mode"), given.get("instance_type")
+    if isinstance(mode, Unknown) and not mode.text.endswith("ENDPOINT"):
+        return mode.text
+    return machine if machine in ("local", "local_gpu") else ""
 
 
 def _predictor(model: Thing, given: Given) -> Thing:
@@ -262,7 +257,7 @@ def _jumpstart(model: Thing) -> str | None:
     """
     if model.kind == "JumpStartModel":
         config = model.get("jumpstart_config")
-        name = model.get("model_id") or _of(config, "model_id")
+        name = model.get("model_id") or part_of(config, "model_id")
         return str(name) if isinstance(name, str) else "a model"
     name = model.get("model")
     is_id = isinstance(name, str) and "/" not in name
@@ -297,7 +292,7 @@ def _create_model(model: Thing, result: Outcome) -> None:
         "ModelName": name,
         "PrimaryContainer": container,
         "ExecutionRoleArn": model.get("role", "role_arn"),
-    } | _present(
+    } | present(
         VpcConfig=model.get("vpc_config"),
         EnableNetworkIsolation=model.get("enable_network_isolation"),
     )
@@ -319,7 +314,7 @@ def _container_of(model: Thing, result: Outcome) -> Given:
             "the SDK packs entry_point and source_dir into the model's tarball when it "
             "runs: put that code into files= of the container"
         )
-    return container | _present(**{source: data})
+    return container | present(**{source: data})
 
 
 def _fill(model: Thing, environment: Given, result: Outcome) -> None:
@@ -364,7 +359,7 @@ def _stem(environment: object) -> str:
 def _image_of(model: Thing) -> object:
     if model.kind == "DJLModel":
         family = model.get("djl_framework") or "djl-lmi"
-        named = _present(framework=family, version=model.get("djl_version"))
+        named = present(framework=family, version=model.get("djl_version"))
         return retrieved(named)
     versions = ", ".join(
         f"{name}={value}"
@@ -376,28 +371,6 @@ def _image_of(model: Thing) -> object:
     return Unknown("image_uri", name="image_uri", why=why)
 
 
-def _variant(given: Given) -> Given:
-    """
-    Return a variant as ``sagemaker.production_variant`` makes it.
-    """
-    variant: Given = {"VariantName": given.get("variant_name") or _VARIANT}
-    if given.get("model_name") is not None:
-        variant["ModelName"] = given["model_name"]
-        variant["InitialVariantWeight"] = given.get("initial_weight", 1)
-    serverless = given.get("serverless_inference_config")
-    if serverless is not None:
-        memory = _of(serverless, "memory_size_in_mb") or 2048
-        most = _of(serverless, "max_concurrency") or 5
-        variant["ServerlessConfig"] = {"MemorySizeInMB": memory, "MaxConcurrency": most}
-        return variant
-    variant["InitialInstanceCount"] = given.get("initial_instance_count") or 1
-    variant["InstanceType"] = given.get("instance_type") or Unknown(
-        "instance_type", name="instance_type", why="the SDK chooses an instance type"
-    )
-    fields = {api: given.get(name) for name, api in _VARIANT_FIELDS.items()}
-    return variant | _present(**fields)
-
-
 def _share(variant: Given, given: Given) -> None:
     scaling = given.get("managed_instance_scaling")
     if not isinstance(scaling, dict):
@@ -407,35 +380,6 @@ def _share(variant: Given, given: Given) -> None:
         "MinInstanceCount": variant["InitialInstanceCount"],
         **{k: v for k, v in scaling.items() if k.endswith("InstanceCount")},
     }
-
-
-def _component(model: Thing, given: Given) -> Given:
-    resources = given.get("resources")
-    requests = _of(resources, "requests") or {}
-    limits = _of(resources, "limits") or {}
-    compute: Given = {}
-    copies: object = 1
-    if isinstance(requests, dict):
-        compute = {
-            api: requests[name] for name, api in _COMPUTE.items() if requests.get(name)
-        }
-        copies = requests.get("copies", 1)
-    if isinstance(limits, dict) and limits.get("memory"):
-        compute["MaxMemoryRequiredInMb"] = limits["memory"]
-    names = ("model_data_download_timeout", "container_startup_health_check_timeout")
-    startup = _present(**{_VARIANT_FIELDS[name]: given.get(name) for name in names})
-    specification: Given = {
-        "ModelName": model.get("name"),
-        "ComputeResourceRequirements": compute,
-    }
-    return {
-        "InferenceComponentName": model.arguments["inference_component_name"],
-        "EndpointName": model.arguments["endpoint_name"],
-        "VariantName": _VARIANT,
-        "Specification": specification
-        | ({"StartupParameters": startup} if startup else {}),
-        "RuntimeConfig": {"CopyCount": copies},
-    } | _present(Tags=_tags(given.get("tags")))
 
 
 def _async(config: object, result: Outcome) -> Given | None:
@@ -450,7 +394,7 @@ def _async(config: object, result: Outcome) -> Given | None:
             "the SDK writes failures of asynchronous requests to its default bucket: "
             "the app names no place for them"
         )
-    where = {"S3OutputPath": output} | _present(
+    where = {"S3OutputPath": output} | present(
         S3FailurePath=config.get("failure_path"),
         KmsKeyId=config.get("kms_key_id"),
         NotificationConfig=config.get("notification_config"),
@@ -460,37 +404,6 @@ def _async(config: object, result: Outcome) -> Given | None:
     return {"OutputConfig": where} | ({"ClientConfig": client} if most else {})
 
 
-def _capture(config: object) -> Given | None:
-    if not isinstance(config, Thing):
-        return None
-    where = config.get("destination_s3_uri")
-    if where is None:
-        why = "the SDK makes a path in its default bucket"
-        where = Unknown("destination_s3_uri", name="capture_destination", why=why)
-    modes = config.get("capture_options") or ["REQUEST", "RESPONSE"]
-    percent = config.get("sampling_percentage")
-    types = _present(
-        CsvContentTypes=config.get("csv_content_types"),
-        JsonContentTypes=config.get("json_content_types"),
-    )
-    return {
-        "EnableCapture": config.get("enable_capture"),
-        "InitialSamplingPercentage": 20 if percent is None else percent,
-        "DestinationS3Uri": where,
-        "CaptureOptions": [
-            {"CaptureMode": _CAPTURES.get(str(one).upper(), one)} for one in modes
-        ],
-    } | _present(
-        KmsKeyId=config.get("kms_key_id"), CaptureContentTypeHeader=types or None
-    )
-
-
-def _container(given: Given) -> Given:
-    return {"Image": given.get("image_uri")} | _present(
-        Environment=given.get("env"), ModelDataUrl=given.get("model_data_url")
-    )
-
-
 def _session_model(given: Given) -> Outcome:
     containers = given.get("container_defs")
     name = "Containers" if isinstance(containers, list) else "PrimaryContainer"
@@ -498,7 +411,7 @@ def _session_model(given: Given) -> Outcome:
         "ModelName": given.get("name"),
         "ExecutionRoleArn": given.get("role"),
         name: containers,
-    } | _present(
+    } | present(
         VpcConfig=given.get("vpc_config"),
         EnableNetworkIsolation=given.get("enable_network_isolation") or None,
     )
@@ -508,8 +421,8 @@ def _session_model(given: Given) -> Outcome:
 def _session_config(given: Given) -> Outcome:
     request = {
         "EndpointConfigName": given.get("name"),
-        "ProductionVariants": [_variant(given)],
-    } | _present(KmsKeyId=given.get("kms_key"), Tags=_tags(given.get("tags")))
+        "ProductionVariants": [variant_of(given)],
+    } | present(KmsKeyId=given.get("kms_key"), Tags=tags_of(given.get("tags")))
     return Outcome(given.get("name"), [("CreateEndpointConfig", request)])
 
 
@@ -525,12 +438,12 @@ def _session_variants(given: Given) -> Outcome:
     configuration = {
         "EndpointConfigName": name,
         "ProductionVariants": given.get("production_variants"),
-    } | _present(
+    } | present(
         KmsKeyId=given.get("kms_key"),
         ExecutionRoleArn=given.get("role"),
         DataCaptureConfig=given.get("data_capture_config_dict"),
         AsyncInferenceConfig=given.get("async_inference_config_dict"),
-        Tags=_tags(given.get("tags")),
+        Tags=tags_of(given.get("tags")),
     )
     result.requests = [
         ("CreateEndpointConfig", configuration),
@@ -551,8 +464,8 @@ def _session_component(given: Given) -> Outcome:
 
 
 _HELPERS: Mapping[str, Callable[[Given], object]] = {
-    "production_variant": _variant,
-    "container_def": _container,
+    "production_variant": variant_of,
+    "container_def": container_of,
 }
 _SESSION: Mapping[str, Callable[[Given], Outcome]] = {
     "create_model": _session_model,
@@ -563,49 +476,5 @@ _SESSION: Mapping[str, Callable[[Given], Outcome]] = {
 }
 
 
-def _as_api(value: Any, *, inside: bool = False) -> Any:  # noqa: ANN401 - JSON
-    """
-    Return arguments of ``sagemaker.core.resources`` in the API's spelling.
-
-    Args:
-        value: A resource, a shape or what they are made of.
-
-        inside: Whether it is within another resource, which names it.
-    """
-    if inside and isinstance(value, Thing) and value.kind in _RESOURCES:
-        return next(
-            (one for k, one in value.arguments.items() if k in _OWN_NAMES), None
-        )
-    parts = value.arguments if isinstance(value, Thing) else value
-    if isinstance(parts, Mapping):
-        return {
-            _camel(name): one if name == "environment" else _as_api(one, inside=True)
-            for name, one in parts.items()
-        }
-    if isinstance(value, list | tuple):
-        return [_as_api(one, inside=True) for one in value]
-    return value
-
-
-def _camel(name: str) -> str:
-    if not name.islower():
-        return name
-    return "".join(_NAMES.get(word, word.capitalize()) for word in name.split("_"))
-
-
 def _given(name: str, called: Called) -> Given:
     return called.by_name(*_POSITIONS.get(name, ()))
-
-
-def _of(thing: object, name: str) -> Any:  # noqa: ANN401 - whatever it was given
-    return thing.get(name) if isinstance(thing, Thing) else None
-
-
-def _present(**values: object) -> Given:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _tags(tags: object) -> object:
-    if isinstance(tags, dict):
-        return [{"Key": key, "Value": value} for key, value in tags.items()]
-    return tags

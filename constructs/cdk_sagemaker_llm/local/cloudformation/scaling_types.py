@@ -91,11 +91,12 @@ def _put_target(_: str, properties: Properties, scope: Scope) -> str:
         scaling.put_scheduled_action(
             service_namespace=action["ServiceNamespace"],
             schedule=action["Schedule"],
-            timezone=action.get("Timezone", "UTC"),
+            # None as of a client that sets none: an empty text is no time to boto3,
+            # and a time zone that nobody named is shown by nobody.
+            timezone=action.get("Timezone"),
             scheduled_action_name=action["ScheduledActionName"],
             resource_id=action["ResourceId"],
             scalable_dimension=action["ScalableDimension"],
-            # None as of a client that sets none: an empty text is no time to boto3.
             start_time=action.get("StartTime"),
             end_time=action.get("EndTime"),
             scalable_target_action=action.get("ScalableTargetAction", ""),

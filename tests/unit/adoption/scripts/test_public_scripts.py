@@ -17,8 +17,16 @@ from cdk_sagemaker_llm.adoption.scripts import read_script
 from cdk_sagemaker_llm.catalog.images import find_image
 from tests.notebooks import notebook, script
 
-DATA = Path(__file__).parents[3] / "data" / "public_environments.json"
-ROWS: list[dict[str, Any]] = json.loads(DATA.read_text("utf-8"))["environments"]
+DATA = Path(__file__).parents[3] / "data"
+ENVIRONMENTS: list[dict[str, Any]] = json.loads(
+    (DATA / "public_environments.json").read_text("utf-8")
+)["environments"]
+DICTIONARIES: list[dict[str, Any]] = json.loads(
+    (DATA / "public_dictionaries.json").read_text("utf-8")
+)["dictionaries"]
+# Whose image a dictionary is for stands elsewhere in its file.
+ANY = {"container": "vllm", "version": "0.17.0", "instance_type": "ml.g5.2xlarge"}
+ROWS = [*ENVIRONMENTS, *({**ANY, **row} for row in DICTIONARIES)]
 ROLE = "arn:aws:iam::111111111111:role/hosting"
 
 
@@ -99,9 +107,9 @@ def test_each_environment_converts(
     write: Callable[[Path, Mapping[str, Any], str], Path], tmp_path: Path
 ) -> None:
     """
-    Each of over a hundred becomes the same model on the same instance, byte for byte.
+    Each of over 300 becomes the same model on the same instance, byte for byte.
     """
-    assert len(ROWS) > 100
+    assert len(ROWS) > 300
     for row in ROWS:
         image = find_image(row["container"], row["version"]).uri("us-east-1")
 

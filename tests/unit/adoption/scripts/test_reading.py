@@ -188,6 +188,32 @@ def test_a_condition_that_only_a_run_decides(tmp_path: Path) -> None:
             [(2, "nothing calls make() here: its arguments are those of the app")],
         ),
         (
+            "def variables(it):\n    return {'HF_MODEL_ID': it.model}",
+            0,
+            [
+                (
+                    2,
+                    (
+                        "nothing calls variables() here: its arguments are those of "
+                        "the app"
+                    ),
+                ),
+                (
+                    3,
+                    "these variables of a container are of no model that is made here",
+                ),
+            ],
+        ),
+        (
+            (
+                "def is_ready():\n    if ask():\n        return True\n"
+                "    return False\ndef make():\n    if not is_ready():\n"
+                "        return\n    session.create_model(**REQUEST)\nmake()"
+            ),
+            1,
+            [],
+        ),
+        (
             "session.create_model(**REQUEST)\nsession.create_model(**REQUEST)",
             1,
             [(3, "CreateModel makes the same once more")],
@@ -231,6 +257,11 @@ def test_a_condition_that_only_a_run_decides(tmp_path: Path) -> None:
                     ),
                 )
             ],
+        ),
+        (
+            "Model(image_uri='image', role='a').deploy(1, 'local_gpu')",
+            0,
+            [(2, "local_gpu deploys nothing to AWS")],
         ),
         (
             "MultiDataModel(name='a').deploy(1, 'ml.g5.xlarge')",

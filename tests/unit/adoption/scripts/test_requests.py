@@ -290,6 +290,46 @@ def test_a_model_that_others_were_deployed_before(tmp_path: Path) -> None:
     assert ends == ["chat-config", "chat-2-config"]
 
 
+def test_names_that_are_nothing_but_the_time(tmp_path: Path) -> None:
+    """
+    They are called after what they name, each by one of its own.
+    """
+    found = read(
+        tmp_path,
+        """
+        import uuid
+        for size in ("ml.g5.xlarge", "ml.g5.2xlarge"):
+            Model(image_uri="image", role="arn:aws:iam::1:role/a", name="a").deploy(
+                1, size, endpoint_name=str(uuid.uuid4())
+            )
+        """,
+    )
+
+    names = [one.parameters["EndpointName"] for one in found.of("CreateEndpoint")]
+    assert names == ["endpoint", "endpoint-2"]
+
+
+def test_a_role_that_is_to_be_filled_in(tmp_path: Path) -> None:
+    """
+    It is an argument of the app.
+    """
+    found = read(
+        tmp_path,
+        """
+        session.create_model(
+            ModelName="a",
+            ExecutionRoleArn="arn:aws:iam::<ACCOUNT>:role/hosting",
+            PrimaryContainer={"Image": "image"},
+        )
+        """,
+    )
+
+    (model,) = found.of("CreateModel")
+    assert model.parameters["ExecutionRoleArn"] == Open(
+        "role_arn", "arn:aws:iam::<ACCOUNT>:role/hosting is no ARN of a role"
+    )
+
+
 def test_what_only_a_run_knows_is_an_argument(tmp_path: Path) -> None:
     """
     One argument for each expression, under a name that the script has for it.

@@ -136,6 +136,8 @@ model = Model.create(
     model_name="a",
     primary_container=ContainerDefinition(image=IMAGE, environment={"my_own": "1"}),
     execution_role_arn=ROLE,
+    session=boto_session,
+    region="us-east-1",
 )
 EndpointConfig.create(
     endpoint_config_name="a",
