@@ -23,6 +23,7 @@ _NAMED_METHODS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     (r"gptq", {"quant_method": "gptq", "bits": 4}),
     (r"bnb[-_](?:4|8)bit", {"quant_method": "bitsandbytes"}),
     (r"gguf", {"quant_method": "gguf"}),
+    (r"int4[-_]autoround", {"quant_method": "auto-round", "bits": 4}),
     (
         r"quantized\.w4a16|w4a16",
         {"quant_method": "compressed-tensors", "scheme": "w4a16"},
@@ -43,7 +44,7 @@ _COMPRESSED = r"(?:redhatai|neuralmagic|nm-testing)/"
 _NAMED_ENDINGS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     # What these call AWQ is made by llm-compressor.
     (
-        r"(?:cyankiwi|cpatonn)/.*-awq(?:-[48]bit)?",
+        r"(?:cyankiwi|cpatonn)/.*-awq(?:-[48]bit|-int[48])?",
         {"quant_method": "compressed-tensors"},
     ),
     (
@@ -52,7 +53,7 @@ _NAMED_ENDINGS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ),
     (r"nvidia/.*[-_.]fp8", {"quant_method": "modelopt", "quant_algo": "FP8"}),
     (
-        rf"{_COMPRESSED}.*[-_.](?:nv)?fp4",
+        rf"{_COMPRESSED}.*[-_.](?:nv)?fp4(?:a16)?",
         {"quant_method": "compressed-tensors", "scheme": "nvfp4"},
     ),
     (rf"{_COMPRESSED}(?:meta-llama-3|qwen2)-.*[-_.]fp8", {"quant_method": "fp8"}),

@@ -19,7 +19,9 @@ from cdk_sagemaker_llm.catalog.releases import image_within
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.support.checkpoint import has_experts
 from cdk_sagemaker_llm.serving.support.quantization import (
+    asked_method,
     is_gpt_oss,
+    method_of,
     resolved_method,
     scheme_of,
 )
@@ -166,10 +168,10 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
     method = resolved_method(subject)
     if not method:
         return
-    own, asked = subject.checkpoint.method, subject.text("quantization")
+    own, asked = method_of(subject), asked_method(subject)
     name = subject.checkpoint.class_name
     is_left = name is not None and name not in _FIRST_QUANTIZED
-    if asked not in {None, "none"} and is_left and subject.is_at("0.0", "0.2.1.post1"):
+    if asked is not None and is_left and subject.is_at("0.0", "0.2.1.post1"):
         yield LACKS_METHOD.finding(
             f"{subject.title} takes quantized weights of Llama and Mistral alone, got "
             f"{name}",
@@ -186,9 +188,8 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
             "take an image with vLLM 0.8 or newer",
         )
         return
-    is_asked = asked not in {None, "none"}
     # Before, the method was not read from the files.
-    if is_lacking and (is_asked or subject.is_at("0.2.7")):
+    if is_lacking and (asked or subject.is_at("0.2.7")):
         spans = method_spans(engine, named)
         image = image_within(engine, spans)
         yield LACKS_METHOD.finding(

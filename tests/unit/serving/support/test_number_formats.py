@@ -312,6 +312,8 @@ SCHEMES: list[Row] = [
     *(
         (codes, case(f"vllm {where}", LLAMA, _quantized(COMPRESSED, **more)))
         for where, more, codes in (
+            ("0.15.1 T4", {"scheme": "nvfp4"}, "LLM919 LLM886"),
+            ("0.16.0 T4", {"scheme": "nvfp4"}, "LLM886"),
             ("0.11.1 T4", {"scheme": "w4a16"}, "LLM919"),
             ("0.12.0 T4", {"scheme": "w4a16"}, "LLM886"),
             ("0.11.1 T4", {"scheme": "w8a16"}, "LLM919"),

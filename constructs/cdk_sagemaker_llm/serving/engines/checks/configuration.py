@@ -117,7 +117,9 @@ def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
         for text in setting.taken:
             value = read(subject, argument, text)
             if isinstance(value, str) and unknown_name(argument, value):
-                rule = NOT_FOUND if _is_looked_up(subject, argument) else UNKNOWN_VALUE
+                is_certain = _is_looked_up(subject, argument)
+                is_certain = is_certain and not _is_of_files(argument, value)
+                rule = NOT_FOUND if is_certain else UNKNOWN_VALUE
                 word = subject.word(setting.variable)
                 if rule is NOT_FOUND and argument.name in _PARSERS:
                     yield _unknown_parser(subject, argument.name, value, word)
@@ -178,6 +180,15 @@ def _is_looked_up(subject: EngineSubject, argument: EngineArgument) -> bool:
     if argument.name == "tool-call-parser":
         return subject.value("enable-auto-tool-choice") is True
     return argument.name in _LOOKED_UP
+
+
+def _is_of_files(argument: EngineArgument, value: str) -> bool:
+    """
+    Whether a name is that of weights whose files vLLM goes by, whatever is asked for
+    (override_quantization_method of quantization/inc.py, from 0.15.0 on).
+    """
+    name = value.lower().replace("_", "-")
+    return argument.name == "quantization" and name == "auto-round"
 
 
 NO_CONFIGURATION = Rule(

@@ -23,6 +23,8 @@ CODES = {"LLM504", "LLM507", "LLM539", "LLM541", "LLM605", "LLM961"}
         ("ATTENTION_BACKEND", "FLASH", ["LLM539"]),
         ("QUANTIZATION", "awq", []),
         ("QUANTIZATION", "awqq", ["LLM539"]),
+        # Weights of that name are taken by what their files say.
+        ("QUANTIZATION", "auto_round", ["LLM605"]),
         ("REASONING_CONFIG", '{"reasoning_parser": "x"}', ["LLM961"]),
         ("REASONING_CONFIG", '{"reasoning_parser": "qwen3"}', []),
         ("STRUCTURED_OUTPUTS_CONFIG", '{"reasoning_parser": "auto"}', ["LLM961"]),
