@@ -13,10 +13,7 @@ from cdk_sagemaker_llm.catalog.gpu_formats import (
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import uneven_heads
-from cdk_sagemaker_llm.serving.support.attention import (
-    AMPERE,
-    TURING,
-)
+from cdk_sagemaker_llm.serving.support.attention import ADA, AMPERE, TURING
 from cdk_sagemaker_llm.serving.support.checkpoint import has_experts
 from cdk_sagemaker_llm.serving.support.number_formats import (
     DTYPE_FALLBACK,
@@ -51,6 +48,10 @@ _TAKEN_AS = {
 }
 
 _NEEDS_FILES = frozenset({"awq", "awq_marlin", "gptq", "gptq_marlin"})
+
+# Weights in compressed-tensors of fp8 are widened by vLLM's kernels, which no image has
+# (compressed_tensors.py and its schemes; issues 5135 and 11291).
+_EIGHT_BY_VLLM = ("0.4.5", "0.5.3.post3")
 
 # From 0.5.6 on each device has the part as a whole (pull request 13856).
 _SEEING = frozenset({"Glm4vMoeForConditionalGeneration"})
@@ -177,6 +178,20 @@ def sglang_class_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def sglang_scheme_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The GPU computes in the numbers of compressed-tensors, or the release widens them.
+    """
+    is_eight = scheme_of(subject.checkpoint) == "CompressedTensorsW8A16Fp8"
+    is_old = subject.capability is not None and subject.capability < ADA
+    if is_eight and is_old and subject.is_at(*_EIGHT_BY_VLLM):
+        yield GPU_LACKS_METHOD.finding(
+            f"{subject.title} leaves weights of compressed-tensors in fp8 to vLLM on "
+            f"{subject.gpu}, and vLLM is not in its images",
+            "take a GPU from L4 on, or an image with SGLang 0.5.4 or newer",
+        )
+
+
 def _method(subject: Subject) -> str | None:
     """
     Return the method that SGLang comes to; ``None`` where that is not known.
@@ -252,7 +267,10 @@ _WIDTHS = ("moe_intermediate_size", "share_expert_dim", _DENSE)
 
 _SIZES = ("tensor_parallel_size", "tp_size", "tp")
 
-_EXPERTS = ("ep_size", "ep", "expert_parallel_size", "enable_ep_moe", "moe_a2a_backend")
+_EXPERTS = (
+    *("ep_size", "ep", "expert_parallel_size", "moe_a2a_backend"),
+    *("enable_ep_moe", "enable_deepep_moe"),
+)
 
 
 def _expert_parts(subject: Subject) -> int | None:
