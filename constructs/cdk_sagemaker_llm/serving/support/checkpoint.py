@@ -90,6 +90,8 @@ class Checkpoint:
 
         facts: What no file says in one key: which code must be trusted until which
             release of ``transformers``, which parsers suit it.
+
+        told: The keys of config.json that the caller says himself.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Checkpoint:
     is_whole: bool = False
     tokenizer: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    told: frozenset[str] = frozenset()
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -325,9 +328,13 @@ def _overridden(
     base: Checkpoint, given: Mapping[str, Any] | None, arguments: Mapping[str, Any]
 ) -> Checkpoint:
     config, tokenizer = dict(base.config), dict(base.tokenizer)
-    overrides = (given or {}, _mapping(arguments.get("hf_overrides")))
-    dotted = {key: value for key, value in arguments.items() if "." in key}
-    for values in (*overrides, dotted):
+    dotted = {
+        key.removeprefix("config."): value
+        for key, value in arguments.items()
+        if "." in key
+    }
+    overrides = (given or {}, _mapping(arguments.get("hf_overrides")), dotted)
+    for values in overrides:
         for key, value in values.items():
             part, _, name = key.partition(".")
             if part in {"tokenizer_config", "tokenizer"}:
@@ -359,6 +366,7 @@ def _overridden(
         is_whole=base.is_whole and arguments.get("config_format") != "mistral",
         tokenizer=tokenizer,
         facts=facts,
+        told=frozenset(key for values in overrides for key in values),
     )
 
 

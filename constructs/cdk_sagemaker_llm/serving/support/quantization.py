@@ -57,6 +57,12 @@ _OTHERS = {
 _ROUNDED, _BY_INC = "auto-round", "0.15.0"
 _OF_MODELOPT, _BY_ALGORITHM = ("modelopt", "modelopt_fp4"), "0.10.0"
 _BY_FAMILY = "0.20.0"
+_UNTIED = ("0.24.0", "0.24.0")
+# What takes the weights of a method, and in which releases.
+_CALLED: Mapping[str, tuple[str, ...]] = {
+    _ROUNDED: ("inc", _BY_INC),
+    "modelopt_fp4": ("nvfp4", "0.8.0", "0.8.5"),
+}
 _NEEDS_FILES = frozenset(
     {
         "awq",
@@ -83,6 +89,11 @@ NOT_QUANTIZED = Rule(
     "LLM927",
     "a quantization is asked for that needs weights made for it",
     "vllm/model_executor/model_loader/weight_utils.py",
+)
+UNTIED_WEIGHTS = Rule(
+    "LLM922",
+    "the release cannot share a weight between layers beside quantized ones",
+    "vllm/model_executor/layers/quantization/base_config.py and inc/inc.py, 0.24.0",
 )
 
 
@@ -170,17 +181,14 @@ def resolved_method(subject: Subject) -> str | None:
     own, asked = method_of(subject), asked_method(subject)
     if not own:
         return asked or own
-    if own == _ROUNDED and subject.is_at(_BY_INC):
-        return "inc"
     if own == "gptq":
         return _kernel(subject, asked, own, _GPTQ_KERNELS, "0.4.2", "0.22.0")
     if own == "awq":
         return _kernel(subject, asked, own, _AWQ_KERNELS, "0.5.3", "0.24.0")
     if own == "mxfp4" and is_gpt_oss(subject) and subject.is_at(_BY_FAMILY):
         return "gpt_oss_mxfp4"
-    if own == "modelopt_fp4" and subject.is_at("0.8.0", "0.8.5"):
-        return "nvfp4"
-    return own
+    name, *span = _CALLED.get(own, (own, "0.0"))
+    return name if subject.is_at(*span) else own
 
 
 def _kernel(  # noqa: PLR0917 - what differs between the two formats
@@ -250,6 +258,22 @@ def config_elsewhere_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.word('hf_config_path')} names {named}, whose weights are in "
             f"{other}, and {subject.title} takes GGUF for another quantization",
             "name a folder whose config.json has no quantization_config",
+        )
+
+
+def tied_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    What the first and the last layer share can be shared beside the other weights.
+    """
+    tied = subject.checkpoint.text.get("tie_word_embeddings")
+    is_of_gemma = (subject.checkpoint.class_name or "").startswith("Gemma")
+    is_tied = tied is True or (tied is None and is_of_gemma)
+    is_rounded = method_of(subject) == _ROUNDED
+    if is_tied and is_rounded and subject.is_at(*_UNTIED):
+        yield UNTIED_WEIGHTS.finding(
+            f"{subject.title} does not share one weight between the first and the last "
+            f"layer beside weights in {_ROUNDED}, as {subject.checkpoint.name} does",
+            "take an image with another release, or weights in another format",
         )
 
 

@@ -307,3 +307,30 @@ def test_names_the_kernel_that_refuses_a_data_type() -> None:
             "vLLM 0.20.0; write dtype=bfloat16"
         ),
     ]
+
+
+ROUNDED = {"quantization_config": {"quant_method": "auto-round"}}
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "more", "codes"),
+    [
+        ("0.23.0", "Gemma4ForConditionalGeneration", {}, ""),
+        ("0.24.0", "Gemma4ForConditionalGeneration", {}, "LLM922"),
+        ("0.25.0", "Gemma4ForConditionalGeneration", {}, ""),
+        ("0.24.0", LLAMA, {"tie_word_embeddings": True}, "LLM922"),
+        ("0.24.0", LLAMA, {"tie_word_embeddings": False}, ""),
+        ("0.24.0", LLAMA, {}, ""),
+        ("0.24.0", "GemmaForCausalLM", {"tie_word_embeddings": False}, ""),
+    ],
+)
+def test_shares_a_weight_beside_rounded_ones(
+    release: str, name: str, more: dict[str, Any], codes: str
+) -> None:
+    """
+    One release had no way to, whatever else shares it.
+    """
+    plain = case(f"vllm {release} A10G", name, more)
+
+    assert codes_of(case(f"vllm {release} A10G", name, {**ROUNDED, **more})) == codes
+    assert codes_of(plain) == ""
