@@ -167,17 +167,18 @@ def _lacks_cache(subject: Subject, kind: str, capability: int) -> str:
     if capability < TURING or (capability < AMPERE and subject.is_at("0.24.0")):
         # On the oldest nothing else runs.
         return "attention by Triton needs a compute capability of 8.9 for it"
-    needing = _needs_triton(subject)
+    needing = _needs_triton(subject, kind)
     return f"{needing} need Triton, which has it from 8.9 on" if needing else ""
 
 
-def _needs_triton(subject: Subject) -> str:
+def _needs_triton(subject: Subject, kind: str) -> str:
     """
     Return what of a model FlashInfer does not take; empty for nothing.
     """
     if is_gpt_oss(subject):
         return "attention sinks"
-    if subject.checkpoint.class_name in GEMMA_4 and not asked_backend(subject)[0]:
+    is_left = subject.checkpoint.class_name in GEMMA_4 and kind != "fp8_e5m2"
+    if is_left and not asked_backend(subject)[0]:
         return "heads of two sizes"
     size = head_size_of(subject)
     sizes = {64, 128, 256} | ({512} if subject.is_at("0.22.0") else set())
@@ -356,8 +357,8 @@ def _refuses_cache_of_backend(subject: Subject, asked: str, capability: int) -> 
         return ""
     is_unfit = asked in {"FLASH_ATTN_MLA", "FLEX_ATTENTION"}
     is_unfit |= asked == "TRITON_MLA" and not subject.is_at("0.18.0")
-    is_native = kind != "fp8_e5m2" or subject.is_at("0.24.0")
-    is_unfit |= asked == "TRITON_ATTN" and capability < ADA and is_native
+    is_of_ada = kind != "fp8_e5m2" and capability < ADA
+    is_unfit |= asked == "TRITON_ATTN" and is_of_ada
     if asked == "FLASH_ATTN":
         # By its third version alone, and from 0.27.0 on by its fourth.
         majors = (9, 10) if subject.is_at("0.27.0") else (9,)

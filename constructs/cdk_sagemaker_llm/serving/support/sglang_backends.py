@@ -327,7 +327,8 @@ def _branch_findings(subject: Subject) -> Iterator[Finding]:
     """
     kind = subject.text("speculative_algorithm") or ""
     steps, branches = "speculative_num_steps", "speculative_eagle_topk"
-    if kind in _BRANCHING and subject.has(steps) and not subject.has(branches):
+    is_told = subject.has(steps) and not subject.has(branches)
+    if kind in _BRANCHING and is_told and subject.is_at("0.5.1"):
         yield NO_DRAFTS.finding(
             f"{subject.word(steps)} is given without {subject.word(branches)}, and "
             f"{subject.title} stops there",

@@ -102,10 +102,10 @@ def item_findings(subject: Subject) -> Iterator[Finding]:
     asked = subject.number("max_num_batched_tokens")
     batch = _usual_batch(subject) if asked is None else asked
     if batch is not None and batch < _LONGEST_ITEM:
-        got = f"got {asked}" if asked is not None else f"which is {batch} by itself"
+        by_itself = " by itself" if asked is None else ""
         yield ITEM_ABOVE_BATCH.finding(
             f"{subject.title} reads a video of {subject.checkpoint.name} at once, of "
-            f"up to {_LONGEST_ITEM} tokens, and {word} is smaller: {got}",
+            f"up to {_LONGEST_ITEM} tokens, and {word} is {batch}{by_itself}",
             f"write {word}={_TESTED}, or limit_mm_per_prompt without video",
         )
 

@@ -26,6 +26,7 @@ FORMATS: list[Row] = [
             ("0.19.1 A10G", "Gemma4ForCausalLM", "fp8", "LLM933"),
             ("0.28.0 A10G", GEMMA, "fp8", "LLM933"),
             ("0.22.0 A10G", GEMMA, "fp8_e5m2", "LLM890"),
+            ("0.24.0 A10G", GEMMA, "fp8_e5m2", "LLM890"),
             ("0.22.0 A10G", LLAMA, "fp8_e4m3", "LLM890"),
             ("0.22.0 L4", GEMMA, "fp8_e4m3", ""),
             ("0.22.0 H100", GEMMA, "fp8_e4m3", ""),
@@ -37,7 +38,8 @@ FORMATS: list[Row] = [
             ("0.22.0 A10G", "fp8", "LLM890 LLM937"),
             ("0.22.0 A10G", "auto", ""),
             ("0.22.0 A10G", "fp8_e5m2", "LLM890"),
-            ("0.24.0 A10G", "fp8_e5m2", "LLM890 LLM937"),
+            ("0.24.0 A10G", "fp8_e5m2", "LLM890"),
+            ("0.24.0 A10G", "fp8_e4m3", "LLM890 LLM937"),
             ("0.22.0 L4", "fp8", ""),
         )
     ),
