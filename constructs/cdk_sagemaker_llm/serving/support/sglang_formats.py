@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.serving.support.number_formats import (
     GPU_LACKS_METHOD,
     LACKS_METHOD,
     METHOD_DTYPE,
+    WEIGHT_ONLY,
 )
 from cdk_sagemaker_llm.serving.support.quantization import (
     NOT_QUANTIZED,
@@ -52,6 +53,12 @@ _NEEDS_FILES = frozenset({"awq", "awq_marlin", "gptq", "gptq_marlin"})
 # Weights in compressed-tensors of fp8 are widened by vLLM's kernels, which no image has
 # (compressed_tensors.py and its schemes; issues 5135 and 11291).
 _EIGHT_BY_VLLM = ("0.4.5", "0.5.3.post3")
+
+# Its own Marlin widens what has no experts (Fp8LinearMethod); those are left to Triton
+# unless another runner is asked for (MiniMax-AI/MiniMax-M2.5 issue 21).
+_OWN_MARLIN = "0.5.6"
+_EXPERTS_BY_TRITON = ("0.4.5", "0.5.20")
+_TRITON = (None, "auto", "triton")
 
 # From 0.5.6 on each device has the part as a whole (pull request 13856).
 _SEEING = frozenset({"Glm4vMoeForConditionalGeneration"})
@@ -178,17 +185,32 @@ def sglang_class_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def sglang_scheme_findings(subject: Subject) -> Iterator[Finding]:
+def sglang_eight_bit_findings(subject: Subject) -> Iterator[Finding]:
     """
-    The GPU computes in the numbers of compressed-tensors, or the release widens them.
+    The GPU computes in fp8, or the release widens the weights.
     """
-    is_eight = scheme_of(subject.checkpoint) == "CompressedTensorsW8A16Fp8"
-    is_old = subject.capability is not None and subject.capability < ADA
-    if is_eight and is_old and subject.is_at(*_EIGHT_BY_VLLM):
+    is_packed = scheme_of(subject.checkpoint) == "CompressedTensorsW8A16Fp8"
+    is_eight = is_packed or _method(subject) == "fp8"
+    capability, runner = subject.capability, subject.text("moe_runner_backend")
+    if not is_eight or capability is None or not AMPERE <= capability < ADA:
+        return
+    is_by_triton = has_experts(subject.checkpoint) and runner in _TRITON
+    if is_packed and subject.is_at(*_EIGHT_BY_VLLM):
         yield GPU_LACKS_METHOD.finding(
             f"{subject.title} leaves weights of compressed-tensors in fp8 to vLLM on "
             f"{subject.gpu}, and vLLM is not in its images",
             "take a GPU from L4 on, or an image with SGLang 0.5.4 or newer",
+        )
+    elif is_by_triton and subject.is_at(*_EXPERTS_BY_TRITON):
+        yield GPU_LACKS_METHOD.finding(
+            f"{subject.title} runs experts in fp8 by Triton, which does not compile "
+            f"them for {subject.gpu}",
+            "take a GPU from L4 on, or weights in another format",
+        )
+    elif not has_experts(subject.checkpoint) and subject.is_at(_OWN_MARLIN):
+        yield WEIGHT_ONLY.finding(
+            f"{subject.gpu} does not compute in fp8: {subject.title} falls back to "
+            "keeping only the weights in it, which is slower for long prompts"
         )
 
 
