@@ -64,6 +64,30 @@ def test_each_is_held_against_the_classes_of_the_release(
     assert [one.code for one in found if one.code in CODES] == codes
 
 
+@pytest.mark.parametrize(
+    ("version", "value", "code"),
+    [
+        ("0.14.0", "auto_round", "LLM539"),
+        ("0.15.1", "auto_round", "LLM605"),
+        ("0.15.1", "auto_rounded", "LLM539"),
+    ],
+)
+def test_leaves_weights_of_auto_round_to_their_files(
+    version: str, value: str, code: str
+) -> None:
+    """
+    From 0.15 on, whatever is asked for.
+    """
+    found = engine_findings(
+        {"SM_VLLM_QUANTIZATION": value},
+        family="vllm",
+        version=version,
+        accelerators=None,
+    )
+
+    assert [one.code for one in found if one.code in CODES] == [code]
+
+
 @pytest.mark.parametrize("model", ["a/b", "Qwen/Qwen3-8B"])
 @pytest.mark.parametrize(
     ("given", "said"),
