@@ -50,13 +50,13 @@ _TAKEN_AS = {
 
 _NEEDS_FILES = frozenset({"awq", "awq_marlin", "gptq", "gptq_marlin"})
 
-# Weights in compressed-tensors of fp8 are widened by vLLM's kernels, which no image has
-# (compressed_tensors.py and its schemes; issues 5135 and 11291).
-_EIGHT_BY_VLLM = ("0.4.5", "0.5.3.post3")
+# Weights in fp8 are widened by vLLM's kernels, which no image has (fp8.py, and the
+# schemes of compressed_tensors.py; issues 5135 and 11291).
+_EIGHT_BY_VLLM = ("0.4.5", "0.5.5")
+_PACKED_BY_VLLM = ("0.4.5", "0.5.3.post3")
 
-# Its own Marlin widens what has no experts (Fp8LinearMethod); those are left to Triton
-# unless another runner is asked for (MiniMax-AI/MiniMax-M2.5 issue 21).
-_OWN_MARLIN = "0.5.6"
+# Its own Marlin widens what has no experts; those are left to Triton unless another
+# runner is asked for (MiniMax-AI/MiniMax-M2.5 issue 21).
 _EXPERTS_BY_TRITON = ("0.4.5", "0.5.20")
 _TRITON = (None, "auto", "triton")
 
@@ -195,11 +195,11 @@ def sglang_eight_bit_findings(subject: Subject) -> Iterator[Finding]:
     if not is_eight or capability is None or not AMPERE <= capability < ADA:
         return
     is_by_triton = has_experts(subject.checkpoint) and runner in _TRITON
-    if is_packed and subject.is_at(*_EIGHT_BY_VLLM):
+    if subject.is_at(*(_PACKED_BY_VLLM if is_packed else _EIGHT_BY_VLLM)):
         yield GPU_LACKS_METHOD.finding(
-            f"{subject.title} leaves weights of compressed-tensors in fp8 to vLLM on "
-            f"{subject.gpu}, and vLLM is not in its images",
-            "take a GPU from L4 on, or an image with SGLang 0.5.4 or newer",
+            f"{subject.title} leaves weights in fp8 to vLLM on {subject.gpu}, and vLLM "
+            "is not in its images",
+            "take a GPU from L4 on, or an image with SGLang 0.5.6 or newer",
         )
     elif is_by_triton and subject.is_at(*_EXPERTS_BY_TRITON):
         yield GPU_LACKS_METHOD.finding(
@@ -207,7 +207,7 @@ def sglang_eight_bit_findings(subject: Subject) -> Iterator[Finding]:
             f"them for {subject.gpu}",
             "take a GPU from L4 on, or weights in another format",
         )
-    elif not has_experts(subject.checkpoint) and subject.is_at(_OWN_MARLIN):
+    elif not has_experts(subject.checkpoint) and subject.is_at(_EIGHT_BY_VLLM[0]):
         yield WEIGHT_ONLY.finding(
             f"{subject.gpu} does not compute in fp8: {subject.title} falls back to "
             "keeping only the weights in it, which is slower for long prompts"

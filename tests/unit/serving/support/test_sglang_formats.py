@@ -478,7 +478,11 @@ def test_tells_what_is_wrong_and_the_way_out(example: Example, told: str) -> Non
 EIGHT: list[Row] = [
     (codes, case(f"sglang {where}", name, {**_quantized(own), **more}, **arguments))
     for where, name, own, more, arguments, codes in table(
-        ("0.5.5 A10G", LLAMA, "fp8", {}, {}, ""),
+        ("0.4.4 A10G", LLAMA, "fp8", {}, {}, "LLM880"),
+        ("0.4.5 A10G", LLAMA, "fp8", {}, {}, "LLM880 LLM919"),
+        ("0.5.5 A10G", LLAMA, "fp8", {}, {}, "LLM919"),
+        ("0.5.5 L4", LLAMA, "fp8", {}, {}, ""),
+        ("0.5.5 A10G", LLAMA, "compressed-tensors", {}, {}, ""),
         ("0.5.6 A10G", LLAMA, "fp8", {}, {}, "LLM884"),
         ("0.5.20 A100", LLAMA, "fp8", {}, {}, "LLM884"),
         ("0.5.20 L4", LLAMA, "fp8", {}, {}, ""),
