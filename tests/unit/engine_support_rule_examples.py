@@ -228,9 +228,14 @@ SHARED: tuple[tuple[str, Example, Example], ...] = (
         of("sglang", "0.5.14", QWEN, T4, dtype="float16"),
     ),
     (
+        "LLM884",
+        of("sglang", "0.5.14", "Qwen/Qwen3-8B-FP8", A100),
+        of("sglang", "0.5.14", "Qwen/Qwen3-8B-FP8", L40S),
+    ),
+    (
         "LLM919",
-        of("sglang", "0.5.14", FP8, T4),
         of("sglang", "0.5.14", FP8, A100),
+        of("sglang", "0.5.14", FP8, L40S),
     ),
     (
         "LLM921",

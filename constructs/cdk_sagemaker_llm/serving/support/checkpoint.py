@@ -203,6 +203,7 @@ _EXPERTS = (
     "n_routed_experts",
     "num_local_experts",
     "num_experts_per_tok",
+    "moe_intermediate_size",
 )
 
 

@@ -56,8 +56,8 @@ _EIGHT_BY_VLLM = ("0.4.5", "0.5.5")
 _PACKED_BY_VLLM = ("0.4.5", "0.5.3.post3")
 
 # Its own Marlin widens what has no experts; those are left to Triton unless another
-# runner is asked for (MiniMax-AI/MiniMax-M2.5 issue 21).
-_EXPERTS_BY_TRITON = ("0.4.5", "0.5.20")
+# runner is asked for (issues 5871, 13471 and 38291).
+_EXPERTS_BY_TRITON = "0.4.5"
 _TRITON = (None, "auto", "triton")
 
 # From 0.5.6 on each device has the part as a whole (pull request 13856).
@@ -201,7 +201,7 @@ def sglang_eight_bit_findings(subject: Subject) -> Iterator[Finding]:
             "is not in its images",
             "take a GPU from L4 on, or an image with SGLang 0.5.6 or newer",
         )
-    elif is_by_triton and subject.is_at(*_EXPERTS_BY_TRITON):
+    elif is_by_triton and subject.is_at(_EXPERTS_BY_TRITON):
         yield GPU_LACKS_METHOD.finding(
             f"{subject.title} runs experts in fp8 by Triton, which does not compile "
             f"them for {subject.gpu}",

@@ -488,6 +488,7 @@ EIGHT: list[Row] = [
         ("0.5.20 L4", LLAMA, "fp8", {}, {}, ""),
         ("0.5.20 A10G", LLAMA, "fp8", {"num_experts": 128}, {}, "LLM919"),
         ("0.5.3 A10G", LLAMA, "fp8", {"num_experts": 128}, {}, "LLM880 LLM919"),
+        ("0.5.20 A10G", LLAMA, "fp8", {"moe_intermediate_size": 768}, {}, "LLM919"),
         ("0.5.20 L4", LLAMA, "fp8", {"num_experts": 128}, {}, ""),
         (
             "0.5.20 A10G",
