@@ -65,6 +65,10 @@ _NAMED_ENDINGS: tuple[tuple[str, Mapping[str, Any]], ...] = (
         {"quant_method": "compressed-tensors", "scheme": "fp8"},
     ),
     (
+        r"meta-llama/llama-4-.*[-_.]fp8",
+        {"quant_method": "compressed-tensors", "scheme": "fp8"},
+    ),
+    (
         r"(?:qwen|deepseek-ai|stepfun-ai)/.*[-_.]fp8",
         {"quant_method": "fp8", "weight_block_size": [128, 128]},
     ),

@@ -57,6 +57,8 @@ COMPRESSED = "compressed-tensors"
         ("nvidia/b-NVFP4", {"quant_method": "modelopt", "quant_algo": "NVFP4"}),
         ("nvidia/b-FP8", {"quant_method": "modelopt", "quant_algo": "FP8"}),
         ("nvidia/b-FP8-more", {}),
+        ("meta-llama/Llama-4-b-FP8", {"quant_method": COMPRESSED, "scheme": "fp8"}),
+        ("meta-llama/Llama-3.1-b-FP8", {}),
         *(
             (f"{owner}/b-NVFP4", {"quant_method": COMPRESSED, "scheme": "nvfp4"})
             for owner in ("RedHatAI", "neuralmagic", "nm-testing")
