@@ -145,6 +145,10 @@ OF_ENGINES: dict[str, tuple[Example, Example]] = {
         of("tei", "1.9.3", classes="Gemma3TextModel", dtype="float16"),
         of("tei", "1.9.3", classes="Gemma3TextModel", dtype="float32"),
     ),
+    "LLM926": (
+        of("llama.cpp", "b4591", gguf_architecture="qwen3"),
+        of("llama.cpp", "b4592", gguf_architecture="qwen3"),
+    ),
     "LLM989": (
         of("llama.cpp", "b9522", gguf_architecture="foobar"),
         of("llama.cpp", "b9522", gguf_architecture="llama"),
@@ -173,6 +177,11 @@ SHARED: tuple[tuple[str, Example, Example], ...] = (
         "LLM901",
         of("sglang", "0.5.10", classes="DeepseekV4ForCausalLM"),
         of("sglang", "0.5.12", classes="DeepseekV4ForCausalLM"),
+    ),
+    (
+        "LLM920",
+        of("tgi", "2.0.3", config={"model_type": "opt"}),
+        of("tgi", "2.2.0", config={"model_type": "opt"}),
     ),
     (
         "LLM881",
@@ -219,9 +228,14 @@ SHARED: tuple[tuple[str, Example, Example], ...] = (
         of("sglang", "0.5.14", QWEN, T4, dtype="float16"),
     ),
     (
+        "LLM884",
+        of("sglang", "0.5.14", "Qwen/Qwen3-8B-FP8", A100),
+        of("sglang", "0.5.14", "Qwen/Qwen3-8B-FP8", L40S),
+    ),
+    (
         "LLM919",
-        of("sglang", "0.5.14", FP8, T4),
         of("sglang", "0.5.14", FP8, A100),
+        of("sglang", "0.5.14", FP8, L40S),
     ),
     (
         "LLM921",

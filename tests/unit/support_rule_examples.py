@@ -261,6 +261,18 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
         _of(LLAMA, "0.8.4", guided_decoding_backend="outlines"),
         _of(LLAMA, "0.8.4", guided_decoding_backend="xgrammar"),
     ),
+    "LLM920": (
+        _of("a/b", "0.12.0", classes="KimiLinearForCausalLM", trust_remote_code=True),
+        _of("a/b", "0.13.0", classes="KimiLinearForCausalLM", trust_remote_code=True),
+    ),
+    "LLM922": (
+        _of("Intel/gemma-3-4b-it-int4-AutoRound", "0.24.0"),
+        _of("Intel/gemma-3-4b-it-int4-AutoRound", "0.25.0"),
+    ),
+    "LLM924": (
+        _of("google/gemma-4-31B-it", "0.21.0", L40S),
+        _of("google/gemma-4-31B-it", "0.22.0", L40S),
+    ),
     "LLM918": (
         _of("a/b", "0.24.0", classes="Tarsier2ForConditionalGeneration"),
         _of("a/b", "0.23.0", classes="Tarsier2ForConditionalGeneration"),

@@ -25,7 +25,7 @@ from cdk_sagemaker_llm.text import any_of, nearest
 # Between which releases an engine's limits were read in its source.
 _READ: Mapping[str, tuple[str, str]] = {
     "vllm": ("0.2.0", "0.33.0"),
-    "sglang": ("0.5.1", "0.5.23"),
+    "sglang": ("0.4.5", "0.5.23"),
     "tgi": ("0.8.0", "3.3.7"),
     "tei": ("1.2.0", "1.9.3"),
     # What none of the builds has that were read, no older one has either.

@@ -50,7 +50,11 @@ from cdk_sagemaker_llm.serving.engines.telling import (
 )
 from cdk_sagemaker_llm.serving.support.number_formats import LACKS_METHOD
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
-from cdk_sagemaker_llm.serving.support.vllm_arguments import ADAPTER_RANK, UNKNOWN_MODE
+from cdk_sagemaker_llm.serving.support.vllm_arguments import (
+    ADAPTER_RANK,
+    NO_DRAFTS,
+    UNKNOWN_MODE,
+)
 from cdk_sagemaker_llm.serving.support.vllm_parsers import UNKNOWN_PARSER
 from cdk_sagemaker_llm.text import any_of
 
@@ -60,6 +64,7 @@ _SAID_OF_SUPPORT = (engine_values.NO_TOOL_PARSER.code,)
 _TELLS_OF: Mapping[str, tuple[str, ...]] = {
     ADAPTER_RANK.code: ("max_lora_rank",),
     LACKS_METHOD.code: ("quantization",),
+    NO_DRAFTS.code: ("speculative_algorithm",),
     UNKNOWN_MODE.code: ("tokenizer_mode",),
     UNKNOWN_PARSER.code: ("tool_call_parser", "reasoning_parser"),
 }

@@ -33,25 +33,16 @@ _LATENT = (
     "Glm4MoeLiteForCausalLM",
     *_SPARSE,
 )
+# Their heads have two sizes, and one backend takes both (Gemma4Config of
+# model_executor/models/config.py, from 0.19.1 on): FlashAttention 4 where there is one.
+GEMMA_4 = (
+    "Gemma4ForCausalLM",
+    "Gemma4ForConditionalGeneration",
+    "Gemma4UnifiedForConditionalGeneration",
+)
 # Made for a million tokens.
 _OF_A_MILLION = re.compile(r"qwen/qwen2\.5-(?:7|14)b-instruct-1m\Z", re.IGNORECASE)
 _IN_CHUNKS = "DUAL_CHUNK_FLASH_ATTN"
-# Only some of their layers have a window.
-_INTERLEAVED = ("gemma", "cohere")
-# Which said so when they were made, and in which releases they did.
-_KEEP_NO_PREFIXES: Mapping[str, tuple[str, str]] = {
-    "Qwen2VLForConditionalGeneration": ("0.6.1", "0.6.6.post1"),
-    "JambaForCausalLM": ("0.5.4", "0.9.2"),
-    "MambaForCausalLM": ("0.6.3", "0.9.2"),
-    "FalconMambaForCausalLM": ("0.6.4", "0.9.2"),
-    "Mamba2ForCausalLM": ("0.7.3", "0.9.2"),
-    "BambaForCausalLM": ("0.7.3", "0.9.2"),
-    "Plamo2ForCausalLM": ("0.8.5", "0.9.2"),
-    "Zamba2ForCausalLM": ("0.8.5", "0.9.2"),
-    "FalconH1ForCausalLM": ("0.9.2", "0.9.2"),
-    "GraniteMoeHybridForCausalLM": ("0.9.2", "0.9.2"),
-    "NemotronHForCausalLM": ("0.9.2", "0.9.2"),
-}
 # Methods with a KVCacheMethod (vllm/model_executor/layers/quantization).
 _WITH_SCALES = {
     "fp8": "0.5.3",
@@ -62,31 +53,11 @@ _WITH_SCALES = {
 }
 # 0.22.0 refuses those without too, and 0.24.0 does not; between them nobody read.
 _SCALES_ARE_SEEN = "0.23.0"
-# Which keep a state beside their attention (IsHybrid), and the releases in which
-# TurboQuant was for attention alone (engine/arg_utils.py; 0.21.0 has it for them too).
-_HYBRID = frozenset(
-    {
-        *("Qwen3NextForCausalLM", "Qwen3_5ForConditionalGeneration"),
-        *("Qwen3_5MoeForConditionalGeneration", "NemotronHForCausalLM"),
-        *("NemotronHPuzzleForCausalLM", "NemotronH_Nano_VL_V2", "JambaForCausalLM"),
-        *("BambaForCausalLM", "FalconH1ForCausalLM", "GraniteMoeHybridForCausalLM"),
-        *("KimiLinearForCausalLM", "Lfm2ForCausalLM", "Lfm2MoeForCausalLM"),
-        *("Lfm2VlForConditionalGeneration", "BailingMoeV2_5ForCausalLM"),
-        *("MiniMaxForCausalLM", "MiniMaxText01ForCausalLM", "MiniMaxM1ForCausalLM"),
-        *("OlmoHybridForCausalLM", "Plamo2ForCausalLM", "Zamba2ForCausalLM"),
-    }
-)
-_TURBOQUANT_FOR_ATTENTION = ("0.20.0", "0.20.2")
 # Later ones take Triton by themselves where FlashAttention 3 is not there.
 _SINKS_BY_FLASH_3 = ("0.10.0", "0.10.1.1")
 _EIGHT_BITS = ("fp8", "fp8_e4m3", "fp8_e5m2")
 
 CACHE_FORMAT = Rule("LLM933", "the GPU cannot keep the KV cache in 8 bits", _SELECTOR)
-NO_PREFIXES = Rule(
-    "LLM969",
-    "the release keeps no prefixes beside a sliding window, or in 8 bits",
-    "vllm/config.py, _verify_prefix_caching",
-)
 CACHE_FALLBACK = Rule(
     "LLM890",
     "a KV cache in 8 bits has slower attention, or was not seen to run",
@@ -156,76 +127,6 @@ def _brings_scales(subject: Subject) -> bool:
     return not is_lenient or isinstance(values.get("kv_cache_scheme"), Mapping)
 
 
-def special_cache_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    A format that some attention alone has is for a model and a GPU with it.
-    """
-    kind, capability = subject.text("kv_cache_dtype") or "", subject.capability
-    word, name = subject.word("kv_cache_dtype"), subject.checkpoint.name
-    is_told = subject.checkpoint.class_name is not None and not is_latent(subject)
-    if kind == "fp8_ds_mla" and is_told and subject.is_at("0.11.0"):
-        yield CACHE_FORMAT.finding(
-            f"{word}={kind} is for models with sparse latent attention, and {name} has "
-            "none",
-            "write fp8, or leave it out",
-        )
-    is_plain = kind == "bfloat16" and not is_latent(subject)
-    if kind == "fp8_inc" and subject.is_at("0.12.0"):
-        yield CACHE_FORMAT.finding(
-            f"{word}={kind} is for Gaudi alone", "write fp8, or leave it out"
-        )
-    elif is_plain and subject.is_at("0.12.0", "0.14.1"):
-        yield CACHE_FORMAT.finding(
-            f"no attention of {subject.title} takes {word}={kind}", "leave it out"
-        )
-    elif kind == "fp8_e5m2" and _is_by_flash_3(subject):
-        yield CACHE_FORMAT.finding(
-            f"{subject.title} takes FlashAttention 3 for {word}={kind} on "
-            f"{subject.gpu}, which reads fp8_e4m3 alone",
-            "write fp8, or leave it out",
-        )
-    if kind.startswith("nvfp4") and is_latent(subject) and subject.is_at("0.22.0"):
-        yield CACHE_FORMAT.finding(
-            f"{word}={kind} is not for latent attention, which {name} has",
-            "write fp8, or leave it out",
-        )
-    is_old = capability is not None and capability < AMPERE
-    if kind.startswith("turboquant") and is_old:
-        yield CACHE_FORMAT.finding(
-            f"{subject.title} needs FlashAttention for {word}={kind}, which it does "
-            f"not have on {subject.gpu}",
-            "write auto, or take a GPU from A10G on",
-        )
-    elif kind.startswith("turboquant") and _is_refused_hybrid(subject):
-        yield CACHE_FORMAT.finding(
-            f"{subject.title} has {word}={kind} for attention alone, and "
-            f"{subject.checkpoint.class_name} keeps a state beside it",
-            "write fp8, or take an image with vLLM 0.21 or newer",
-        )
-
-
-def _is_refused_hybrid(subject: Subject) -> bool:
-    layers = subject.checkpoint.config.get("layer_types")
-    # Some files of the class of Granite have no other layers.
-    has_state = not isinstance(layers, list) or {*layers} != {"attention"}
-    is_hybrid = subject.checkpoint.class_name in _HYBRID and has_state
-    return is_hybrid and subject.is_at(*_TURBOQUANT_FOR_ATTENTION)
-
-
-def _is_by_flash_3(subject: Subject) -> bool:
-    """
-    Whether the first attention that takes a cache in 8 bits is one that reads a single
-    kind of it (get_fp8_dtype_for_flashattn, 0.12.0 to 0.21.0).
-    """
-    is_named = subject.has("attention_backend")
-    is_named |= "VLLM_ATTENTION_BACKEND" in subject.environment
-    size = subject.checkpoint.number("global_head_dim") or head_size_of(subject)
-    is_one = subject.checkpoint.class_name is not None and not is_latent(subject)
-    is_one = is_one and size is not None and size <= 256  # noqa: PLR2004
-    is_hopper = subject.capability == HOPPER and subject.is_at("0.12.0", "0.21.0")
-    return is_one and is_hopper and not is_named
-
-
 def _is_cache_of_files(subject: Subject) -> bool:
     """
     Whether the files say that the cache has 8 bits, and the release heeds them.
@@ -233,39 +134,6 @@ def _is_cache_of_files(subject: Subject) -> bool:
     is_of_4 = subject.checkpoint.method == "modelopt_fp4"
     is_known = subject.checkpoint.name.lower().startswith("nvidia/deepseek")
     return is_of_4 and is_known and subject.is_at("0.14.0")
-
-
-def prefix_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    Prefixes are kept only where attention looks at all of them.
-    """
-    if not subject.flag("enable_prefix_caching"):
-        return
-    text, kind = subject.checkpoint.text, subject.checkpoint.model_type or ""
-    is_windowed = isinstance(text.get("sliding_window"), int)
-    is_windowed = is_windowed and text.get("use_sliding_window") is not False
-    is_windowed = is_windowed and not kind.startswith(_INTERLEAVED)
-    is_off = subject.flag("disable_sliding_window")
-    word = subject.word("enable_prefix_caching")
-    if is_windowed and not is_off and subject.is_at("0.4.0", "0.7.3"):
-        yield NO_PREFIXES.finding(
-            f"{subject.title} does not keep prefixes for {subject.checkpoint.name}, "
-            f"whose attention looks at a window of {text['sliding_window']}",
-            f"leave {word} out, or set disable_sliding_window, with which no sequence "
-            "is longer than the window",
-        )
-    name = subject.checkpoint.class_name or ""
-    if name in _KEEP_NO_PREFIXES and subject.is_at(*_KEEP_NO_PREFIXES[name]):
-        yield NO_PREFIXES.finding(
-            f"{subject.title} does not keep prefixes for {name}",
-            f"leave {word} out, or take an image with a newer release",
-        )
-    is_of_8 = subject.text("kv_cache_dtype") == "fp8"
-    if is_of_8 and subject.is_at("0.5.0", "0.5.3.post1"):
-        yield NO_PREFIXES.finding(
-            f"{subject.title} does not keep prefixes in 8 bits, got kv_cache_dtype=fp8",
-            f"leave {word} or kv_cache_dtype out",
-        )
 
 
 def _refuses_cache(subject: Subject, kind: str, capability: int) -> str:
@@ -299,13 +167,22 @@ def _lacks_cache(subject: Subject, kind: str, capability: int) -> str:
     if capability < TURING or (capability < AMPERE and subject.is_at("0.24.0")):
         # On the oldest nothing else runs.
         return "attention by Triton needs a compute capability of 8.9 for it"
+    needing = _needs_triton(subject, kind)
+    return f"{needing} need Triton, which has it from 8.9 on" if needing else ""
+
+
+def _needs_triton(subject: Subject, kind: str) -> str:
+    """
+    Return what of a model FlashInfer does not take; empty for nothing.
+    """
     if is_gpt_oss(subject):
-        return "attention sinks need Triton, which has it from 8.9 on"
+        return "attention sinks"
+    is_left = subject.checkpoint.class_name in GEMMA_4 and kind != "fp8_e5m2"
+    if is_left and not asked_backend(subject)[0]:
+        return "heads of two sizes"
     size = head_size_of(subject)
     sizes = {64, 128, 256} | ({512} if subject.is_at("0.22.0") else set())
-    if size is not None and size not in sizes:
-        return f"heads of {size} need Triton, which has it from 8.9 on"
-    return ""
+    return f"heads of {size}" if size is not None and size not in sizes else ""
 
 
 def attends_in_chunks(checkpoint: Checkpoint) -> bool:
@@ -480,6 +357,8 @@ def _refuses_cache_of_backend(subject: Subject, asked: str, capability: int) -> 
         return ""
     is_unfit = asked in {"FLASH_ATTN_MLA", "FLEX_ATTENTION"}
     is_unfit |= asked == "TRITON_MLA" and not subject.is_at("0.18.0")
+    is_of_ada = kind != "fp8_e5m2" and capability < ADA
+    is_unfit |= asked == "TRITON_ATTN" and is_of_ada
     if asked == "FLASH_ATTN":
         # By its third version alone, and from 0.27.0 on by its fourth.
         majors = (9, 10) if subject.is_at("0.27.0") else (9,)

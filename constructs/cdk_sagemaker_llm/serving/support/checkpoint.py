@@ -23,6 +23,7 @@ _NAMED_METHODS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     (r"gptq", {"quant_method": "gptq", "bits": 4}),
     (r"bnb[-_](?:4|8)bit", {"quant_method": "bitsandbytes"}),
     (r"gguf", {"quant_method": "gguf"}),
+    (r"int4[-_]autoround", {"quant_method": "auto-round", "bits": 4}),
     (
         r"quantized\.w4a16|w4a16",
         {"quant_method": "compressed-tensors", "scheme": "w4a16"},
@@ -43,7 +44,7 @@ _COMPRESSED = r"(?:redhatai|neuralmagic|nm-testing)/"
 _NAMED_ENDINGS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     # What these call AWQ is made by llm-compressor.
     (
-        r"(?:cyankiwi|cpatonn)/.*-awq(?:-[48]bit)?",
+        r"(?:cyankiwi|cpatonn)/.*-awq(?:-[48]bit|-int[48])?",
         {"quant_method": "compressed-tensors"},
     ),
     (
@@ -52,7 +53,7 @@ _NAMED_ENDINGS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ),
     (r"nvidia/.*[-_.]fp8", {"quant_method": "modelopt", "quant_algo": "FP8"}),
     (
-        rf"{_COMPRESSED}.*[-_.](?:nv)?fp4",
+        rf"{_COMPRESSED}.*[-_.](?:nv)?fp4(?:a16)?",
         {"quant_method": "compressed-tensors", "scheme": "nvfp4"},
     ),
     (rf"{_COMPRESSED}(?:meta-llama-3|qwen2)-.*[-_.]fp8", {"quant_method": "fp8"}),
@@ -61,6 +62,10 @@ _NAMED_ENDINGS: tuple[tuple[str, Mapping[str, Any]], ...] = (
             rf"{_COMPRESSED}.*(?:llama-3\.[1-9]|llama-4|qwen2\.5|qwen3|gemma-3|phi-4"
             r"|deepseek-r1|mistral-small-3|granite-3).*[-_.]fp8"
         ),
+        {"quant_method": "compressed-tensors", "scheme": "fp8"},
+    ),
+    (
+        r"meta-llama/llama-4-.*[-_.]fp8",
         {"quant_method": "compressed-tensors", "scheme": "fp8"},
     ),
     (
@@ -89,6 +94,8 @@ class Checkpoint:
 
         facts: What no file says in one key: which code must be trusted until which
             release of ``transformers``, which parsers suit it.
+
+        told: The keys of config.json that the caller says himself.
     """
 
     name: str
@@ -96,6 +103,7 @@ class Checkpoint:
     is_whole: bool = False
     tokenizer: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    told: frozenset[str] = frozenset()
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -199,6 +207,7 @@ _EXPERTS = (
     "n_routed_experts",
     "num_local_experts",
     "num_experts_per_tok",
+    "moe_intermediate_size",
 )
 
 
@@ -324,9 +333,13 @@ def _overridden(
     base: Checkpoint, given: Mapping[str, Any] | None, arguments: Mapping[str, Any]
 ) -> Checkpoint:
     config, tokenizer = dict(base.config), dict(base.tokenizer)
-    overrides = (given or {}, _mapping(arguments.get("hf_overrides")))
-    dotted = {key: value for key, value in arguments.items() if "." in key}
-    for values in (*overrides, dotted):
+    dotted = {
+        key.removeprefix("config."): value
+        for key, value in arguments.items()
+        if "." in key
+    }
+    overrides = (given or {}, _mapping(arguments.get("hf_overrides")), dotted)
+    for values in overrides:
         for key, value in values.items():
             part, _, name = key.partition(".")
             if part in {"tokenizer_config", "tokenizer"}:
@@ -358,6 +371,7 @@ def _overridden(
         is_whole=base.is_whole and arguments.get("config_format") != "mistral",
         tokenizer=tokenizer,
         facts=facts,
+        told=frozenset(key for values in overrides for key in values),
     )
 
 

@@ -5,6 +5,7 @@ KV cache, and what the engine was built for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cdk_sagemaker_llm.catalog.gpu_formats import (
@@ -14,12 +15,13 @@ from cdk_sagemaker_llm.catalog.gpu_formats import (
     method_spans,
     scheme_capability,
 )
-from cdk_sagemaker_llm.catalog.model_classes import has_ability
 from cdk_sagemaker_llm.catalog.releases import image_within
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.support.checkpoint import has_experts
 from cdk_sagemaker_llm.serving.support.quantization import (
+    asked_method,
     is_gpt_oss,
+    method_of,
     resolved_method,
     scheme_of,
 )
@@ -42,6 +44,16 @@ _WITHOUT_VOLTA = ("0.9.0", "0.9.2")
 # Marlin, which widens weights, came to experts with 0.9.0; Triton does not compile
 # them.
 _EXPERTS_IN_EIGHT = ("0.5.0", "0.8.5.post1")
+# Their experts are joined by their plain weights, which packed ones do not have
+# (pack_params of models/qwen2_moe.py and deepseek.py; issue 3900).
+_UNPACKED_EXPERTS = {
+    "Qwen2MoeForCausalLM": ("0.4.0", "0.4.3"),
+    "DeepseekForCausalLM": ("0.3.3", "0.5.5"),
+}
+_PACKED = ("awq", "gptq", "squeezellm")
+# Of these files of NVIDIA's some layers say that their weights alone are in it (vLLM
+# issue 47749).
+_ONLY_WEIGHTS = re.compile(r"nvidia/qwen3\.6-27b-nvfp4\Z", re.IGNORECASE)
 # Their numbers overflow in float16 (vllm/config/model.py).
 _NOT_IN_HALVES = ("gemma2", "gemma3", "gemma3_text", "plamo2", "glm4")
 # Which the first release with quantized weights took.
@@ -166,10 +178,10 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
     method = resolved_method(subject)
     if not method:
         return
-    own, asked = subject.checkpoint.method, subject.text("quantization")
+    own, asked = method_of(subject), asked_method(subject)
     name = subject.checkpoint.class_name
     is_left = name is not None and name not in _FIRST_QUANTIZED
-    if asked not in {None, "none"} and is_left and subject.is_at("0.0", "0.2.1.post1"):
+    if asked is not None and is_left and subject.is_at("0.0", "0.2.1.post1"):
         yield LACKS_METHOD.finding(
             f"{subject.title} takes quantized weights of Llama and Mistral alone, got "
             f"{name}",
@@ -186,9 +198,8 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
             "take an image with vLLM 0.8 or newer",
         )
         return
-    is_asked = asked not in {None, "none"}
     # Before, the method was not read from the files.
-    if is_lacking and (is_asked or subject.is_at("0.2.7")):
+    if is_lacking and (asked or subject.is_at("0.2.7")):
         spans = method_spans(engine, named)
         image = image_within(engine, spans)
         yield LACKS_METHOD.finding(
@@ -208,6 +219,24 @@ def method_findings(subject: Subject) -> Iterator[Finding]:
             "write allow_deprecated_quantization=true",
         )
     yield from _of_gpu(subject, method, find_method(engine, method, release) or support)
+
+
+def packed_expert_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The class keeps its experts in weights that are packed into integers.
+    """
+    name = subject.checkpoint.class_name or ""
+    is_packed = subject.checkpoint.method in _PACKED
+    if (
+        is_packed
+        and name in _UNPACKED_EXPERTS
+        and subject.is_at(*_UNPACKED_EXPERTS[name])
+    ):
+        yield LACKS_METHOD.finding(
+            f"{subject.title} does not keep the experts of {name} in weights of "
+            f"{subject.checkpoint.method}",
+            "take an image with a newer release",
+        )
 
 
 def _of_gpu(subject: Subject, method: str, support: MethodSupport) -> Iterator[Finding]:
@@ -233,103 +262,6 @@ def _of_gpu(subject: Subject, method: str, support: MethodSupport) -> Iterator[F
             f"{subject.title}",
             f"write {word}={any_of(support.types)}",
         )
-
-
-def bitsandbytes_class_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    The loader of bitsandbytes takes the class.
-    """
-    name, own = subject.checkpoint.class_name, subject.checkpoint.method
-    is_asked = "bitsandbytes" in {subject.text("quantization"), own}
-    if name is None or not is_asked:
-        return
-    if name == _PIXTRAL_ON_HUB and subject.text("config_format") == "mistral":
-        name = "PixtralForConditionalGeneration"
-    if not has_ability(subject.engine, name, subject.release):
-        return
-    since, until = _IN_FOUR_BITS.get(name, "0.7.0"), _WITHOUT_FOUR_BITS.get(name)
-    is_early = subject.is_at("0.5.0", "0.6.6") and not subject.is_at(since)
-    is_without = until is not None and subject.is_at(*until)
-    is_unpacked = has_ability(subject.engine, name, subject.release, "unpacked")
-    if is_early or is_without or is_unpacked:
-        yield LACKS_METHOD.finding(
-            f"{subject.title} does not keep {name} in weights of bitsandbytes",
-            "take weights in another format, or an image with a newer release",
-        )
-
-
-# What its params.json makes of it.
-_PIXTRAL_ON_HUB = "Mistral3ForConditionalGeneration"
-# Since when its loader takes a class, before it took nearly all
-# (bitsandbytes_stacked_params_mapping of vllm/model_executor/models).
-_IN_FOUR_BITS = {
-    **dict.fromkeys(
-        (
-            "AquilaForCausalLM",
-            "AquilaModel",
-            "DeciLMForCausalLM",
-            "InternLMForCausalLM",
-            "LLaMAForCausalLM",
-            "LlamaForCausalLM",
-            "MistralForCausalLM",
-            "Phi3ForCausalLM",
-        ),
-        "0.5.0",
-    ),
-    **dict.fromkeys(
-        (
-            "ExaoneForCausalLM",
-            "Gemma2ForCausalLM",
-            "GraniteForCausalLM",
-            "NemotronForCausalLM",
-            "SolarForCausalLM",
-        ),
-        "0.5.5",
-    ),
-    **dict.fromkeys(
-        (
-            "FalconForCausalLM",
-            "GemmaForCausalLM",
-            "OPTForCausalLM",
-            "PhiForCausalLM",
-            "RWForCausalLM",
-        ),
-        "0.6.3",
-    ),
-}
-# Which it does not take since then, as far as they were read to be without
-# packed_modules_mapping, or get_expert_mapping.
-_WITHOUT_FOUR_BITS = {
-    **dict.fromkeys(
-        (
-            "DbrxForCausalLM",
-            "GPT2LMHeadModel",
-            "GPTJForCausalLM",
-            "GPTNeoXForCausalLM",
-            "MPTForCausalLM",
-            "Mamba2ForCausalLM",
-            "MambaForCausalLM",
-            "OrionForCausalLM",
-            "StableLmForCausalLM",
-        ),
-        ("0.7.1", "0.27.1"),
-    ),
-    **dict.fromkeys(
-        (
-            "DeepseekForCausalLM",
-            "DeepseekV2ForCausalLM",
-            "DeepseekV3ForCausalLM",
-            "Olmo2ForCausalLM",
-            "OlmoForCausalLM",
-        ),
-        ("0.7.1", "0.10.0"),
-    ),
-    "GptOssForCausalLM": ("0.10.0", "0.11.0"),
-    "OlmoeForCausalLM": ("0.7.1", "0.9.2"),
-    "Qwen2MoeForCausalLM": ("0.7.1", "0.9.2"),
-    "Qwen3MoeForCausalLM": ("0.8.4", "0.8.4"),
-    "Starcoder2ForCausalLM": ("0.7.1", "0.24.0"),
-}
 
 
 def scheme_findings(subject: Subject) -> Iterator[Finding]:
@@ -396,6 +328,11 @@ def eight_bit_findings(subject: Subject) -> Iterator[Finding]:
     )
     if is_four and AMPERE <= capability < BLACKWELL and subject.is_at("0.9.0"):
         yield _weight_only(subject, "fp4")
+    elif is_four and _ONLY_WEIGHTS.match(subject.checkpoint.name):
+        yield WEIGHT_ONLY.finding(
+            f"some layers of {subject.checkpoint.name} keep only their weights in fp4: "
+            f"{subject.title} falls back to Marlin for them, on {subject.gpu} too"
+        )
     if is_gpt_oss(subject) and capability == RTX_BLACKWELL:
         yield WEIGHT_ONLY.finding(
             f"{subject.title} has no kernels of its own for gpt-oss on {subject.gpu}: "

@@ -32,6 +32,7 @@ _STRICT = frozenset(
         "modelopt_fp4",
         "aqlm",
         "squeezellm",
+        "auto-round",
     }
 )
 _OTHERS = {
@@ -50,6 +51,17 @@ _OTHERS = {
     "mxfp4": ("humming", "quark"),
     "modelopt": ("humming", "petit_nvfp4"),
     "modelopt_fp4": ("humming", "petit_nvfp4"),
+}
+# What its files are called, and since when INC takes them, whatever is asked for
+# (override_quantization_method of quantization/inc.py, modelopt.py and mxfp4.py).
+_ROUNDED, _BY_INC = "auto-round", "0.15.0"
+_OF_MODELOPT, _BY_ALGORITHM = ("modelopt", "modelopt_fp4"), "0.10.0"
+_BY_FAMILY = "0.20.0"
+_UNTIED = ("0.24.0", "0.24.0")
+# What takes the weights of a method, and in which releases.
+_CALLED: Mapping[str, tuple[str, ...]] = {
+    _ROUNDED: ("inc", _BY_INC),
+    "modelopt_fp4": ("nvfp4", "0.8.0", "0.8.5"),
 }
 _NEEDS_FILES = frozenset(
     {
@@ -77,6 +89,11 @@ NOT_QUANTIZED = Rule(
     "LLM927",
     "a quantization is asked for that needs weights made for it",
     "vllm/model_executor/model_loader/weight_utils.py",
+)
+UNTIED_WEIGHTS = Rule(
+    "LLM922",
+    "the release cannot share a weight between layers beside quantized ones",
+    "vllm/model_executor/layers/quantization/base_config.py and inc/inc.py, 0.24.0",
 )
 
 
@@ -127,24 +144,51 @@ def _scheme(weights: Mapping[str, Any], activations: object) -> str | None:
     return None
 
 
+def method_of(subject: Subject) -> str | None:
+    """
+    Return the quantization method of the files; where nothing is known of them, what
+    is only asked for of files that have it.
+    """
+    own, asked = subject.checkpoint.method, subject.text("quantization")
+    is_meant = asked is not None and asked.replace("_", "-") == _ROUNDED
+    return _ROUNDED if own is None and is_meant and subject.is_at(_BY_INC) else own
+
+
+def asked_method(subject: Subject) -> str | None:
+    """
+    Return the method that is asked for; ``None`` for none, or where the release takes
+    that of the files in its place, whatever it is.
+    """
+    asked = subject.text("quantization")
+    if asked in {None, "none", ""}:
+        return None
+    values = subject.checkpoint.quantization or {}
+    own = method_of(subject)
+    algorithm = str(values.get("quant_algo", "")).upper()
+    is_replaced = (
+        (own == _ROUNDED and subject.is_at(_BY_INC))
+        or (own in _OF_MODELOPT and "FP" in algorithm and subject.is_at(_BY_ALGORITHM))
+        or (own == "mxfp4" and is_gpt_oss(subject) and subject.is_at(_BY_FAMILY))
+    )
+    # Humming is asked first from its release on.
+    return None if is_replaced and asked != "humming" else asked
+
+
 def resolved_method(subject: Subject) -> str | None:
     """
     Return the method that is used; empty for none, ``None`` where it is not known.
     """
-    own, asked = subject.checkpoint.method, subject.text("quantization")
-    if asked in {"none", ""}:
-        asked = None
+    own, asked = method_of(subject), asked_method(subject)
     if not own:
         return asked or own
     if own == "gptq":
         return _kernel(subject, asked, own, _GPTQ_KERNELS, "0.4.2", "0.22.0")
     if own == "awq":
         return _kernel(subject, asked, own, _AWQ_KERNELS, "0.5.3", "0.24.0")
-    if own == "mxfp4" and is_gpt_oss(subject) and subject.is_at("0.20.0"):
+    if own == "mxfp4" and is_gpt_oss(subject) and subject.is_at(_BY_FAMILY):
         return "gpt_oss_mxfp4"
-    if own == "modelopt_fp4" and subject.is_at("0.8.0", "0.8.5"):
-        return "nvfp4"
-    return own
+    name, *span = _CALLED.get(own, (own, "0.0"))
+    return name if subject.is_at(*span) else own
 
 
 def _kernel(  # noqa: PLR0917 - what differs between the two formats
@@ -181,8 +225,8 @@ def quantization_findings(subject: Subject) -> Iterator[Finding]:
     """
     What is asked for is what the weights are, or can be made of them.
     """
-    own, asked = subject.checkpoint.method, subject.text("quantization")
-    if not asked or asked == "none" or own is None or not subject.is_at("0.2.7"):
+    own, asked = method_of(subject), asked_method(subject)
+    if not asked or own is None or not subject.is_at("0.2.7"):
         return
     word = subject.word("quantization")
     if not own:
@@ -214,6 +258,22 @@ def config_elsewhere_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.word('hf_config_path')} names {named}, whose weights are in "
             f"{other}, and {subject.title} takes GGUF for another quantization",
             "name a folder whose config.json has no quantization_config",
+        )
+
+
+def tied_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    What the first and the last layer share can be shared beside the other weights.
+    """
+    tied = subject.checkpoint.text.get("tie_word_embeddings")
+    is_of_gemma = (subject.checkpoint.class_name or "").startswith("Gemma")
+    is_tied = tied is True or (tied is None and is_of_gemma)
+    is_rounded = method_of(subject) == _ROUNDED
+    if is_tied and is_rounded and subject.is_at(*_UNTIED):
+        yield UNTIED_WEIGHTS.finding(
+            f"{subject.title} does not share one weight between the first and the last "
+            f"layer beside weights in {_ROUNDED}, as {subject.checkpoint.name} does",
+            "take an image with another release, or weights in another format",
         )
 
 

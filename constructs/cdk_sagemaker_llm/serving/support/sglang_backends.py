@@ -12,6 +12,7 @@ from cdk_sagemaker_llm.serving.support.attention import (
     AMPERE,
     BLACKWELL,
     CACHE_FALLBACK,
+    CACHE_FORMAT,
     HOPPER,
     NO_BACKEND,
     WRONG_BACKEND,
@@ -133,6 +134,29 @@ _SEEING = {
     "Ernie4_5_VLMoeForConditionalGeneration": "0.5.9",
 }
 
+# What its conditions kept as data do not tell of drafts, since they are in hooks of
+# their own (arg_groups/speculative_hook.py and lora_hook.py).
+_IN_HOOKS = "0.5.12"
+
+# Later ones draft by EAGLE for adapters too.
+_ADAPTERS_BY_WORDS = ("0.5.12", "0.5.18")
+
+# A cache in fp4 is one that these attend to (_handle_kv4_compatibility).
+_FOUR_BITS_AT = ("0.5.7", "0.5.20")
+
+_IN_FOUR_BITS = ("triton", "torch_native", "flex_attention", "trtllm_mha")
+
+_LATENT_IN_FOUR_BITS = ("cutlass_mla", "flashinfer", "trtllm_mla", "flashmla")
+
+# Of which the backend is known that they come to by themselves: FlashAttention 3, or
+# FlashInfer, where there is no TensorRT-LLM (_get_default_attn_backend).
+_PLAIN = frozenset(
+    {
+        *("LlamaForCausalLM", "MistralForCausalLM", "MixtralForCausalLM"),
+        *("Qwen2ForCausalLM", "Qwen3ForCausalLM", "Qwen3MoeForCausalLM"),
+    }
+)
+
 DRAFTS_WITHOUT_BUFFER = Rule(
     "LLM908",
     "SGLang does not draft for a model that keeps a state beside its radix cache",
@@ -215,6 +239,57 @@ def sglang_draft_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def sglang_hook_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Drafts are asked for with what they need, and beside what they run with.
+    """
+    asked, argument = subject.text("speculative_algorithm"), "speculative_algorithm"
+    has_path = any(map(subject.has, _DRAFTS))
+    has_adapters = subject.flag("enable_lora") or bool(
+        subject.arguments.get("lora_paths")
+    )
+    why = ""
+    if asked == "standalone" and subject.flag("enable_dp_attention"):
+        why = "does not run beside enable_dp_attention"
+    elif asked == "dflash" and not has_path:
+        why = "needs speculative_draft_model_path"
+    elif asked in _BRANCHING and has_adapters and subject.is_at(*_ADAPTERS_BY_WORDS):
+        why = "does not run beside LoRA adapters"
+    if why and subject.is_at(_IN_HOOKS):
+        yield NO_DRAFTS.finding(
+            f"{subject.word(argument)}={asked} {why} at {subject.title}",
+            "name the draft"
+            if "needs" in why
+            else "leave one of both out, or write NGRAM",
+        )
+
+
+_DRAFTS = ("speculative_draft_model_path", "speculative_draft_model")
+
+
+def sglang_four_bit_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    A KV cache in fp4 is one that the attention reads.
+    """
+    name, capability = subject.checkpoint.class_name, subject.capability
+    kind, word = subject.text("kv_cache_dtype"), subject.word("kv_cache_dtype")
+    asked = subject.text("attention_backend")
+    halves = ("prefill_attention_backend", "decode_attention_backend")
+    is_halved = any(map(subject.has, halves)) or asked == "fa4"
+    if kind != "fp4_e2m1" or is_halved or not subject.is_at(*_FOUR_BITS_AT):
+        return
+    backends = _LATENT_IN_FOUR_BITS if is_latent(subject) else _IN_FOUR_BITS
+    is_known = name in _PLAIN or name in _PLAINLY_LATENT
+    is_older = capability is not None and capability < BLACKWELL
+    is_unfit = asked not in backends if asked else is_known and is_older
+    if name is not None and capability is not None and is_unfit:
+        yield CACHE_FORMAT.finding(
+            f"{word}={kind} needs an attention of {any_of(backends)}, and "
+            f"{subject.title} has {asked or 'another'} on {subject.gpu}",
+            f"leave {word} out, or set attention_backend={backends[0]}",
+        )
+
+
 def sglang_together_findings(subject: Subject) -> Iterator[Finding]:
     """
     Drafts and stages are not asked for beside what they do not run with.
@@ -252,7 +327,8 @@ def _branch_findings(subject: Subject) -> Iterator[Finding]:
     """
     kind = subject.text("speculative_algorithm") or ""
     steps, branches = "speculative_num_steps", "speculative_eagle_topk"
-    if kind in _BRANCHING and subject.has(steps) and not subject.has(branches):
+    is_told = subject.has(steps) and not subject.has(branches)
+    if kind in _BRANCHING and is_told and subject.is_at("0.5.1"):
         yield NO_DRAFTS.finding(
             f"{subject.word(steps)} is given without {subject.word(branches)}, and "
             f"{subject.title} stops there",

@@ -13,16 +13,14 @@ from cdk_sagemaker_llm.catalog.gpu_formats import (
 )
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import uneven_heads
-from cdk_sagemaker_llm.serving.support.attention import (
-    AMPERE,
-    TURING,
-)
+from cdk_sagemaker_llm.serving.support.attention import ADA, AMPERE, TURING
 from cdk_sagemaker_llm.serving.support.checkpoint import has_experts
 from cdk_sagemaker_llm.serving.support.number_formats import (
     DTYPE_FALLBACK,
     GPU_LACKS_METHOD,
     LACKS_METHOD,
     METHOD_DTYPE,
+    WEIGHT_ONLY,
 )
 from cdk_sagemaker_llm.serving.support.quantization import (
     NOT_QUANTIZED,
@@ -51,6 +49,16 @@ _TAKEN_AS = {
 }
 
 _NEEDS_FILES = frozenset({"awq", "awq_marlin", "gptq", "gptq_marlin"})
+
+# Weights in fp8 are widened by vLLM's kernels, which no image has (fp8.py, and the
+# schemes of compressed_tensors.py; issues 5135 and 11291).
+_EIGHT_BY_VLLM = ("0.4.5", "0.5.5")
+_PACKED_BY_VLLM = ("0.4.5", "0.5.3.post3")
+
+# Its own Marlin widens what has no experts; those are left to Triton unless another
+# runner is asked for (issues 5871, 13471 and 38291).
+_EXPERTS_BY_TRITON = "0.4.5"
+_TRITON = (None, "auto", "triton")
 
 # From 0.5.6 on each device has the part as a whole (pull request 13856).
 _SEEING = frozenset({"Glm4vMoeForConditionalGeneration"})
@@ -177,6 +185,35 @@ def sglang_class_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def sglang_eight_bit_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The GPU computes in fp8, or the release widens the weights.
+    """
+    is_packed = scheme_of(subject.checkpoint) == "CompressedTensorsW8A16Fp8"
+    is_eight = is_packed or _method(subject) == "fp8"
+    capability, runner = subject.capability, subject.text("moe_runner_backend")
+    if not is_eight or capability is None or not AMPERE <= capability < ADA:
+        return
+    is_by_triton = has_experts(subject.checkpoint) and runner in _TRITON
+    if subject.is_at(*(_PACKED_BY_VLLM if is_packed else _EIGHT_BY_VLLM)):
+        yield GPU_LACKS_METHOD.finding(
+            f"{subject.title} leaves weights in fp8 to vLLM on {subject.gpu}, and vLLM "
+            "is not in its images",
+            "take a GPU from L4 on, or an image with SGLang 0.5.6 or newer",
+        )
+    elif is_by_triton and subject.is_at(_EXPERTS_BY_TRITON):
+        yield GPU_LACKS_METHOD.finding(
+            f"{subject.title} runs experts in fp8 by Triton, which does not compile "
+            f"them for {subject.gpu}",
+            "take a GPU from L4 on, or weights in another format",
+        )
+    elif not has_experts(subject.checkpoint) and subject.is_at(_EIGHT_BY_VLLM[0]):
+        yield WEIGHT_ONLY.finding(
+            f"{subject.gpu} does not compute in fp8: {subject.title} falls back to "
+            "keeping only the weights in it, which is slower for long prompts"
+        )
+
+
 def _method(subject: Subject) -> str | None:
     """
     Return the method that SGLang comes to; ``None`` where that is not known.
@@ -252,7 +289,10 @@ _WIDTHS = ("moe_intermediate_size", "share_expert_dim", _DENSE)
 
 _SIZES = ("tensor_parallel_size", "tp_size", "tp")
 
-_EXPERTS = ("ep_size", "ep", "expert_parallel_size", "enable_ep_moe", "moe_a2a_backend")
+_EXPERTS = (
+    *("ep_size", "ep", "expert_parallel_size", "moe_a2a_backend"),
+    *("enable_ep_moe", "enable_deepep_moe"),
+)
 
 
 def _expert_parts(subject: Subject) -> int | None:

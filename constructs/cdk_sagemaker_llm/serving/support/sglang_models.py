@@ -52,6 +52,8 @@ _LENGTHS = (
     "max_position_embeddings",
 )
 _LONGER = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
+# Before, a longer one was allowed unless the variable says no (0.4.5 to 0.5.0rc2).
+_NOT_LONGER = "0.5.1"
 _TRUE = frozenset({"1", "true", "yes", "y", "on", "t"})
 # How the classes begin that a parser of tool calls is made for; others may have been
 # trained to its format, so that nothing is said of what is not in the table.
@@ -213,7 +215,8 @@ def sglang_length_findings(subject: Subject) -> Iterator[Finding]:
         f"{word} must be at most {longest}, which {subject.checkpoint.name} was made "
         f"for, got {asked}"
     )
-    if subject.environment.get(_LONGER, "").lower() in _TRUE:
+    forced = "" if subject.is_at(_NOT_LONGER) else "true"
+    if subject.environment.get(_LONGER, forced).lower() in _TRUE:
         yield LONGER_BY_FORCE.finding(
             f"{text}; {_LONGER} lets {subject.title} start all the same, and what is "
             "beyond may be wrong"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.checks import uneven_heads
-from cdk_sagemaker_llm.serving.support.attention import HOPPER
+from cdk_sagemaker_llm.serving.support.attention import ADA, HOPPER
 from cdk_sagemaker_llm.serving.support.checkpoint import Checkpoint
 from cdk_sagemaker_llm.serving.support.quantization import (
     resolved_method,
@@ -21,6 +21,9 @@ _KERNELS = ("awq_marlin", "gptq_marlin")
 # From here on blocks of experts are cut into smaller ones, down to 32
 # (refine_fp8_moe_block_shape of fused_moe/oracle/fp8.py).
 _FINER_BLOCKS = "0.29.0"
+# From 0.25.0 on experts are padded to what Marlin takes at once
+# (marlin_moe_padded_intermediate); it has taken them since 0.9.0.
+_UNPADDED = ("0.9.0", "0.24.0")
 
 UNEVEN_HEADS_OF_MODEL = Rule(
     "LLM945",
@@ -156,6 +159,29 @@ def group_of(checkpoint: Checkpoint) -> int | None:
     # What these publish in groups of another size they do not call so.
     is_usual = checkpoint.name.lower().startswith(("qwen/", "thebloke/"))
     return 128 if is_usual or checkpoint.method == "awq" else None
+
+
+def narrow_expert_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The devices cut experts into what Marlin takes, where it widens their numbers.
+    """
+    size = subject.number("tensor_parallel_size") or 1
+    checkpoint = subject.checkpoint.language
+    width = checkpoint.number("moe_intermediate_size")
+    blocks = (checkpoint.quantization or {}).get("weight_block_size")
+    is_eight = resolved_method(subject) == "fp8" and not blocks
+    is_eight |= scheme_of(checkpoint) == "CompressedTensorsW8A16Fp8"
+    is_old = subject.capability is not None and subject.capability < ADA
+    is_split = size > 1 and not subject.flag("enable_expert_parallel")
+    if width and is_eight and is_old and is_split and subject.is_at(*_UNPADDED):
+        yield from uneven_weights(
+            subject.word("tensor_parallel_size"),
+            size,
+            width,
+            64,
+            of="steps of the kernel",
+            otherwise=", or enable_expert_parallel",
+        )
 
 
 def _packed_group(subject: Subject) -> int | None:

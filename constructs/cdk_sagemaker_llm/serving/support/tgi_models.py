@@ -33,6 +33,7 @@ from cdk_sagemaker_llm.serving.support.quantization import NOT_QUANTIZED, OTHER_
 from cdk_sagemaker_llm.serving.support.splits import UNEVEN_HEADS_OF_MODEL
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.serving.support.vllm_arguments import NEWER_TOKENIZER
+from cdk_sagemaker_llm.serving.support.vllm_classes import BROKEN_CLASS
 from cdk_sagemaker_llm.text import any_of
 
 _MODELS = "server/text_generation_server/models/__init__.py of TGI"
@@ -66,6 +67,8 @@ _FLASH_1 = ("0.9.0", "2.0.9")
 _NO_TURING = ("2.1.0", "2.2.0")
 
 UNKNOWN_TYPE = Rule("LLM975", "the release has nothing for the model's type", _MODELS)
+# Its head is handed all of what the layers give (opt_modeling.py, issue 2012).
+_BROKEN = {"opt": ("1.4.3", "2.0.4")}
 TYPE_BY_TRANSFORMERS = Rule(
     "LLM852", "a model runs by transformers, which is slower", _MODELS
 )
@@ -232,6 +235,18 @@ def tgi_attention_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def tgi_broken_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The release runs its own branch.
+    """
+    kind = subject.checkpoint.model_type or ""
+    if kind in _BROKEN and subject.is_at(*_BROKEN[kind]):
+        yield BROKEN_CLASS.finding(
+            f"{subject.title} fails when it warms up models of type {kind}",
+            "take TGI 2.2 or newer, or serve it with Vllm",
+        )
+
+
 def tgi_window_findings(subject: Subject) -> Iterator[Finding]:
     """
     Where the GPU has flash attention of the first kind alone, a model with a sliding
@@ -241,7 +256,9 @@ def tgi_window_findings(subject: Subject) -> Iterator[Finding]:
     kind = subject.checkpoint.model_type or ""
     window = subject.checkpoint.text.get("sliding_window", 0)
     # Mixtral's files had one when these releases were new.
-    if kind == "mistral" and window is None and subject.is_at(*_NEEDS_WINDOW):
+    is_told = kind == "mixtral" and "sliding_window" in subject.checkpoint.told
+    is_hit = (kind == "mistral" or is_told) and window is None
+    if is_hit and subject.is_at(*_NEEDS_WINDOW):
         yield UNKNOWN_TYPE.finding(
             f"{subject.title} does not load models of type {kind} without a sliding "
             f"window, got {subject.checkpoint.name}",

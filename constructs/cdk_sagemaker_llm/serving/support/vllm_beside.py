@@ -20,6 +20,19 @@ _NOT_OVERLAPPED = ("ngram", "medusa", "mlp_speculator", "suffix")
 # Where the conditions that were read say it of the arguments alone.
 _TOLD_ELSEWHERE = ("0.12.0", "0.16.0")
 
+# Classes without layers that predict several tokens (hf_config_override and
+# __post_init__ of vllm/config/speculative.py, 0.8.4 to 0.33.0).
+_OF_ONE_TOKEN = frozenset(
+    {
+        *("LlamaForCausalLM", "MistralForCausalLM", "MixtralForCausalLM"),
+        *("Qwen2ForCausalLM", "Qwen2MoeForCausalLM", "Qwen3ForCausalLM"),
+        *("Qwen3MoeForCausalLM", "GptOssForCausalLM", "Phi3ForCausalLM"),
+        *("Gemma2ForCausalLM", "Gemma3ForCausalLM", "Gemma3ForConditionalGeneration"),
+        *("Llama4ForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"),
+        *("Qwen3VLForConditionalGeneration", "Qwen3VLMoeForConditionalGeneration"),
+    }
+)
+
 NOT_OVERLAPPED = Rule(
     "LLM910",
     "overlapped scheduling beside drafts that do not overlap",
@@ -60,6 +73,20 @@ def balance_findings(subject: Subject) -> Iterator[Finding]:
         f"{subject.word('enable_eplb')} is not set: {subject.title} does not start",
         f"set {subject.word('enable_eplb')}, or leave it out",
     )
+
+
+def prediction_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Only a model that was made to predict several tokens drafts by that.
+    """
+    asked, name = speculation_in(subject.arguments), subject.checkpoint.class_name
+    is_asked = str(asked.get("method") or "").endswith("mtp") and not asked.get("model")
+    if is_asked and name in _OF_ONE_TOKEN and subject.is_at("0.8.4"):
+        yield NO_DRAFTS.finding(
+            f"{name} predicts one token at a time, got method={asked['method']}: "
+            f"{subject.title} does not start",
+            "write ngram, or name an EAGLE draft that was made for the model",
+        )
 
 
 def speculation_findings(subject: Subject) -> Iterator[Finding]:

@@ -32,6 +32,9 @@ _BACKEND_OF_PICTURES_SINCE = "0.10.0"
 _PICTURES = "ForConditionalGeneration"
 _WRITES = (_PICTURES, "ForCausalLM", "LMHeadModel")
 
+# Which do too, by code of their own (issue 20463).
+_SEEING = frozenset({"JinaEmbeddingsV4Model"})
+
 # Those of LLaVA's own package.
 _OF_PACKAGES = frozenset(
     {"LlavaLlamaForCausalLM", "LlavaMistralForCausalLM", "LlavaQwenForCausalLM"}
@@ -71,6 +74,15 @@ NO_HEAD = Rule(
     "a model is made to classify that has no weights for it",
     "vllm/model_executor/models/adapters.py",
 )
+BROKEN_CLASS = Rule(
+    "LLM920",
+    "the release has the model's class, and fails when it makes or runs it",
+    "vllm/model_executor/models, and text_generation_server/models of TGI",
+)
+# Whose own code does not fit what the release calls it with: MLAModules of 0.12.0, and
+# V0's attention of 0.8.3, which lacks use_irope.
+_BROKEN = {"KimiLinearForCausalLM": ("0.12.0", "0.12.0")}
+_BROKEN_OF_V0 = {"Llama4ForConditionalGeneration": ("0.8.3", "0.8.3")}
 NO_ADAPTERS = Rule(
     "LLM905", "the model's class takes no LoRA adapters at the release", _REGISTRY
 )
@@ -86,6 +98,12 @@ def class_findings(subject: Subject) -> Iterator[Finding]:
     The release has one of the model's classes, or runs it otherwise.
     """
     classes = subject.checkpoint.classes
+    if not classes and "architectures" in subject.checkpoint.told:
+        yield UNKNOWN_CLASS.finding(
+            f"config.json of {subject.checkpoint.name} names no class, which "
+            f"{subject.title} asks for",
+            "write architectures into hf_overrides",
+        )
     if (
         not classes
         or _reads_params(subject)
@@ -100,9 +118,12 @@ def class_findings(subject: Subject) -> Iterator[Finding]:
         runs = runs_class(name, version or "999")
         has_pictures = name.endswith(_PICTURES) or (
             # The same without a head, as fine-tuning programs write it.
-            name.endswith("VLModel")
-            and class_row(subject.engine, name.removesuffix("Model") + _PICTURES)
-            is not None
+            name in _SEEING
+            or (
+                name.endswith("VLModel")
+                and class_row(subject.engine, name.removesuffix("Model") + _PICTURES)
+                is not None
+            )
         )
         is_late = has_pictures and not subject.is_at(_BACKEND_OF_PICTURES_SINCE)
         if runs and not is_late:
@@ -129,6 +150,21 @@ def class_findings(subject: Subject) -> Iterator[Finding]:
         f"{subject.title} does not load {name}{dropped if is_dropped else ''}",
         class_way_out(subject, name),
     )
+
+
+def broken_class_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The release runs its own class.
+    """
+    name = subject.checkpoint.class_name or ""
+    is_old = subject.environment.get("VLLM_USE_V1") == "0"
+    span = _BROKEN.get(name) or (_BROKEN_OF_V0.get(name) if is_old else None)
+    if span is not None and subject.is_at(*span):
+        engine = " with VLLM_USE_V1=0" if name in _BROKEN_OF_V0 else ""
+        yield BROKEN_CLASS.finding(
+            f"{subject.title} fails when it makes {name}{engine}",
+            "leave VLLM_USE_V1 out" if engine else "take an image with another release",
+        )
 
 
 def _lacks_code(subject: Subject, name: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.drafts import speculation_in
+from cdk_sagemaker_llm.serving.support.attention import HOPPER
 from cdk_sagemaker_llm.serving.support.lengths import asked_length, longest_of
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.text import any_of, nearest
@@ -61,6 +62,17 @@ _CACHES = (
     ("0.4.2", "0.4.2", ("fp8",)),
     ("0.5.3", "0.8.5", ("fp8", "fp8_e4m3", "fp8_e5m2")),
 )
+# Tokens of the longest video, and since when one is read at once where pictures are
+# looked at in both directions (is_mm_prefix_lm of Gemma4ModelArchConfigConvertor).
+_LONGEST_ITEM, _ITEMS_AT = 2496, ("0.20.0", "0.28.0")
+# A batch of a server on a smaller GPU than H100 where nothing is asked for, which from
+# 0.22.0 on is as large as an item.
+_USUAL_BATCH, _UNRAISED = 2048, ("0.20.0", "0.21.0")
+# AWS's tests of sequences up to here ran, in batches of 8192: they serve nobody.
+_TESTED = 4096
+# Embedders whose weights are named as no writer's (issue 43061; from 0.28.0 on the
+# class maps the names).
+_EMBEDDERS, _UNMAPPED = "qwen/qwen3-embedding", ("0.10.2", "0.21.0")
 # How much of the host's memory may be set aside for sequences that wait.
 _MOST_SWAPPED = 0.7
 _SWAPS = 4
@@ -70,6 +82,45 @@ UNFIT_SETTINGS = Rule(
     "settings that the release does not take beside each other",
     "vllm/config.py and engine/arg_utils.py, 0.2.1.post1 to 0.17.1",
 )
+ITEM_ABOVE_BATCH = Rule(
+    "LLM924",
+    "a batch is smaller than a picture or video that is read at once",
+    "vllm/v1/core/encoder_cache_manager.py, 0.20.0 to 0.28.0; issue 42687",
+)
+
+
+def item_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    A batch holds what is read at once.
+    """
+    is_whole = subject.checkpoint.text.get("use_bidirectional_attention") == "vision"
+    limits = ("limit_mm_per_prompt", "language_model_only", "performance_mode")
+    is_limited = any(subject.has(one) for one in limits)
+    if not is_whole or is_limited or not subject.is_at(*_ITEMS_AT):
+        return
+    word = subject.word("max_num_batched_tokens")
+    asked = subject.number("max_num_batched_tokens")
+    batch = _usual_batch(subject) if asked is None else asked
+    if batch is not None and batch < _LONGEST_ITEM:
+        by_itself = " by itself" if asked is None else ""
+        yield ITEM_ABOVE_BATCH.finding(
+            f"{subject.title} reads a video of {subject.checkpoint.name} at once, of "
+            f"up to {_LONGEST_ITEM} tokens, and {word} is {batch}{by_itself}",
+            f"write {word}={_TESTED}, or limit_mm_per_prompt without video",
+        )
+
+
+def _usual_batch(subject: Subject) -> int | None:
+    """
+    Return how many tokens a batch has where nothing is asked for, on GPUs where that is
+    little; ``None`` for others.
+    """
+    length = asked_length(subject.arguments.get("max_model_len"))
+    is_short = length is not None and length <= _TESTED
+    is_small = subject.capability is not None and subject.capability < HOPPER
+    is_parted = subject.arguments.get("enable_chunked_prefill") is not False
+    is_usual = is_small and is_parted and not is_short
+    return _USUAL_BATCH if is_usual and subject.is_at(*_UNRAISED) else None
 
 
 def setting_findings(subject: Subject) -> Iterator[Finding]:
@@ -323,6 +374,11 @@ def _of_models(subject: Subject) -> Iterator[tuple[str, str]]:
                 f"{name} writes no text, which {word}={value} asks for",
                 "leave it out",
             )
+    runner = subject.text("runner")
+    is_embedder = subject.checkpoint.name.lower().startswith(_EMBEDDERS)
+    if is_embedder and runner in {"generate", "draft"} and subject.is_at(*_UNMAPPED):
+        why = f"{subject.checkpoint.name} has no weights for runner={runner}"
+        yield why, "leave it out, or write pooling"
     is_heard = subject.text("task") == "transcription"
     if is_heard and name in _OF_TEXT and subject.is_at("0.8.4", "0.12.0"):
         yield f"{name} hears nothing, which task=transcription asks for", "leave it out"

@@ -41,6 +41,11 @@ COMPRESSED = "compressed-tensors"
         ("a/b-GGUF", {"quant_method": "gguf"}),
         ("a/b-quantized.w4a16", {"quant_method": COMPRESSED, "scheme": "w4a16"}),
         ("a/b-W4A16", {"quant_method": COMPRESSED, "scheme": "w4a16"}),
+        ("a/b-int4-AutoRound", {"quant_method": "auto-round", "bits": 4}),
+        ("a/b-AutoRound", {}),
+        ("cyankiwi/b-AWQ-INT4", {"quant_method": COMPRESSED}),
+        ("a/b-AWQ-INT4", {"quant_method": "awq", "bits": 4}),
+        ("RedHatAI/b-NVFP4A16", {"quant_method": COMPRESSED, "scheme": "nvfp4"}),
         ("a/b-quantized.w8a16", {"quant_method": COMPRESSED, "scheme": "w8a16"}),
         ("a/b-w8a16", {}),
         ("a/b-quantized.w8a8", {"quant_method": COMPRESSED, "scheme": "w8a8"}),
@@ -52,6 +57,8 @@ COMPRESSED = "compressed-tensors"
         ("nvidia/b-NVFP4", {"quant_method": "modelopt", "quant_algo": "NVFP4"}),
         ("nvidia/b-FP8", {"quant_method": "modelopt", "quant_algo": "FP8"}),
         ("nvidia/b-FP8-more", {}),
+        ("meta-llama/Llama-4-b-FP8", {"quant_method": COMPRESSED, "scheme": "fp8"}),
+        ("meta-llama/Llama-3.1-b-FP8", {}),
         *(
             (f"{owner}/b-NVFP4", {"quant_method": COMPRESSED, "scheme": "nvfp4"})
             for owner in ("RedHatAI", "neuralmagic", "nm-testing")

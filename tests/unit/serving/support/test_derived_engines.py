@@ -4,6 +4,8 @@ LMI's other engines, Neuron and llama.cpp: each condition from both sides.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from cdk_sagemaker_llm.serving.support.check import is_judged
@@ -273,3 +275,37 @@ def test_names_the_nearest_release_that_is_known(release: str, told: str) -> Non
     [found] = case(f"vllm {release} A10G", LLAMA)()
 
     assert str(found) == told
+
+
+R1 = "bartowski/DeepSeek-R1-Distill-Qwen-7B-GGUF"
+
+
+@pytest.mark.parametrize(
+    ("build", "name", "arguments", "codes"),
+    [
+        ("b4591", "", {"gguf_architecture": "qwen3"}, "LLM880 LLM926"),
+        ("b4000", "", {"gguf_architecture": "qwen3"}, "LLM880 LLM926"),
+        ("b4592", "", {"gguf_architecture": "qwen3"}, "LLM880"),
+        ("b4591", "", {"gguf_architecture": "llama"}, "LLM880"),
+        ("b6000", "", {"gguf_architecture": "hunyuan-dense"}, "LLM880 LLM926"),
+        ("b6001", "", {"gguf_architecture": "hunyuan-dense"}, "LLM880"),
+        ("b3258", "", {"gguf_architecture": "gemma2"}, "LLM880 LLM926"),
+        ("b3259", "", {"gguf_architecture": "gemma2"}, "LLM880"),
+        ("b4513", R1, {}, "LLM880 LLM926"),
+        ("b4514", R1, {}, "LLM880"),
+        ("b4513", R1, {"tokenizer_config.pre": "qwen2"}, "LLM880"),
+        ("b3400", "", {"tokenizer_config.pre": "gpt-4o"}, "LLM880 LLM926"),
+        ("b3401", "", {"tokenizer_config.pre": "gpt-4o"}, "LLM880"),
+        ("b3411", "bartowski/Llama-3.2-3B-Instruct-GGUF", {}, "LLM880 LLM926"),
+        ("b3412", "bartowski/Llama-3.2-3B-Instruct-GGUF", {}, "LLM880"),
+        ("b3411", "bartowski/Meta-Llama-3-8B-Instruct-GGUF", {}, "LLM880"),
+        ("b9522", R1, {}, ""),
+    ],
+)
+def test_knows_what_builds_of_llama_cpp_were_seen_to_lack(
+    build: str, name: str, arguments: dict[str, Any], codes: str
+) -> None:
+    """
+    And those before them.
+    """
+    assert codes_of(case(f"llama.cpp {build} A10G", name, **arguments)) == codes

@@ -312,6 +312,8 @@ SCHEMES: list[Row] = [
     *(
         (codes, case(f"vllm {where}", LLAMA, _quantized(COMPRESSED, **more)))
         for where, more, codes in (
+            ("0.15.1 T4", {"scheme": "nvfp4"}, "LLM919 LLM886"),
+            ("0.16.0 T4", {"scheme": "nvfp4"}, "LLM886"),
             ("0.11.1 T4", {"scheme": "w4a16"}, "LLM919"),
             ("0.12.0 T4", {"scheme": "w4a16"}, "LLM886"),
             ("0.11.1 T4", {"scheme": "w8a16"}, "LLM919"),
@@ -476,3 +478,51 @@ def test_knows_for_which_gpus_a_release_is_built(codes: str, example: Example) -
     By its CUDA, and by what was reported.
     """
     assert codes_of(example) == codes
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "method", "codes"),
+    [
+        ("0.4.2", "Qwen2MoeForCausalLM", "gptq", "LLM915"),
+        ("0.4.3", "Qwen2MoeForCausalLM", "gptq", "LLM880 LLM915"),
+        ("0.4.2", "Qwen2MoeForCausalLM", "awq", "LLM915"),
+        ("0.4.2", "Qwen2MoeForCausalLM", "fp8", "LLM919"),
+        ("0.4.2", "Qwen2ForCausalLM", "gptq", ""),
+        ("0.5.3.post1", "Qwen2MoeForCausalLM", "gptq", ""),
+        ("0.5.5", "DeepseekForCausalLM", "gptq", "LLM880 LLM915"),
+        ("0.6.2", "DeepseekForCausalLM", "gptq", ""),
+    ],
+)
+def test_keeps_experts_in_packed_weights(
+    release: str, name: str, method: str, codes: str
+) -> None:
+    """
+    Where the class does not join them by their plain weights.
+    """
+    example = case(
+        f"vllm {release} A10G",
+        name,
+        _quantized(method),
+        dtype="half",
+        trust_remote_code=True,
+    )
+
+    assert codes_of(example) == codes
+
+
+@pytest.mark.parametrize(
+    ("gpu", "model", "codes"),
+    [
+        ("RTX", "nvidia/Qwen3.6-27B-NVFP4", "LLM884"),
+        ("B200", "nvidia/Qwen3.6-27B-NVFP4", "LLM884"),
+        ("H100", "nvidia/Qwen3.6-27B-NVFP4", "LLM884"),
+        ("B200", "nvidia/Qwen3-32B-NVFP4", ""),
+    ],
+)
+def test_widens_layers_whose_weights_alone_are_in_four_bits(
+    gpu: str, model: str, codes: str
+) -> None:
+    """
+    On GPUs that compute in four bits too.
+    """
+    assert codes_of(case(f"vllm 0.24.0 {gpu}", model)) == codes

@@ -68,6 +68,43 @@ STANDS_FOR: list[Row] = [
             ("gguf", "awq", "0.12.0", ""),
             ("quark", "fp8", "0.12.0", ""),
             ("compressed_tensors", "compressed-tensors", "0.12.0", ""),
+            # From 0.15 on the files alone decide, whatever is asked for.
+            ("auto-round", "auto_round", "0.13.0", "LLM925"),
+            ("auto-round", "auto-round", "0.13.0", ""),
+            ("auto-round", "auto_round", "0.15.1", ""),
+            ("auto-round", "fp8", "0.15.1", ""),
+            ("auto-round", "inc", "0.22.0", ""),
+        )
+    ),
+    # As they do where NVIDIA's tool says which numbers they are in, and for gpt-oss.
+    *(
+        (codes, _asked(f"{release} H100", "modelopt", asked, quant_algo=algorithm))
+        for release, algorithm, asked, codes in (
+            ("0.9.2", "FP8", "fp8", "LLM880 LLM925"),
+            ("0.10.0", "FP8", "fp8", "LLM880"),
+            ("0.10.2", "NVFP4", "fp8", "LLM884"),
+        )
+    ),
+    *(
+        (
+            codes,
+            case(
+                f"vllm {release} H100",
+                "GptOssForCausalLM",
+                {"quantization_config": {"quant_method": "mxfp4"}},
+                quantization="fp8",
+            ),
+        )
+        for release, codes in (("0.19.1", "LLM925"), ("0.20.0", ""))
+    ),
+    # Whoever asks for it has such files, of which nothing else may be known.
+    *(
+        (codes, case(f"vllm {release} H100", LLAMA, quantization=asked))
+        for release, asked, codes in (
+            ("0.13.0", "auto_round", "LLM915"),
+            ("0.15.1", "auto_round", ""),
+            ("0.15.1", "auto-round", ""),
+            ("0.15.1", "auto_rounded", "LLM915"),
         )
     ),
     *(
@@ -270,3 +307,30 @@ def test_names_the_kernel_that_refuses_a_data_type() -> None:
             "vLLM 0.20.0; write dtype=bfloat16"
         ),
     ]
+
+
+ROUNDED = {"quantization_config": {"quant_method": "auto-round"}}
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "more", "codes"),
+    [
+        ("0.23.0", "Gemma4ForConditionalGeneration", {}, ""),
+        ("0.24.0", "Gemma4ForConditionalGeneration", {}, "LLM922"),
+        ("0.25.0", "Gemma4ForConditionalGeneration", {}, ""),
+        ("0.24.0", LLAMA, {"tie_word_embeddings": True}, "LLM922"),
+        ("0.24.0", LLAMA, {"tie_word_embeddings": False}, ""),
+        ("0.24.0", LLAMA, {}, ""),
+        ("0.24.0", "GemmaForCausalLM", {"tie_word_embeddings": False}, ""),
+    ],
+)
+def test_shares_a_weight_beside_rounded_ones(
+    release: str, name: str, more: dict[str, Any], codes: str
+) -> None:
+    """
+    One release had no way to, whatever else shares it.
+    """
+    plain = case(f"vllm {release} A10G", name, more)
+
+    assert codes_of(case(f"vllm {release} A10G", name, {**ROUNDED, **more})) == codes
+    assert codes_of(plain) == ""

@@ -161,9 +161,9 @@ METHODS: list[Row] = [
                 {"quantization": "awq", "dtype": "auto"},
                 "",
             ),
-            ("0.5.14 A100", _quantized("fp8"), {"dtype": "float"}, "LLM921"),
-            ("0.5.14 A100", _quantized("fp8"), {"dtype": "float32"}, "LLM921"),
-            ("0.5.14 A100", _quantized("fp8"), {"dtype": "bfloat16"}, ""),
+            ("0.5.14 L4", _quantized("fp8"), {"dtype": "float"}, "LLM921"),
+            ("0.5.14 L4", _quantized("fp8"), {"dtype": "float32"}, "LLM921"),
+            ("0.5.14 L4", _quantized("fp8"), {"dtype": "bfloat16"}, ""),
         )
     ),
 ]
@@ -410,7 +410,7 @@ def test_runs_what_gpu_and_release_take(codes: str, example: Example) -> None:
             ),
         ),
         (
-            case(f"{AT} A100", LLAMA, _quantized("fp8"), dtype="float"),
+            case(f"{AT} L4", LLAMA, _quantized("fp8"), dtype="float"),
             (
                 "LLM921 SGLang 0.5.14 takes bfloat16 or float16 with weights in fp8, "
                 "got float32; set dtype=bfloat16"
@@ -473,3 +473,46 @@ def test_tells_what_is_wrong_and_the_way_out(example: Example, told: str) -> Non
     In the caller's words.
     """
     assert [str(found) for found in example()] == [told]
+
+
+EIGHT: list[Row] = [
+    (codes, case(f"sglang {where}", name, {**_quantized(own), **more}, **arguments))
+    for where, name, own, more, arguments, codes in table(
+        ("0.4.4 A10G", LLAMA, "fp8", {}, {}, "LLM880"),
+        ("0.4.5 A10G", LLAMA, "fp8", {}, {}, "LLM880 LLM919"),
+        ("0.5.5 A10G", LLAMA, "fp8", {}, {}, "LLM919"),
+        ("0.5.5 L4", LLAMA, "fp8", {}, {}, ""),
+        ("0.5.5 A10G", LLAMA, "compressed-tensors", {}, {}, ""),
+        ("0.5.6 A10G", LLAMA, "fp8", {}, {}, "LLM884"),
+        ("0.5.20 A100", LLAMA, "fp8", {}, {}, "LLM884"),
+        ("0.5.20 L4", LLAMA, "fp8", {}, {}, ""),
+        ("0.5.20 A10G", LLAMA, "fp8", {"num_experts": 128}, {}, "LLM919"),
+        ("0.5.3 A10G", LLAMA, "fp8", {"num_experts": 128}, {}, "LLM880 LLM919"),
+        ("0.5.20 A10G", LLAMA, "fp8", {"moe_intermediate_size": 768}, {}, "LLM919"),
+        ("0.5.20 L4", LLAMA, "fp8", {"num_experts": 128}, {}, ""),
+        (
+            "0.5.20 A10G",
+            LLAMA,
+            "fp8",
+            {"num_experts": 128},
+            {"moe_runner_backend": "triton"},
+            "LLM919",
+        ),
+        (
+            "0.5.20 A10G",
+            LLAMA,
+            "fp8",
+            {"num_experts": 128},
+            {"moe_runner_backend": "marlin"},
+            "",
+        ),
+    )
+]
+
+
+@pytest.mark.parametrize(("codes", "example"), EIGHT)
+def test_widens_weights_where_the_gpu_lacks_fp8(codes: str, example: Example) -> None:
+    """
+    By Marlin, which experts are not left to.
+    """
+    assert codes_of(example) == codes

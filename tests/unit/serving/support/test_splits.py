@@ -499,3 +499,38 @@ def test_tells_what_bitsandbytes_needs(
     [found] = case(f"vllm {release} H100", LLAMA, config, **arguments)()
 
     assert str(found) == told
+
+
+NARROW = {
+    "architectures": ["DiffusionGemmaForBlockDiffusion"],
+    "quantization_config": {"quant_method": "compressed-tensors", "scheme": "fp8"},
+}
+PLAIN_FP8 = {**EXPERTS, "quantization_config": {"quant_method": "fp8"}}
+
+
+@pytest.mark.parametrize(
+    ("where", "config", "arguments", "codes"),
+    [
+        # Experts of 704 in two parts of 352, of which 64 at once are no divisor.
+        ("0.24.0 A100", NARROW, {"tensor_parallel_size": 2}, "LLM884 LLM947"),
+        ("0.24.0 A100", NARROW, {"tensor_parallel_size": 1}, "LLM884"),
+        ("0.24.0 L4", NARROW, {}, ""),
+        ("0.24.0 H100", NARROW, {"tensor_parallel_size": 2}, ""),
+        ("0.25.0 A100", NARROW, {"tensor_parallel_size": 2}, "LLM884"),
+        (
+            "0.24.0 A100",
+            NARROW,
+            {"tensor_parallel_size": 2, "enable_expert_parallel": True},
+            "LLM884",
+        ),
+        ("0.10.2 A100", PLAIN_FP8, {"tensor_parallel_size": 8}, "LLM884 LLM947"),
+        ("0.10.2 A100", PLAIN_FP8, {"tensor_parallel_size": 4}, "LLM884"),
+    ],
+)
+def test_cuts_widened_experts_into_steps_of_the_kernel(
+    where: str, config: dict[str, Any], arguments: dict[str, Any], codes: str
+) -> None:
+    """
+    Until they were padded.
+    """
+    assert codes_of(case(f"vllm {where}", "a/b", config, **arguments)) == codes

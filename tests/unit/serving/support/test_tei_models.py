@@ -17,6 +17,11 @@ TYPES: list[Row] = [
     for where, config, codes in (
         ("1.8.0 A10G", {"model_type": "qwen3"}, ""),
         ("1.7.0 A10G", {"model_type": "qwen3"}, "LLM983"),
+        ("1.7.1 A10G", {"model_type": "qwen3"}, "LLM880 LLM983"),
+        ("1.7.2 A10G", {"model_type": "qwen3"}, "LLM880"),
+        ("1.3.0 A10G", {"model_type": "qwen2"}, "LLM880 LLM983"),
+        ("1.4.0 A10G", {"model_type": "qwen2"}, ""),
+        ("1.3.0 A10G", {"model_type": "mistral"}, "LLM880"),
         ("1.7.0 CPU", {"model_type": "qwen3"}, "LLM858"),
         ("1.6.0 CPU", {"model_type": "qwen3"}, "LLM858"),
         ("1.4.0 CPU", {"model_type": "qwen3"}, "LLM983"),
@@ -231,7 +236,7 @@ def test_runs_what_the_release_has_a_program_for(codes: str, example: Example) -
             case("tei 1.7.0 A10G", "", {"model_type": "qwen3"}),
             (
                 "LLM983 TEI 1.7.0 does not load models of type "
-                "qwen3; take TEI 1.8.0 or newer, such as tei 1.8.0"
+                "qwen3; take TEI 1.7.2 or newer, such as tei 1.8.0"
             ),
         ),
         (

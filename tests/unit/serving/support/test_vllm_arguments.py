@@ -340,7 +340,7 @@ def test_has_the_arguments_and_values_of_the_release(
 
 QWEN = "Qwen/Qwen2.5-0.5B-Instruct"
 OF_QWEN, OF_OTHER = {"vocab_size": 151936}, {"vocab_size": 152064}
-MTP = {"method": "mtp", "num_speculative_tokens": 1}
+MTP = {"method": "mtp", "model": "a/b", "num_speculative_tokens": 1}
 
 OF_ONE = {"model": QWEN, "num_speculative_tokens": 3}
 DRAFTS: list[Row] = [
@@ -459,7 +459,7 @@ DRAFTS: list[Row] = [
             ("0.23.0", "DeepseekV3ForCausalLM", 1, "mtp", ""),
             ("0.23.0", "DeepseekV3ForCausalLM", None, "mtp", ""),
             ("0.23.0", "DeepseekV3ForCausalLM", 2, "ngram", ""),
-            ("0.23.0", LLAMA, 2, "mtp", ""),
+            ("0.23.0", "NemotronHForCausalLM", 2, "mtp", ""),
             ("0.30.0", "DeepseekV3ForCausalLM", 2, "mtp", ""),
             ("0.23.0", "DeepseekV32ForCausalLM", 2, "mtp", "LLM953"),
             ("0.23.0", "GlmMoeDsaForCausalLM", 2, "mtp", "LLM953"),
@@ -642,3 +642,34 @@ def test_tells_what_is_wrong_and_the_way_out(example: Example, told: str) -> Non
     In the caller's words.
     """
     assert [str(found) for found in example()] == [told]
+
+
+PREDICTED = {"method": "mtp", "num_speculative_tokens": 1}
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "asked", "is_refused"),
+    [
+        ("0.7.1", "Qwen3ForCausalLM", PREDICTED, False),
+        ("0.8.4", "LlamaForCausalLM", PREDICTED, True),
+        ("0.20.0", "Qwen3ForCausalLM", PREDICTED, True),
+        ("0.20.0", "Qwen3ForCausalLM", {**PREDICTED, "method": "deepseek_mtp"}, True),
+        ("0.20.0", "Qwen3ForCausalLM", {**PREDICTED, "model": "a/b"}, False),
+        ("0.20.0", "Qwen3ForCausalLM", {**PREDICTED, "method": "ngram"}, False),
+        ("0.20.0", "Qwen3NextForCausalLM", PREDICTED, False),
+    ],
+)
+def test_predicts_several_tokens_with_a_model_that_does(
+    release: str, name: str, asked: dict[str, object], *, is_refused: bool
+) -> None:
+    """
+    And not with one that was made for one token at a time.
+    """
+    told = [
+        str(one)
+        for one in case(f"vllm {release} H100", name, speculative_config=asked)()
+        if "one token at a time" in str(one)
+    ]
+
+    assert bool(told) == is_refused
+    assert all(one.startswith("LLM953 ") for one in told)

@@ -10,6 +10,7 @@ from tests.unit.serving.support.cases import Row, case, codes_of, table
 from tests.unit.support_rule_examples import Example
 
 LLAMA, HELIUM, OWN = "LlamaForCausalLM", "HeliumForCausalLM", "FooBarForCausalLM"
+KIMI = "KimiLinearForCausalLM"
 GPT_OSS, PICTURES = "GptOssForCausalLM", "FooBarForConditionalGeneration"
 QWEN_HEAD = "Qwen3ForSequenceClassification"
 
@@ -27,6 +28,15 @@ CLASSES: list[Row] = [
         ("0.8.4", PICTURES, {"trust_remote_code": True}, "LLM901"),
         ("0.10.2", PICTURES, {"trust_remote_code": True}, "LLM882"),
         ("0.10.2", PICTURES, {}, "LLM901"),
+        # Which sees too, though its name does not say so.
+        ("0.8.4", "JinaEmbeddingsV4Model", {"trust_remote_code": True}, "LLM901"),
+        ("0.10.2", "JinaEmbeddingsV4Model", {"trust_remote_code": True}, "LLM882"),
+        ("0.12.0", KIMI, {"trust_remote_code": True}, "LLM920"),
+        ("0.13.0", KIMI, {"trust_remote_code": True}, ""),
+        ("0.11.1", KIMI, {"trust_remote_code": True}, ""),
+        # A config.json that names none is known to.
+        ("0.10.2", LLAMA, {"config.architectures": None}, "LLM901"),
+        ("0.10.2", OWN, {"config.architectures": [LLAMA]}, ""),
         # What reads texts alone the backend takes with transformers 5.
         ("0.19.0", "FooBarModel", {}, "LLM901"),
         ("0.24.0", "FooBarModel", {}, "LLM882"),
@@ -205,3 +215,26 @@ def test_tells_what_is_wrong_and_the_way_out(example: Example, told: str) -> Non
     Which releases have it, and an image with one of them.
     """
     assert [str(found) for found in example()] == [told]
+
+
+SCOUT = "Llama4ForConditionalGeneration"
+
+
+@pytest.mark.parametrize(
+    ("release", "value", "codes"),
+    [
+        ("0.8.3", "0", "LLM880 LLM920"),
+        ("0.8.3", "1", "LLM880"),
+        ("0.8.4", "0", ""),
+    ],
+)
+def test_makes_llama_4_without_the_old_engine(
+    release: str, value: str, codes: str
+) -> None:
+    """
+    Whose attention did not know it for one release.
+    """
+    environment = {"VLLM_USE_V1": value}
+    example = case(f"vllm {release} H100", SCOUT, environment=environment)
+
+    assert codes_of(example) == codes

@@ -177,3 +177,59 @@ def test_runs_models_in_two_halves_plainly(
     assert ("LLM914" in codes_of(found)) == is_refused
     plain = case(f"vllm {release} A100", "LlamaForCausalLM", **PARTS)
     assert "LLM914" not in codes_of(plain)
+
+
+GEMMA, SMALL = "google/gemma-4-31B-it", "google/gemma-4-E4B-it"
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "arguments", "codes"),
+    [
+        # A smaller GPU has batches of 2,048, and a video has 2,496 tokens.
+        ("0.20.0 L40S", GEMMA, {}, "LLM924"),
+        ("0.20.0 A100", GEMMA, {}, "LLM924"),
+        ("0.20.0 H100", GEMMA, {}, ""),
+        ("0.20.0 CPU", GEMMA, {}, ""),
+        ("0.20.0 L40S", SMALL, {}, ""),
+        ("0.19.1 L40S", GEMMA, {}, ""),
+        ("0.21.0 L40S", GEMMA, {}, "LLM924"),
+        ("0.22.0 L40S", GEMMA, {}, ""),
+        ("0.20.0 L40S", GEMMA, {"max_model_len": 4097}, "LLM924"),
+        ("0.20.0 L40S", GEMMA, {"max_model_len": 4096}, ""),
+        ("0.20.0 L40S", GEMMA, {"enable_chunked_prefill": False}, ""),
+        ("0.20.0 L40S", GEMMA, {"performance_mode": "throughput"}, ""),
+        ("0.20.0 L40S", GEMMA, {"limit_mm_per_prompt": {"video": 0}}, ""),
+        ("0.20.0 L40S", GEMMA, {"max_num_batched_tokens": 2496}, ""),
+        ("0.20.0 H100", GEMMA, {"max_num_batched_tokens": 2495}, "LLM924"),
+        ("0.28.0 H100", GEMMA, {"max_num_batched_tokens": 2048}, "LLM924"),
+        ("0.28.0 H100", SMALL, {"max_num_batched_tokens": 2048}, ""),
+        ("0.19.1 H100", GEMMA, {"max_num_batched_tokens": 2048}, ""),
+    ],
+)
+def test_holds_what_is_read_at_once_in_a_batch(
+    where: str, name: str, arguments: dict[str, Any], codes: str
+) -> None:
+    """
+    A picture or video that is looked at in both directions.
+    """
+    assert codes_of(case(f"vllm {where}", name, **arguments)) == codes
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "runner", "codes"),
+    [
+        ("0.14.0", "Qwen/Qwen3-Embedding-8B", "generate", "LLM914"),
+        ("0.14.0", "Qwen/Qwen3-Embedding-8B", "draft", "LLM914"),
+        ("0.21.0", "Qwen/Qwen3-Embedding-0.6B", "generate", "LLM914"),
+        ("0.22.0", "Qwen/Qwen3-Embedding-0.6B", "generate", ""),
+        ("0.14.0", "Qwen/Qwen3-Embedding-8B", "pooling", ""),
+        ("0.14.0", "Qwen/Qwen3-8B", "generate", ""),
+    ],
+)
+def test_writes_nothing_with_weights_of_an_embedder(
+    release: str, name: str, runner: str, codes: str
+) -> None:
+    """
+    Which are named otherwise than those of a model that writes.
+    """
+    assert codes_of(case(f"vllm {release} L40S", name, runner=runner)) == codes

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cdk_sagemaker_llm.catalog.engine_arguments import EngineArgument, find_argument
+from cdk_sagemaker_llm.catalog.engine_arguments import (
+    EngineArgument,
+    find_argument,
+    is_release_between,
+)
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.engines.argument_values import (
     ValueFaultError,
@@ -117,7 +121,9 @@ def unknown_value_findings(subject: EngineSubject) -> Iterator[Finding]:
         for text in setting.taken:
             value = read(subject, argument, text)
             if isinstance(value, str) and unknown_name(argument, value):
-                rule = NOT_FOUND if _is_looked_up(subject, argument) else UNKNOWN_VALUE
+                is_certain = _is_looked_up(subject, argument)
+                is_certain &= not _is_of_files(subject, argument, value)
+                rule = NOT_FOUND if is_certain else UNKNOWN_VALUE
                 word = subject.word(setting.variable)
                 if rule is NOT_FOUND and argument.name in _PARSERS:
                     yield _unknown_parser(subject, argument.name, value, word)
@@ -178,6 +184,16 @@ def _is_looked_up(subject: EngineSubject, argument: EngineArgument) -> bool:
     if argument.name == "tool-call-parser":
         return subject.value("enable-auto-tool-choice") is True
     return argument.name in _LOOKED_UP
+
+
+def _is_of_files(subject: EngineSubject, argument: EngineArgument, value: str) -> bool:
+    """
+    Whether a name is that of weights whose files vLLM goes by, whatever is asked for
+    (override_quantization_method of quantization/inc.py, from 0.15.0 on).
+    """
+    is_named = value.lower().replace("_", "-") == "auto-round"
+    is_new = is_release_between(str(subject.release), "0.15.0")
+    return argument.name == "quantization" and is_named and is_new
 
 
 NO_CONFIGURATION = Rule(

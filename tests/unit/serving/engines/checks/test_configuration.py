@@ -23,6 +23,8 @@ CODES = {"LLM504", "LLM507", "LLM539", "LLM541", "LLM605", "LLM961"}
         ("ATTENTION_BACKEND", "FLASH", ["LLM539"]),
         ("QUANTIZATION", "awq", []),
         ("QUANTIZATION", "awqq", ["LLM539"]),
+        # Weights of that name are taken by what their files say.
+        ("QUANTIZATION", "auto_round", ["LLM605"]),
         ("REASONING_CONFIG", '{"reasoning_parser": "x"}', ["LLM961"]),
         ("REASONING_CONFIG", '{"reasoning_parser": "qwen3"}', []),
         ("STRUCTURED_OUTPUTS_CONFIG", '{"reasoning_parser": "auto"}', ["LLM961"]),
@@ -60,6 +62,30 @@ def test_each_is_held_against_the_classes_of_the_release(
     )
 
     assert [one.code for one in found if one.code in CODES] == codes
+
+
+@pytest.mark.parametrize(
+    ("version", "value", "code"),
+    [
+        ("0.14.0", "auto_round", "LLM539"),
+        ("0.15.1", "auto_round", "LLM605"),
+        ("0.15.1", "auto_rounded", "LLM539"),
+    ],
+)
+def test_leaves_weights_of_auto_round_to_their_files(
+    version: str, value: str, code: str
+) -> None:
+    """
+    From 0.15 on, whatever is asked for.
+    """
+    found = engine_findings(
+        {"SM_VLLM_QUANTIZATION": value},
+        family="vllm",
+        version=version,
+        accelerators=None,
+    )
+
+    assert [one.code for one in found if one.code in CODES] == [code]
 
 
 @pytest.mark.parametrize("model", ["a/b", "Qwen/Qwen3-8B"])
