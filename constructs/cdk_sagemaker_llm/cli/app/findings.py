@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.catalog.instances import (
 )
 from cdk_sagemaker_llm.cli.app.assembly import Stack, unknown_version
 from cdk_sagemaker_llm.cli.app.hosting import App, artifact_files, image_of
+from cdk_sagemaker_llm.cli.app.places import Place, place_of
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     is_assembly,
     is_intrinsic,
@@ -63,6 +64,18 @@ What an instance is, and the host image that it was asked to run, if any.
 
 
 @dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """
+    A finding that somebody has acknowledged, why, and the file that says it; the app
+    itself where there is none.
+    """
+
+    finding: Finding
+    reason: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """
     What was found of one subject, and the images that would take it.
@@ -73,6 +86,10 @@ class Report:
         left_out: What of it was not checked, and why.
 
         fault: Why it could not be read; empty if it could.
+
+        place: Where it is, if it is a resource of a template.
+
+        acknowledged: What was found, and is to be reported no more.
     """
 
     subject: str
@@ -81,6 +98,8 @@ class Report:
     is_checked: bool = True
     left_out: tuple[str, ...] = ()
     fault: str = ""
+    place: Place | None = field(default=None, compare=False)
+    acknowledged: tuple[Acknowledged, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +137,14 @@ def hosted_reports(path: Path) -> list[Report]:
 def _reports(path: Path, app: App) -> Iterator[Report]:
     for stack in app.stacks:
         for name, properties in stack.of_type("Model"):
-            yield _report(app, stack, name, properties)
+            report = _report(app, stack, name, properties)
+            yield replace(report, place=place_of(stack, name))
     for stack in app.stacks:
         for name, properties in stack.of_type("InferenceComponent"):
             for specification in specifications_of(properties):
                 if not _HAVE_CONTAINERS.isdisjoint(specification):
-                    yield _component_report(stack, name, specification)
+                    report = _component_report(stack, name, specification)
+                    yield replace(report, place=place_of(stack, name))
     for name in app.assembly.unopened:
         yield _unchecked(name, "its template is not in the assembly")
     for fault in app.assembly.faults:
