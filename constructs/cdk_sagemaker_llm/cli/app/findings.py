@@ -18,6 +18,7 @@ from cdk_sagemaker_llm.catalog.instances import (
 from cdk_sagemaker_llm.cli.app.assembly import Stack, unknown_version
 from cdk_sagemaker_llm.cli.app.hosting import App, artifact_files, image_of
 from cdk_sagemaker_llm.cli.app.places import Place, place_of
+from cdk_sagemaker_llm.cli.app.requests import refusals
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     is_assembly,
     is_intrinsic,
@@ -145,6 +146,11 @@ def _reports(path: Path, app: App) -> Iterator[Report]:
                 if not _HAVE_CONTAINERS.isdisjoint(specification):
                     report = _component_report(stack, name, specification)
                     yield replace(report, place=place_of(stack, name))
+    # What the service would refuse of the others; those that are right say nothing.
+    for refusal in refusals(app):
+        one = refusal.resource
+        place = place_of(one.stack, one.name)
+        yield Report(one.key, refusal.findings, place=place)
     for name in app.assembly.unopened:
         yield _unchecked(name, "its template is not in the assembly")
     for fault in app.assembly.faults:
