@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.cli.app.template_shapes import (
     text_in,
     text_of,
 )
+from cdk_sagemaker_llm.cli.app.terraform import is_plan, resources_of
 
 NESTED = "AWS::CloudFormation::Stack"
 # The form that this was written for; only of newer ones the installed CDK is asked,
@@ -150,7 +151,8 @@ def read_assembly(path: Path) -> Assembly:
 
 def read_template(path: Path) -> Assembly:
     """
-    Read what can be read of a single template, as if it were an app of one stack.
+    Read what can be read of a single template, or of a Terraform plan, as if it were an
+    app of one stack.
     """
     if path.is_dir():
         raise AssemblyError(
@@ -158,6 +160,8 @@ def read_template(path: Path) -> Assembly:
             "template"
         )
     content = read_json(path)
+    if is_plan(content):
+        content = {"Resources": resources_of(content)}
     if "Resources" not in content:
         raise AssemblyError(
             f"{path} is no template: it has no Resources; name what cdk synth has "

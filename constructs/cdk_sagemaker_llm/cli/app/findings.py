@@ -334,7 +334,7 @@ def _accelerators(app: App, model: str) -> int | None:
         found = [
             _reserved(specification)
             for specification in component.specifications
-            if app.find(specification.get("ModelName")) == model
+            if app.find(specification.get("ModelName"), "Model") == model
         ]
         if not found:
             continue
@@ -348,7 +348,7 @@ def _accelerators(app: App, model: str) -> int | None:
                     (one.accelerators for one in _hardware(choice.instance_type)), None
                 )
                 for choice in variant.choices
-                if app.find(choice.model) == model
+                if app.find(choice.model, "Model") == model
             ]
             if found:
                 return _fewest(found)
@@ -375,7 +375,7 @@ def _hosts(app: App, model: str) -> frozenset[Host]:
         for config in app.configs()
         for variant in config.every_variant
         for choice in variant.choices
-        if app.find(choice.model) == model
+        if app.find(choice.model, "Model") == model
         for hardware in _hardware(choice.instance_type)
         for host_image in [variant.shape.get("InferenceAmiVersion")]
         if host_image is None or isinstance(host_image, str)
@@ -392,7 +392,7 @@ def _left_open(app: App, model: str) -> list[Shape]:
         for config in app.configs()
         for variant in config.every_variant
         for choice in variant.choices
-        if app.find(choice.model) == model and is_open(choice.instance_type)
+        if app.find(choice.model, "Model") == model and is_open(choice.instance_type)
     ]
 
 

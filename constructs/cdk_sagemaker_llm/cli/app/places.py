@@ -4,6 +4,7 @@ Where a resource is: its template, its construct, and the line of the app that m
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -137,13 +138,15 @@ def _span(text: str, logical_id: str) -> tuple[int, int]:
         end = _end(text, match.end())
         if '"Type"' in text[match.end() : end]:
             return match.start(), end
-    return start, len(text)
+    # A plan of Terraform's lists its resources by their addresses.
+    address = re.search(rf'"address"\s*:\s*{re.escape(json.dumps(logical_id))}', text)
+    if address is None:
+        return start, len(text)
+    return address.start(), _end(text, text.rfind("{", 0, address.start()))
 
 
 def _end(text: str, begin: int) -> int:
-    from json import JSONDecoder  # noqa: PLC0415 - clean templates need none
-
     try:
-        return JSONDecoder().raw_decode(text, begin)[1]
+        return json.JSONDecoder().raw_decode(text, max(begin, 0))[1]
     except ValueError:
         return len(text)

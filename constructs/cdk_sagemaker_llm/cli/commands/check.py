@@ -58,6 +58,8 @@ CLEAN, ERRORS, MISUSE = 0, 1, 2
 _A_PROPERTY = re.compile(rb"^[ \t]*(engine|option\.\w+)[ \t]*[=: \t]", re.MULTILINE)
 # One that only a template in YAML has.
 _A_TEMPLATE = re.compile(rb"^(AWSTemplateFormatVersion|Resources)[ \t]*:", re.MULTILINE)
+# As an archive begins, and with it what `terraform plan -out` writes.
+_ZIP = b"PK\x03\x04"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -68,7 +70,7 @@ def check(
         typer.Argument(
             metavar="PATH...",
             help="A serving.properties, a folder of artifacts, a model.tar.gz, "
-            "cdk.out, or one template in JSON.",
+            "cdk.out, one template in JSON, or a Terraform plan in JSON.",
         ),
     ],
     container: Annotated[
@@ -288,11 +290,16 @@ def _check_kind(path: Path) -> None:
     is_binary = b"\0" in content and not content.startswith(_UTF_16)
     if is_binary or not (is_named or _A_PROPERTY.search(content)):
         is_yaml = path.suffix in {".yaml", ".yml"} or _A_TEMPLATE.search(content)
-        way_out = (
-            "; a template must be in JSON, as cdk synth writes it: name cdk.out"
-            if is_yaml
-            else ""
-        )
+        way_out = ""
+        if is_yaml:
+            way_out = (
+                "; a template must be in JSON, as cdk synth writes it: name cdk.out"
+            )
+        elif content.startswith(_ZIP):
+            way_out = (
+                "; a Terraform plan is read in JSON: terraform show -json PLAN > "
+                "plan.json"
+            )
         raise MisuseError(
             f"{path} is no {PROPERTIES}: expected lines such as engine=Python or "
             f"option.model_id=...{way_out}"
