@@ -63,7 +63,7 @@ def variant(instance_type: str, **more: object) -> dict[str, Any]:
 
 def endpoint(
     scope: Construct,
-    production: Mapping[str, Any],
+    production: dict[str, Any],
     prefix: str = "",
     **more: Any,  # noqa: ANN401 - what the class takes
 ) -> sagemaker.CfnEndpoint:

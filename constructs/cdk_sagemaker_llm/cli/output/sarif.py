@@ -94,7 +94,7 @@ def _rule(code: str, rule: Rule | None) -> dict[str, Any]:
     if rule is None:
         return found
     source = f" Source of the rule: {rule.source}." if rule.source else ""
-    text = f"Finds that {rule.finds}.{source}"
+    text = f"{rule.finds[0].upper()}{rule.finds[1:]}.{source}"
     return found | {
         "shortDescription": {"text": rule.finds},
         "fullDescription": {"text": text},
