@@ -29,10 +29,10 @@ METADATA: dict[str, Any] = {
         entry(
             "creationStack",
             [
-                "    at new Model (/app/node_modules/aws-cdk-lib/m.js:1:2)",
+                "new Model (/app/node_modules/aws-cdk-lib/m.js:1:2)",
                 "...jsii runtime, node internals...",
-                "    at new Chat (/app/lib/chat.ts:12:5)",
-                "    at Object.<anonymous> (/app/bin/app.ts:3:1)",
+                "new Chat (/app/lib/chat.ts:12:5)",
+                "<anonymous> (/app/bin/app.ts:3:1)",
             ],
         ),
     ],
