@@ -30,6 +30,7 @@ from cdk_sagemaker_llm.cli.app.acknowledgements import (
 from cdk_sagemaker_llm.cli.app.findings import Report, hosted_reports
 from cdk_sagemaker_llm.cli.app.template_shapes import is_assembly
 from cdk_sagemaker_llm.findings import Severity
+from cdk_sagemaker_llm.hosting.common.reporting import checked
 
 _UNREADABLE = "unreadable"
 _UNNEEDED = "unneeded-acknowledgement"
@@ -55,6 +56,7 @@ class SageMakerLlmChecks:
         ValueError: If the file cannot be read, or one of its entries has no reason.
     """
 
+    @checked
     def __init__(self, *, acknowledgements: str | Path | None = None) -> None:
         self._acknowledged = (
             []

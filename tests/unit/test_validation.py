@@ -222,3 +222,12 @@ def test_what_cannot_be_read_stops_the_synthesis(tmp_path: Path) -> None:
 
     assert "Environment must be a map, got a list" in failure
     assert [one["ruleName"] for one in report["violations"]] == ["unreadable"]
+
+
+@pytest.mark.parametrize("odd", [1, [], b"it.toml"])
+def test_a_file_is_a_path(odd: Any) -> None:  # noqa: ANN401 - a wrong one
+    """
+    Told in the caller's words.
+    """
+    with pytest.raises(ValueError, match="acknowledgements must be text or a Path"):
+        SageMakerLlmChecks(acknowledgements=odd)

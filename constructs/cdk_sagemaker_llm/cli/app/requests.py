@@ -7,11 +7,12 @@ The words are the API's, as the apps are anybody's. What deployment decides is s
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from cdk_sagemaker_llm.catalog.instances import InstanceType
+from cdk_sagemaker_llm.catalog.instances import InstanceType, instance_type_names
 from cdk_sagemaker_llm.cli.app.hosting import (
     App,
     Component,
@@ -46,6 +47,7 @@ from cdk_sagemaker_llm.hosting.common.rules import (
     WRONG_POOLS,
 )
 from cdk_sagemaker_llm.hosting.variants.instance_types import hardware_findings
+from cdk_sagemaker_llm.serving.parameters import WRONG_KIND
 from cdk_sagemaker_llm.simulation.api_values import (
     Shape,
     is_open,
@@ -62,6 +64,10 @@ _POOLS = (2, 5)
 _PRIORITIES = (1, 5)
 _VOLUME_GIB = (1, 512)
 _LEAST_MEMORY_MIB = 128
+# As intrinsic functions are left that may come to nothing, a plan's unknown values too.
+_UNDECIDED = ("${Fn::If", "${Fn::KnownAfterApply")
+_TYPE = re.compile(r"ml\.(?P<family>[a-z0-9-]+)\.(medium|large|\d*xlarge|metal)\Z")
+_SUCH_AS = "use one such as ml.g5.12xlarge"
 _TARGET, _POLICY = "ScalableTarget", "ScalingPolicy"
 _SCALING, _CLOUDWATCH = "ApplicationAutoScaling", "CloudWatch"
 _BACKLOG = "ApproximateBacklogSize"
@@ -107,7 +113,7 @@ def _config(config: EndpointConfig) -> list[Finding]:
     variants, shadows = config.variants, config.shadows
     if is_open(shape.get("ProductionVariants", [])):
         return []
-    has_role = "ExecutionRoleArn" in shape
+    has_role = _has(shape, "ExecutionRoleArn")
     found = []
     if not 1 <= len(variants) <= _MOST_VARIANTS:
         count = f"ProductionVariants must be 1 to {_MOST_VARIANTS}, got {len(variants)}"
@@ -119,7 +125,7 @@ def _config(config: EndpointConfig) -> list[Finding]:
         if times > 1
     ]
     for one in config.every_variant:
-        found += _variant(one, has_key="KmsKeyId" in shape)
+        found += _variant(one, has_key=_has(shape, "KmsKeyId") is True)
     for one in variants:
         found += _role(one, has_role=has_role)
     if shadows and (len(shadows), len(variants)) != (1, 1):
@@ -132,13 +138,14 @@ def _config(config: EndpointConfig) -> list[Finding]:
     found += [
         SHADOW_WITHOUT_MODEL.finding(f"shadow variant {one.name!r} has no ModelName")
         for one in shadows
-        if not _has_model(one)
+        if _has_model(one) is False
     ]
     return found
 
 
-def _role(variant: Variant, *, has_role: bool) -> list[Finding]:
-    if has_role and _has_model(variant):
+def _role(variant: Variant, *, has_role: bool | None) -> list[Finding]:
+    has_model = _has_model(variant)
+    if has_role and has_model:
         return [
             ROLE_OR_MODEL.finding(
                 f"variant {variant.name!r} has a ModelName, and ExecutionRoleArn is "
@@ -146,7 +153,7 @@ def _role(variant: Variant, *, has_role: bool) -> list[Finding]:
                 "leave one of them out",
             )
         ]
-    if not has_role and not _has_model(variant):
+    if has_role is False and has_model is False:
         return [
             ROLE_OR_MODEL.finding(
                 f"variant {variant.name!r} has neither a ModelName nor, for inference "
@@ -156,8 +163,25 @@ def _role(variant: Variant, *, has_role: bool) -> list[Finding]:
     return []
 
 
-def _has_model(variant: Variant) -> bool:
-    return any(choice.model is not None for choice in variant.choices)
+def _has_model(variant: Variant) -> bool | None:
+    """
+    Whether a model fills the instances; ``None`` if deployment decides it.
+    """
+    models = [choice.model for choice in variant.choices]
+    if any(map(_may_be_left_out, models)):
+        return None
+    return any(one is not None for one in models)
+
+
+def _has(shape: Shape, key: str) -> bool | None:
+    """
+    Whether something is there; ``None`` if deployment decides it.
+    """
+    return None if _may_be_left_out(shape.get(key)) else key in shape
+
+
+def _may_be_left_out(value: object) -> bool:
+    return isinstance(value, str) and value.startswith(_UNDECIDED)
 
 
 def _variant(variant: Variant, *, has_key: bool) -> list[Finding]:
@@ -168,6 +192,8 @@ def _variant(variant: Variant, *, has_key: bool) -> list[Finding]:
         return found
     pools = shape.get("InstancePools")
     kind = shape.get("InstanceType")
+    if _may_be_left_out(kind) or _may_be_left_out(pools):
+        return found
     if (kind is None) == (pools is None):
         both = "InstanceType and InstancePools exclude each other"
         neither = f"variant {name!r} has neither an InstanceType nor InstancePools"
@@ -195,9 +221,17 @@ def _types(variant: Variant) -> tuple[list[InstanceType], list[Finding]]:
     for choice in variant.choices:
         name = _text(choice.instance_type)
         hardware, found = hardware_findings(name)
-        faults += found
         types += [hardware] if hardware is not None else []
+        # Who names a type as text has no other way to one that is newer than this.
+        if name is not None and not _may_be_newer(name):
+            faults += [replace(one, remedy=_SUCH_AS) for one in found]
     return types, faults
+
+
+def _may_be_newer(name: str) -> bool:
+    match = _TYPE.match(name)
+    families = {one.split(".")[1] for one in instance_type_names()}
+    return match is not None and match["family"] not in families
 
 
 def _pools(pools: Sequence[Shape]) -> list[Finding]:
@@ -229,7 +263,7 @@ def _storage(
     if not local:
         return _within(key, shape, _VOLUME_GIB)
     found = []
-    if key in shape:
+    if _has(shape, key):
         found.append(
             LOCAL_STORAGE.finding(
                 f"{local[0]} refuses {key}: it has local NVMe storage",
@@ -319,9 +353,8 @@ def _host(app: App, component: Component) -> list[Finding]:
     found = _known_variant(config, name)
     mine = [one for one in config.variants if name in (None, one.name)]
     # Where the configuration has a role, it is the configuration that is wrong.
-    if "ExecutionRoleArn" not in config.resource.properties and any(
-        map(_has_model, mine)
-    ):
+    has_role = _has(config.resource.properties, "ExecutionRoleArn")
+    if has_role is False and any(map(_has_model, mine)):
         found.append(
             ROLE_OR_MODEL.finding(
                 "the endpoint's variant has a ModelName, which leaves no room for "
@@ -497,15 +530,31 @@ def _named(parameter: str, value: object) -> list[Finding]:
 
 def _counted(key: str, shape: Shape, least: int) -> list[Finding]:
     value = number(shape.get(key))
-    return [] if value is None else count_findings(key, _plain(value), least)
+    if value is None:
+        return _no_number(key, shape)
+    return count_findings(key, _plain(value), least)
 
 
 def _least(key: str, shape: Shape, least: float) -> list[Finding]:
-    return least_findings(key, number(shape.get(key)), least)
+    value = number(shape.get(key))
+    return _no_number(key, shape) or least_findings(key, value, least)
 
 
 def _within(key: str, shape: Shape, bounds: tuple[float, float]) -> list[Finding]:
-    return range_findings(key, number(shape.get(key)), *bounds)
+    value = number(shape.get(key))
+    return _no_number(key, shape) or range_findings(key, value, *bounds)
+
+
+def _no_number(key: str, shape: Shape) -> list[Finding]:
+    """
+    Check that what stands for a number is one, where deployment does not decide it.
+    """
+    value = shape.get(key)
+    if value is None or number(value) is not None:
+        return []
+    if isinstance(value, str) and _text(value) is None:
+        return []
+    return [WRONG_KIND.finding(f"{key} must be a number, got {value!r}")]
 
 
 def _ordered(least_key: str, most_key: str, shape: Shape) -> list[Finding]:

@@ -24,6 +24,8 @@ from tests.unit.cli.app.templates import (
 
 ROLE = "arn:aws:iam::111111111111:role/it"
 OPEN = {"Ref": "Parameter"}
+# A condition that nothing is known of, by which there may be nothing.
+IF = {"Fn::If": ["Is", OPEN, {"Ref": "AWS::NoValue"}]}
 TARGET = "ApplicationAutoScaling::ScalableTarget"
 VLLM = "763104351884.dkr.ecr.us-east-1.amazonaws.com/vllm:server-sagemaker-cuda-v2.6"
 POOLS = [
@@ -142,6 +144,13 @@ HEALTH = "ContainerStartupHealthCheckTimeoutInSeconds"
     ("path", "value", "code", "words"),
     [
         (f"{ON_ITS_OWN}InstanceType", "ml.g5.huge", "LLM101", "ml.g5.huge"),
+        (f"{ON_ITS_OWN}InstanceType", "ml.g5", "LLM101", "use one such as ml.g5.12xl"),
+        (f"{ON_ITS_OWN}InstanceType", "g5.xlarge", "LLM101", "g5.xlarge"),
+        (f"{ON_ITS_OWN}InstanceType", "", "LLM101", "''"),
+        (f"{ON_ITS_OWN}InitialInstanceCount", "NaN", "LLM182", "got 'NaN'"),
+        (f"{ON_ITS_OWN}InitialVariantWeight", "much", "LLM182", "got 'much'"),
+        (f"{ON_ITS_OWN}{HEALTH}", "", "LLM182", "must be a number, got ''"),
+        (f"{ON_ITS_OWN}{HEALTH}", [60], "LLM182", "must be a number, got [60]"),
         (f"{ON_ITS_OWN}InitialInstanceCount", 0, "LLM105", "at least 1, got 0"),
         (f"{ON_ITS_OWN}InitialInstanceCount", "0", "LLM105", "at least 1, got 0"),
         (f"{ON_ITS_OWN}{HEALTH}", 59, "LLM111", "60 to 3600, got 59"),
@@ -226,8 +235,15 @@ def test_what_the_service_refuses_is_an_error_of_its_resource(
         (f"{ON_ITS_OWN}VariantName", {"Fn::Sub": "v-${Parameter}"}),
         (f"{ON_ITS_OWN}{HEALTH}", 60),
         (f"{ON_ITS_OWN}{HEALTH}", 3600),
-        (f"{ON_ITS_OWN}{HEALTH}", "NaN"),
-        (f"{ON_ITS_OWN}{HEALTH}", ""),
+        (f"{ON_ITS_OWN}{HEALTH}", OPEN),
+        (f"{ON_ITS_OWN}InstanceType", "ml.p99.48xlarge"),
+        (f"{ON_ITS_OWN}InstanceType", IF),
+        (f"{ON_ITS_OWN}InstancePools", IF),
+        (f"{ON_ITS_OWN}VolumeSizeInGB", IF),
+        ("Config.ExecutionRoleArn", IF),
+        ("Config.KmsKeyId", IF),
+        ("Shared.ExecutionRoleArn", IF),
+        (f"{SHARED}ModelName", IF),
         (f"{ON_ITS_OWN}VolumeSizeInGB", None),
         (f"{ON_ITS_OWN}InferenceAmiVersion", OPEN),
         (f"{ON_ITS_OWN}ModelName", {"Fn::If": ["Is", OPEN, OPEN]}),
@@ -256,7 +272,7 @@ def test_what_deployment_decides_and_what_is_at_the_bound_is_let_through(
     """
     A value that the template does not say may be the right one.
     """
-    if path.endswith("VolumeSizeInGB"):
+    if path.endswith("VolumeSizeInGB") and value is None:
         # Without local storage a size is what instances have.
         resources = changed(f"{ON_ITS_OWN}InstanceType", "ml.c7i.large")
         resources["Config"]["Properties"]["ProductionVariants"][0]["VolumeSizeInGB"] = (
