@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.catalog.instances import (
 )
 from cdk_sagemaker_llm.cli.app.assembly import Stack, unknown_version
 from cdk_sagemaker_llm.cli.app.hosting import App, artifact_files, image_of
+from cdk_sagemaker_llm.cli.app.memory import memory_findings
 from cdk_sagemaker_llm.cli.app.places import Place, place_of
 from cdk_sagemaker_llm.cli.app.requests import refusals
 from cdk_sagemaker_llm.cli.app.template_shapes import (
@@ -24,7 +25,7 @@ from cdk_sagemaker_llm.cli.app.template_shapes import (
     is_intrinsic,
     text_of,
 )
-from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.serving.adapters import (
     SCHEME,
     address_findings,
@@ -139,13 +140,13 @@ def _reports(path: Path, app: App) -> Iterator[Report]:
     for stack in app.stacks:
         for name, properties in stack.of_type("Model"):
             report = _report(app, stack, name, properties)
-            yield replace(report, place=place_of(stack, name))
+            yield _placed(app, "Model", stack, name, report)
     for stack in app.stacks:
         for name, properties in stack.of_type("InferenceComponent"):
             for specification in specifications_of(properties):
                 if not _HAVE_CONTAINERS.isdisjoint(specification):
                     report = _component_report(stack, name, specification)
-                    yield replace(report, place=place_of(stack, name))
+                    yield _placed(app, "InferenceComponent", stack, name, report)
     # What the service would refuse of the others; those that are right say nothing.
     for refusal in refusals(app):
         one = refusal.resource
@@ -155,6 +156,17 @@ def _reports(path: Path, app: App) -> Iterator[Report]:
         yield _unchecked(name, "its template is not in the assembly")
     for fault in app.assembly.faults:
         yield Report(str(path), [], is_checked=False, fault=fault)
+
+
+def _placed(app: App, kind: str, stack: Stack, name: str, report: Report) -> Report:
+    """
+    Return a report with its place, and whether the model loads where it runs, if
+    nothing else is wrong with how it is served.
+    """
+    findings = list(report.findings)
+    if report.is_checked and not errors_of(findings):
+        findings += memory_findings(app, kind, report.subject)
+    return replace(report, findings=findings, place=place_of(stack, name))
 
 
 def _report(app: App, stack: Stack, name: str, properties: Shape) -> Report:
