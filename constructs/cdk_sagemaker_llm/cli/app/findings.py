@@ -20,6 +20,7 @@ from cdk_sagemaker_llm.cli.app.hosting import App, artifact_files, image_of
 from cdk_sagemaker_llm.cli.app.memory import memory_findings
 from cdk_sagemaker_llm.cli.app.places import Place, place_of
 from cdk_sagemaker_llm.cli.app.requests import refusals
+from cdk_sagemaker_llm.cli.app.scaling_requests import scaling_refusals
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     is_assembly,
     is_intrinsic,
@@ -148,7 +149,7 @@ def _reports(path: Path, app: App) -> Iterator[Report]:
                     report = _component_report(stack, name, specification)
                     yield _placed(app, "InferenceComponent", stack, name, report)
     # What the service would refuse of the others; those that are right say nothing.
-    for refusal in refusals(app):
+    for refusal in [*refusals(app), *scaling_refusals(app)]:
         one = refusal.resource
         place = place_of(one.stack, one.name)
         yield Report(one.key, refusal.findings, place=place)

@@ -1,5 +1,5 @@
 """
-What the service would refuse of an app's endpoints, components and scaling, by what its
+What the service would refuse of an app's endpoints and components, by what its
 templates say alone.
 
 The words are the API's, as the apps are anybody's. What deployment decides is skipped.
@@ -32,15 +32,14 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     range_findings,
 )
 from cdk_sagemaker_llm.hosting.common.rules import (
+    IMPOSSIBLE_NETWORK,
     LOCAL_STORAGE,
     MANAGED_WITH_MODEL,
     NAME_TWICE,
-    NO_BACKLOG,
     NO_DEVICES,
     NO_ROOM_FOR_COPIES,
     ONE_SHADOW,
     ROLE_OR_MODEL,
-    SCALED_TWICE,
     SHADOW_WITHOUT_MODEL,
     TYPE_OR_POOLS,
     VARIANT_NAMES,
@@ -68,10 +67,7 @@ _LEAST_MEMORY_MIB = 128
 _UNDECIDED = ("${Fn::If", "${Fn::KnownAfterApply")
 _TYPE = re.compile(r"ml\.(?P<family>[a-z0-9-]+)\.(medium|large|\d*xlarge|metal)\Z")
 _SUCH_AS = "use one such as ml.g5.12xlarge"
-_TARGET, _POLICY = "ScalableTarget", "ScalingPolicy"
-_SCALING, _CLOUDWATCH = "ApplicationAutoScaling", "CloudWatch"
-_BACKLOG = "ApproximateBacklogSize"
-_QUEUED = frozenset({_BACKLOG, f"{_BACKLOG}PerInstance", "HasBacklogWithoutCapacity"})
+_NETWORK = {"Subnets": (1, 16), "SecurityGroupIds": (1, 5)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +82,18 @@ class Refusal:
 
 def refusals(app: App) -> list[Refusal]:
     """
-    Return what is wrong with each endpoint configuration, endpoint, component, target
-    and policy of an app; nothing for those that are right.
+    Return what is wrong with each endpoint configuration, endpoint, component and model
+    of an app; nothing for those that are right.
     """
     found = [
         *(Refusal(one.resource, _config(one)) for one in app.configs()),
         *(
-            Refusal(one, _named("EndpointName", one.properties.get("EndpointName")))
+            Refusal(one, name_of("EndpointName", one.properties.get("EndpointName")))
             for one in app.of_type("Endpoint")
         ),
         *(Refusal(one.resource, _component(app, one)) for one in app.components()),
-        *(Refusal(one, _target(app, one)) for one in app.of_type(_TARGET, _SCALING)),
-        *(Refusal(one, _policy(app, one)) for one in app.of_type(_POLICY, _SCALING)),
-        *(
-            Refusal(one, _follows_backlog(app, [one.properties]))
-            for one in app.of_type("Alarm", _CLOUDWATCH)
-        ),
-        *_twice(app),
+        *(Refusal(one, _network(one)) for one in app.of_type("Model")),
+        *_named_twice(app),
         *_without_room(app),
     ]
     return [one for one in found if one.findings]
@@ -124,6 +115,7 @@ def _config(config: EndpointConfig) -> list[Finding]:
         for name, times in names.items()
         if times > 1
     ]
+    found += _network(config.resource)
     for one in config.every_variant:
         found += _variant(one, has_key=_has(shape, "KmsKeyId") is True)
     for one in variants:
@@ -138,14 +130,14 @@ def _config(config: EndpointConfig) -> list[Finding]:
     found += [
         SHADOW_WITHOUT_MODEL.finding(f"shadow variant {one.name!r} has no ModelName")
         for one in shadows
-        if _has_model(one) is False
+        if has_model(one) is False
     ]
     return found
 
 
 def _role(variant: Variant, *, has_role: bool | None) -> list[Finding]:
-    has_model = _has_model(variant)
-    if has_role and has_model:
+    fills = has_model(variant)
+    if has_role and fills:
         return [
             ROLE_OR_MODEL.finding(
                 f"variant {variant.name!r} has a ModelName, and ExecutionRoleArn is "
@@ -153,7 +145,7 @@ def _role(variant: Variant, *, has_role: bool | None) -> list[Finding]:
                 "leave one of them out",
             )
         ]
-    if has_role is False and has_model is False:
+    if has_role is False and fills is False:
         return [
             ROLE_OR_MODEL.finding(
                 f"variant {variant.name!r} has neither a ModelName nor, for inference "
@@ -163,7 +155,7 @@ def _role(variant: Variant, *, has_role: bool | None) -> list[Finding]:
     return []
 
 
-def _has_model(variant: Variant) -> bool | None:
+def has_model(variant: Variant) -> bool | None:
     """
     Whether a model fills the instances; ``None`` if deployment decides it.
     """
@@ -186,8 +178,8 @@ def _may_be_left_out(value: object) -> bool:
 
 def _variant(variant: Variant, *, has_key: bool) -> list[Finding]:
     shape, name = variant.shape, variant.name
-    found = _named("VariantName", shape.get("VariantName"))
-    found += _least("InitialVariantWeight", shape, 0)
+    found = name_of("VariantName", shape.get("VariantName"))
+    found += at_least("InitialVariantWeight", shape, 0)
     if "ServerlessConfig" in shape:
         return found
     pools = shape.get("InstancePools")
@@ -202,16 +194,16 @@ def _variant(variant: Variant, *, has_key: bool) -> list[Finding]:
     found += faults
     if isinstance(pools, list):
         found += _pools(maps_of(shape, "InstancePools"))
-    found += _counted("InitialInstanceCount", shape, 1)
+    found += count_of("InitialInstanceCount", shape, 1)
     found += host_image_findings(
-        "InferenceAmiVersion", _text(shape.get("InferenceAmiVersion"))
+        "InferenceAmiVersion", literal(shape.get("InferenceAmiVersion"))
     )
     for key, bounds in (
         ("ContainerStartupHealthCheckTimeoutInSeconds", _SECONDS),
         ("ModelDataDownloadTimeoutInSeconds", _SECONDS),
         ("VariantInstanceProvisionTimeoutInSeconds", _PROVISION_SECONDS),
     ):
-        found += _within(key, shape, bounds)
+        found += within(key, shape, bounds)
     found += _storage(shape, types, has_key=has_key)
     return found + _managed(variant)
 
@@ -219,7 +211,7 @@ def _variant(variant: Variant, *, has_key: bool) -> list[Finding]:
 def _types(variant: Variant) -> tuple[list[InstanceType], list[Finding]]:
     types, faults = [], []
     for choice in variant.choices:
-        name = _text(choice.instance_type)
+        name = literal(choice.instance_type)
         hardware, found = hardware_findings(name)
         types += [hardware] if hardware is not None else []
         # Who names a type as text has no other way to one that is newer than this.
@@ -244,14 +236,14 @@ def _pools(pools: Sequence[Shape]) -> list[Finding]:
                 "give one type as InstanceType" if len(pools) == 1 else "",
             )
         )
-    names = Counter(filter(None, (_text(one.get("InstanceType")) for one in pools)))
+    names = Counter(filter(None, (literal(one.get("InstanceType")) for one in pools)))
     found += [
         WRONG_POOLS.finding(f"InstancePools name {name} more than once")
         for name, times in names.items()
         if times > 1
     ]
     for pool in pools:
-        found += _within("Priority", pool, _PRIORITIES)
+        found += within("Priority", pool, _PRIORITIES)
     return found
 
 
@@ -261,7 +253,7 @@ def _storage(
     key = "VolumeSizeInGB"
     local = [one for one in types if not one.volume_size_supported]
     if not local:
-        return _within(key, shape, _VOLUME_GIB)
+        return within(key, shape, _VOLUME_GIB)
     found = []
     if _has(shape, key):
         found.append(
@@ -287,7 +279,7 @@ def _managed(variant: Variant) -> list[Finding]:
     if not shape or status != "ENABLED":
         return []
     found = []
-    if _has_model(variant):
+    if has_model(variant):
         found.append(
             MANAGED_WITH_MODEL.finding(
                 "ManagedInstanceScaling goes with inference components only",
@@ -295,16 +287,16 @@ def _managed(variant: Variant) -> list[Finding]:
             )
         )
     wrong = [
-        *_counted("MaxInstanceCount", shape, 1),
-        *_counted("MinInstanceCount", shape, 0),
+        *count_of("MaxInstanceCount", shape, 1),
+        *count_of("MinInstanceCount", shape, 0),
     ]
-    return found + (wrong or _ordered("MinInstanceCount", "MaxInstanceCount", shape))
+    return found + (wrong or order_of("MinInstanceCount", "MaxInstanceCount", shape))
 
 
 def _component(app: App, component: Component) -> list[Finding]:
     shape = component.resource.properties
-    found = _named("InferenceComponentName", shape.get("InferenceComponentName"))
-    found += _counted("CopyCount", map_of(shape, "RuntimeConfig"), 0)
+    found = name_of("InferenceComponentName", shape.get("InferenceComponentName"))
+    found += count_of("CopyCount", map_of(shape, "RuntimeConfig"), 0)
     if not component.is_adapter:
         for each in component.specifications:
             found += _specification(app, each)
@@ -315,10 +307,10 @@ def _specification(app: App, shape: Shape) -> list[Finding]:
     needs = map_of(shape, "ComputeResourceRequirements")
     start = map_of(shape, "StartupParameters")
     found = [
-        *_least("MinMemoryRequiredInMb", needs, _LEAST_MEMORY_MIB),
-        *_ordered("MinMemoryRequiredInMb", "MaxMemoryRequiredInMb", needs),
-        *_within("ContainerStartupHealthCheckTimeoutInSeconds", start, _SECONDS),
-        *_within("ModelDataDownloadTimeoutInSeconds", start, _SECONDS),
+        *at_least("MinMemoryRequiredInMb", needs, _LEAST_MEMORY_MIB),
+        *order_of("MinMemoryRequiredInMb", "MaxMemoryRequiredInMb", needs),
+        *within("ContainerStartupHealthCheckTimeoutInSeconds", start, _SECONDS),
+        *within("ModelDataDownloadTimeoutInSeconds", start, _SECONDS),
     ]
     model = app.model(shape.get("ModelName"))
     container = map_of(
@@ -350,11 +342,11 @@ def _host(app: App, component: Component) -> list[Finding]:
     if config is None or not config.variants:
         return []
     name = shape.get("VariantName")
-    found = _known_variant(config, name)
+    found = variant_findings(config, name)
     mine = [one for one in config.variants if name in (None, one.name)]
     # Where the configuration has a role, it is the configuration that is wrong.
     has_role = _has(config.resource.properties, "ExecutionRoleArn")
-    if has_role is False and any(map(_has_model, mine)):
+    if has_role is False and any(map(has_model, mine)):
         found.append(
             ROLE_OR_MODEL.finding(
                 "the endpoint's variant has a ModelName, which leaves no room for "
@@ -365,9 +357,9 @@ def _host(app: App, component: Component) -> list[Finding]:
     return found
 
 
-def _known_variant(config: EndpointConfig, name: object) -> list[Finding]:
+def variant_findings(config: EndpointConfig, name: object) -> list[Finding]:
     names = [one.name for one in config.variants]
-    are_known = bool(names) and all(map(_text, [name, *names]))
+    are_known = bool(names) and all(map(literal, [name, *names]))
     if name in names or not are_known:
         return []
     return [
@@ -377,58 +369,9 @@ def _known_variant(config: EndpointConfig, name: object) -> list[Finding]:
     ]
 
 
-def _target(app: App, one: Resource) -> list[Finding]:
-    shape = one.properties
-    if shape.get("ServiceNamespace", "sagemaker") != "sagemaker":
-        return []
-    found = [
-        *_counted("MinCapacity", shape, 0),
-        *_counted("MaxCapacity", shape, 0),
-    ] or _ordered("MinCapacity", "MaxCapacity", shape)
-    named = app.target_of(one)
-    if named is None or not named.variant or is_open(named.variant):
-        return found
-    endpoints = (each for each in app.of_type("Endpoint") if each.key == named.name)
-    config = next(map(app.config_of, endpoints), None)
-    return found + (_known_variant(config, named.variant) if config else [])
-
-
-def _policy(app: App, one: Resource) -> list[Finding]:
-    tracking = map_of(one.properties, "TargetTrackingScalingPolicyConfiguration")
-    custom = map_of(tracking, "CustomizedMetricSpecification")
-    several = [
-        map_of(map_of(each, "MetricStat"), "Metric")
-        for each in maps_of(custom, "Metrics")
-    ]
-    return _follows_backlog(app, [custom, *several])
-
-
-def _follows_backlog(app: App, metrics: Iterable[Shape]) -> list[Finding]:
+def _named_twice(app: App) -> Iterator[Refusal]:
     """
-    Check that no endpoint which answers at once is to follow its queue.
-    """
-    found = []
-    for shape in metrics:
-        metric = shape.get("MetricName")
-        if shape.get("Namespace") != "AWS/SageMaker" or metric not in _QUEUED:
-            continue
-        values = [app.find(each.get("Value")) for each in maps_of(shape, "Dimensions")]
-        for endpoint in app.of_type("Endpoint"):
-            config = app.config_of(endpoint)
-            if endpoint.key in values and config and config.asynchronous is None:
-                found.append(
-                    NO_BACKLOG.finding(
-                        f"{metric} is published of asynchronous endpoints alone, and "
-                        f"{endpoint.key} answers at once",
-                        "follow a metric of requests",
-                    )
-                )
-    return found
-
-
-def _twice(app: App) -> Iterator[Refusal]:
-    """
-    Find names and targets that two resources have.
+    Find names that two resources of a stack have.
     """
     for kind, key in (
         ("Endpoint", "EndpointName"),
@@ -436,32 +379,26 @@ def _twice(app: App) -> Iterator[Refusal]:
     ):
         taken: set[tuple[str, str]] = set()
         for one in app.of_type(kind):
-            name = _text(one.properties.get(key))
+            name = literal(one.properties.get(key))
             place = (one.stack.name, str(name).lower())
             if name and place in taken:
                 fault = f"{key} {name!r} is taken: this stack has it already"
                 yield Refusal(one, [NAME_TWICE.finding(fault, "choose another")])
             taken.add(place)
-    scaled: dict[tuple[str, str, str], str] = {}
-    for one in app.of_type(_TARGET, _SCALING):
-        named = app.target_of(one)
-        if named is None:
-            continue
-        number_of = (
-            one.stack.name,
-            str(named),
-            str(one.properties.get("ScalableDimension")),
-        )
-        first = scaled.setdefault(number_of, one.key)
-        if first != one.key:
-            yield Refusal(
-                one,
-                [
-                    SCALED_TWICE.finding(
-                        f"{named} is scaled by {first} already", "keep one of them"
-                    )
-                ],
-            )
+
+
+def _network(one: Resource) -> list[Finding]:
+    """
+    Check how many subnets and security groups instances are attached to.
+    """
+    shape = map_of(one.properties, "VpcConfig")
+    found = []
+    for key, (least, most) in _NETWORK.items():
+        several = shape.get(key)
+        if isinstance(several, list) and not least <= len(several) <= most:
+            fault = f"{key} must be {least} to {most}, got {len(several)}"
+            found.append(IMPOSSIBLE_NETWORK.finding(fault))
+    return found
 
 
 def _without_room(app: App) -> Iterator[Refusal]:
@@ -516,7 +453,7 @@ def _is_counted(variant: Shape) -> bool:
     return is_known and all(whole(one) is not None for one in counts)
 
 
-def _text(value: object) -> str | None:
+def literal(value: object) -> str | None:
     """
     Return a text of which no part is known at deployment alone.
     """
@@ -524,23 +461,23 @@ def _text(value: object) -> str | None:
     return str(value) if is_whole else None
 
 
-def _named(parameter: str, value: object) -> list[Finding]:
-    return name_findings(parameter, _text(value))
+def name_of(parameter: str, value: object) -> list[Finding]:
+    return name_findings(parameter, literal(value))
 
 
-def _counted(key: str, shape: Shape, least: int) -> list[Finding]:
+def count_of(key: str, shape: Shape, least: int) -> list[Finding]:
     value = number(shape.get(key))
     if value is None:
         return _no_number(key, shape)
     return count_findings(key, _plain(value), least)
 
 
-def _least(key: str, shape: Shape, least: float) -> list[Finding]:
+def at_least(key: str, shape: Shape, least: float) -> list[Finding]:
     value = number(shape.get(key))
     return _no_number(key, shape) or least_findings(key, value, least)
 
 
-def _within(key: str, shape: Shape, bounds: tuple[float, float]) -> list[Finding]:
+def within(key: str, shape: Shape, bounds: tuple[float, float]) -> list[Finding]:
     value = number(shape.get(key))
     return _no_number(key, shape) or range_findings(key, value, *bounds)
 
@@ -552,12 +489,12 @@ def _no_number(key: str, shape: Shape) -> list[Finding]:
     value = shape.get(key)
     if value is None or number(value) is not None:
         return []
-    if isinstance(value, str) and _text(value) is None:
+    if isinstance(value, str) and literal(value) is None:
         return []
     return [WRONG_KIND.finding(f"{key} must be a number, got {value!r}")]
 
 
-def _ordered(least_key: str, most_key: str, shape: Shape) -> list[Finding]:
+def order_of(least_key: str, most_key: str, shape: Shape) -> list[Finding]:
     least, most = number(shape.get(least_key)), number(shape.get(most_key))
     if least is None or most is None:
         return []

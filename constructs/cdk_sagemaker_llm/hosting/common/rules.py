@@ -58,3 +58,16 @@ NO_BACKLOG = Rule(
     "an endpoint that answers at once is called or scaled as an asynchronous one",
     "SageMaker developer guide, async-inference-monitor",
 )
+IMPOSSIBLE_NETWORK = Rule(
+    "LLM199", "a network has no, or too many, subnets or security groups", API
+)
+WRONG_STEPS = Rule(
+    "LLM303",
+    "steps of scaling overlap, leave a gap, or have no open end",
+    "Application Auto Scaling user guide, step-scaling-policy-overview",
+)
+WRONG_SCHEDULE = Rule(
+    "LLM304",
+    "a schedule, its time zone or its time span cannot be read, or never holds",
+    "API reference, PutScheduledAction",
+)

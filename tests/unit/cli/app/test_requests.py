@@ -204,7 +204,20 @@ HEALTH = "ContainerStartupHealthCheckTimeoutInSeconds"
         ("Component.VariantName", "Host", "LLM123", "one of Hosts, got 'Host'"),
         ("Copies.MinCapacity", 9, "LLM105", "MinCapacity=9"),
         ("Copies.MaxCapacity", -1, "LLM105", "at least 0, got -1"),
-        ("Own.MinCapacity", -1, "LLM105", "at least 0, got -1"),
+        ("Own.MinCapacity", 0, "LLM105", "at least 1, got 0"),
+        (
+            "Model.VpcConfig",
+            {"Subnets": []},
+            "LLM199",
+            "Subnets must be 1 to 16, got 0",
+        ),
+        (
+            "Model.VpcConfig",
+            {"Subnets": ["subnet-1"], "SecurityGroupIds": ["sg-1"] * 6},
+            "LLM199",
+            "SecurityGroupIds must be 1 to 5, got 6",
+        ),
+        ("Shared.VpcConfig", {"Subnets": ["s"] * 17}, "LLM199", "1 to 16, got 17"),
         (
             "Own.ResourceId",
             {"Fn::Sub": "endpoint/${Host.EndpointName}/variant/Al1Traffic"},
@@ -264,6 +277,10 @@ def test_what_the_service_refuses_is_an_error_of_its_resource(
         ("Copies.MaxCapacity", OPEN),
         ("Copies.ServiceNamespace", OPEN),
         ("Own.ResourceId", OPEN),
+        ("Own.MinCapacity", OPEN),
+        ("Model.VpcConfig", {"Subnets": ["s"] * 16, "SecurityGroupIds": ["g"] * 5}),
+        ("Model.VpcConfig", {"Subnets": OPEN, "SecurityGroupIds": ["g"]}),
+        ("Model.VpcConfig", OPEN),
     ],
 )
 def test_what_deployment_decides_and_what_is_at_the_bound_is_let_through(
@@ -425,59 +442,3 @@ def test_names_are_taken_once_in_a_stack(tmp_path: Path) -> None:
     found = codes_of(found_in(tmp_path, resources))
 
     assert found == {"Second": ["LLM183"], "Third": ["LLM183"]}
-
-
-def test_a_number_is_scaled_once(tmp_path: Path) -> None:
-    """
-    The second target is the one that is told of.
-    """
-    resources = base()
-    resources["Again"] = copy.deepcopy(resources["Copies"])
-    found = found_in(tmp_path, resources)
-
-    assert codes_of(found) == {"Again": ["LLM301"]}
-    assert "is scaled by Host/Copies already" in str(found["Again"][0])
-
-
-@pytest.mark.parametrize("is_async", [False, True])
-def test_a_queue_is_followed_where_there_is_one(
-    tmp_path: Path,
-    is_async: bool,  # noqa: FBT001 - a table
-) -> None:
-    """
-    By a policy's own metric and by an alarm.
-    """
-    resources = base()
-    metric = {
-        "Namespace": "AWS/SageMaker",
-        "MetricName": "ApproximateBacklogSizePerInstance",
-        "Dimensions": [
-            {"Name": "EndpointName", "Value": name_of("Host", "EndpointName")}
-        ],
-    }
-    resources["Alarm"] = resource("CloudWatch::Alarm", **metric)
-    tracking = {"TargetValue": 5, "CustomizedMetricSpecification": metric}
-    resources["Policy"] = resource(
-        "ApplicationAutoScaling::ScalingPolicy",
-        PolicyType="TargetTrackingScaling",
-        ScalingTargetId={"Ref": "Own"},
-        TargetTrackingScalingPolicyConfiguration=tracking,
-    )
-    resources["Other"] = resource(
-        "CloudWatch::Alarm", **{**metric, "MetricName": "Invocations"}
-    )
-    if is_async:
-        resources["Config"]["Properties"]["AsyncInferenceConfig"] = {"OutputConfig": {}}
-
-    found = codes_of(found_in(tmp_path, resources))
-    assert found == ({} if is_async else {"Alarm": ["LLM349"], "Policy": ["LLM349"]})
-
-
-def test_what_belongs_to_another_service_is_not_looked_at(tmp_path: Path) -> None:
-    """
-    Application Auto Scaling has many.
-    """
-    resources = changed("Copies.ServiceNamespace", "ecs")
-    resources["Copies"]["Properties"]["MinCapacity"] = -1
-
-    assert found_in(tmp_path, resources) == {}
