@@ -41,6 +41,7 @@ FLOORS = (
     "hosting",
     "local",
     "cli",
+    "validation",
     "testing",
 )
 # Likewise inside the rooms that have rooms of their own, and files that compose them.

@@ -19,7 +19,8 @@ Codes that begin with `LLM1`, `LLM3`, `LLM5`, `LLM7` or `LLM9` are errors: the s
 stops, and says what to do.
 Codes that begin with `LLM2`, `LLM4`, `LLM6` or `LLM8` are warnings: acknowledge one
 with `Annotations.of(construct).acknowledge_warning("cdk-sagemaker-llm:LLM201", "why")`.
-`sagemaker-llm check` prints the same findings.
+`sagemaker-llm check` prints the same findings, of apps that are made otherwise too: see
+[Check an app that is made otherwise](how-to/check-any-app.md).
 `LLM561` to `LLM576` and `LLM661` to `LLM667` are those of `sagemaker-llm preflight`,
 which asks an account.
 

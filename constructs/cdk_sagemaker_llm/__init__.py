@@ -150,6 +150,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.tgi.base import EnvironmentValue
     from cdk_sagemaker_llm.serving.tgi.gpu import Tgi
     from cdk_sagemaker_llm.serving.tgi.neuron import TgiNeuron
+    from cdk_sagemaker_llm.validation import SageMakerLlmChecks
 
     __version__: str
 
@@ -235,6 +236,7 @@ __all__ = [
     "RopeScaling",
     "RoutingStrategy",
     "S3Model",
+    "SageMakerLlmChecks",
     "ScalableCopyCount",
     "ScalableInstanceCount",
     "ScalableTarget",
@@ -353,6 +355,7 @@ _HOMES = {
     "RopeScaling": "serving.lmi.base",
     "RoutingStrategy": "hosting.variants.capacity",
     "S3Model": "models",
+    "SageMakerLlmChecks": "validation",
     "ScalableCopyCount": "hosting.scaling.counts",
     "ScalableInstanceCount": "hosting.scaling.counts",
     "ScalableTarget": "hosting.scaling.targets",

@@ -57,6 +57,7 @@ from cdk_sagemaker_llm import (
     Rolling,
     RopeScaling,
     S3Model,
+    SageMakerLlmChecks,
     ScalableCopyCount,
     ScalableInstanceCount,
     ScalableTarget,
@@ -536,6 +537,7 @@ CALLS: Mapping[str, tuple[Callable[..., object], Build]] = {
         ),
     ),
     "HuggingFaceModel": (HuggingFaceModel, plain(HuggingFaceModel, model_id="gpt2")),
+    "SageMakerLlmChecks": (SageMakerLlmChecks, plain(SageMakerLlmChecks)),
     "S3Model": (S3Model, plain(S3Model, uri="s3://bucket/prefix/")),
     "S3Model.from_bucket": (
         S3Model.from_bucket,

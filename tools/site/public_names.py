@@ -115,6 +115,7 @@ PAGES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "load.result": ("load-results", "Load tests: results"),
         "load.scaling_target": ("load-results", "Load tests: results"),
         "local": ("local", "The embedded AWS"),
+        "validation": ("validation", "Checks in any app"),
         "testing": ("testing", "Fixtures for tests"),
     }
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from syrupy.extensions.json import JSONSnapshotExtension
 
+from cdk_sagemaker_llm.cli.app.acknowledgements import acknowledge, acknowledged_in
 from cdk_sagemaker_llm.cli.app.assembly import masked
 from cdk_sagemaker_llm.cli.app.findings import hosted_reports
 from cdk_sagemaker_llm.cli.app.template_shapes import is_assembly
@@ -44,8 +45,8 @@ class TemplateSnapshotExtension(JSONSnapshotExtension):
 
 def findings_of(app: App | Path | str) -> list[Finding]:
     """
-    Return what synthesis warns of and nobody has acknowledged, and the errors that
-    ``sagemaker-llm check`` finds in the templates.
+    Return what synthesis warns of, and the errors that ``sagemaker-llm check`` finds in
+    the templates, as far as the app has not acknowledged them.
 
     ``assert findings_of(app) == []``
 
@@ -73,7 +74,8 @@ def findings_of(app: App | Path | str) -> list[Finding]:
         for message in stack.messages
         if (found := _WARNING.fullmatch(str(message.entry.data)))
     ]
-    reports = hosted_reports(Path(assembly.directory))
+    folder = Path(assembly.directory)
+    reports, _ = acknowledge(hosted_reports(folder), acknowledged_in(folder))
     if faults := [report.fault for report in reports if report.fault]:
         raise ValueError("; ".join(faults))
     errors = [one for report in reports for one in errors_of(report.findings)]

@@ -21,6 +21,7 @@ from cdk_sagemaker_llm.cli.app.template_shapes import (
     text_in,
     text_of,
 )
+from cdk_sagemaker_llm.cli.app.terraform import is_plan, resources_of
 
 NESTED = "AWS::CloudFormation::Stack"
 # The form that this was written for; only of newer ones the installed CDK is asked,
@@ -50,6 +51,9 @@ class Stack:
         account: To which account; empty likewise.
 
         peers: Every stack of its app or stage.
+
+        metadata: What the assembly says of each construct, by the path; a nested
+            stack has that of the stack around it.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Stack:
     region: str = field(default="", compare=False)
     account: str = field(default="", compare=False)
     peers: list[Stack] = field(default_factory=list, compare=False, repr=False)
+    metadata: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def of_type(
         self, kind: str, service: str = "SageMaker"
@@ -146,7 +151,8 @@ def read_assembly(path: Path) -> Assembly:
 
 def read_template(path: Path) -> Assembly:
     """
-    Read what can be read of a single template, as if it were an app of one stack.
+    Read what can be read of a single template, or of a Terraform plan, as if it were an
+    app of one stack.
     """
     if path.is_dir():
         raise AssemblyError(
@@ -154,6 +160,8 @@ def read_template(path: Path) -> Assembly:
             "template"
         )
     content = read_json(path)
+    if is_plan(content):
+        content = {"Resources": resources_of(content)}
     if "Resources" not in content:
         raise AssemblyError(
             f"{path} is no template: it has no Resources; name what cdk synth has "
@@ -208,6 +216,7 @@ def _read_artifact(
             deployed_name=str(details.get("stackName", name)),
             region=_region(str(artifact.get("environment", ""))),
             account=_account(str(artifact.get("environment", ""))),
+            metadata=_metadata(path, artifact),
         )
         _read_content(found, outline, read_json(template))
     elif artifact.get("type") == "cdk:cloud-assembly":
@@ -220,6 +229,21 @@ def _read_artifact(
         found.unopened.extend(inner.unopened)
         # Names of exports are those of an account's region: stages are not told apart.
         found.exports.update(inner.exports)
+
+
+def _metadata(path: Path, artifact: Mapping[str, Any]) -> Mapping[str, Any]:
+    """
+    Return what an assembly says of the constructs of a stack: in its manifest, or, as
+    newer releases of the CDK write it, in a file of its own.
+    """
+    found = artifact.get("metadata")
+    file = artifact.get("additionalMetadataFile")
+    try:
+        further = read_json(path / file) if isinstance(file, str) else {}
+    except AssemblyError:
+        # It says where things are; what is wrong with them is known without it.
+        further = {}
+    return {**(found if isinstance(found, dict) else {}), **further}
 
 
 def _region(environment: str) -> str:
@@ -287,6 +311,7 @@ def _read_nested(
         parent=stack,
         parameters=parameters,
         region=stack.region,
+        metadata=stack.metadata,
     )
     try:
         stack.nested[name] = _read_content(found, outline, read_json(template))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cdk_sagemaker_llm.catalog.images import ImageRelease
@@ -17,12 +17,16 @@ from cdk_sagemaker_llm.catalog.instances import (
 )
 from cdk_sagemaker_llm.cli.app.assembly import Stack, unknown_version
 from cdk_sagemaker_llm.cli.app.hosting import App, artifact_files, image_of
+from cdk_sagemaker_llm.cli.app.memory import memory_findings
+from cdk_sagemaker_llm.cli.app.places import Place, place_of
+from cdk_sagemaker_llm.cli.app.requests import refusals
+from cdk_sagemaker_llm.cli.app.scaling_requests import scaling_refusals
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     is_assembly,
     is_intrinsic,
     text_of,
 )
-from cdk_sagemaker_llm.findings import Finding
+from cdk_sagemaker_llm.findings import Finding, errors_of
 from cdk_sagemaker_llm.serving.adapters import (
     SCHEME,
     address_findings,
@@ -63,6 +67,18 @@ What an instance is, and the host image that it was asked to run, if any.
 
 
 @dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """
+    A finding that somebody has acknowledged, why, and the file that says it; the app
+    itself where there is none.
+    """
+
+    finding: Finding
+    reason: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """
     What was found of one subject, and the images that would take it.
@@ -73,6 +89,10 @@ class Report:
         left_out: What of it was not checked, and why.
 
         fault: Why it could not be read; empty if it could.
+
+        place: Where it is, if it is a resource of a template.
+
+        acknowledged: What was found, and is to be reported no more.
     """
 
     subject: str
@@ -81,6 +101,8 @@ class Report:
     is_checked: bool = True
     left_out: tuple[str, ...] = ()
     fault: str = ""
+    place: Place | None = field(default=None, compare=False)
+    acknowledged: tuple[Acknowledged, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +140,34 @@ def hosted_reports(path: Path) -> list[Report]:
 def _reports(path: Path, app: App) -> Iterator[Report]:
     for stack in app.stacks:
         for name, properties in stack.of_type("Model"):
-            yield _report(app, stack, name, properties)
+            report = _report(app, stack, name, properties)
+            yield _placed(app, "Model", stack, name, report)
     for stack in app.stacks:
         for name, properties in stack.of_type("InferenceComponent"):
             for specification in specifications_of(properties):
                 if not _HAVE_CONTAINERS.isdisjoint(specification):
-                    yield _component_report(stack, name, specification)
+                    report = _component_report(stack, name, specification)
+                    yield _placed(app, "InferenceComponent", stack, name, report)
+    # What the service would refuse of the others; those that are right say nothing.
+    for refusal in [*refusals(app), *scaling_refusals(app)]:
+        one = refusal.resource
+        place = place_of(one.stack, one.name)
+        yield Report(one.key, refusal.findings, place=place)
     for name in app.assembly.unopened:
         yield _unchecked(name, "its template is not in the assembly")
     for fault in app.assembly.faults:
         yield Report(str(path), [], is_checked=False, fault=fault)
+
+
+def _placed(app: App, kind: str, stack: Stack, name: str, report: Report) -> Report:
+    """
+    Return a report with its place, and whether the model loads where it runs, if
+    nothing else is wrong with how it is served.
+    """
+    findings = list(report.findings)
+    if report.is_checked and not errors_of(findings):
+        findings += memory_findings(app, kind, report.subject)
+    return replace(report, findings=findings, place=place_of(stack, name))
 
 
 def _report(app: App, stack: Stack, name: str, properties: Shape) -> Report:
@@ -307,7 +347,7 @@ def _accelerators(app: App, model: str) -> int | None:
         found = [
             _reserved(specification)
             for specification in component.specifications
-            if app.find(specification.get("ModelName")) == model
+            if app.find(specification.get("ModelName"), "Model") == model
         ]
         if not found:
             continue
@@ -321,7 +361,7 @@ def _accelerators(app: App, model: str) -> int | None:
                     (one.accelerators for one in _hardware(choice.instance_type)), None
                 )
                 for choice in variant.choices
-                if app.find(choice.model) == model
+                if app.find(choice.model, "Model") == model
             ]
             if found:
                 return _fewest(found)
@@ -348,7 +388,7 @@ def _hosts(app: App, model: str) -> frozenset[Host]:
         for config in app.configs()
         for variant in config.every_variant
         for choice in variant.choices
-        if app.find(choice.model) == model
+        if app.find(choice.model, "Model") == model
         for hardware in _hardware(choice.instance_type)
         for host_image in [variant.shape.get("InferenceAmiVersion")]
         if host_image is None or isinstance(host_image, str)
@@ -365,7 +405,7 @@ def _left_open(app: App, model: str) -> list[Shape]:
         for config in app.configs()
         for variant in config.every_variant
         for choice in variant.choices
-        if app.find(choice.model) == model and is_open(choice.instance_type)
+        if app.find(choice.model, "Model") == model and is_open(choice.instance_type)
     ]
 
 

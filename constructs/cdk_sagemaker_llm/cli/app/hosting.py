@@ -40,8 +40,12 @@ _LEAST_MEMORY_MIB = 128
 # Where a literal name may stand, which another place may refer to by reference.
 _NAMES: Mapping[str, str] = {
     "Endpoint": "EndpointName",
+    "EndpointConfig": "EndpointConfigName",
     "InferenceComponent": "InferenceComponentName",
+    "Model": "ModelName",
 }
+# What scaling and metrics are of; the others may be called alike.
+_SCALED = ("Endpoint", "InferenceComponent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +247,7 @@ class App:
     assembly: Assembly
     left_out: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
-    _literals: dict[str, str] = field(default_factory=dict)
+    _literals: dict[tuple[str, str], str] = field(default_factory=dict)
     _kinds: dict[str, list[Resource]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -256,7 +260,7 @@ class App:
             for one in self.of_type(kind):
                 literal = one.properties.get(key)
                 if literal is not None:
-                    self._literals[str(literal)] = one.key
+                    self._literals[kind, str(literal)] = one.key
 
     @classmethod
     def read(cls, path: Path) -> App:
@@ -298,17 +302,21 @@ class App:
                     self.tell(key, "its properties are known at deployment only")
         return resources
 
-    def find(self, value: object) -> str:
+    def find(self, value: object, kind: str = "") -> str:
         """
         Return the resource that a value names, or else the value as text.
+
+        Without a kind it is an endpoint or a component.
         """
         named = references_in(value)
         if named:
             return named[-1]
         text = str(value)
-        return self._literals.get(
-            text, self._literals.get(text.rpartition("/")[2], text)
-        )
+        for name in (text, text.rpartition("/")[2]):
+            for each in (kind,) if kind else _SCALED:
+                if (each, name) in self._literals:
+                    return self._literals[each, name]
+        return text
 
     def tell(self, subject: str, why: str) -> None:
         """
@@ -325,7 +333,7 @@ class App:
         """
         Return the configuration of an endpoint; ``None`` if it is not in the app.
         """
-        key = self.find(endpoint.properties.get("EndpointConfigName"))
+        key = self.find(endpoint.properties.get("EndpointConfigName"), "EndpointConfig")
         found = (one for one in self.configs() if one.resource.key == key)
         return next(found, None)
 
@@ -347,7 +355,7 @@ class App:
         """
         Return the model that a value names; ``None`` if it is not in the app.
         """
-        key = self.find(name)
+        key = self.find(name, "Model")
         return next((one for one in self.of_type("Model") if one.key == key), None)
 
     def target_of(self, one: Resource) -> Target | None:

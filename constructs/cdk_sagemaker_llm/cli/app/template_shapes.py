@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cdk_sagemaker_llm.cli.app.terraform import is_plan
+
 MANIFEST = "manifest.json"
 # Where the variables of containers are, by the resource's type.
 _VARIABLES: Mapping[str, list[str]] = {
@@ -52,12 +54,16 @@ def is_assembly(path: Path) -> bool:
 
 
 def is_template(path: Path) -> bool:
+    """
+    Whether a file is a template in JSON, or a Terraform plan.
+    """
     if path.suffix not in {".json", ".template"}:
         return False
     try:
-        return isinstance(read_json(path).get("Resources"), dict)
+        content = read_json(path)
     except AssemblyError:
         return False
+    return isinstance(content.get("Resources"), dict) or is_plan(content)
 
 
 def read_json(path: Path) -> dict[str, Any]:

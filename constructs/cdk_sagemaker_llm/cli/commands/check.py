@@ -5,17 +5,23 @@
 from __future__ import annotations
 
 import codecs
-import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from cdk_sagemaker_llm.catalog.images import image_versions
 from cdk_sagemaker_llm.catalog.instances import find_instance_type
+from cdk_sagemaker_llm.cli.app.acknowledgements import (
+    FILE,
+    Acknowledgement,
+    acknowledge,
+    acknowledged_in,
+    read_acknowledgements,
+)
 from cdk_sagemaker_llm.cli.app.findings import Report, hosted_reports
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     AssemblyError,
@@ -24,6 +30,13 @@ from cdk_sagemaker_llm.cli.app.template_shapes import (
 )
 from cdk_sagemaker_llm.cli.commands import MisuseError
 from cdk_sagemaker_llm.cli.commands._options import complete, complete_instance_types
+from cdk_sagemaker_llm.cli.output.findings import (
+    Format,
+    as_junit,
+    count,
+    lines,
+)
+from cdk_sagemaker_llm.cli.output.findings import as_json as as_json_text
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.images import image_findings
 from cdk_sagemaker_llm.serving.lmi.artifact import (
@@ -45,6 +58,8 @@ CLEAN, ERRORS, MISUSE = 0, 1, 2
 _A_PROPERTY = re.compile(rb"^[ \t]*(engine|option\.\w+)[ \t]*[=: \t]", re.MULTILINE)
 # One that only a template in YAML has.
 _A_TEMPLATE = re.compile(rb"^(AWSTemplateFormatVersion|Resources)[ \t]*:", re.MULTILINE)
+# As an archive begins, and with it what `terraform plan -out` writes.
+_ZIP = b"PK\x03\x04"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -55,7 +70,7 @@ def check(
         typer.Argument(
             metavar="PATH...",
             help="A serving.properties, a folder of artifacts, a model.tar.gz, "
-            "cdk.out, or one template in JSON.",
+            "cdk.out, one template in JSON, or a Terraform plan in JSON.",
         ),
     ],
     container: Annotated[
@@ -97,9 +112,25 @@ def check(
             help=f"What must run: {', '.join(BACKENDS)}; if omitted, any of it.",
         ),
     ] = None,
+    output_format: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            help="How findings are printed, SARIF for code scanning and JUnit for CI "
+            "systems; if omitted, as text.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the findings as JSON.")
     ] = False,
+    acknowledgements: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"Findings that are acknowledged, in TOML; if omitted, {FILE} of this "
+            "folder, if there is one.",
+        ),
+    ] = None,
 ) -> None:
     """
     Check serving configurations against the images that will run them.
@@ -117,19 +148,51 @@ def check(
             architecture=architecture,
             backend=_one_of("--serving", backend, BACKENDS),
         )
+        chosen = _format(output_format, as_json=as_json)
+        known = _acknowledgements(acknowledgements)
     except MisuseError as fault:
         typer.echo(f"sagemaker-llm check: {fault}", err=True)
         raise typer.Exit(MISUSE) from fault
     reports = [report for path in paths for report in _reports(path, target)]
+    for path in paths:
+        known += acknowledged_in(path)
+    reports, unneeded = acknowledge(reports, known)
     for reason in _faults(reports):
         typer.echo(f"sagemaker-llm check: {reason}", err=True)
-    if as_json:
-        typer.echo(_as_json(reports))
-    elif len(_faults(reports)) < len(reports):
-        typer.echo("\n".join(_lines(reports)))
+    if chosen is not Format.TEXT or len(_faults(reports)) < len(reports):
+        typer.echo(_written(chosen, reports, unneeded))
     if _faults(reports):
         raise typer.Exit(MISUSE)
-    raise typer.Exit(ERRORS if _count(reports, Severity.ERROR) else CLEAN)
+    raise typer.Exit(ERRORS if count(reports, Severity.ERROR) else CLEAN)
+
+
+def _format(chosen: Format | None, *, as_json: bool) -> Format:
+    if as_json and chosen not in (None, Format.JSON):
+        raise MisuseError(f"--json is --format json, got --format {chosen} beside it")
+    return Format.JSON if as_json else chosen or Format.TEXT
+
+
+def _acknowledgements(file: Path | None) -> list[Acknowledgement]:
+    if file is None and not Path(FILE).is_file():
+        return []
+    try:
+        return read_acknowledgements(file or Path(FILE))
+    except ValueError as fault:
+        raise MisuseError(str(fault)) from fault
+
+
+def _written(
+    chosen: Format, reports: Sequence[Report], unneeded: Sequence[Acknowledgement]
+) -> str:
+    if chosen is Format.SARIF:
+        from cdk_sagemaker_llm.cli.output.sarif import as_sarif  # noqa: PLC0415 - who asks for it has it
+
+        return as_sarif(reports, unneeded)
+    if chosen is Format.JUNIT:
+        return as_junit(reports)
+    if chosen is Format.JSON:
+        return as_json_text(reports, unneeded)
+    return "\n".join(lines(reports, unneeded))
 
 
 def _reports(path: Path, target: Target) -> list[Report]:
@@ -163,88 +226,6 @@ def _accelerators(instance_type: str | None) -> int | None:
         return find_instance_type(instance_type).accelerators
     except ValueError as fault:
         raise MisuseError(str(fault)) from fault
-
-
-def _lines(reports: Sequence[Report]) -> Iterator[str]:
-    for report in reports:
-        for finding in report.findings:
-            yield f"{report.subject}: {finding.severity} {finding}"
-        if report.images:
-            yield f"{report.subject}: taken by {_ranges(report.images)}"
-        for reason in report.left_out:
-            yield f"not checked: {report.subject}: {reason}"
-    yield _summary(reports)
-
-
-def _summary(reports: Sequence[Report]) -> str:
-    checked = sum(report.is_checked for report in reports)
-    left_out = sum(len(report.left_out) for report in reports)
-    unread = len(_faults(reports))
-    return (
-        f"{_plural(checked, 'subject')} checked: "
-        f"{_plural(_count(reports, Severity.ERROR), 'error')}, "
-        f"{_plural(_count(reports, Severity.WARNING), 'warning')}"
-        + (f"; {left_out} not checked" if left_out else "")
-        + (f"; {unread} could not be read" if unread else "")
-    )
-
-
-def _ranges(images: Sequence[str]) -> str:
-    families: dict[str, list[str]] = {}
-    for image in images:
-        family, version = image.split()
-        families.setdefault(family, []).append(version)
-    return "; ".join(
-        f"{family} {versions[0]}" + (f" to {versions[-1]}" if versions[1:] else "")
-        for family, versions in families.items()
-    )
-
-
-def _as_json(reports: Sequence[Report]) -> str:
-    answer: dict[str, Any] = {
-        "errors": _count(reports, Severity.ERROR),
-        "warnings": _count(reports, Severity.WARNING),
-        "subjects": [
-            {
-                "subject": report.subject,
-                "images": list(report.images),
-                "findings": [
-                    {
-                        "severity": str(finding.severity),
-                        "code": finding.code,
-                        "message": finding.message,
-                        "remedy": finding.remedy,
-                    }
-                    for finding in report.findings
-                ],
-            }
-            for report in reports
-            if report.is_checked or report.findings
-        ],
-    }
-    left_out = [
-        {"subject": report.subject, "reason": reason}
-        for report in reports
-        for reason in report.left_out
-    ]
-    # Only where there is any: what is read by CI stays as it was otherwise.
-    if left_out:
-        answer["not_checked"] = left_out
-    if _faults(reports):
-        answer["unreadable"] = [
-            {"subject": report.subject, "reason": report.fault}
-            for report in reports
-            if report.fault
-        ]
-    return json.dumps(answer, indent=2)
-
-
-def _count(reports: Sequence[Report], severity: Severity) -> int:
-    return sum(f.severity is severity for report in reports for f in report.findings)
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 def reports_of(path: Path, target: Target) -> list[Report]:
@@ -309,11 +290,16 @@ def _check_kind(path: Path) -> None:
     is_binary = b"\0" in content and not content.startswith(_UTF_16)
     if is_binary or not (is_named or _A_PROPERTY.search(content)):
         is_yaml = path.suffix in {".yaml", ".yml"} or _A_TEMPLATE.search(content)
-        way_out = (
-            "; a template must be in JSON, as cdk synth writes it: name cdk.out"
-            if is_yaml
-            else ""
-        )
+        way_out = ""
+        if is_yaml:
+            way_out = (
+                "; a template must be in JSON, as cdk synth writes it: name cdk.out"
+            )
+        elif content.startswith(_ZIP):
+            way_out = (
+                "; a Terraform plan is read in JSON: terraform show -json PLAN > "
+                "plan.json"
+            )
         raise MisuseError(
             f"{path} is no {PROPERTIES}: expected lines such as engine=Python or "
             f"option.model_id=...{way_out}"

@@ -16,6 +16,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import name_findings
 from cdk_sagemaker_llm.hosting.common.reporting import report
+from cdk_sagemaker_llm.hosting.common.rules import NAME_TWICE
 from cdk_sagemaker_llm.hosting.common.scope import (
     account_of,
     is_defined_at,
@@ -29,9 +30,6 @@ NAME_IN_TWO = Rule(
     "LLM812",
     "two stacks of one account and region give an endpoint or a component one name",
     API,
-)
-NAME_TWICE = Rule(
-    "LLM183", "an endpoint's or component's name is used twice in a stack", API
 )
 
 # Beside each name, where it was given.

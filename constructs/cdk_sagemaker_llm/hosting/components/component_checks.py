@@ -21,6 +21,11 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     range_findings,
     timeout_findings,
 )
+from cdk_sagemaker_llm.hosting.common.rules import (
+    NO_DEVICES,
+    ROLE_OR_MODEL,
+    VARIANT_NAMES,
+)
 from cdk_sagemaker_llm.hosting.components.sizing import (
     WRONG_TYPES,
     ResourcesByType,
@@ -28,10 +33,6 @@ from cdk_sagemaker_llm.hosting.components.sizing import (
 )
 from cdk_sagemaker_llm.hosting.endpoints.endpoint import Endpoint
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import EndpointBase
-from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
-    ROLE_OR_MODEL,
-    VARIANT_NAMES,
-)
 from cdk_sagemaker_llm.hosting.endpoints.placements import Placement
 from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.models.model import Model, ModelBase
@@ -55,7 +56,6 @@ OTHER_ROLE = Rule(
     "a component's role or network is not its endpoint's",
     "SageMaker developer guide",
 )
-NO_DEVICES = Rule("LLM197", "a container that runs on accelerators reserves none", API)
 NO_STRATEGY = Rule(
     "LLM316", "copies are balanced over zones without a placement strategy", API
 )

@@ -33,13 +33,13 @@ from cdk_sagemaker_llm.hosting.common.reporting import (
     checked,
     report,
 )
+from cdk_sagemaker_llm.hosting.common.rules import VARIANT_NAMES
 from cdk_sagemaker_llm.hosting.common.scope import Connectable, stack_of
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_base import (
     EndpointBase,
     ImportedEndpoint,
 )
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
-    VARIANT_NAMES,
     variant_subject,
 )
 from cdk_sagemaker_llm.hosting.endpoints.events import DeploymentEvents, target_of

@@ -20,6 +20,11 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     time_findings,
 )
 from cdk_sagemaker_llm.hosting.common.reporting import report
+from cdk_sagemaker_llm.hosting.common.rules import (
+    LOCAL_STORAGE,
+    ROLE_OR_MODEL,
+    VARIANT_NAMES,
+)
 from cdk_sagemaker_llm.hosting.monitoring.metrics import Subject
 from cdk_sagemaker_llm.hosting.roles.network import (
     Network,
@@ -27,7 +32,6 @@ from cdk_sagemaker_llm.hosting.roles.network import (
     used_by_network,
 )
 from cdk_sagemaker_llm.hosting.variants.variant_definition import (
-    LOCAL_STORAGE,
     VariantDefinition,
 )
 from cdk_sagemaker_llm.serving.parameters import API, WRONG_KIND
@@ -48,10 +52,6 @@ _MOST_VARIANTS = 10
 # botocore 1.44.5, MetricsConfig; with or without enhanced metrics.
 _FREQUENCIES = (10, 30, 60, 120, 180, 240, 300)
 
-VARIANT_NAMES = Rule("LLM123", "variants have no, or the same, names", API)
-ROLE_OR_MODEL = Rule(
-    "LLM124", "an execution role and a model exclude each other", _GUIDE
-)
 NO_SUCH_FREQUENCY = Rule(
     "LLM363", "metrics are to be published at an interval that there is not", API
 )

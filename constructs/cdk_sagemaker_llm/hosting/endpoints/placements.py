@@ -15,15 +15,12 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.packing import Fleet, Packing, pack
 from cdk_sagemaker_llm.fit.placement import Capacity, ResourceRequirements
+from cdk_sagemaker_llm.hosting.common.rules import NO_ROOM_FOR_COPIES
 from cdk_sagemaker_llm.hosting.common.scope import is_defined
 from cdk_sagemaker_llm.hosting.endpoints.endpoint_definition import (
     EndpointConfigDefinition,
 )
-from cdk_sagemaker_llm.serving.parameters import API
 
-NO_ROOM_FOR_COPIES = Rule(
-    "LLM104", "copies do not fit the most instances the endpoint may have", API
-)
 MAY_LACK_ROOM = Rule(
     "LLM416", "copies do not all fit where the instances come from another pool"
 )

@@ -14,6 +14,7 @@ from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.fit.checking import fit_findings, plan_of
 from cdk_sagemaker_llm.hosting.common.limits import range_findings
+from cdk_sagemaker_llm.hosting.common.rules import ONE_SHADOW, SHADOW_WITHOUT_MODEL
 from cdk_sagemaker_llm.hosting.models.definitions import (
     ModelDefinition,
     ModelRequest,
@@ -25,18 +26,11 @@ from cdk_sagemaker_llm.hosting.variants.variant_definition import (
     VariantDefinition,
     define_variant,
 )
-from cdk_sagemaker_llm.serving.parameters import API
 
 if TYPE_CHECKING:
     from cdk_sagemaker_llm.models import ModelSource
     from cdk_sagemaker_llm.serving.base import ServingConfiguration
 
-ONE_SHADOW = Rule(
-    "LLM345", "shadow variants are not one beside one production variant", API
-)
-SHADOW_WITHOUT_MODEL = Rule(
-    "LLM346", "a shadow variant has no model, or inference components beside it", API
-)
 UNSURE_SHADOW = Rule(
     "LLM439",
     "a shadow variant is set where the guide does not say that it works",

@@ -15,10 +15,10 @@ from jsii.errors import JSIIError
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.elsewhere import Used, far_finding
+from cdk_sagemaker_llm.hosting.common.rules import IMPOSSIBLE_NETWORK
 from cdk_sagemaker_llm.hosting.common.scope import stage_of
 from cdk_sagemaker_llm.hosting.roles.statements import TOKEN, Statement
 from cdk_sagemaker_llm.models import HuggingFaceModel, ModelSource
-from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ _MOST_SUBNETS = 16
 # The variables by which the Hub's client is told of a mirror, and of a proxy.
 _WAYS_AROUND = ("HF_ENDPOINT", "HTTPS_PROXY", "https_proxy")
 
-IMPOSSIBLE_NETWORK = Rule(
-    "LLM199", "a network has no, or too many, subnets or security groups", API
-)
 NO_WAY_OUT = Rule(
     "LLM247",
     "a model is to come from the Hugging Face Hub, and its subnets have no way there",

@@ -12,9 +12,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from aws_cdk import aws_applicationautoscaling as appscaling
 
-from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.limits import IMPOSSIBLE_COUNT, bounds_findings
 from cdk_sagemaker_llm.hosting.common.reporting import at_synth, checked, report
+from cdk_sagemaker_llm.hosting.common.rules import WRONG_SCHEDULE
 from cdk_sagemaker_llm.hosting.scaling.target_base import (
     Action,
     ScalableTargetBase,
@@ -28,11 +29,6 @@ from cdk_sagemaker_llm.tokens import is_unresolved
 if TYPE_CHECKING:
     from aws_cdk import IResolvable, TimeZone
 
-WRONG_SCHEDULE = Rule(
-    "LLM304",
-    "a schedule, its time zone or its time span cannot be read, or never holds",
-    "API reference, PutScheduledAction",
-)
 
 _CRON_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _MONTHS = (

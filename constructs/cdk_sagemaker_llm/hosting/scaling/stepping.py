@@ -28,6 +28,7 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     together_findings,
 )
 from cdk_sagemaker_llm.hosting.common.reporting import annotate, checked, report
+from cdk_sagemaker_llm.hosting.common.rules import WRONG_STEPS
 from cdk_sagemaker_llm.hosting.common.scope import account_of
 from cdk_sagemaker_llm.hosting.scaling.measures import Measure, Stat, measure_of
 from cdk_sagemaker_llm.hosting.scaling.target_base import (
@@ -57,11 +58,6 @@ _AGGREGATIONS = {
 
 _Policy = appscaling.CfnScalingPolicy
 
-WRONG_STEPS = Rule(
-    "LLM303",
-    "steps of scaling overlap, leave a gap, or have no open end",
-    "Application Auto Scaling user guide, step-scaling-policy-overview",
-)
 MANY_STEPS = Rule(
     "LLM401",
     "a step policy has more steps than the quota that accounts start with",

@@ -13,13 +13,14 @@ from weakref import WeakKeyDictionary
 
 from constructs import Construct
 
-from cdk_sagemaker_llm.findings import Finding, Rule
+from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.limits import (
     IMPOSSIBLE_COUNT,
     bounds_findings,
     count_findings,
 )
 from cdk_sagemaker_llm.hosting.common.reporting import report
+from cdk_sagemaker_llm.hosting.common.rules import SCALED_TWICE
 from cdk_sagemaker_llm.hosting.common.scope import is_defined_at
 from cdk_sagemaker_llm.serving.parameters import IMPOSSIBLE_NAME
 from cdk_sagemaker_llm.text import any_of, nearest
@@ -35,12 +36,6 @@ _MOST_ACTIONS = 200
 VARIANT_DIMENSION = "sagemaker:variant:DesiredInstanceCount"
 COMPONENT_DIMENSION = "sagemaker:inference-component:DesiredCopyCount"
 
-SCALED_TWICE = Rule(
-    "LLM301",
-    "a number is scaled twice, or two policies or actions of it have the same name, or "
-    "two policies the same predefined metric",
-    "API reference, RegisterScalableTarget and PutScalingPolicy",
-)
 
 # botocore 1.44.5, ScheduledActionName: no controls, colons, slashes or bars, and no
 # blank at either end.

@@ -13,6 +13,7 @@ from constructs import Construct
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import seconds, time_findings
 from cdk_sagemaker_llm.hosting.common.reporting import checked, report
+from cdk_sagemaker_llm.hosting.common.rules import NO_BACKLOG
 from cdk_sagemaker_llm.hosting.scaling.target_base import (
     Policy,
     ScalableTargetBase,
@@ -38,11 +39,6 @@ _NAMESPACE = "AWS/SageMaker"
 _WAKE_COOLDOWN_SECONDS = 300
 _WAKE_PERIOD_SECONDS, _WAKE_PERIODS = 60, 2
 
-NO_BACKLOG = Rule(
-    "LLM349",
-    "an endpoint that answers at once is called or scaled as an asynchronous one",
-    _MONITOR,
-)
 UNPUBLISHED = Rule(
     "LLM438",
     "instances follow a metric that asynchronous endpoints do not publish",

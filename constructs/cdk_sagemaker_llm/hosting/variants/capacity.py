@@ -16,6 +16,7 @@ from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.catalog.instances import InstanceType
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.hosting.common.limits import range_findings
+from cdk_sagemaker_llm.hosting.common.rules import TYPE_OR_POOLS, WRONG_POOLS
 from cdk_sagemaker_llm.serving.parameters import API
 from cdk_sagemaker_llm.tokens import is_unresolved
 
@@ -37,12 +38,6 @@ _RESERVATION = re.compile(
 )
 _LONGEST_RESERVATION = 258
 
-TYPE_OR_POOLS = Rule(
-    "LLM311", "a variant has both an instance type and pools of types, or neither", API
-)
-WRONG_POOLS = Rule(
-    "LLM312", "instance pools are too few, too many, or of the same type", _GUIDE
-)
 NO_RESERVATION = Rule("LLM314", "a capacity reservation is no ARN of one", API)
 OTHER_ROUTING = Rule(
     "LLM411",

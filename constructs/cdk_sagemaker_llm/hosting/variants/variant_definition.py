@@ -26,6 +26,7 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     size_findings,
     timeout_findings,
 )
+from cdk_sagemaker_llm.hosting.common.rules import LOCAL_STORAGE, MANAGED_WITH_MODEL
 from cdk_sagemaker_llm.hosting.models.definitions import ModelDefinition
 from cdk_sagemaker_llm.hosting.models.model_weights import (
     LARGEST_VOLUME_GIB,
@@ -68,14 +69,6 @@ _GUIDE = "SageMaker developer guide"
 # These are told no number of devices.
 _UNSPLIT = ("llama.cpp", "tei")
 
-LOCAL_STORAGE = Rule(
-    "LLM121",
-    "a volume's size or key is set where storage is local NVMe",
-    "SageMaker Python SDK",
-)
-MANAGED_WITH_MODEL = Rule(
-    "LLM122", "managed instance scaling is set on a variant with a model", _GUIDE
-)
 SPLIT_TOO_FAR = Rule(
     "LLM172", "a model is split over more devices than its hosts give it"
 )

@@ -18,11 +18,9 @@ from cdk_sagemaker_llm.cli.app.findings import Report
 from cdk_sagemaker_llm.cli.commands import MisuseError
 from cdk_sagemaker_llm.cli.commands.check import (
     Target,
-    _as_json,
-    _lines,
-    _ranges,
     reports_of,
 )
+from cdk_sagemaker_llm.cli.output.findings import as_json, lines, ranges
 from cdk_sagemaker_llm.findings import Finding, Severity
 from cdk_sagemaker_llm.serving.lmi.artifact import (
     LARGEST_ARTIFACT,
@@ -46,7 +44,7 @@ def test_every_finding_and_gap_is_a_line() -> None:
     """
     And the last one counts them.
     """
-    assert list(_lines([CLEAN, FAULTY, UNREAD, UNJUDGED, HALF])) == [
+    assert list(lines([CLEAN, FAULTY, UNREAD, UNJUDGED, HALF])) == [
         "good: taken by a 1 to 3; b 7",
         f"bad: error {ERROR}",
         f"bad: warning {WARNING}",
@@ -82,15 +80,15 @@ def test_the_last_line_counts(reports: list[Report], words: str) -> None:
     """
     In the singular where it is one.
     """
-    assert list(_lines(reports))[-1] == words
+    assert list(lines(reports))[-1] == words
 
 
 def test_images_are_told_by_family() -> None:
     """
     From the first to the last of each.
     """
-    assert _ranges(["a 1"]) == "a 1"
-    assert _ranges(["a 1", "b 2", "a 9"]) == "a 1 to 9; b 2"
+    assert ranges(["a 1"]) == "a 1"
+    assert ranges(["a 1", "b 2", "a 9"]) == "a 1 to 9; b 2"
 
 
 def test_json_has_every_subject_with_all_its_parts() -> None:
@@ -110,7 +108,7 @@ def test_json_has_every_subject_with_all_its_parts() -> None:
         "remedy": "look",
     }
 
-    assert json.loads(_as_json([CLEAN, FAULTY, UNREAD, UNJUDGED, HALF])) == {
+    assert json.loads(as_json([CLEAN, FAULTY, UNREAD, UNJUDGED, HALF])) == {
         "errors": 2,
         "warnings": 2,
         "subjects": [
@@ -128,7 +126,7 @@ def test_json_has_every_subject_with_all_its_parts() -> None:
             {"subject": "half", "reason": "half is cut off"},
         ],
     }
-    assert set(json.loads(_as_json([CLEAN]))) == {"errors", "warnings", "subjects"}
+    assert set(json.loads(as_json([CLEAN]))) == {"errors", "warnings", "subjects"}
 
 
 @pytest.fixture(name="file")
@@ -248,7 +246,7 @@ def test_what_may_not_be_read_is_told(tmp_path: Path) -> None:
         (b"#" * (LARGEST_PROPERTIES - 9) + b"\nengine=Python\n", True),
     ],
 )
-def test_a_file_of_another_name_is_told_by_its_lines(
+def test_a_file_of_another_name_is_told_by_itslines(
     content: bytes,
     is_taken: bool,  # noqa: FBT001 - a table
     tmp_path: Path,

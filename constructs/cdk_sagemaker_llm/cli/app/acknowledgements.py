@@ -1,0 +1,180 @@
+"""
+Findings that somebody has acknowledged, with a reason: in the app, or in a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from cdk_sagemaker_llm.cli.app.assembly import Stack, read_assembly
+from cdk_sagemaker_llm.cli.app.findings import Acknowledged, Report
+from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError, is_assembly
+from cdk_sagemaker_llm.findings import Finding
+
+FILE = "sagemaker-llm.toml"
+# What `Validations.of(...).acknowledge(...)` leaves in an assembly, by the construct.
+_METADATA = "aws:cdk:acknowledged-rules"
+NAMESPACE = "cdk-sagemaker-llm"
+_ID = re.compile(rf"{NAMESPACE}::(?P<code>LLM\d{{3}})\Z")
+# The warnings of this library's constructs have ids of their own.
+_ANNOTATION = re.compile(rf"Annotation::{NAMESPACE}:(?P<code>LLM\d{{3}})\Z")
+_CODE = re.compile(r"LLM\d{3}\Z")
+_KEYS = ("code", "path", "reason")
+_SECTION = "acknowledge"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Acknowledgement:
+    """
+    One finding, or several of one code, that shall be reported no more.
+
+    Args:
+        path: The construct's path, or stack and logical id, or what is checked; what
+            is below it counts as well, and in a file ``*`` stands for anything.
+
+        source: The file; empty for the app itself.
+
+        of_annotation: Whether it is of a warning that a construct attached, of which
+            nothing says any more whether it was needed.
+    """
+
+    code: str
+    path: str
+    reason: str
+    source: str = ""
+    of_annotation: bool = False
+
+    def __str__(self) -> str:
+        """
+        Name the code, where it is acknowledged, and the file that does it.
+        """
+        return f"{self.code} at {self.path or 'the app'}" + (
+            f" in {self.source}" if self.source else ""
+        )
+
+    def is_of(self, report: Report, finding: Finding) -> bool:
+        """
+        Whether it acknowledges a finding of a report.
+        """
+        return finding.code == self.code and any(map(self._holds, _names(report)))
+
+    def _holds(self, name: str) -> bool:
+        parts = name.split("/")
+        around = ("/".join(parts[:end]) for end in range(len(parts) + 1))
+        if not self.source:
+            return self.path in around
+        return any(fnmatchcase(one, self.path) for one in around if one)
+
+
+def read_acknowledgements(file: Path) -> list[Acknowledgement]:
+    """
+    Read a file of acknowledgements.
+
+    Raises:
+        ValueError: If it cannot be read, or one of them lacks its reason; all faults
+            together.
+    """
+    import tomllib  # noqa: PLC0415 - most have no such file
+
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as fault:
+        raise ValueError(f"{file} cannot be read: {fault.strerror}") from fault
+    except ValueError as fault:
+        raise ValueError(f"{file} is no TOML: {fault}") from fault
+    entries = content.get(_SECTION, [])
+    faults = [
+        f"{name!r} is not read; write [[{_SECTION}]] with {', '.join(_KEYS)}"
+        for name in content
+        if name != _SECTION
+    ]
+    if not isinstance(entries, list):
+        faults.append(f"{_SECTION} must be a list of tables: write [[{_SECTION}]]")
+        entries = []
+    for number, entry in enumerate(entries, start=1):
+        faults += [f"entry {number}: {fault}" for fault in _faults(entry)]
+    if faults:
+        raise ValueError("\n".join(f"{file}: {fault}" for fault in faults))
+    return [Acknowledgement(**entry, source=str(file)) for entry in entries]
+
+
+def acknowledged_in(path: Path) -> list[Acknowledgement]:
+    """
+    Return what the app of a cloud assembly acknowledges itself; nothing of what is no
+    assembly, or cannot be read.
+    """
+    try:
+        stacks = read_assembly(path).stacks if is_assembly(path) else []
+    except AssemblyError:
+        # What is wrong with it, the check itself tells.
+        return []
+    return [one for stack in stacks if stack.parent is None for one in _of_stack(stack)]
+
+
+def acknowledge(
+    reports: Iterable[Report], acknowledgements: Sequence[Acknowledgement]
+) -> tuple[list[Report], list[Acknowledgement]]:
+    """
+    Set aside what is acknowledged; return the acknowledgements that nothing needs, too.
+    """
+    needed: set[Acknowledgement] = set()
+    left = []
+    for report in reports:
+        findings, known = [], list(report.acknowledged)
+        for finding in report.findings:
+            mine = [one for one in acknowledgements if one.is_of(report, finding)]
+            needed.update(mine)
+            if mine:
+                known.append(Acknowledged(finding, mine[0].reason, mine[0].source))
+            else:
+                findings.append(finding)
+        left.append(replace(report, findings=findings, acknowledged=tuple(known)))
+    unneeded = dict.fromkeys(
+        one for one in acknowledgements if one not in needed and not one.of_annotation
+    )
+    return left, list(unneeded)
+
+
+def _of_stack(stack: Stack) -> Iterator[Acknowledgement]:
+    for path, entries in stack.metadata.items():
+        for entry in entries if isinstance(entries, list) else ():
+            data = entry.get("data") if isinstance(entry, Mapping) else None
+            if not isinstance(data, Mapping) or entry.get("type") != _METADATA:
+                continue
+            for id_, reason in data.items():
+                own, annotation = _ID.match(str(id_)), _ANNOTATION.match(str(id_))
+                if match := own or annotation:
+                    yield Acknowledgement(
+                        code=match["code"],
+                        path=path.removeprefix("/"),
+                        reason=str(reason),
+                        of_annotation=own is None,
+                    )
+
+
+def _names(report: Report) -> Iterator[str]:
+    yield report.subject
+    if report.place is not None:
+        yield report.place.name
+        yield f"{report.place.stack}/{report.place.logical_id}"
+
+
+def _faults(entry: Any) -> Iterator[str]:  # noqa: ANN401 - TOML
+    if not isinstance(entry, dict):
+        yield f"must be a table with {', '.join(_KEYS)}, got {entry!r}"
+        return
+    for key in _KEYS:
+        value = entry.get(key)
+        if key not in entry:
+            yield f"{key} is missing"
+        elif not isinstance(value, str) or not value.strip():
+            yield f"{key} must be text, got {value!r}"
+        elif key == "code" and not _CODE.match(value):
+            yield f"code must be one such as LLM201, got {value!r}"
+    for key in sorted(set(entry) - {*_KEYS}):
+        yield f"{key!r} is not read; write {', '.join(_KEYS)}"
