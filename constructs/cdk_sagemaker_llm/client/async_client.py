@@ -296,7 +296,7 @@ class AsyncPendingAnswer(Queued):
             LlmError: If the model failed, or there is no answer yet.
         """
         for pause in pauses(timeout):
-            answer = await asyncio.to_thread(self.look.once)
+            answer: Generation | None = await asyncio.to_thread(self.look.once)
             if answer is not None:
                 return answer
             await asyncio.sleep(pause)

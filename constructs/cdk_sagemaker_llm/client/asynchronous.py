@@ -199,21 +199,24 @@ class Queued:
     """
 
     inference_id: str
-    look: Look
+    # A Look, which is nobody else's to make.
+    look: Any
 
     @property
     def output_location(self) -> str:
         """
         Where on S3 the answer will lie.
         """
-        return self.look.answer
+        location: str = self.look.answer
+        return location
 
     @property
     def failure_location(self) -> str | None:
         """
         Where an error will lie in its place; ``None`` if it is written nowhere.
         """
-        return self.look.error
+        location: str | None = self.look.error
+        return location
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +243,7 @@ class PendingAnswer(Queued):
             LlmError: If the model failed, or there is no answer yet.
         """
         for pause in pauses(timeout):
-            answer = self.look.once()
+            answer: Generation | None = self.look.once()
             if answer is not None:
                 return answer
             time.sleep(pause)

@@ -30,7 +30,7 @@ from cdk_sagemaker_llm.client.errors import (
 )
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
+    from asyncio import AbstractEventLoop, TimerHandle
 
     from cdk_sagemaker_llm.client.arrivals import Arrivals
 
@@ -128,9 +128,13 @@ class Call:
         self._place: Future[None] | None = None
         self._given_up = threading.Event()
         self._connection: _Connections | None = None
-        self._timer: threading.Timer | None = None
+        self._timer: threading.Timer | TimerHandle | None = None
 
     def __enter__(self) -> Self:
+        if self.seconds is not None:
+            self._timer = threading.Timer(self.seconds, self._expire)
+            self._timer.daemon = True
+            self._timer.start()
         place = self._begin()
         try:
             if place is not None:
@@ -153,10 +157,12 @@ class Call:
     async def __aenter__(self) -> Self:
         import asyncio  # noqa: PLC0415 - who gets here has imported it
 
+        loop = asyncio.get_running_loop()
+        if self.seconds is not None:
+            self._timer = loop.call_later(self.seconds, self._expire)
         place = self._begin()
         if place is None or place.done():
             return self
-        loop = asyncio.get_running_loop()
         telling = loop.call_later(_LONG_WAIT, self._tell_of_wait)
         try:
             await asyncio.wrap_future(place)
@@ -178,10 +184,6 @@ class Call:
         self._end()
 
     def _begin(self) -> Future[None] | None:
-        if self.seconds is not None:
-            self._timer = threading.Timer(self.seconds, self._expire)
-            self._timer.daemon = True
-            self._timer.start()
         if self._places is not None:
             self._place = self._places.take()
         return self._place
