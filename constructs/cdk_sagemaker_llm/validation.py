@@ -26,6 +26,7 @@ from cdk_sagemaker_llm.cli.app.acknowledgements import (
     acknowledge,
     acknowledged_in,
     read_acknowledgements,
+    warned_in,
 )
 from cdk_sagemaker_llm.cli.app.findings import Report, hosted_reports
 from cdk_sagemaker_llm.cli.app.template_shapes import is_assembly
@@ -95,19 +96,19 @@ class SageMakerLlmChecks:
             context: What was synthesised.
         """
         folders = {Path(one).resolve().parent for one in context.template_paths}
-        reports, in_app = [], []
+        reports, in_app, warned = [], [], []
         for root in dict.fromkeys(map(_root, sorted(folders))):
             reports += hosted_reports(root)
             in_app += acknowledged_in(root)
+            warned += warned_in(root)
         annotated = [one for one in in_app if one.of_annotation]
         every, unneeded = acknowledge(reports, [*self._acknowledged, *annotated])
         # What is acknowledged by its own name, the CDK sets aside, and reports.
-        unneeded += acknowledge(every, [one for one in in_app if one not in annotated])[
-            1
-        ]
+        own = [one for one in in_app if not one.of_annotation]
+        unneeded += acknowledge(every, own)[1]
         left = [
             one
-            for one in every
+            for one in acknowledge(every, warned)[0]
             if one.place is None or one.place.template.parent in folders
         ]
         violations = [*_violations(left), *map(_superfluous, unneeded)]

@@ -5,6 +5,9 @@ The page about apps that are made otherwise: its app, its outputs, its files.
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -52,6 +55,27 @@ def test_the_plugin_says_what_the_page_shows(tmp_path: Path) -> None:
     Word for word.
     """
     assert of("text")[0].body in synthesise(tmp_path, of("python")[0].body)
+
+
+@pytest.mark.whole
+def test_the_cdk_cli_ends_as_the_page_says(root: Path, tmp_path: Path) -> None:
+    """
+    It prints the plugin's report itself, and fails.
+    """
+    app = tmp_path / "app.py"
+    app.write_text(of("python")[0].body)
+    cdk = root / "node_modules" / ".bin" / "cdk"
+    done = subprocess.run(
+        [cdk, "synth", "--quiet", "--app", f"{sys.executable} {app}"],
+        cwd=tmp_path,
+        env={**os.environ, "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert of("text")[0].body in done.stdout + done.stderr
 
 
 def test_the_command_prints_what_the_page_shows(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from aws_cdk import (
     Validations,
 )
 
-from cdk_sagemaker_llm import SageMakerLlmChecks
+from cdk_sagemaker_llm import HuggingFaceModel, LlmEndpoint, SageMakerLlmChecks, Tgi
 from tests.unit.cli.app.test_foreign_apps import LMI, MODEL, model
+from tests.unit.foreign.cdk_apps import TGI
 
 WRONG = {**MODEL, "OPTION_DTYPE": "fp4"}
 ENVIRONMENT = Environment(account="111111111111", region="us-east-1")
@@ -222,6 +224,38 @@ def test_what_cannot_be_read_stops_the_synthesis(tmp_path: Path) -> None:
 
     assert "Environment must be a map, got a list" in failure
     assert [one["ruleName"] for one in report["violations"]] == ["unreadable"]
+
+
+def test_what_a_construct_warns_of_is_not_told_again(tmp_path: Path) -> None:
+    """
+    An app may have constructs of this library beside others; acknowledging the
+    construct's warning acknowledges both.
+    """
+
+    def define(app: App, *, is_known: bool) -> None:
+        stack = stack_in(app)
+        model(stack, TGI, MODEL)
+        endpoint = LlmEndpoint(
+            stack,
+            "Chat",
+            model=HuggingFaceModel("Qwen/Qwen2.5-7B-Instruct"),
+            serving=Tgi("3.3.6"),
+            instance_type="ml.g5.2xlarge",
+        )
+        if is_known:
+            id_ = "cdk-sagemaker-llm:LLM201"
+            Validations.of(endpoint).acknowledge(
+                Acknowledgment(id=id_, reason="of old")
+            )
+
+    for is_known in (False, True):
+        folder = tmp_path / str(is_known)
+        failure, report = reported(folder, partial(define, is_known=is_known))
+        warned = (folder / "Prod.metadata.json").read_text().count("ack: cdk-sage")
+
+        assert failure == ""
+        assert paths(report) == [("LLM201", "Prod/Model")]
+        assert bool(warned) is not is_known
 
 
 @pytest.mark.parametrize("odd", [1, [], b"it.toml"])

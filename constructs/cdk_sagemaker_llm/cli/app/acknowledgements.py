@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from cdk_sagemaker_llm.cli.app.assembly import Stack, read_assembly
+from cdk_sagemaker_llm.cli.app.assembly import read_assembly
 from cdk_sagemaker_llm.cli.app.findings import Acknowledged, Report
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError, is_assembly
 from cdk_sagemaker_llm.findings import Finding
@@ -23,6 +23,9 @@ NAMESPACE = "cdk-sagemaker-llm"
 _ID = re.compile(rf"{NAMESPACE}::(?P<code>LLM\d{{3}})\Z")
 # The warnings of this library's constructs have ids of their own.
 _ANNOTATION = re.compile(rf"Annotation::{NAMESPACE}:(?P<code>LLM\d{{3}})\Z")
+# As the CDK writes a warning that has an id.
+_WARNING = "aws:cdk:warning"
+_WARNED = re.compile(rf" \[ack: {NAMESPACE}:(?P<code>LLM\d{{3}})\]\Z")
 _CODE = re.compile(r"LLM\d{3}\Z")
 _KEYS = ("code", "path", "reason")
 _SECTION = "acknowledge"
@@ -108,12 +111,35 @@ def acknowledged_in(path: Path) -> list[Acknowledgement]:
     Return what the app of a cloud assembly acknowledges itself; nothing of what is no
     assembly, or cannot be read.
     """
-    try:
-        stacks = read_assembly(path).stacks if is_assembly(path) else []
-    except AssemblyError:
-        # What is wrong with it, the check itself tells.
-        return []
-    return [one for stack in stacks if stack.parent is None for one in _of_stack(stack)]
+    return [
+        Acknowledgement(
+            code=match["code"],
+            path=construct,
+            reason=str(reason),
+            of_annotation=match.re is _ANNOTATION,
+        )
+        for construct, data in _metadata(path, _METADATA)
+        if isinstance(data, Mapping)
+        for name, reason in data.items()
+        if (match := _ID.match(str(name)) or _ANNOTATION.match(str(name)))
+    ]
+
+
+def warned_in(path: Path) -> list[Acknowledgement]:
+    """
+    Return what constructs of a cloud assembly warn of themselves, as something that
+    need not be told again.
+    """
+    return [
+        Acknowledgement(
+            code=match["code"],
+            path=construct,
+            reason="its construct warns of it",
+            of_annotation=True,
+        )
+        for construct, data in _metadata(path, _WARNING)
+        if (match := _WARNED.search(str(data)))
+    ]
 
 
 def acknowledge(
@@ -140,21 +166,20 @@ def acknowledge(
     return left, list(unneeded)
 
 
-def _of_stack(stack: Stack) -> Iterator[Acknowledgement]:
-    for path, entries in stack.metadata.items():
-        for entry in entries if isinstance(entries, list) else ():
-            data = entry.get("data") if isinstance(entry, Mapping) else None
-            if not isinstance(data, Mapping) or entry.get("type") != _METADATA:
-                continue
-            for id_, reason in data.items():
-                own, annotation = _ID.match(str(id_)), _ANNOTATION.match(str(id_))
-                if match := own or annotation:
-                    yield Acknowledgement(
-                        code=match["code"],
-                        path=path.removeprefix("/"),
-                        reason=str(reason),
-                        of_annotation=own is None,
-                    )
+def _metadata(path: Path, kind: str) -> Iterator[tuple[str, object]]:
+    """
+    Yield the constructs of a cloud assembly with what it says of each.
+    """
+    try:
+        stacks = read_assembly(path).stacks if is_assembly(path) else []
+    except AssemblyError:
+        # What is wrong with it, the check itself tells.
+        return
+    for stack in stacks:
+        for construct, entries in stack.metadata.items() if not stack.parent else ():
+            for entry in entries if isinstance(entries, list) else ():
+                if isinstance(entry, Mapping) and entry.get("type") == kind:
+                    yield construct.removeprefix("/"), entry.get("data")
 
 
 def _names(report: Report) -> Iterator[str]:

@@ -16,8 +16,13 @@ from cdk_sagemaker_llm.catalog.instances import (
     instance_type_names,
 )
 from cdk_sagemaker_llm.cli.app.assembly import Stack, unknown_version
-from cdk_sagemaker_llm.cli.app.hosting import App, artifact_files, image_of
-from cdk_sagemaker_llm.cli.app.memory import memory_findings
+from cdk_sagemaker_llm.cli.app.hosting import (
+    App,
+    Resource,
+    artifact_files,
+    image_of,
+)
+from cdk_sagemaker_llm.cli.app.memory import Places, memory_findings, places_in
 from cdk_sagemaker_llm.cli.app.places import Place, place_of
 from cdk_sagemaker_llm.cli.app.requests import refusals
 from cdk_sagemaker_llm.cli.app.scaling_requests import scaling_refusals
@@ -60,6 +65,7 @@ _REFERENCE = re.compile(r"\$\{[^}]*\}")
 _SPLIT = re.compile("tensor_parallel|tp_size|num_gpus|num_shard", re.IGNORECASE)
 _HAVE_CONTAINERS = {"Container", "BaseInferenceComponentName"}
 
+_Homes = Mapping[str, Resource]
 Host = tuple[InstanceType, str | None]
 """
 What an instance is, and the host image that it was asked to run, if any.
@@ -138,16 +144,20 @@ def hosted_reports(path: Path) -> list[Report]:
 
 
 def _reports(path: Path, app: App) -> Iterator[Report]:
+    kinds = ("Model", "InferenceComponent")
+    homes = {one.key: one for kind in kinds for one in app.of_type(kind)}
+    places = places_in(app)
     for stack in app.stacks:
         for name, properties in stack.of_type("Model"):
-            report = _report(app, stack, name, properties)
-            yield _placed(app, "Model", stack, name, report)
+            report = _sized(app, _report(app, stack, name, properties), homes, places)
+            yield replace(report, place=place_of(stack, name))
     for stack in app.stacks:
         for name, properties in stack.of_type("InferenceComponent"):
             for specification in specifications_of(properties):
                 if not _HAVE_CONTAINERS.isdisjoint(specification):
                     report = _component_report(stack, name, specification)
-                    yield _placed(app, "InferenceComponent", stack, name, report)
+                    report = _sized(app, report, homes, places)
+                    yield replace(report, place=place_of(stack, name))
     # What the service would refuse of the others; those that are right say nothing.
     for refusal in [*refusals(app), *scaling_refusals(app)]:
         one = refusal.resource
@@ -159,15 +169,16 @@ def _reports(path: Path, app: App) -> Iterator[Report]:
         yield Report(str(path), [], is_checked=False, fault=fault)
 
 
-def _placed(app: App, kind: str, stack: Stack, name: str, report: Report) -> Report:
+def _sized(app: App, report: Report, homes: _Homes, places: Places) -> Report:
     """
-    Return a report with its place, and whether the model loads where it runs, if
-    nothing else is wrong with how it is served.
+    Return a report with whether the model loads where it runs, if nothing else is wrong
+    with how it is served.
     """
-    findings = list(report.findings)
-    if report.is_checked and not errors_of(findings):
-        findings += memory_findings(app, kind, report.subject)
-    return replace(report, findings=findings, place=place_of(stack, name))
+    home = homes.get(report.subject)
+    if home is None or not report.is_checked or errors_of(report.findings):
+        return report
+    found = memory_findings(app, home, places)
+    return replace(report, findings=[*report.findings, *found])
 
 
 def _report(app: App, stack: Stack, name: str, properties: Shape) -> Report:

@@ -8,7 +8,7 @@ where it says none of them, and the weights do not even load at best, is it an e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cdk_sagemaker_llm.catalog.instances import instance_type_names
@@ -27,22 +27,20 @@ _WAY_OUT = (
 )
 
 
-def memory_findings(app: App, kind: str, key: str) -> list[Finding]:
+Places = Mapping[str, Sequence[tuple[str, int | None]]]
+"""
+The types of instances that each model and component runs on, and the accelerators of a
+copy there; ``None`` for all that the type has.
+"""
+
+
+def memory_findings(app: App, home: Resource, places: Places) -> list[Finding]:
     """
     Check a model, or a component with a container of its own, on each type of instance
     that is known.
-
-    Args:
-        kind: ``Model`` or ``InferenceComponent``.
-
-        key: Stack and logical id.
     """
-    home = next((one for one in app.of_type(kind) if one.key == key), None)
-    if home is None:
-        return []
-    places = [*_places(app, home)]
     container = _container(home)
-    if not places or _is_relieved(container):
+    if home.key not in places or _is_relieved(container):
         return []
     # It loads what plans, of which apps without a known model need nothing.
     from cdk_sagemaker_llm.cli.app.containers import served_by  # noqa: PLC0415
@@ -62,7 +60,7 @@ def memory_findings(app: App, kind: str, key: str) -> list[Finding]:
         assumptions=Assumptions(),
     )
     found = []
-    for instance_type, accelerators in places:
+    for instance_type, accelerators in places[home.key]:
         planned = served.plan_on(instance_type, accelerators)
         if isinstance(planned, str):
             continue
@@ -90,31 +88,38 @@ def _is_relieved(container: Shape) -> bool:
     )
 
 
-def _places(app: App, home: Resource) -> Iterator[tuple[str, int | None]]:
+def places_in(app: App) -> Places:
     """
-    Return the types of instances that run it, and the accelerators of a copy there.
+    Return where the models and components of an app run, as far as it says it.
     """
+    found: dict[str, list[tuple[str, int | None]]] = {}
+    for key, instance_type, accelerators in [*_filled(app), *_shared(app)]:
+        # Of a type that is known at deployment, or not known here, nothing is planned.
+        if isinstance(instance_type, str) and instance_type in instance_type_names():
+            found.setdefault(key, []).append((instance_type, accelerators))
+    return found
+
+
+def _filled(app: App) -> Iterator[tuple[str, object, None]]:
     for config in app.configs():
         for variant in config.every_variant:
             for choice in variant.choices:
-                if app.find(choice.model, "Model") == home.key:
-                    yield from _known(choice.instance_type, None)
-    for endpoint in app.of_type("Endpoint"):
+                if choice.model is not None:
+                    yield app.find(choice.model, "Model"), choice.instance_type, None
+
+
+def _shared(app: App) -> Iterator[tuple[str, object, int]]:
+    for endpoint in app.of_type("Endpoint") if app.components() else ():
         hosting = app.config_of(endpoint)
         for variant in [] if hosting is None else hosting.variants:
+            kinds = [choice.instance_type for choice in variant.choices]
             for component in app.components_on(endpoint, variant):
-                for choice in variant.choices:
-                    shape = component.specification_on(choice.instance_type)
-                    named = app.find(shape.get("ModelName"), "Model")
-                    if home.key in (named, component.key):
-                        needs = map_of(shape, "ComputeResourceRequirements")
-                        count = needs.get("NumberOfAcceleratorDevicesRequired")
-                        yield from _known(choice.instance_type, whole(count) or 0)
-
-
-def _known(
-    instance_type: object, accelerators: int | None
-) -> Iterator[tuple[str, int | None]]:
-    # A copy that reserves none, or says at deployment how many, is another's matter.
-    if instance_type in instance_type_names() and accelerators != 0:
-        yield str(instance_type), accelerators
+                for kind in kinds:
+                    shape = component.specification_on(kind)
+                    needs = map_of(shape, "ComputeResourceRequirements")
+                    count = whole(needs.get("NumberOfAcceleratorDevicesRequired"))
+                    # One that reserves none, or says at deployment how many, is
+                    # another's matter.
+                    if count:
+                        yield app.find(shape.get("ModelName"), "Model"), kind, count
+                        yield component.key, kind, count

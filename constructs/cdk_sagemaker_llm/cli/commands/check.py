@@ -27,6 +27,7 @@ from cdk_sagemaker_llm.cli.app.template_shapes import (
     AssemblyError,
     is_assembly,
     is_template,
+    read_json,
 )
 from cdk_sagemaker_llm.cli.commands import MisuseError
 from cdk_sagemaker_llm.cli.commands._options import complete, complete_instance_types
@@ -286,6 +287,9 @@ def _check_kind(path: Path) -> None:
             content = file.read(LARGEST_PROPERTIES)
     except OSError as fault:
         raise MisuseError(f"{path} cannot be read: {fault.strerror}") from fault
+    if path.suffix == ".json":
+        # What is wrong with it as JSON comes first.
+        read_json(path)
     is_named = path.suffix == ".properties"
     is_binary = b"\0" in content and not content.startswith(_UTF_16)
     if is_binary or not (is_named or _A_PROPERTY.search(content)):

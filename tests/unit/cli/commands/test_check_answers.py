@@ -295,6 +295,24 @@ def test_a_template_in_yaml_is_told_from_other_files(
     )
 
 
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [("{", "is no JSON: "), ('{"a": NaN}', "is no JSON: NaN is no number")],
+)
+def test_what_is_wrong_with_json_is_told(
+    tmp_path: Path, content: str, why: str
+) -> None:
+    """
+    A plan or a template that was cut off is not taken for something else.
+    """
+    file = tmp_path / "plan.json"
+    file.write_text(content)
+    done = run(file)
+
+    assert done.returncode == 2
+    assert f"{file} {why}" in done.stderr
+
+
 def test_a_file_in_utf_16_is_no_binary_file(file: Path) -> None:
     """
     It is told what is wrong with it as a serving.properties.
