@@ -281,6 +281,10 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
         _of("mistralai/Devstral-Small-2505", "0.10.2", H100),
         _of("mistralai/Devstral-Small-2505", "0.12.0", H100),
     ),
+    "LLM872": (
+        _of("microsoft/phi-2", "0.10.2"),
+        _of("microsoft/phi-2", "0.10.2", dtype="float32"),
+    ),
     "LLM910": (
         _of(LLAMA, "0.28.0", async_scheduling=True, speculative_config=_NGRAM),
         _of(LLAMA, "0.28.0", speculative_config=_NGRAM),
