@@ -180,7 +180,10 @@ def flex_findings(subject: Subject) -> Iterator[Finding]:
     FlexAttention, which old GPUs are given, does what the model's attention asks for.
     """
     capability, asked = subject.capability, asked_backend(subject)[0]
-    is_given = capability is not None and capability < AMPERE and not asked
+    size = _size(subject)
+    is_left = capability is not None and capability < AMPERE
+    is_left |= size is not None and size not in FLASH_SIZES
+    is_given = capability is not None and is_left and not asked
     is_given = is_given and subject.is_at("0.10.2", "0.11.0")
     is_taken = capability is not None and asked == "FLEX_ATTENTION"
     is_taken = is_taken and subject.is_at("0.10.0", "0.11.0")
@@ -190,7 +193,9 @@ def flex_findings(subject: Subject) -> Iterator[Finding]:
         return
     lacks = _lacks_flex(subject)
     if lacks:
-        way = "take a GPU from A10G on" if is_given else f"leave {asked} out"
+        is_old = capability is not None and capability < AMPERE
+        way = "take a GPU from A10G on" if is_old else f"leave {asked} out"
+        way = way if is_old or asked else "set VLLM_ATTENTION_BACKEND=XFORMERS"
         yield NO_BACKEND.finding(
             f"{subject.title} takes FlexAttention on {subject.gpu}, which has no "
             f"{lacks}, as {subject.checkpoint.name} needs",
@@ -421,12 +426,7 @@ def _refuses_new_backend(subject: Subject, asked: str, capability: int) -> str:
     name = subject.checkpoint.class_name
     if asked in _FULL_BACKENDS and is_latent(subject) and not is_off:
         return f"{name} has latent attention"
-    if asked == "FLASH_ATTN_MLA" and is_latent(subject) and capability != HOPPER:
-        return f"it does not run on {subject.gpu}"
-    # With blocks of its own size it is taken, and fails later than the start.
-    is_taken = subject.number("block_size") == _LATENT_BLOCK and capability < BLACKWELL
-    is_left = asked == "FLASHMLA" and is_latent(subject) and not is_taken
-    if is_left and capability != HOPPER and not is_off:
+    if _is_for_hopper(subject, asked, capability) and not is_off:
         return f"it does not run on {subject.gpu}"
     why = old_engine_of(subject) if subject.is_at("0.0", "0.10.2") else ""
     known = _OF_OLD_ENGINE
@@ -441,6 +441,17 @@ def _refuses_new_backend(subject: Subject, asked: str, capability: int) -> str:
     if is_gpt_oss(subject) and is_unfit:
         return f"it has no attention sinks on {subject.gpu}"
     return ""
+
+
+def _is_for_hopper(subject: Subject, asked: str, capability: int) -> bool:
+    """
+    Whether a backend for latent vectors that is made for H100 is asked for elsewhere.
+    """
+    if capability == HOPPER or not is_latent(subject):
+        return False
+    # With blocks of its own size it is taken, and fails later than the start.
+    is_taken = subject.number("block_size") == _LATENT_BLOCK and capability < BLACKWELL
+    return asked == "FLASH_ATTN_MLA" or (asked == "FLASHMLA" and not is_taken)
 
 
 def generation_findings(subject: Subject) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """
-Arguments of vLLM against the checkpoint: code and tokenizer, drafts, adapters, and
-files that an isolated container cannot fetch.
+Arguments of vLLM against the checkpoint: code and tokenizer, drafts, and files that an
+isolated container cannot fetch.
 """
 
 from __future__ import annotations
@@ -85,11 +85,6 @@ _HAS_TEKKEN_ALONE = re.compile(
 # 20801 of vLLM).
 _TEKKEN_13 = re.compile(r"mistralai/(?:devstral|magistral)-small-2507\Z", re.IGNORECASE)
 _NEVER_MISTRAL = ("Qwen", "Gemma", "Phi", "Falcon", "GptOss")
-ADAPTER_RANK = Rule(
-    "LLM957",
-    "the highest rank of adapters is none of the release's",
-    "vllm/config/lora.py",
-)
 
 
 def code_findings(subject: Subject) -> Iterator[Finding]:
@@ -333,6 +328,19 @@ def draft_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.title} is not told how many tokens to draft with {method}",
             "write num_speculative_tokens",
         )
+    is_own = model is None and str(method or "").endswith("mtp")
+    kind = subject.checkpoint.model_type
+    if (
+        is_own
+        and kind
+        and kind not in _DRAFT_FOR_THEMSELVES
+        and subject.is_at(*_MTP_AT)
+    ):
+        yield NO_DRAFTS.finding(
+            f"{subject.title} drafts by {method} for models that bring the layers for "
+            f"it, and those of type {kind} do not",
+            "use ngram, or a draft for EAGLE-3",
+        )
     if method == "eagle3" and subject.is_at("0.10.0"):
         yield from _eagle_findings(subject)
     if isinstance(model, str) and method == "eagle" and subject.is_at("0.10.0"):
@@ -391,6 +399,23 @@ def _draft_split_findings(
         )
 
 
+# The types of models whose own layers some release drafts with, and the releases that
+# were read (hf_config_override of the source).
+_MTP_AT = ("0.11.1", "0.28.0")
+_DRAFT_FOR_THEMSELVES = frozenset(
+    {
+        *("deepseek_v3", "deepseek_v32", "deepseek_v4", "deepseek_mtp", "glm_moe_dsa"),
+        *("pangu_ultra_moe", "mimo", "mimo_v2", "mimo_v2_flash", "mimo_v2_omni"),
+        *("glm4_moe", "glm4_moe_lite", "glm_ocr", "ernie4_5_moe", "ernie4_5_vl_moe"),
+        *("nemotron_h", "nemotron_h_puzzle", "NemotronH_Nano_VL_V2", "qwen3_next"),
+        *("qwen3_5", "qwen3_5_moe", "qwen3_5_text", "qwen3_5_moe_text", "exaone_moe"),
+        *("exaone4_5", "intern_s2_preview", "interns2_mobius", "longcat_flash"),
+        *("longcat_flash_ngram", "step3p5", "step3p7", "hy_v3", "minimax_m3_vl"),
+        *("minimax_m3", "bailing_hybrid", "bailing_moe_v3", "kimi_k3", "dots3_note"),
+        *("inkling_mm_model", "inkling_model", "inkling_text", "gemma4_assistant"),
+        *("gemma4_unified_assistant", "nemotron_h_omni", "openpangu_ultra_moe"),
+    }
+)
 # Others may say it in their config.json.
 _NUMBERED = ("draft_model", "eagle", "eagle3", "ngram")
 # The class that drafts, by that of the model (hf_config_override of the source).
@@ -515,23 +540,4 @@ def vocabulary_findings(subject: Subject) -> Iterator[Finding]:
             "isolation cannot",
             "put the file into the artifact and set TIKTOKEN_ENCODINGS_BASE to its "
             "folder, or take an image with vLLM 0.31 or newer",
-        )
-
-
-def adapter_rank_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    The highest rank of adapters is one that the release has.
-    """
-    rank = subject.number("max_lora_rank")
-    if rank is None or not subject.flag("enable_lora"):
-        return
-    ranks: tuple[int, ...] = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-    if subject.is_at("0.3.3", "0.4.2"):
-        ranks = (8, 16, 32, 64)
-    elif subject.is_at("0.6.2", "0.8.4"):
-        ranks = (8, 16, 32, 64, 128, 256)
-    if rank not in ranks:
-        yield ADAPTER_RANK.finding(
-            f"{subject.word('max_lora_rank')} must be {any_of(map(str, ranks))}, got "
-            f"{rank}"
         )

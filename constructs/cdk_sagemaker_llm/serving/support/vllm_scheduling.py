@@ -16,6 +16,9 @@ from cdk_sagemaker_llm.text import any_of, nearest
 
 # Longer ones are prefilled in parts where nothing else is asked for.
 _LONG = 32768
+_PARTS_ON_OLD_ENGINE = ("0.8.4", "0.10.2")
+# Whose first files were not read so (_verify_load_format).
+_NOT_BY_PT, _NOT_BY_PT_AT = "MixtralForCausalLM", ("0.2.7", "0.3.3")
 # Which read text alone, as far as they were looked at.
 _OF_TEXT = frozenset(
     {
@@ -154,6 +157,12 @@ def _of_batches(subject: Subject) -> Iterator[tuple[str, str]]:
     length = asked or longest_of(subject)
     yield from _of_whole_texts(subject, tokens, asked or _longest_of_texts(subject))
     is_parted = subject.flag("enable_chunked_prefill")
+    at_once = subject.number("max_num_partial_prefills") or 1
+    is_whole = not is_parted and length is not None and length <= _LONG
+    if at_once > 1 and is_whole and subject.is_at(*_PARTS_ON_OLD_ENGINE):
+        why = f"max_num_partial_prefills={at_once} is left to the old engine, which "
+        why += "reads no prompt in parts by itself"
+        yield why, "set enable_chunked_prefill too, or leave it out"
     is_parted |= subject.environment.get("VLLM_USE_V1") == "1"
     if (
         tokens is None
@@ -304,6 +313,9 @@ def _of_files(subject: Subject) -> Iterator[tuple[str, str]]:
             f"weights in bitsandbytes need {word}=bitsandbytes, got {loaded or 'none'}"
         )
         yield why, "write it, and quantization=bitsandbytes"
+    is_of_pt = loaded == "pt" and subject.checkpoint.class_name == _NOT_BY_PT
+    if is_of_pt and subject.is_at(*_NOT_BY_PT_AT):
+        yield f"{word}=pt is not for {_NOT_BY_PT}", "write safetensors"
     near = nearest(loaded or "", _LOADS, count=1)
     if loaded is not None and loaded not in _LOADS and near:
         yield f"there is no {word}={loaded}", f"did you mean {near[0]}?"

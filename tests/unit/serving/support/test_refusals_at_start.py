@@ -177,3 +177,243 @@ def test_refuses_what_raises_at_start(codes: str, example: Example) -> None:
     Errors where the source raises, warnings where it takes something else.
     """
     assert codes_of(example) == codes
+
+
+QWEN, QWEN_MOE, NEXT = "Qwen3ForCausalLM", "Qwen3MoeForCausalLM", "Qwen3NextForCausalLM"
+QWEN_3_5, NEMOTRON = "Qwen3_5ForConditionalGeneration", "NemotronHForCausalLM"
+GEMMA_4, GRANITE = "Gemma4ForConditionalGeneration", "GraniteMoeForCausalLM"
+EXPERTS = {"num_experts": 128, "moe_intermediate_size": 768}
+LORA: dict[str, Any] = {"enable_lora": True}
+BY_EXPERTS = {"tensor_parallel_size": 4, "enable_expert_parallel": True}
+MTP = {"speculative_config": {"method": "mtp", "num_speculative_tokens": 1}}
+WIDE: dict[str, Any] = {"dtype": "float32"}
+V3_2, CODE = "DeepseekV32ForCausalLM", {"trust_remote_code": True}
+
+# Adapters against the vocabulary and the experts.
+ADAPTERS = table(
+    *(
+        (codes, case(f"vllm {release} A10G", name, {"vocab_size": size}, **asked))
+        for release, name, size, asked, codes in (
+            ("0.3.3", LLAMA, 33025, LORA, "LLM928"),
+            ("0.3.3", LLAMA, 33024, LORA, ""),
+            ("0.4.2", LLAMA, 128512, LORA, ""),
+            ("0.4.2", LLAMA, 128513, LORA, "LLM928"),
+            ("0.5.3.post1", MISTRAL, 131072, LORA, "LLM928"),
+            ("0.5.3.post1", MISTRAL, 131072, {}, ""),
+            ("0.5.3.post1", "Qwen2ForCausalLM", 151936, LORA, ""),
+            ("0.6.2", MISTRAL, 131072, LORA, ""),
+        )
+    ),
+    *(
+        (codes, case(f"vllm {release} A100", name, EXPERTS, **asked))
+        for release, name, asked, codes in (
+            ("0.11.1", QWEN_MOE, {**LORA, **BY_EXPERTS}, "LLM928"),
+            ("0.20.2", QWEN_MOE, {**LORA, **BY_EXPERTS}, "LLM928"),
+            ("0.21.0", QWEN_MOE, {**LORA, **BY_EXPERTS}, ""),
+            ("0.10.2", QWEN_MOE, {**LORA, **BY_EXPERTS}, ""),
+            ("0.20.0", QWEN_MOE, {**LORA, "tensor_parallel_size": 4}, ""),
+            ("0.20.0", QWEN_MOE, {**LORA, "enable_expert_parallel": True}, ""),
+            ("0.20.0", QWEN_MOE, BY_EXPERTS, ""),
+            ("0.20.0", GEMMA_4, LORA, "LLM928"),
+            ("0.24.0", GEMMA_4, LORA, "LLM928"),
+            ("0.25.0", GEMMA_4, LORA, ""),
+            ("0.20.0", GEMMA_4, {}, ""),
+            ("0.11.1", GRANITE, LORA, "LLM928"),
+            ("0.10.2", GRANITE, LORA, ""),
+        )
+    ),
+    ("", case("vllm 0.20.0 A100", GEMMA_4, **LORA)),
+)
+
+# States of hybrid models, and what is kept of them.
+UNALIGNED = {"enable_prefix_caching": True, "enable_chunked_prefill": False}
+UNKEPT = {"enable_prefix_caching": False, "mamba_block_size": 1024}
+SHORT: dict[str, Any] = {"max_model_len": 8192}
+STATES = table(
+    *(
+        (codes, case(f"vllm {release} L40S", name, **asked))
+        for release, name, asked, codes in (
+            ("0.20.0", QWEN_3_5, UNALIGNED, "LLM930"),
+            ("0.28.0", QWEN_3_5, UNALIGNED, "LLM930"),
+            ("0.29.0", QWEN_3_5, UNALIGNED, ""),
+            ("0.15.1", NEXT, UNALIGNED, "LLM930"),
+            ("0.14.0", NEXT, UNALIGNED, ""),
+            ("0.20.0", QWEN_3_5, {"enable_prefix_caching": True}, ""),
+            ("0.20.0", QWEN_3_5, {"enable_chunked_prefill": False}, ""),
+            ("0.20.0", NEMOTRON, {**UNALIGNED, **CODE}, ""),
+            ("0.20.0", QWEN, UNALIGNED, ""),
+            ("0.15.1", NEXT, {"enable_prefix_caching": True, **MTP}, "LLM930"),
+            ("0.16.0", NEXT, {"enable_prefix_caching": True, **MTP}, "LLM930"),
+            ("0.17.0", NEXT, {"enable_prefix_caching": True, **MTP}, ""),
+            ("0.20.0", NEMOTRON, {**UNKEPT, **SHORT, **CODE}, "LLM930"),
+            ("0.20.0", NEMOTRON, {**UNKEPT, **CODE, "max_model_len": 1024}, ""),
+            ("0.20.0", NEMOTRON, {**UNKEPT, **CODE}, ""),
+            (
+                "0.20.0",
+                NEMOTRON,
+                {**UNKEPT, **SHORT, **CODE, "enable_prefix_caching": True},
+                "",
+            ),
+        )
+    ),
+)
+
+# What a model drafts with itself, and numbers in 32 bits.
+DRAFTS = table(
+    *(
+        (codes, case(f"vllm {release} L40S", name, {"model_type": kind}, **MTP))
+        for release, name, kind, codes in (
+            ("0.20.0", QWEN, "qwen3", "LLM953"),
+            ("0.11.1", QWEN, "qwen3", "LLM953"),
+            ("0.28.0", QWEN, "qwen3", "LLM953"),
+            ("0.29.0", QWEN, "qwen3", ""),
+            ("0.20.0", QWEN_3_5, "qwen3_5", ""),
+            ("0.20.0", NEXT, "qwen3_next", ""),
+        )
+    ),
+    *(
+        (codes, case(f"vllm {release} H100", name, attention_backend=asked, **more))
+        for release, name, asked, more, codes in (
+            ("0.20.0", QWEN, "FLASH_ATTN", WIDE, "LLM937"),
+            ("0.20.0", QWEN, "FLASHINFER", WIDE, "LLM937"),
+            ("0.20.0", QWEN, "FLASH_ATTN", {"dtype": "bfloat16"}, ""),
+            ("0.20.0", QWEN, "TRITON_ATTN", WIDE, ""),
+            ("0.20.0", QWEN, "FLEX_ATTENTION", WIDE, ""),
+            ("0.20.0", V2, "TRITON_MLA", WIDE, "LLM937"),
+        )
+    ),
+    ("LLM935", case("vllm 0.20.0 H100", V2, **WIDE)),
+    ("", case("vllm 0.20.0 H100", V2, environment={"VLLM_MLA_DISABLE": "1"}, **WIDE)),
+    ("", case("vllm 0.20.0 H100", V2, dtype="bfloat16")),
+    ("LLM935", case("vllm 0.12.0 B200", V3_2)),
+    ("LLM935", case("vllm 0.11.1 B200", V3_2)),
+    ("", case("vllm 0.13.0 B200", V3_2)),
+    ("", case("vllm 0.12.0 H200", V3_2)),
+    ("", case("vllm 0.12.0 B200", V3_2, environment=_asked("FLASHMLA_SPARSE"))),
+)
+
+# Files and parts of them.
+QWEN_1 = {"intermediate_size": 27392, "num_attention_heads": 40}
+GROUPS = {"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128}}
+MIXTRAL, GLM_V = "MixtralForCausalLM", "Glm4vMoeForConditionalGeneration"
+FP8_NEXT, MINICPM = "Qwen/Qwen3-Next-80B-A3B-Instruct-FP8", "MiniCPMV"
+PARAMS, MISTRAL_3 = (
+    "stelterlab/Mistral-Small-3.2-24B-Instruct-2506-FP8",
+    {"tokenizer_mode": "mistral", "config_format": "mistral", "load_format": "mistral"},
+)
+PARTIAL: dict[str, Any] = {"max_num_partial_prefills": 4, "max_model_len": 8192}
+IN_PARTS = {**PARTIAL, "enable_chunked_prefill": True}
+FILES = table(
+    ("LLM914", case("vllm 0.2.7 A10G", MIXTRAL, load_format="pt")),
+    ("LLM914", case("vllm 0.3.3 A10G", MIXTRAL, load_format="pt")),
+    ("", case("vllm 0.4.2 A10G", MIXTRAL, load_format="pt")),
+    ("", case("vllm 0.2.7 A10G", MIXTRAL, load_format="safetensors")),
+    ("", case("vllm 0.2.7 A10G", LLAMA, load_format="pt")),
+    *(
+        (
+            codes,
+            case(
+                "vllm 0.2.7 A10G",
+                "QWenLMHeadModel",
+                {**QWEN_1, **GROUPS},
+                tensor_parallel_size=size,
+                **TRUSTED,
+            ),
+        )
+        for size, codes in ((2, "LLM947"), (1, ""))
+    ),
+    *(
+        (
+            codes,
+            case(
+                "vllm 0.2.7 A10G",
+                "csdc-atl/Baichuan2-7B-Chat-GPTQ-Int4",
+                tensor_parallel_size=size,
+                **TRUSTED,
+            ),
+        )
+        for size, codes in ((4, "LLM947"), (2, ""))
+    ),
+    ("LLM947", case("vllm 0.10.2 H100", FP8_NEXT, tensor_parallel_size=4)),
+    ("", case("vllm 0.10.2 H100", FP8_NEXT)),
+    ("", case("vllm 0.11.1 H100", FP8_NEXT, tensor_parallel_size=4)),
+    ("LLM901", case("vllm 0.8.4 L40S", MINICPM, {"version": 4.5}, **CODE)),
+    ("", case("vllm 0.8.4 L40S", MINICPM, {"version": 2.6}, **CODE)),
+    ("", case("vllm 0.10.2 L40S", MINICPM, {"version": 4.5}, **CODE)),
+    ("LLM915", case("vllm 0.12.0 L40S", PARAMS, **MISTRAL_3)),
+    ("LLM915", case("vllm 0.16.0 L40S", PARAMS, **MISTRAL_3)),
+    ("", case("vllm 0.17.0 L40S", PARAMS, **MISTRAL_3)),
+    ("", case("vllm 0.15.1 L40S", PARAMS)),
+    ("LLM914", case("vllm 0.10.2 A10G", LLAMA, **PARTIAL)),
+    ("", case("vllm 0.10.2 A10G", LLAMA, **IN_PARTS)),
+    (
+        "",
+        case("vllm 0.10.2 A10G", LLAMA, **{**PARTIAL, "max_model_len": 40000}),
+    ),
+    ("", case("vllm 0.10.2 A10G", LLAMA, **{**PARTIAL, "max_num_partial_prefills": 1})),
+    ("LLM936", case("vllm 0.12.0 H100", GLM_V, tensor_parallel_size=8)),
+    ("", case("vllm 0.12.0 H100", GLM_V, tensor_parallel_size=4)),
+    (
+        "",
+        case(
+            "vllm 0.12.0 H100",
+            GLM_V,
+            tensor_parallel_size=8,
+            mm_encoder_tp_mode="data",
+        ),
+    ),
+    (
+        "",
+        case(
+            "vllm 0.12.0 H100",
+            GLM_V,
+            {"vision_config": {"num_heads": 16}},
+            tensor_parallel_size=8,
+        ),
+    ),
+    ("", case("vllm 0.29.0 H100", GLM_V, tensor_parallel_size=8)),
+)
+
+# What TGI and TEI do not start with.
+INFER = {"ATTENTION": "flashinfer"}
+PAGED, DECODING = {"ATTENTION": "paged"}, {"ATTENTION": "flashdecoding"}
+KEPT, KEPT_BEFORE = {"PREFIX_CACHING": "1"}, {"USE_PREFIX_CACHING": "true"}
+E5M2: dict[str, Any] = {"kv_cache_dtype": "fp8_e5m2"}
+LLAVA, BGE = "LlavaNextForConditionalGeneration", "BAAI/bge-base-en-v1.5"
+NAMED = {"default_prompt_name": "query"}
+OTHERS = table(
+    ("LLM932", case("tgi 2.4.0 A10G", LLAMA, environment=PAGED, **E5M2)),
+    ("LLM932", case("tgi 3.0.1 A10G", LLAMA, environment=PAGED, **E5M2)),
+    ("", case("tgi 3.1.1 A10G", LLAMA, environment=PAGED, **E5M2)),
+    ("LLM932", case("tgi 3.1.1 A10G", LLAMA, environment=DECODING, **E5M2)),
+    ("", case("tgi 2.4.0 A10G", LLAMA, environment=INFER, **E5M2)),
+    ("", case("tgi 2.4.0 A10G", LLAMA, **E5M2)),
+    ("", case("tgi 2.4.0 A10G", LLAMA, environment=PAGED)),
+    ("LLM932", case("tgi 2.4.0 A10G", LLAMA, {"head_dim": 96}, **E5M2)),
+    ("", case("tgi 2.4.0 A10G", LLAMA, {"head_dim": 128}, **E5M2)),
+    ("LLM932", case("tgi 2.4.0 A10G", LLAVA, environment=KEPT)),
+    ("LLM932", case("tgi 3.3.6 A10G", LLAVA, environment=KEPT)),
+    ("", case("tgi 2.4.0 A10G", LLAVA, environment={"PREFIX_CACHING": "0"})),
+    ("", case("tgi 2.4.0 A10G", LLAMA, environment=KEPT)),
+    ("LLM932", case("tgi 2.3.1 A10G", LLAVA, environment=KEPT_BEFORE)),
+    ("", case("tgi 2.3.1 A10G", LLAVA, environment=KEPT)),
+    ("", case("tgi 2.2.0 A10G", LLAVA, environment=KEPT_BEFORE)),
+    ("LLM932", case("tgi 2.4.0 A10G", LLAMA, environment={**KEPT, **PAGED})),
+    ("LLM174", case("tgi 2.0.2 A10G", LLAMA, num_shard=2)),
+    ("", case("tgi 2.0.2 A10G", LLAMA, num_shard=1)),
+    ("", case("tgi 2.0.2 CPU", LLAMA, num_shard=1)),
+    ("LLM934", case("tei 1.8.2 A10G", BGE, **NAMED)),
+    ("LLM934", case("tei 1.4.0 A10G", BGE, **NAMED)),
+    ("", case("tei 1.8.2 A10G", BGE, default_prompt="query: ")),
+    ("", case("tei 1.8.2 A10G", "intfloat/multilingual-e5-large-instruct", **NAMED)),
+)
+
+
+@pytest.mark.parametrize(
+    ("codes", "example"), [*ADAPTERS, *STATES, *DRAFTS, *FILES, *OTHERS]
+)
+def test_refuses_settings_that_raise_at_start(codes: str, example: Example) -> None:
+    """
+    Of adapters, states, drafts, files, and of the other engines.
+    """
+    assert codes_of(example) == codes
