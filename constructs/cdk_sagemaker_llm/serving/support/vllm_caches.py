@@ -181,6 +181,12 @@ def state_findings(subject: Subject) -> Iterator[Finding]:
             f"parts, got {word} beside enable_chunked_prefill=false",
             "leave one of both out",
         )
+    if subject.flag("disable_chunked_mm_input") and subject.is_at(*_ALIGNED):
+        yield UNFIT_STATES.finding(
+            f"{subject.title} keeps prefixes for {name} only where pictures are read "
+            f"in parts, got {word} beside disable_chunked_mm_input",
+            "leave one of both out",
+        )
     if speculation_in(subject.arguments) and subject.is_at(*_ALIGNED_ALONE):
         yield UNFIT_STATES.finding(
             f"{subject.title} does not draft for {name} while it keeps prefixes",

@@ -258,6 +258,52 @@ STATES = table(
     ),
 )
 
+# Pictures, and how they are handed on.
+RENDERERS: dict[str, Any] = {"renderer_num_workers": 2}
+IN_MEMORY = {"mm_tensor_ipc": "torch_shm"}
+WHOLE_PICTURES = {"disable_chunked_mm_input": True, "enable_prefix_caching": True}
+FAST, EAGLE = {"kv_sharing_fast_prefill": True}, {"method": "eagle3", "model": "a/b"}
+LLAVA_NEXT = "LlavaNextForConditionalGeneration"
+PICTURES = table(
+    *(
+        (codes, case(f"vllm {release} A10G", name, **asked))
+        for release, name, asked, codes in (
+            ("0.20.0", LLAVA_NEXT, RENDERERS, "LLM914"),
+            ("0.19.0", LLAVA_NEXT, RENDERERS, "LLM914"),
+            ("0.30.0", LLAVA_NEXT, RENDERERS, "LLM914"),
+            ("0.20.0", LLAVA_NEXT, {**RENDERERS, "mm_processor_cache_gb": 0}, ""),
+            ("0.20.0", LLAVA_NEXT, {"renderer_num_workers": 1}, ""),
+            ("0.20.0", LLAMA, RENDERERS, ""),
+            ("0.20.0", LLAVA_NEXT, IN_MEMORY, ""),
+            ("0.20.0", LLAMA, {**IN_MEMORY, "pipeline_parallel_size": 1}, ""),
+            ("0.20.0", QWEN_3_5, WHOLE_PICTURES, "LLM930"),
+            ("0.20.0", QWEN_3_5, {"disable_chunked_mm_input": True}, ""),
+            ("0.20.0", LLAMA, WHOLE_PICTURES, ""),
+        )
+    ),
+    (
+        "LLM914",
+        case("vllm 0.20.0 A100", LLAVA_NEXT, tensor_parallel_size=2, **IN_MEMORY),
+    ),
+    *(
+        (
+            codes,
+            case(
+                f"vllm {release} A10G",
+                LLAMA,
+                speculative_config={**drafts, "num_speculative_tokens": 2},
+                **asked,
+            ),
+        )
+        for release, drafts, asked, codes in (
+            ("0.10.2", EAGLE, FAST, "LLM953"),
+            ("0.20.0", EAGLE, FAST, "LLM953"),
+            ("0.20.0", EAGLE, {}, ""),
+            ("0.20.0", {"method": "ngram"}, FAST, ""),
+        )
+    ),
+)
+
 # What a model drafts with itself, and numbers in 32 bits.
 DRAFTS = table(
     *(
@@ -410,7 +456,7 @@ OTHERS = table(
 
 
 @pytest.mark.parametrize(
-    ("codes", "example"), [*ADAPTERS, *STATES, *DRAFTS, *FILES, *OTHERS]
+    ("codes", "example"), [*ADAPTERS, *STATES, *PICTURES, *DRAFTS, *FILES, *OTHERS]
 )
 def test_refuses_settings_that_raise_at_start(codes: str, example: Example) -> None:
     """
