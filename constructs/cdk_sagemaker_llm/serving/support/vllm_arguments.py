@@ -328,19 +328,6 @@ def draft_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.title} is not told how many tokens to draft with {method}",
             "write num_speculative_tokens",
         )
-    is_own = model is None and str(method or "").endswith("mtp")
-    kind = subject.checkpoint.model_type
-    if (
-        is_own
-        and kind
-        and kind not in _DRAFT_FOR_THEMSELVES
-        and subject.is_at(*_MTP_AT)
-    ):
-        yield NO_DRAFTS.finding(
-            f"{subject.title} drafts by {method} for models that bring the layers for "
-            f"it, and those of type {kind} do not",
-            "use ngram, or a draft for EAGLE-3",
-        )
     if method == "eagle3" and subject.is_at("0.10.0"):
         yield from _eagle_findings(subject)
     if isinstance(model, str) and method == "eagle" and subject.is_at("0.10.0"):
@@ -399,23 +386,6 @@ def _draft_split_findings(
         )
 
 
-# The types of models whose own layers some release drafts with, and the releases that
-# were read (hf_config_override of the source).
-_MTP_AT = ("0.11.1", "0.28.0")
-_DRAFT_FOR_THEMSELVES = frozenset(
-    {
-        *("deepseek_v3", "deepseek_v32", "deepseek_v4", "deepseek_mtp", "glm_moe_dsa"),
-        *("pangu_ultra_moe", "mimo", "mimo_v2", "mimo_v2_flash", "mimo_v2_omni"),
-        *("glm4_moe", "glm4_moe_lite", "glm_ocr", "ernie4_5_moe", "ernie4_5_vl_moe"),
-        *("nemotron_h", "nemotron_h_puzzle", "NemotronH_Nano_VL_V2", "qwen3_next"),
-        *("qwen3_5", "qwen3_5_moe", "qwen3_5_text", "qwen3_5_moe_text", "exaone_moe"),
-        *("exaone4_5", "intern_s2_preview", "interns2_mobius", "longcat_flash"),
-        *("longcat_flash_ngram", "step3p5", "step3p7", "hy_v3", "minimax_m3_vl"),
-        *("minimax_m3", "bailing_hybrid", "bailing_moe_v3", "kimi_k3", "dots3_note"),
-        *("inkling_mm_model", "inkling_model", "inkling_text", "gemma4_assistant"),
-        *("gemma4_unified_assistant", "nemotron_h_omni", "openpangu_ultra_moe"),
-    }
-)
 # Others may say it in their config.json.
 _NUMBERED = ("draft_model", "eagle", "eagle3", "ngram")
 # The class that drafts, by that of the model (hf_config_override of the source).

@@ -304,19 +304,8 @@ PICTURES = table(
     ),
 )
 
-# What a model drafts with itself, and numbers in 32 bits.
-DRAFTS = table(
-    *(
-        (codes, case(f"vllm {release} L40S", name, {"model_type": kind}, **MTP))
-        for release, name, kind, codes in (
-            ("0.20.0", QWEN, "qwen3", "LLM953"),
-            ("0.11.1", QWEN, "qwen3", "LLM953"),
-            ("0.28.0", QWEN, "qwen3", "LLM953"),
-            ("0.29.0", QWEN, "qwen3", ""),
-            ("0.20.0", QWEN_3_5, "qwen3_5", ""),
-            ("0.20.0", NEXT, "qwen3_next", ""),
-        )
-    ),
+# Numbers in 32 bits, and backends by class.
+NUMBERS = table(
     *(
         (codes, case(f"vllm {release} H100", name, attention_backend=asked, **more))
         for release, name, asked, more, codes in (
@@ -456,10 +445,10 @@ OTHERS = table(
 
 
 @pytest.mark.parametrize(
-    ("codes", "example"), [*ADAPTERS, *STATES, *PICTURES, *DRAFTS, *FILES, *OTHERS]
+    ("codes", "example"), [*ADAPTERS, *STATES, *PICTURES, *NUMBERS, *FILES, *OTHERS]
 )
 def test_refuses_settings_that_raise_at_start(codes: str, example: Example) -> None:
     """
-    Of adapters, states, drafts, files, and of the other engines.
+    Of adapters, states, pictures, numbers, files, and of the other engines.
     """
     assert codes_of(example) == codes
