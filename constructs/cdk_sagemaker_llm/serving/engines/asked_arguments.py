@@ -126,6 +126,8 @@ _CAME_AFTER: Mapping[str, tuple[str, ...]] = {
     ),
     "0.6.2": ("scheduling-policy", "speculative-disable-mqa-scorer"),
 }
+# What says the same before there is an argument for it, and is meant.
+_MEANT = ("attention_backend",)
 # What LMI reads in words of its own, or keeps to itself where the engine lacks it.
 _OF_LMI = ("load_format", "long_lora_scaling_factors", "task")
 # What the engine called a task; LMI's are text-generation and the like.
@@ -280,7 +282,7 @@ def _name_findings(
     for name, value in asked.items():
         is_asked = value is not None and value is not False
         is_of_lmi = engine == "vllm" and name in _OF_LMI
-        is_meant = is_of_lmi and value not in _OWN_TASKS
+        is_meant = name in _MEANT or (is_of_lmi and value not in _OWN_TASKS)
         if not is_asked or is_meant or _is_of_python(engine, name, release):
             continue
         # Of two releases the older one may have had what is gone since.

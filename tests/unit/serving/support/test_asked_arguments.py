@@ -33,7 +33,7 @@ TAKEN = table(
     ("vllm 0.15.1", {"quantization": "None", "load_format": "AUTO"}),
     ("vllm 0.15.1", {"tensor_parallel_size": 8, "nnodes": 2}),
     ("vllm 0.15.1", {"seed": 1, "attention_backend": "flash_attn"}),
-    ("vllm 0.13.0", {"attention_backend": "FLASH_ATTN"}),
+    ("vllm 0.12.0", {"attention_backend": "FLASH_ATTN"}),
     ("vllm 0.15.1", {"cudagraph_capture_sizes": [1, 2, 4]}),
     ("vllm 0.15.1", {"allowed_origins": ["*"], "middleware": "a b"}),
     ("vllm 0.15.1", {"speculative_config": DRAFT}),

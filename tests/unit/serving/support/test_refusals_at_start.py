@@ -434,9 +434,6 @@ OTHERS = table(
     ("", case("tgi 2.3.1 A10G", LLAVA, environment=KEPT)),
     ("", case("tgi 2.2.0 A10G", LLAVA, environment=KEPT_BEFORE)),
     ("LLM932", case("tgi 2.4.0 A10G", LLAMA, environment={**KEPT, **PAGED})),
-    ("LLM174", case("tgi 2.0.2 A10G", LLAMA, num_shard=2)),
-    ("", case("tgi 2.0.2 A10G", LLAMA, num_shard=1)),
-    ("", case("tgi 2.0.2 CPU", LLAMA, num_shard=1)),
     ("LLM934", case("tei 1.8.2 A10G", BGE, **NAMED)),
     ("LLM934", case("tei 1.4.0 A10G", BGE, **NAMED)),
     ("", case("tei 1.8.2 A10G", BGE, default_prompt="query: ")),
@@ -452,3 +449,24 @@ def test_refuses_settings_that_raise_at_start(codes: str, example: Example) -> N
     Of adapters, states, pictures, numbers, files, and of the other engines.
     """
     assert codes_of(example) == codes
+
+
+@pytest.mark.parametrize(
+    ("where", "shards", "codes"),
+    [
+        ("tgi 2.0.2 A10G", 2, ["LLM174"]),
+        ("tgi 2.0.2 A10G", 1, []),
+        ("tgi 2.0.2 CPU", 1, []),
+        ("tgi 2.0.2 A100", 8, []),
+        ("tgi 2.0.2 A100", 9, ["LLM174"]),
+    ],
+)
+def test_each_shard_of_tgi_takes_a_gpu(
+    where: str, shards: int, codes: list[str]
+) -> None:
+    """
+    Of those that the instance has.
+    """
+    found = case(where, LLAMA, num_shard=shards)()
+
+    assert [one.code for one in found] == codes

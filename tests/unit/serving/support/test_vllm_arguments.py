@@ -234,8 +234,7 @@ ARGUMENTS: list[Row] = [
             ("0.10.2", "enable_reasoning", None, ""),
             ("0.10.2", "enable_reasoning", 0, "LLM967"),
             ("0.10.2", "nobody_has_it", True, ""),
-            ("0.12.0", "attention_backend", "FLASH_ATTN", "LLM967"),
-            ("0.13.0", "attention_backend", "FLASH_ATTN", ""),
+            ("0.10.2", "attention_backend", "FLASH_ATTN", ""),
         )
     ),
     *(
