@@ -137,6 +137,24 @@ OF_ENGINES: dict[str, tuple[Example, Example]] = {
         of("tei", "1.7.0", classes="Qwen3ForCausalLM"),
         of("tei", "1.8.0", classes="Qwen3ForCausalLM"),
     ),
+    "LLM932": (
+        of(
+            "tgi",
+            "2.4.0",
+            environment={"ATTENTION": "paged"},
+            kv_cache_dtype="fp8_e5m2",
+        ),
+        of(
+            "tgi",
+            "3.1.1",
+            environment={"ATTENTION": "paged"},
+            kv_cache_dtype="fp8_e5m2",
+        ),
+    ),
+    "LLM934": (
+        of("tei", "1.8.2", "BAAI/bge-base-en-v1.5", default_prompt_name="query"),
+        of("tei", "1.8.2", "BAAI/bge-base-en-v1.5", default_prompt="query: "),
+    ),
     "LLM985": (
         of("tei", "1.8.2", instance_type=B200, classes="BertModel"),
         of("tei", "1.9.3", instance_type=B200, classes="BertModel"),

@@ -38,6 +38,11 @@ W4A16, W8A8 = (
 BNB = "unsloth/Llama-3.3-70B-Instruct-bnb-4bit"
 GEMMA, GEMMA_2 = "google/gemma-3-4b-it", "google/gemma-2-2b-it"
 SPARSE = "deepseek-ai/DeepSeek-V3.2"
+MOE, HYBRID = "Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen/Qwen3.5-9B"
+_BY_EXPERTS: dict[str, Any] = {
+    "tensor_parallel_size": 4,
+    "enable_expert_parallel": True,
+}
 ISOLATED: dict[str, Any] = {"network_isolation": True}
 Example = partial[tuple[Finding, ...]]
 
@@ -280,6 +285,26 @@ SUPPORT: dict[str, tuple[Example, Example]] = {
     "LLM870": (
         _of("mistralai/Devstral-Small-2505", "0.10.2", H100),
         _of("mistralai/Devstral-Small-2505", "0.12.0", H100),
+    ),
+    "LLM872": (
+        _of("microsoft/phi-2", "0.10.2"),
+        _of("microsoft/phi-2", "0.10.2", dtype="float32"),
+    ),
+    "LLM874": (
+        _of(GEMMA, "0.17.0", mm_encoder_tp_mode="data"),
+        _of(GEMMA, "0.17.0", mm_encoder_tp_mode="weights"),
+    ),
+    "LLM928": (
+        _of(MOE, "0.12.0", A100, enable_lora=True, **_BY_EXPERTS),
+        _of(MOE, "0.12.0", A100, **_BY_EXPERTS),
+    ),
+    "LLM930": (
+        _of(HYBRID, "0.20.0", enable_prefix_caching=True, enable_chunked_prefill=False),
+        _of(HYBRID, "0.20.0", enable_prefix_caching=True, enable_chunked_prefill=True),
+    ),
+    "LLM936": (
+        _of("zai-org/GLM-4.5V", "0.12.0", H100, tensor_parallel_size=8),
+        _of("zai-org/GLM-4.5V", "0.12.0", H100, tensor_parallel_size=4),
     ),
     "LLM910": (
         _of(LLAMA, "0.28.0", async_scheduling=True, speculative_config=_NGRAM),

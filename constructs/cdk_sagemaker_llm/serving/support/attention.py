@@ -53,6 +53,8 @@ _WITH_SCALES = {
 }
 # 0.22.0 refuses those without too, and 0.24.0 does not; between them nobody read.
 _SCALES_ARE_SEEN = "0.23.0"
+# What it forces on B200 whatever the model (check_and_update_config, issue 30214).
+_CUTLASS_IS_FORCED = ("0.11.1", "0.12.0")
 # Later ones take Triton by themselves where FlashAttention 3 is not there.
 _SINKS_BY_FLASH_3 = ("0.10.0", "0.10.1.1")
 _EIGHT_BITS = ("fp8", "fp8_e4m3", "fp8_e5m2")
@@ -232,6 +234,22 @@ def backend_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.title} has no sparse attention for {name} on {subject.gpu}",
             "take H100, H200, B200 or B300",
         )
+    asked = asked_backend(subject)[0]
+    is_forced = capability == BLACKWELL and subject.is_at(*_CUTLASS_IS_FORCED)
+    if name in _SPARSE and is_forced and not asked:
+        yield NO_BACKEND.finding(
+            f"{subject.title} takes CUTLASS_MLA on {subject.gpu}, which has no sparse "
+            f"attention for {name}",
+            "set VLLM_ATTENTION_BACKEND=FLASHMLA_SPARSE, or take an image with vLLM "
+            "0.13 or newer",
+        )
+    is_wide = subject.text("dtype") in {"float32", "float"} and subject.is_at("0.11.1")
+    is_off = bool(subject.environment.get("VLLM_MLA_DISABLE"))
+    if is_wide and name in _LATENT and not asked and not is_off:
+        yield NO_BACKEND.finding(
+            f"{subject.title} has no latent attention in float32, which {name} needs",
+            f"write {subject.word('dtype')}=bfloat16",
+        )
     has_sinks = capability in (HOPPER, BLACKWELL) or bool(asked_backend(subject)[0])
     if is_gpt_oss(subject) and not has_sinks and subject.is_at(*_SINKS_BY_FLASH_3):
         yield NO_BACKEND.finding(
@@ -300,6 +318,8 @@ _LATENT_BACKENDS: Mapping[str, tuple[int, ...]] = {
     "TRITON_MLA": (),
 }
 _PLAIN_BACKENDS = ("FLASH_ATTN", "FLASHINFER", "TRITON_ATTN", "FLEX_ATTENTION")
+# These take numbers in 16 bits alone (supported_dtypes).
+_IN_HALVES = frozenset({"FLASH_ATTN", "FLASHINFER", *_LATENT_BACKENDS})
 # Those with EncoderOnlyAttention; a model that generates has none.
 _ENCODERS = ("Bert", "Roberta", "XLMRoberta", "ModernBert", "NomicBert", "GteModel")
 
@@ -312,6 +332,8 @@ def _refuses_backend(subject: Subject, asked: str, capability: int) -> str:
         return f"it needs a compute capability of {least / 10}, got {subject.gpu}"
     if asked in _PLAIN_BACKENDS and name in _LATENT and not is_off:
         return f"{name} has latent attention"
+    if asked in _IN_HALVES and subject.text("dtype") in {"float32", "float"}:
+        return "it has no float32"
     if asked in _LATENT_BACKENDS:
         majors = _LATENT_BACKENDS[asked]
         if majors and capability // 10 not in majors:

@@ -21,7 +21,7 @@ _NAMED_METHODS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     (r"awq", {"quant_method": "awq", "bits": 4}),
     (r"gptq[-_]?int8|gptq[-_]8bit", {"quant_method": "gptq", "bits": 8}),
     (r"gptq", {"quant_method": "gptq", "bits": 4}),
-    (r"bnb[-_](?:4|8)bit", {"quant_method": "bitsandbytes"}),
+    (r"bnb[-_](?:[48]bit|nf4|fp4)", {"quant_method": "bitsandbytes"}),
     (r"gguf", {"quant_method": "gguf"}),
     (r"int4[-_]autoround", {"quant_method": "auto-round", "bits": 4}),
     (

@@ -120,9 +120,19 @@ def _is_capped(subject: Subject) -> bool:
     Whether the release looks at all of what only some layers look at, and so at no more
     than the window.
     """
-    return subject.checkpoint.model_type == "gemma2" and subject.is_at(
-        "0.5.1", "0.6.3.post1"
+    kind = subject.checkpoint.model_type or ""
+    if kind == "gemma2" and subject.is_at("0.5.1", "0.6.3.post1"):
+        return True
+    # Later ones do so where these backends are asked for, the last on its old engine.
+    asked = subject.environment.get("VLLM_ATTENTION_BACKEND")
+    is_old = subject.is_at("0.7.0", "0.9.2")
+    is_old |= subject.environment.get("VLLM_USE_V1") == "0" and subject.is_at(
+        "0.10.0", "0.10.2"
     )
+    kinds = {"gemma2", "cohere2"} | (
+        {"gemma3_text"} if subject.is_at("0.8.0") else set()
+    )
+    return asked in {"XFORMERS", "FLASHINFER"} and kind in kinds and is_old
 
 
 def _scaling(text: Mapping[str, object]) -> Mapping[str, object]:

@@ -428,3 +428,23 @@ def _sees_by_flash(subject: Subject, capability: int) -> bool:
     return (
         is_hit and capability == RTX_BLACKWELL and subject.is_at("0.10.1", "0.10.1.1")
     )
+
+
+# When params.json of Mistral's format was read for fp8 alone
+# (_remap_mistral_quantization_args of transformers_utils/configs/mistral.py).
+_PARAMS_IN_FP8_ALONE = ("0.12.0", "0.16.0")
+
+
+def params_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The release reads how params.json says that the weights are quantized.
+    """
+    method = subject.checkpoint.facts.get("params")
+    is_read = subject.text("config_format") == "mistral"
+    if method and is_read and subject.is_at(*_PARAMS_IN_FP8_ALONE):
+        yield LACKS_METHOD.finding(
+            f"{subject.title} does not read {method} in params.json of "
+            f"{subject.checkpoint.name}",
+            f"leave {subject.word('config_format')} and load_format out, or take an "
+            "image with vLLM 0.17 or newer",
+        )

@@ -11,6 +11,7 @@ from cdk_sagemaker_llm.catalog.model_classes import has_ability
 from cdk_sagemaker_llm.findings import Finding, Rule
 from cdk_sagemaker_llm.serving.drafts import speculation_in
 from cdk_sagemaker_llm.serving.support.attention import (
+    ADA,
     AMPERE,
     BLACKWELL,
     FLASH_SIZES,
@@ -27,6 +28,7 @@ from cdk_sagemaker_llm.serving.support.quantization import (
     resolved_method,
 )
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
+from cdk_sagemaker_llm.serving.support.vllm_arguments import NO_DRAFTS
 
 # The heads that attention without FlashAttention takes, by the first release.
 _PAGED_SIZES = {
@@ -35,7 +37,7 @@ _PAGED_SIZES = {
     "0.6.2": (64, 80, 96, 112, 120, 128, 192, 256),
     "0.7.0": (32, 64, 80, 96, 112, 120, 128, 192, 256),
 }
-_BLOCK = 16
+_BLOCK, _LATENT_BLOCK = 16, 64
 _INFER_SIZES = (64, 128, 256)
 # Their heads are of another size than files without head_dim tell.
 _OWN_HEADS = ("Gemma", "Qwen3", "Mistral", "Nemotron", "Phi3Small")
@@ -91,6 +93,18 @@ OLD_ENGINE_ASKED = Rule(
     "what is asked for, or the class, has the old engine run instead of the new one",
     "vllm/engine/arg_utils.py, _is_v1_supported_oracle",
 )
+HEADS_FALLBACK = Rule(
+    "LLM872",
+    "the size of the model's heads has slower attention",
+    "vllm/attention/selector.py and platforms/cuda.py, 0.5.3 to 0.10.2",
+)
+# What the old engine of 0.10.2 has by name, and for latent attention.
+_OF_OLD_ENGINE = {
+    *("XFORMERS", "FLASH_ATTN", "DUAL_CHUNK_FLASH_ATTN", "DIFFERENTIAL_FLASH_ATTN")
+}
+_LATENT_OF_OLD_ENGINE = {"FLASHMLA", "TRITON_MLA"}
+# Whose attention leans by distance (ALiBi), whatever their files say.
+_LEANING = ("BloomForCausalLM", "MPTForCausalLM", "JAISLMHeadModel")
 
 
 def head_findings(subject: Subject) -> Iterator[Finding]:
@@ -137,6 +151,121 @@ def head_findings(subject: Subject) -> Iterator[Finding]:
             "take a GPU from A10G on, no cache in 8 bits, and no backend by name, or "
             "an image with a newer release",
         )
+
+
+def slower_head_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    FlashAttention takes the size of the model's heads.
+    """
+    size, capability = _size(subject), subject.capability
+    is_old = subject.is_at("0.5.3", "0.7.3") and _is_by_flash(subject)
+    is_new = subject.is_at("0.10.2", "0.10.2") and not old_engine_of(subject)
+    is_new = is_new and resolved_dtype(subject) != "float32"
+    name = subject.checkpoint.class_name or ""
+    is_told = name.endswith(("ForCausalLM", "LMHeadModel")) and size is not None
+    is_told = is_told and capability is not None and capability >= AMPERE
+    is_read = is_told and not asked_backend(subject)[0]
+    if is_read and (is_old or is_new) and size not in FLASH_SIZES:
+        if is_old and size not in _sizes(subject):
+            return
+        slower = "XFormers" if is_old else "FlexAttention"
+        yield HEADS_FALLBACK.finding(
+            f"{subject.title} takes {slower} for heads of {size} numbers, which those "
+            f"of {subject.checkpoint.name} have: FlashAttention does not"
+        )
+
+
+def flex_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    FlexAttention, which old GPUs are given, does what the model's attention asks for.
+    """
+    capability, asked = subject.capability, asked_backend(subject)[0]
+    size = _size(subject)
+    is_left = capability is not None and capability < AMPERE
+    is_left |= size is not None and size not in FLASH_SIZES
+    is_given = capability is not None and is_left and not asked
+    is_given = is_given and subject.is_at("0.10.2", "0.11.0")
+    is_taken = capability is not None and asked == "FLEX_ATTENTION"
+    is_taken = is_taken and subject.is_at("0.10.0", "0.11.0")
+    if not (is_given or is_taken) or is_latent(subject):
+        return
+    if subject.is_at("0.0", "0.10.2") and old_engine_of(subject):
+        return
+    lacks = _lacks_flex(subject)
+    if lacks:
+        is_old = capability is not None and capability < AMPERE
+        way = "take a GPU from A10G on" if is_old else f"leave {asked} out"
+        way = way if is_old or asked else "set VLLM_ATTENTION_BACKEND=XFORMERS"
+        yield NO_BACKEND.finding(
+            f"{subject.title} takes FlexAttention on {subject.gpu}, which has no "
+            f"{lacks}, as {subject.checkpoint.name} needs",
+            f"{way}, or take an image with vLLM 0.11.1 or newer",
+        )
+
+
+def _lacks_flex(subject: Subject) -> str:
+    checkpoint = subject.checkpoint
+    name, text = checkpoint.class_name or "", checkpoint.text
+    is_wide = (checkpoint.number("hidden_size") or 4096) != 4096  # noqa: PLR2004
+    is_leaning = name in _LEANING or (name == "BaichuanForCausalLM" and is_wide)
+    is_leaning |= name == "FalconForCausalLM" and text.get("alibi") is True
+    if is_leaning:
+        return "ALiBi"
+    if text.get("attn_logit_softcapping"):
+        return "soft capping"
+    window = text.get("sliding_window")
+    is_on = text.get("use_sliding_window")
+    is_off = is_on is False or subject.flag("disable_sliding_window")
+    # Those of Qwen have none where it is not said.
+    is_off |= (checkpoint.model_type or "").startswith("qwen") and not is_on
+    is_windowed = isinstance(window, int) and not is_off
+    return "sliding window" if is_windowed and not subject.is_at("0.11.0") else ""
+
+
+def drafts_of_old_engine_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Drafts run on the new engine alone.
+    """
+    asked = speculation_in(subject.arguments)
+    why = old_engine_of(subject) if subject.is_at("0.10.0", "0.10.2") else ""
+    is_forced = subject.environment.get("VLLM_USE_V1") == "1"
+    if asked and why and not is_forced and asked.get("method") != "draft_model":
+        yield NO_DRAFTS.finding(
+            f"{subject.title} does not draft on its old engine, which {why} has it "
+            "take",
+            f"leave {why} out" if "=" in why else "leave the draft out",
+        )
+
+
+def old_engine_of(subject: Subject) -> str:
+    """
+    Return what has a release of 0.10.0 to 0.10.2 take its old engine; empty for
+    nothing.
+    """
+    if subject.environment.get("VLLM_USE_V1") == "0":
+        return "VLLM_USE_V1=0"
+    kind = subject.text("kv_cache_dtype") or "auto"
+    if kind.startswith("fp8") and _leaves_cache(subject):
+        return f"kv_cache_dtype={kind}"
+    return _old_engine_for(subject)
+
+
+def _leaves_cache(subject: Subject) -> bool:
+    """
+    Whether the new engine leaves a cache in 8 bits to the old one
+    (is_kv_cache_dtype_supported of platforms/cuda.py).
+    """
+    capability = subject.capability
+    asked = subject.environment.get("VLLM_ATTENTION_BACKEND", "")
+    if capability is None or not subject.is_at("0.10.2"):
+        return False
+    if is_latent(subject):
+        return asked not in {"", "FLASHMLA", "CUTLASS_MLA"}
+    if asked == "TRITON_ATTN_VLLM_V1":
+        return capability < ADA
+    is_flash = asked in {"", "FLASH_ATTN_VLLM_V1"}
+    is_kept = capability == BLACKWELL or asked == "FLASHINFER"
+    return not (is_kept or (is_flash and capability == HOPPER))
 
 
 def _size(subject: Subject) -> int | None:
@@ -297,13 +426,32 @@ def _refuses_new_backend(subject: Subject, asked: str, capability: int) -> str:
     name = subject.checkpoint.class_name
     if asked in _FULL_BACKENDS and is_latent(subject) and not is_off:
         return f"{name} has latent attention"
-    if asked == "FLASH_ATTN_MLA" and is_latent(subject) and capability != HOPPER:
+    if _is_for_hopper(subject, asked, capability) and not is_off:
         return f"it does not run on {subject.gpu}"
+    why = old_engine_of(subject) if subject.is_at("0.0", "0.10.2") else ""
+    known = _OF_OLD_ENGINE
+    if is_latent(subject) and not is_off:
+        known = known | _LATENT_OF_OLD_ENGINE
+    if why and asked not in known:
+        return f"the old engine, which {why} has {subject.title} take, lacks it"
     is_unfit = asked == "FLEX_ATTENTION"
     is_unfit |= asked == "FLASH_ATTN" and capability != HOPPER
+    # What has them on B200 is fetched from NVIDIA.
+    is_unfit |= asked == "FLASHINFER" and capability != BLACKWELL
     if is_gpt_oss(subject) and is_unfit:
         return f"it has no attention sinks on {subject.gpu}"
     return ""
+
+
+def _is_for_hopper(subject: Subject, asked: str, capability: int) -> bool:
+    """
+    Whether a backend for latent vectors that is made for H100 is asked for elsewhere.
+    """
+    if capability == HOPPER or not is_latent(subject):
+        return False
+    # With blocks of its own size it is taken, and fails later than the start.
+    is_taken = subject.number("block_size") == _LATENT_BLOCK and capability < BLACKWELL
+    return asked == "FLASH_ATTN_MLA" or (asked == "FLASHMLA" and not is_taken)
 
 
 def generation_findings(subject: Subject) -> Iterator[Finding]:

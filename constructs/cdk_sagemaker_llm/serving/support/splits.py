@@ -25,6 +25,10 @@ _FINER_BLOCKS = "0.29.0"
 # (marlin_moe_padded_intermediate); it has taken them since 0.9.0.
 _UNPADDED = ("0.9.0", "0.24.0")
 
+# Two layers in one, whose second is narrower than a block (in_proj of qwen3_next.py,
+# issue 25378).
+_MERGED, _MERGED_AT = "Qwen3NextForCausalLM", ("0.10.2", "0.10.2")
+
 UNEVEN_HEADS_OF_MODEL = Rule(
     "LLM945",
     "the devices do not divide the attention heads of the checkpoint",
@@ -34,6 +38,37 @@ UNEVEN_WEIGHTS = Rule(
     "LLM947",
     "the devices cut quantized weights within a block",
     "vllm/model_executor/layers/quantization",
+)
+# What sees has heads of its own, which are cut like the others (glm4_1v.py).
+_VISION_HEADS = {
+    "Glm4vForConditionalGeneration": 12,
+    "Glm4vMoeForConditionalGeneration": 12,
+}
+_VISION_IS_READ = ("0.10.0", "0.28.0")
+_WITHOUT_VISION = (
+    *("limit_mm_per_prompt", "language_model_only"),
+    "enable_multimodal_encoder_data_parallel",
+)
+# Without supports_encoder_tp_data, at the releases that were read.
+_SEES_IN_PARTS = frozenset(
+    {
+        *("Gemma3ForConditionalGeneration", "Gemma4ForConditionalGeneration"),
+        *("Mistral3ForConditionalGeneration", "PixtralForConditionalGeneration"),
+        *("LlavaForConditionalGeneration", "LlavaNextForConditionalGeneration"),
+        *("LlavaOnevisionForConditionalGeneration", "Phi3VForCausalLM"),
+        *("Phi4MMForCausalLM", "Idefics3ForConditionalGeneration"),
+    }
+)
+_PARTS_ARE_READ = ("0.10.2", "0.28.0")
+UNEVEN_VISION = Rule(
+    "LLM936",
+    "the devices do not divide the heads of what sees",
+    "vllm/model_executor/models/glm4_1v.py, 0.10.0 to 0.28.0",
+)
+PARTED_VISION = Rule(
+    "LLM874",
+    "each device is to have the whole of what sees, and the class cuts it",
+    "vllm/config/model.py, 0.10.2 to 0.28.0",
 )
 UNSPLIT_METHOD = Rule(
     "LLM949",
@@ -64,6 +99,37 @@ def split_findings(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def vision_split_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The devices divide the heads of the part that sees, or each of them has it whole.
+    """
+    size, name = (
+        subject.number("tensor_parallel_size") or 1,
+        subject.checkpoint.class_name,
+    )
+    word, mode = subject.word("tensor_parallel_size"), "mm_encoder_tp_mode"
+    is_whole = subject.text(mode) == "data"
+    if is_whole and name in _SEES_IN_PARTS and subject.is_at(*_PARTS_ARE_READ):
+        yield PARTED_VISION.finding(
+            f"{subject.title} does not give each device the whole of what sees in "
+            f"{name}, and falls back to {mode}=weights",
+            "leave it out",
+        )
+    vision = subject.checkpoint.config.get("vision_config")
+    heads = vision.get("num_heads") if isinstance(vision, Mapping) else None
+    heads = heads if isinstance(heads, int) else _VISION_HEADS.get(name or "")
+    # Without pictures it is not made, or with an older word given to each device.
+    is_other = any(subject.has(one) for one in _WITHOUT_VISION)
+    if not heads or name not in _VISION_HEADS or is_whole or is_other:
+        return
+    if size > 1 and heads % size and subject.is_at(*_VISION_IS_READ):
+        yield UNEVEN_VISION.finding(
+            f"{word} must divide the {heads} heads of what sees in "
+            f"{subject.checkpoint.name}, got {size}",
+            f"set {mode}=data",
+        )
+
+
 def _has_own_split(subject: Subject) -> bool:
     name = subject.checkpoint.class_name or ""
     return "Mamba" in name or name.endswith("ForSequenceClassification")
@@ -79,6 +145,9 @@ def block_findings(subject: Subject) -> Iterator[Finding]:
     word, method = subject.word("tensor_parallel_size"), resolved_method(subject) or ""
     expert = checkpoint.number("moe_intermediate_size")
     dense = checkpoint.number("intermediate_size")
+    if dense and checkpoint.class_name == "QWenLMHeadModel":
+        # Its files count the two halves of the layer.
+        dense //= 2
     is_split = not subject.flag("enable_expert_parallel")
     block: int | None
     is_alone = size < 2  # noqa: PLR2004 - one device
@@ -120,6 +189,22 @@ def block_findings(subject: Subject) -> Iterator[Finding]:
         otherwise=by_expert,
         kernel=kernel,
     )
+
+
+def merged_block_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    Layers that are merged are cut between their blocks.
+    """
+    size = subject.number("tensor_parallel_size") or 1
+    values = subject.checkpoint.quantization or {}
+    is_blocked = resolved_method(subject) == "fp8" and values.get("weight_block_size")
+    is_merged = subject.checkpoint.class_name == _MERGED and subject.is_at(*_MERGED_AT)
+    if size > 1 and is_blocked and is_merged:
+        yield UNEVEN_WEIGHTS.finding(
+            f"{subject.title} cuts a layer of {_MERGED} within a block of the weights, "
+            f"got {subject.word('tensor_parallel_size')}={size}",
+            "take an image with vLLM 0.11 or newer",
+        )
 
 
 def uneven_weights(

@@ -5,6 +5,7 @@ processor or GPU, and in the number format asked for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from cdk_sagemaker_llm.catalog.model_classes import has_model_type, model_type_spans
@@ -48,6 +49,15 @@ MAYBE_BY_ONNX = Rule(
 TEI_LACKS_GPU = Rule("LLM985", "TEI has no binary for the GPU", _ENTRY_POINT)
 TEI_NUMBERS = Rule(
     "LLM987", "TEI does not run models of the type in that number format", _CANDLE
+)
+
+# Whose config_sentence_transformers.json names no prompts.
+_NO_PROMPTS = re.compile(r"baai/bge-(?:small|base|large)-en-v1\.5\Z", re.IGNORECASE)
+_PROMPTS_SINCE = "1.4.0"
+UNKNOWN_PROMPT = Rule(
+    "LLM934",
+    "TEI does not find the prompt that is asked for by name",
+    "router/src/lib.rs of text-embeddings-inference, v1.4.0 to v1.9.3",
 )
 
 UNUSED_POOLING = Rule(
@@ -212,6 +222,20 @@ def tei_tensor_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.title} does not find the tensors of {subject.checkpoint.name}, "
             "whose code names them otherwise than XLM-RoBERTa",
             "serve it with Vllm",
+        )
+
+
+def tei_prompt_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The repository names the prompt that is put before each text.
+    """
+    is_bare = _NO_PROMPTS.match(subject.checkpoint.name) is not None
+    asked = subject.arguments.get("default_prompt_name")
+    if asked and is_bare and subject.is_at(_PROMPTS_SINCE):
+        yield UNKNOWN_PROMPT.finding(
+            f"{subject.word('default_prompt_name')} must name a prompt of the model, "
+            f"and {subject.checkpoint.name} has none, got {asked}",
+            "write the words themselves as default_prompt",
         )
 
 

@@ -1,6 +1,6 @@
 """
-Arguments of vLLM against the checkpoint: code and tokenizer, drafts, adapters, and
-files that an isolated container cannot fetch.
+Arguments of vLLM against the checkpoint: code and tokenizer, drafts, and files that an
+isolated container cannot fetch.
 """
 
 from __future__ import annotations
@@ -85,11 +85,6 @@ _HAS_TEKKEN_ALONE = re.compile(
 # 20801 of vLLM).
 _TEKKEN_13 = re.compile(r"mistralai/(?:devstral|magistral)-small-2507\Z", re.IGNORECASE)
 _NEVER_MISTRAL = ("Qwen", "Gemma", "Phi", "Falcon", "GptOss")
-ADAPTER_RANK = Rule(
-    "LLM957",
-    "the highest rank of adapters is none of the release's",
-    "vllm/config/lora.py",
-)
 
 
 def code_findings(subject: Subject) -> Iterator[Finding]:
@@ -515,23 +510,4 @@ def vocabulary_findings(subject: Subject) -> Iterator[Finding]:
             "isolation cannot",
             "put the file into the artifact and set TIKTOKEN_ENCODINGS_BASE to its "
             "folder, or take an image with vLLM 0.31 or newer",
-        )
-
-
-def adapter_rank_findings(subject: Subject) -> Iterator[Finding]:
-    """
-    The highest rank of adapters is one that the release has.
-    """
-    rank = subject.number("max_lora_rank")
-    if rank is None or not subject.flag("enable_lora"):
-        return
-    ranks: tuple[int, ...] = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-    if subject.is_at("0.3.3", "0.4.2"):
-        ranks = (8, 16, 32, 64)
-    elif subject.is_at("0.6.2", "0.8.4"):
-        ranks = (8, 16, 32, 64, 128, 256)
-    if rank not in ranks:
-        yield ADAPTER_RANK.finding(
-            f"{subject.word('max_lora_rank')} must be {any_of(map(str, ranks))}, got "
-            f"{rank}"
         )

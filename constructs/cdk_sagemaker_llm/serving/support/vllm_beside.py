@@ -113,6 +113,15 @@ def speculation_findings(subject: Subject) -> Iterator[Finding]:
             "speculative_config takes no tensor_parallel_size",
             "write draft_tensor_parallel_size",
         )
+    method = str(asked.get("method") or "")
+    is_of_states = method.startswith("eagle") or method.endswith("mtp")
+    is_shared = subject.flag("kv_sharing_fast_prefill") and is_of_states
+    if is_shared and subject.is_at("0.10.2"):
+        yield NO_DRAFTS.finding(
+            f"{subject.title} does not draft by {method} beside "
+            f"{subject.word('kv_sharing_fast_prefill')}",
+            "leave one of both out",
+        )
     tokens, number = (
         subject.number("max_num_batched_tokens"),
         asked.get("num_speculative_tokens"),

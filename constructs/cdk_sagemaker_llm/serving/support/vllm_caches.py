@@ -17,6 +17,7 @@ from cdk_sagemaker_llm.serving.support.attention import (
     head_size_of,
     is_latent,
 )
+from cdk_sagemaker_llm.serving.support.lengths import asked_length, longest_of
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 
 # Only some of their layers have a window.
@@ -65,12 +66,23 @@ _STATES_WITH_PREFIXES = frozenset(
         *("NemotronHForCausalLM", "Zamba2ForCausalLM"),
     }
 )
+_MADE_OF_THEM = frozenset({"NemotronHPuzzleForCausalLM"})
 _NOT_DRAFTED = ("0.17.1", "0.19.1")
+# What others keep is cut where prompts are (mamba_cache_mode=align of
+# model_executor/models/config.py), at first without drafts.
+_ALIGNED, _ALIGNED_ALONE = ("0.15.0", "0.28.0"), ("0.15.0", "0.16.0")
+_BLOCKS_OF_STATES = "0.11.1"
 
 NO_PREFIXES = Rule(
     "LLM969",
     "the release keeps no prefixes beside a sliding window or drafts, or in 8 bits",
     "vllm/config.py, _verify_prefix_caching, and v1/attention/backends/mamba_attn.py",
+)
+UNFIT_STATES = Rule(
+    "LLM930",
+    "prefixes of states are asked for beside what they are not kept with",
+    "vllm/model_executor/models/config.py, MambaModelConfig, and config/vllm.py, "
+    "0.11.1 to 0.33.0",
 )
 
 
@@ -140,6 +152,51 @@ def scale_findings(subject: Subject) -> Iterator[Finding]:
             f"{subject.checkpoint.class_name} has them",
             f"leave {word} out, or take an image with vLLM 0.24 or newer",
         )
+
+
+def state_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    States are kept at the ends of blocks, where prompts are read in parts.
+    """
+    word, name = subject.word("enable_prefix_caching"), subject.checkpoint.class_name
+    size, length = subject.number("mamba_block_size"), _length(subject)
+    is_off = subject.has("enable_prefix_caching") and not subject.flag(
+        "enable_prefix_caching"
+    )
+    is_sized = size is not None and length is not None and size != length
+    if is_off and is_sized and subject.is_at(_BLOCKS_OF_STATES):
+        yield UNFIT_STATES.finding(
+            f"mamba_block_size is for states that are kept, got {size} beside "
+            f"{word}=false",
+            f"leave one of both out, or write {length}",
+        )
+    is_hybrid = name in _HYBRID - _STATES_WITH_PREFIXES - _MADE_OF_THEM
+    if not subject.flag("enable_prefix_caching") or not is_hybrid:
+        return
+    is_told = subject.has("enable_chunked_prefill")
+    is_whole = is_told and not subject.flag("enable_chunked_prefill")
+    if is_whole and subject.is_at(*_ALIGNED):
+        yield UNFIT_STATES.finding(
+            f"{subject.title} keeps prefixes for {name} only where prompts are read in "
+            f"parts, got {word} beside enable_chunked_prefill=false",
+            "leave one of both out",
+        )
+    if subject.flag("disable_chunked_mm_input") and subject.is_at(*_ALIGNED):
+        yield UNFIT_STATES.finding(
+            f"{subject.title} keeps prefixes for {name} only where pictures are read "
+            f"in parts, got {word} beside disable_chunked_mm_input",
+            "leave one of both out",
+        )
+    if speculation_in(subject.arguments) and subject.is_at(*_ALIGNED_ALONE):
+        yield UNFIT_STATES.finding(
+            f"{subject.title} does not draft for {name} while it keeps prefixes",
+            f"leave {word} or the draft out",
+        )
+
+
+def _length(subject: Subject) -> int | None:
+    asked = asked_length(subject.arguments.get("max_model_len"))
+    return longest_of(subject) if asked is None else asked
 
 
 def _is_refused_hybrid(subject: Subject) -> bool:

@@ -82,6 +82,9 @@ BROKEN_CLASS = Rule(
 # Whose own code does not fit what the release calls it with: MLAModules of 0.12.0, and
 # V0's attention of 0.8.3, which lacks use_irope.
 _BROKEN = {"KimiLinearForCausalLM": ("0.12.0", "0.12.0")}
+# The last release that was read and has no fourth version of a class
+# (_SUPPORT_VERSION of minicpmv.py; 0.10.2 has it).
+_VERSIONED, _NO_FOURTH = "MiniCPMV", "0.10.0"
 _BROKEN_OF_V0 = {"Llama4ForConditionalGeneration": ("0.8.3", "0.8.3")}
 NO_ADAPTERS = Rule(
     "LLM905", "the model's class takes no LoRA adapters at the release", _REGISTRY
@@ -164,6 +167,22 @@ def broken_class_findings(subject: Subject) -> Iterator[Finding]:
         yield BROKEN_CLASS.finding(
             f"{subject.title} fails when it makes {name}{engine}",
             "leave VLLM_USE_V1 out" if engine else "take an image with another release",
+        )
+
+
+def class_version_findings(subject: Subject) -> Iterator[Finding]:
+    """
+    The release has the version of the class that config.json says.
+    """
+    name, version = (
+        subject.checkpoint.class_name,
+        subject.checkpoint.config.get("version"),
+    )
+    is_fourth = isinstance(version, int | float) and version >= 4  # noqa: PLR2004
+    if name == _VERSIONED and is_fourth and subject.is_at("0.0", _NO_FOURTH):
+        yield UNKNOWN_CLASS.finding(
+            f"{subject.title} does not load version {version} of {name}",
+            "take an image with vLLM 0.10.2 or newer",
         )
 
 

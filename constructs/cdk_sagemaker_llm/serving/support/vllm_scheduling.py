@@ -16,6 +16,11 @@ from cdk_sagemaker_llm.text import any_of, nearest
 
 # Longer ones are prefilled in parts where nothing else is asked for.
 _LONG = 32768
+_PICTURES_AT = ("0.19.0", "0.33.0")
+_SPLITS = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+_PARTS_ON_OLD_ENGINE = ("0.8.4", "0.10.2")
+# Whose first files were not read so (_verify_load_format).
+_NOT_BY_PT, _NOT_BY_PT_AT = "MixtralForCausalLM", ("0.2.7", "0.3.3")
 # Which read text alone, as far as they were looked at.
 _OF_TEXT = frozenset(
     {
@@ -80,7 +85,7 @@ _SWAPS = 4
 UNFIT_SETTINGS = Rule(
     "LLM914",
     "settings that the release does not take beside each other",
-    "vllm/config.py and engine/arg_utils.py, 0.2.1.post1 to 0.17.1",
+    "vllm/config.py, config/model.py and engine/arg_utils.py, 0.2.1.post1 to 0.33.0",
 )
 ITEM_ABOVE_BATCH = Rule(
     "LLM924",
@@ -136,6 +141,7 @@ def setting_findings(subject: Subject) -> Iterator[Finding]:
         *_of_models(subject),
         *_of_files(subject),
         *_of_caches(subject),
+        *_of_pictures(subject),
     ):
         yield UNFIT_SETTINGS.finding(f"{subject.title} does not start: {why}", way_out)
 
@@ -154,6 +160,12 @@ def _of_batches(subject: Subject) -> Iterator[tuple[str, str]]:
     length = asked or longest_of(subject)
     yield from _of_whole_texts(subject, tokens, asked or _longest_of_texts(subject))
     is_parted = subject.flag("enable_chunked_prefill")
+    at_once = subject.number("max_num_partial_prefills") or 1
+    is_whole = not is_parted and length is not None and length <= _LONG
+    if at_once > 1 and is_whole and subject.is_at(*_PARTS_ON_OLD_ENGINE):
+        why = f"max_num_partial_prefills={at_once} is left to the old engine, which "
+        why += "reads no prompt in parts by itself"
+        yield why, "set enable_chunked_prefill too, or leave it out"
     is_parted |= subject.environment.get("VLLM_USE_V1") == "1"
     if (
         tokens is None
@@ -304,6 +316,9 @@ def _of_files(subject: Subject) -> Iterator[tuple[str, str]]:
             f"weights in bitsandbytes need {word}=bitsandbytes, got {loaded or 'none'}"
         )
         yield why, "write it, and quantization=bitsandbytes"
+    is_of_pt = loaded == "pt" and subject.checkpoint.class_name == _NOT_BY_PT
+    if is_of_pt and subject.is_at(*_NOT_BY_PT_AT):
+        yield f"{word}=pt is not for {_NOT_BY_PT}", "write safetensors"
     near = nearest(loaded or "", _LOADS, count=1)
     if loaded is not None and loaded not in _LOADS and near:
         yield f"there is no {word}={loaded}", f"did you mean {near[0]}?"
@@ -330,6 +345,26 @@ def _of_files(subject: Subject) -> Iterator[tuple[str, str]]:
             f"{memory:g} GiB that the host has"
         )
         yield why, f"write {_SWAPS}, or leave it out"
+
+
+def _of_pictures(subject: Subject) -> Iterator[tuple[str, str]]:
+    """
+    How pictures are read and handed on.
+    """
+    name = subject.checkpoint.class_name or ""
+    is_seeing = name.endswith("ForConditionalGeneration")
+    if not is_seeing or not subject.is_at(*_PICTURES_AT):
+        return
+    workers = subject.number("renderer_num_workers") or 1
+    kept = subject.arguments.get("mm_processor_cache_gb")
+    is_kept = kept is None or (isinstance(kept, int | float) and kept > 0)
+    if workers > 1 and is_kept:
+        why = f"renderer_num_workers={workers} is not for {name} while what is read of "
+        why += "pictures is kept"
+        yield why, "write mm_processor_cache_gb=0, or leave it out"
+    devices = [subject.number(one) or 1 for one in _SPLITS]
+    if subject.text("mm_tensor_ipc") == "torch_shm" and max(devices) > 1:
+        yield "mm_tensor_ipc=torch_shm is for one device", "leave it out"
 
 
 def _scaling(subject: Subject) -> Mapping[str, object]:

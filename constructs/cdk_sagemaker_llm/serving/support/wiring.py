@@ -14,10 +14,8 @@ from cdk_sagemaker_llm.serving.support.number_formats import LACKS_METHOD
 from cdk_sagemaker_llm.serving.support.splits import UNEVEN_HEADS_OF_MODEL
 from cdk_sagemaker_llm.serving.support.support_subject import Subject
 from cdk_sagemaker_llm.serving.support.tei_models import TEI_LACKS_GPU
-from cdk_sagemaker_llm.serving.support.vllm_arguments import (
-    ADAPTER_RANK,
-    UNKNOWN_MODE,
-)
+from cdk_sagemaker_llm.serving.support.vllm_adapters import ADAPTER_RANK
+from cdk_sagemaker_llm.serving.support.vllm_arguments import UNKNOWN_MODE
 from cdk_sagemaker_llm.serving.support.vllm_parsers import NO_PARSER, UNKNOWN_PARSER
 
 _SAID_ELSEWHERE = frozenset(

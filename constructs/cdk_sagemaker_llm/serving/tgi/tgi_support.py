@@ -102,7 +102,8 @@ def asked_findings(asked: Subject, found: Iterable[Finding]) -> Iterator[Finding
     subject = tgi_variables.TgiSubject(
         {name.upper(): text for name, text in texts.items()},
         asked.release,
-        None,
+        # A shard on a processor takes none.
+        asked.accelerators or None,
         words={name.upper(): name for name in texts},
     )
     yield from errors_of(tgi_variables.value_findings(subject))

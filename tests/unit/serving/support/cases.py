@@ -26,7 +26,17 @@ TYPES = {
     "Neuron": "ml.inf2.48xlarge",
 }
 OF_ARGUMENTS = (
-    *("LLM162", "LLM169", "LLM504", "LLM516", "LLM527", "LLM539", "LLM541", "LLM543"),
+    *(
+        "LLM162",
+        "LLM169",
+        "LLM174",
+        "LLM504",
+        "LLM516",
+        "LLM527",
+        "LLM539",
+        "LLM541",
+        "LLM543",
+    ),
     *("LLM551", "LLM866"),
 )
 Row = tuple[str, Example]

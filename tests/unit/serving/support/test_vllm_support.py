@@ -353,7 +353,7 @@ JUDGED: list[tuple[str, str, str, str, str | None, dict[str, Any]]] = [
         None,
         {"dtype": "half", "tensor_parallel_size": 4},
     ),
-    ("falls_back", "google/gemma-3-4b-it", "0.10.2", "ml.g4dn.xlarge", None, {}),
+    ("refuses", "google/gemma-3-4b-it", "0.10.2", "ml.g4dn.xlarge", None, {}),
 ]
 
 
