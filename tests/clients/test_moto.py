@@ -6,14 +6,12 @@ AWS agrees with them, the embedded AWS does.
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
-from tests.clients.conftest import ENVIRONMENTS, PROGRAMS
-
-if TYPE_CHECKING:
-    from cdk_sagemaker_llm.local import EmbeddedAws
+from cdk_sagemaker_llm.local import EmbeddedAws
+from tests.clients.conftest import ENVIRONMENTS, PROGRAMS, REGION
 
 _LIMIT = 600
 _ENDPOINTS = "test_sagemaker/test_sagemaker_endpoint.py::test_"
@@ -51,14 +49,23 @@ SUITES = {
 }
 
 
+@pytest.fixture(name="emptied", scope="module")
+def _emptied() -> Iterator[EmbeddedAws]:
+    """
+    A server of its own: moto's tests begin by deleting what there is.
+    """
+    with EmbeddedAws(region=REGION) as aws:
+        yield aws
+
+
 @pytest.mark.parametrize(("suite", "count"), SUITES.items(), ids=SUITES)
-def test_motos_own_tests(aws: EmbeddedAws, suite: str, count: int) -> None:
+def test_motos_own_tests(emptied: EmbeddedAws, suite: str, count: int) -> None:
     """
     In moto's way to test a server, and with input that AWS would take.
     """
     home = ENVIRONMENTS / "moto"
     keys = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "NO_PROXY", "no_proxy")
-    variables = {name: aws.environment[name] for name in keys}
+    variables = {name: emptied.environment[name] for name in keys}
     done = subprocess.run(
         [
             *(home / "bin" / "python", "-m", "pytest", "-q", "-p", "realistic_input"),
@@ -71,7 +78,7 @@ def test_motos_own_tests(aws: EmbeddedAws, suite: str, count: int) -> None:
             "PATH": str(home / "bin"),
             "PYTHONPATH": str(PROGRAMS),
             "TEST_SERVER_MODE": "true",
-            "TEST_SERVER_MODE_ENDPOINT": aws.url,
+            "TEST_SERVER_MODE_ENDPOINT": emptied.url,
             "MOTO_CALL_RESET_API": "false",
         },
         capture_output=True,
