@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from cdk_sagemaker_llm.local import EmbeddedAws
-from tests.clients.conftest import ENVIRONMENTS, PROGRAMS, REGION
+from tests.clients.conftest import ENVIRONMENTS, PROGRAMS
+from tests.local.conftest import REGION
 
 _LIMIT = 600
 _ENDPOINTS = "test_sagemaker/test_sagemaker_endpoint.py::test_"
