@@ -263,11 +263,12 @@ class LoadSettings:
             ("trace", "arrival_rate"),
             ("trace", "prompts"),
             ("trace", "prefix_words"),
+            ("trace", "think_time"),
             ("prompts", "tokenizer"),
             ("processes", "workers"),
         )
         for one, other in pairs:
-            if getattr(self, one) and getattr(self, other) not in {None, ()}:
+            if getattr(self, one) and getattr(self, other) not in {None, (), 0.0}:
                 yield Fault("give either {} or {}, not both", (one, other))
         if self.prefixes > 1 and self.prefix_words is None:
             words = "{} says how many beginnings there are; give {} too"

@@ -77,6 +77,10 @@ TRACE = (TracedRequest(2.0, 10, 5, (1, "b")), TracedRequest(6.0, 10, 5))
             "give either trace or prefix_words, not both",
         ),
         (
+            {"trace": TRACE, "think_time": 0.5},
+            "give either trace or think_time, not both",
+        ),
+        (
             {"trace": TRACE, "turns": "2", "is_chat": True},
             "give either trace or turns, not both",
         ),
