@@ -351,8 +351,8 @@ def lengths_of(
             if mean >= 1 and deviation >= 0:
                 return lambda chance: max(1, round(chance.gauss(mean, deviation)))
         else:
-            first, _, last = text.partition("-")
-            least, most = int(first), int(last or first)
+            first, dash, last = text.partition("-")
+            least, most = int(first), int(last if dash else first)
             if 1 <= least <= most:
                 return lambda chance: chance.randint(least, most)
     except ValueError:

@@ -267,7 +267,7 @@ def test_lengths_of_prompts(text: str, least: int, most: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0", "5-3", "a", "normal:5", "normal:0,1", "normal:5,-1", "-3"]
+    "text", ["", "0", "5-3", "a", "normal:5", "normal:0,1", "normal:5,-1", "-3", "3-"]
 )
 def test_what_is_no_length_is_refused(text: str) -> None:
     """

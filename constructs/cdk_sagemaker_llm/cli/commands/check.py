@@ -296,7 +296,6 @@ def _check_kind(path: Path) -> None:
         is_yaml = path.suffix in {".yaml", ".yml"} or _A_TEMPLATE.search(content)
         way_out = ""
         if path.suffix == ".json":
-            read_json(path)
             raise MisuseError(
                 f"{path} is neither a template, which has Resources, nor a Terraform "
                 "plan, which has planned_values"
