@@ -76,19 +76,19 @@ class Runner:
 
     def run(self, path: str, **inputs: str) -> int:
         """
-        Run every step; return the status of the first that fails, and else 0.
+        Run every step that is wanted; return the status of the first that fails.
         """
         self.values |= {f"inputs.{name}": value for name, value in inputs.items()}
+        failed = 0
         for step in self.action["runs"]["steps"]:
+            if not self.is_wanted(step) or (failed and "if" not in step):
+                continue
             if "uses" in step:
                 told = {key: self.filled(text) for key, text in step["with"].items()}
-                if self.is_wanted(step):
-                    self.used.append((step["uses"], told))
-                continue
-            status = self.shell(step, path)
-            if status:
-                return status
-        return 0
+                self.used.append((step["uses"], told))
+            else:
+                failed = self.shell(step, path)
+        return failed
 
     def is_wanted(self, step: Mapping[str, Any]) -> bool:
         """
@@ -96,8 +96,10 @@ class Runner:
         """
         known = {
             "": True,
-            "${{ !cancelled() && inputs.upload == 'true' }}": (
+            "${{ !cancelled() && inputs.upload == 'true' && "
+            "steps.check.outputs.sarif }}": (
                 self.values["inputs.upload"] == "true"
+                and bool(self.values.get("steps.check.outputs.sarif"))
             ),
         }
         return known[step.get("if", "")]
@@ -225,6 +227,23 @@ def test_the_action_fails_on_what_cannot_be_read(runner: Runner, path: str) -> N
     assert status == 2
     assert "no $(exit 0) such; path does not exist" in runner.output
     assert len(runner.used) == 2
+
+
+def test_the_action_uploads_nothing_where_the_question_is_wrong(
+    runner: Runner, path: str
+) -> None:
+    """
+    An empty file would fail at the upload, with words of its own.
+    """
+    (runner.folder / "it.toml").write_text("[[acknowledge]")
+    status = runner.run(path, acknowledgements="it.toml")
+
+    assert status == 2
+    assert "it.toml is no TOML" in runner.output
+    assert [used.partition("@")[0] for used, _ in runner.used] == [
+        "actions/setup-python"
+    ]
+    assert runner.values["steps.check.outputs.status"] == "2"
 
 
 def test_actions_are_pinned_by_their_commits(action: dict[str, Any]) -> None:

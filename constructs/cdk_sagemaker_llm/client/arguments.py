@@ -39,6 +39,14 @@ def check_name(name: str, value: object, way_out: str = "") -> None:
         refuse(name, "a name", value, way_out)
 
 
+def check_header(name: str, value: str) -> None:
+    """
+    Check that a text is what a header can carry, and the API takes in one.
+    """
+    if not (value.isascii() and value.isprintable()):
+        refuse(name, "printable ASCII, as it travels in a header", value)
+
+
 def check_whole(name: str, value: object, least: int | None = None) -> None:
     """
     Check that an argument is a whole number, and not too small.

@@ -61,6 +61,7 @@ _NO_SESSIONS = (
     "have the container keep sessions: SAGEMAKER_ENABLE_STATEFUL_SESSIONS=true for the "
     "images of vLLM and SGLang, option.enable_stateful_sessions=true for LMI"
 )
+_SERVER_ERRORS = 500
 _RANKS_NOT = "deploy a reranker, or use embed() or generate()"
 
 
@@ -102,7 +103,13 @@ class Asker:
         """
         Have the container open a session, which all further requests are of.
         """
-        self._whole_bytes(_NEW_SESSION, call)
+        try:
+            self._whole_bytes(_NEW_SESSION, call)
+        except ModelError as error:
+            # Without sessions it is a prompt that lacks its text.
+            if error.status is not None and error.status < _SERVER_ERRORS:
+                error.remedy = _NO_SESSIONS
+            raise
         if self.transport.session is None:
             raise UnreadableAnswerError(
                 "the container opened no session", remedy=_NO_SESSIONS

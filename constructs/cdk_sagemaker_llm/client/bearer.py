@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING
 
-from cdk_sagemaker_llm.client.arguments import check_whole, refuse
+from cdk_sagemaker_llm.client.arguments import check_name, check_whole, refuse
 from cdk_sagemaker_llm.client.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -47,10 +47,13 @@ def bearer_token(
         session: The boto3 session. If omitted, boto3's default one.
 
     Raises:
-        ValueError: If it is to hold for no time, or for more than 12 hours.
+        ValueError: If it is to hold for no time, or for more than 12 hours, or the
+            region is no name.
 
         RefusedError: If there are no credentials, or no region.
     """
+    if region is not None:
+        check_name("region", region, "leave it out for the session's")
     check_whole("seconds", seconds)
     if not 1 <= seconds <= _LONGEST:
         refuse("seconds", f"1 to {_LONGEST} (12 hours)", seconds)

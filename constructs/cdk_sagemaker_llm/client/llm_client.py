@@ -24,7 +24,12 @@ from cdk_sagemaker_llm.client.answers import (
     Token,
     confidence,
 )
-from cdk_sagemaker_llm.client.arguments import check_name, check_text, refuse
+from cdk_sagemaker_llm.client.arguments import (
+    check_header,
+    check_name,
+    check_text,
+    refuse,
+)
 from cdk_sagemaker_llm.client.asking import Asker
 from cdk_sagemaker_llm.client.asynchronous import AsyncRequest, PendingAnswer
 from cdk_sagemaker_llm.client.errors import LlmError
@@ -146,8 +151,10 @@ class BaseClient:
             )
         if component is not None:
             check_name("component", component, "leave it out where there is none")
+            check_header("component", component)
         if custom_attributes is not None:
             check_text("custom_attributes", custom_attributes)
+            check_header("custom_attributes", custom_attributes)
         named = {
             "EndpointName": endpoint,
             "InferenceComponentName": component,
@@ -273,6 +280,7 @@ def _routing(**routing: str | None) -> dict[str, str]:
     for name, value in routing.items():
         if value is not None:
             check_name(name, value, "leave it out where there is none")
+            check_header(name, value)
             arguments[_ROUTING[name]] = value
     return arguments
 

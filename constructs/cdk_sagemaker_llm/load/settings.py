@@ -263,11 +263,12 @@ class LoadSettings:
             ("trace", "arrival_rate"),
             ("trace", "prompts"),
             ("trace", "prefix_words"),
+            ("trace", "think_time"),
             ("prompts", "tokenizer"),
             ("processes", "workers"),
         )
         for one, other in pairs:
-            if getattr(self, one) and getattr(self, other) not in {None, ()}:
+            if getattr(self, one) and getattr(self, other) not in {None, (), 0.0}:
                 yield Fault("give either {} or {}, not both", (one, other))
         if self.prefixes > 1 and self.prefix_words is None:
             words = "{} says how many beginnings there are; give {} too"
@@ -350,8 +351,8 @@ def lengths_of(
             if mean >= 1 and deviation >= 0:
                 return lambda chance: max(1, round(chance.gauss(mean, deviation)))
         else:
-            first, _, last = text.partition("-")
-            least, most = int(first), int(last or first)
+            first, dash, last = text.partition("-")
+            least, most = int(first), int(last if dash else first)
             if 1 <= least <= most:
                 return lambda chance: chance.randint(least, most)
     except ValueError:

@@ -175,6 +175,35 @@ def test_fails_if_a_session_cannot_be_closed(connect: Connect) -> None:
             assert session.session_id == "one-2"
 
 
+@pytest.mark.parametrize(
+    ("status", "is_told"), [(424, True), (499, True), (500, False)]
+)
+def test_a_container_that_takes_a_session_for_a_prompt_is_told_how_to_keep_it(
+    connect: Connect,
+    status: int,
+    is_told: bool,  # noqa: FBT001 - a table
+) -> None:
+    """
+    With how it would keep sessions, unless the container itself has failed.
+    """
+
+    def refused(peer: Peer) -> None:
+        said = {
+            "OriginalStatusCode": status,
+            "OriginalMessage": "missing field `inputs`",
+        }
+        peer.refuse("ModelError", "missing field `inputs`", 424, **said)
+
+    with Misbehaving(refused) as server:
+        with (
+            pytest.raises(ModelError, match="missing field") as raised,
+            connect(server.url).session(),
+        ):
+            pytest.fail("it was opened")
+        assert ("enable_stateful_sessions=true" in str(raised.value)) is is_told
+        assert ("embed()" in str(raised.value)) is not is_told
+
+
 def test_fails_if_the_container_keeps_no_sessions(connect: Connect) -> None:
     """
     The way out names how it is told to.

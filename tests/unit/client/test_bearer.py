@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import os
 from datetime import UTC, datetime
+from typing import Any
 from unittest import mock
 from urllib.parse import parse_qs
 
@@ -89,6 +90,18 @@ def test_it_holds_for_no_other_time(seconds: int) -> None:
     message = rf"seconds must be 1 to 43200 \(12 hours\), got {seconds}"
     with pytest.raises(ValueError, match=message):
         bearer_token(seconds=seconds, session=session())
+
+
+@pytest.mark.parametrize(
+    ("region", "told"), [("", "a name, got ''"), (5, "a text, got 5")]
+)
+def test_it_is_for_a_region_with_a_name(region: Any, told: str) -> None:  # noqa: ANN401 - on purpose
+    """
+    An empty variable is not taken for the session's own.
+    """
+    message = f"^region must be {told}; leave it out for the session's$"
+    with pytest.raises(ValueError, match=message):
+        bearer_token(region, session=session())
 
 
 def test_it_needs_a_region_and_credentials(monkeypatch: pytest.MonkeyPatch) -> None:

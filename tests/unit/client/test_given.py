@@ -137,6 +137,13 @@ MADE: list[tuple[dict[str, Any], str]] = [
     ({"component": 5}, "component must be a text, got 5"),
     ({"variant": ""}, "variant must be a name, got ''"),
     ({"custom_attributes": 5}, "custom_attributes must be a text, got 5"),
+    (
+        {"custom_attributes": "a\nb"},
+        "custom_attributes must be printable ASCII, as it travels in a header, got 'a",
+    ),
+    ({"component": "a\r"}, "component must be printable ASCII"),
+    ({"variant": "Ünï"}, "variant must be printable ASCII"),
+    ({"prefix_aware_id": "a\x7f"}, "prefix_aware_id must be printable ASCII"),
     ({"schema": "vllm"}, "schema must be 'lmi', 'tgi', 'openai' or 'chat', got 'vllm'"),
     ({"format": "json"}, "format must be 'lmi', 'tgi', 'openai', 'llama.cpp' or"),
     ({"timeouts": 5}, "timeouts must be Timeouts, got 5; write Timeouts(read=30)"),
@@ -165,6 +172,18 @@ def test_fails_if_a_client_cannot_be_made(given: dict[str, Any], told: str) -> N
     """
     with pytest.raises(ValueError, match=re.escape(told)):
         client(**given)
+
+
+def test_fails_if_a_header_cannot_carry_where_a_request_goes() -> None:
+    """
+    Nothing is sent, and nothing is called a broken connection; spaces are carried.
+    """
+    for name in ("inference_id", "session_id"):
+        told = f"^{name} must be printable ASCII, as it travels in a header, got "
+        for value in ("a\nb", "é"):
+            with pytest.raises(ValueError, match=told):
+                client().with_routing(**{name: value})
+    client(custom_attributes="").with_routing(inference_id="order 17~")
 
 
 def test_fails_if_boto3_knows_no_region(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,10 @@ TRACE = (TracedRequest(2.0, 10, 5, (1, "b")), TracedRequest(6.0, 10, 5))
             "give either trace or prefix_words, not both",
         ),
         (
+            {"trace": TRACE, "think_time": 0.5},
+            "give either trace or think_time, not both",
+        ),
+        (
             {"trace": TRACE, "turns": "2", "is_chat": True},
             "give either trace or turns, not both",
         ),
@@ -263,7 +267,7 @@ def test_lengths_of_prompts(text: str, least: int, most: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0", "5-3", "a", "normal:5", "normal:0,1", "normal:5,-1", "-3"]
+    "text", ["", "0", "5-3", "a", "normal:5", "normal:0,1", "normal:5,-1", "-3", "3-"]
 )
 def test_what_is_no_length_is_refused(text: str) -> None:
     """

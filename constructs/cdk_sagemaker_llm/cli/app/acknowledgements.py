@@ -7,12 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from cdk_sagemaker_llm.cli.app.assembly import read_assembly
 from cdk_sagemaker_llm.cli.app.findings import Acknowledged, Report
+from cdk_sagemaker_llm.cli.app.places import Place
 from cdk_sagemaker_llm.cli.app.template_shapes import AssemblyError, is_assembly
 from cdk_sagemaker_llm.findings import Finding
 
@@ -38,7 +38,8 @@ class Acknowledgement:
 
     Args:
         path: The construct's path, or stack and logical id, or what is checked; what
-            is below it counts as well, and in a file ``*`` stands for anything.
+            is below it counts as well, and in a file ``*`` stands for anything; in
+            Terraform the address, or that of a module.
 
         source: The file; empty for the app itself.
 
@@ -64,14 +65,14 @@ class Acknowledgement:
         """
         Whether it acknowledges a finding of a report.
         """
-        return finding.code == self.code and any(map(self._holds, _names(report)))
-
-    def _holds(self, name: str) -> bool:
-        parts = name.split("/")
-        around = ("/".join(parts[:end]) for end in range(len(parts) + 1))
-        if not self.source:
-            return self.path in around
-        return any(fnmatchcase(one, self.path) for one in around if one)
+        if finding.code != self.code:
+            return False
+        # Nothing but the asterisk stands for others: addresses have brackets.
+        path = re.escape(self.path)
+        pattern = path.replace(r"\*", ".*") if self.source else path
+        below = r"[/.\[]" if _is_address(report.place) else "/"
+        around = re.compile(rf"{pattern}(?:{below}.*)?\Z", re.DOTALL)
+        return not self.path or any(map(around.match, _names(report)))
 
 
 def read_acknowledgements(file: Path) -> list[Acknowledgement]:
@@ -180,6 +181,11 @@ def _metadata(path: Path, kind: str) -> Iterator[tuple[str, object]]:
             for entry in entries if isinstance(entries, list) else ():
                 if isinstance(entry, Mapping) and entry.get("type") == kind:
                     yield construct.removeprefix("/"), entry.get("data")
+
+
+def _is_address(place: Place | None) -> bool:
+    # What Terraform calls a resource is its path as well.
+    return place is not None and place.construct_path == place.logical_id
 
 
 def _names(report: Report) -> Iterator[str]:

@@ -71,8 +71,8 @@ def read_json(path: Path) -> dict[str, Any]:
     Read a file that holds one JSON object.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        content = json.loads(text, parse_constant=_no_number)
+        # Bytes: a shell on Windows redirects in UTF-16, which JSON tells by itself.
+        content = json.loads(path.read_bytes(), parse_constant=_no_number)
     except FileNotFoundError as fault:
         raise AssemblyError(f"{path} is missing") from fault
     except OSError as fault:

@@ -295,6 +295,11 @@ def _check_kind(path: Path) -> None:
     if is_binary or not (is_named or _A_PROPERTY.search(content)):
         is_yaml = path.suffix in {".yaml", ".yml"} or _A_TEMPLATE.search(content)
         way_out = ""
+        if path.suffix == ".json":
+            raise MisuseError(
+                f"{path} is neither a template, which has Resources, nor a Terraform "
+                "plan, which has planned_values"
+            )
         if is_yaml:
             way_out = (
                 "; a template must be in JSON, as cdk synth writes it: name cdk.out"

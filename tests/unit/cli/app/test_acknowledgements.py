@@ -87,6 +87,49 @@ def test_an_acknowledgement_is_of_a_construct_and_what_is_below(
         assert unneeded == [one]
 
 
+@pytest.mark.parametrize(
+    ("path", "is_needed"),
+    [
+        ('module.chat["eu/a"].aws_sagemaker_model.this[0]', True),
+        ('plan/module.chat["eu/a"].aws_sagemaker_model.this[0]', True),
+        ('module.chat["eu/a"]', True),
+        ("module.chat", True),
+        ('module.chat["eu/a"].aws_sagemaker_model.this', True),
+        ("*.this[0]", True),
+        ("module.cha", False),
+        ("*.this[1]", False),
+        ("*.this[[]0]", False),
+        ("*.thi?", False),
+    ],
+)
+def test_an_address_of_terraform_is_a_path(
+    path: str,
+    is_needed: bool,  # noqa: FBT001 - a table
+) -> None:
+    """
+    With its brackets as they are; a module has what is in it.
+    """
+    address = 'module.chat["eu/a"].aws_sagemaker_model.this[0]'
+    place = Place("plan", Path("plan.json"), address, address)
+    (left,), unneeded = acknowledge(
+        [Report(f"plan/{address}", [ERROR], place=place)], [known(path)]
+    )
+
+    assert left.findings == ([] if is_needed else [ERROR])
+    assert unneeded == ([] if is_needed else [known(path)])
+
+
+def test_a_full_stop_in_a_constructs_path_is_no_step() -> None:
+    """
+    Unlike in an address of Terraform's.
+    """
+    place = Place("Prod", Path("x.template.json"), "Model1A2B", "Prod/Chat.v2/Model")
+    reports = [Report("Prod/Model1A2B", [ERROR], place=place)]
+
+    assert acknowledge(reports, [known("Prod/Chat")])[0] == reports
+    assert acknowledge(reports, [known("Prod/Chat.v2")])[1] == []
+
+
 def test_another_code_is_left() -> None:
     """
     And the acknowledgement that found nothing is told once.

@@ -37,6 +37,12 @@ def _app(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return synthesised(path, lambda app: llm(stack_of(app)))
 
 
+NEITHER = (
+    " is neither a template, which has Resources, nor a Terraform plan, which has "
+    "planned_values"
+)
+
+
 def copied(app: Path, folder: Path) -> Path:
     """
     Copy an assembly, to break it.
@@ -386,10 +392,47 @@ def test_a_nested_template_is_found_without_metadata(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b'{"architectures": ["X"]}', NEITHER),
+        (b"[]", " holds no JSON object"),
+        (b"", " is no JSON: Expecting value: line 1 column 1 (char 0)"),
+    ],
+)
+def test_a_file_in_json_is_told_as_such(
+    tmp_path: Path, content: bytes, why: str
+) -> None:
+    """
+    And not as a serving.properties, which nobody calls so.
+    """
+    file = tmp_path / "plan.json"
+    file.write_bytes(content)
+
+    assert faults(file) == [f"{file}{why}"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_plan_is_read_as_a_shell_on_windows_writes_it(
+    tmp_path: Path, encoding: str
+) -> None:
+    """
+    PowerShell redirects in UTF-16, or with a mark before UTF-8.
+    """
+    file = tmp_path / "plan.json"
+    file.write_text(
+        '{"terraform_version": "1.9.0", "values": {"root_module": {}}}',
+        encoding=encoding,
+    )
+
+    assert run("check", file).stdout.splitlines()[0] == (
+        f"not checked: {file}: it holds no model to check"
+    )
+
+
+@pytest.mark.parametrize(
     ("name", "content", "taken"),
     [
         ("README.md", b"# A page\n", False),
-        ("config.json", b'{"architectures": ["X"]}', False),
         ("serving.properties", b"\x89PNG\x00\x00", False),
         ("model.bin", b"engine=Python\n\0\0", False),
         ("own.txt", GOOD.encode(), True),

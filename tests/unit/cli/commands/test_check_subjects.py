@@ -346,7 +346,7 @@ def test_a_template_is_checked_by_itself(tmp_path: Path) -> None:
     assert found.findings == inside.findings
     assert "LLM112" in {finding.code for finding in found.findings}
     assert found.subject == "alone/Model"
-    with pytest.raises(MisuseError, match="manifest.json is no serving.properties"):
+    with pytest.raises(MisuseError, match="manifest.json is neither a template,"):
         reports_of(out / "manifest.json", Target())
 
 
