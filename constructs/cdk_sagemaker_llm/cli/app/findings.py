@@ -23,8 +23,10 @@ from cdk_sagemaker_llm.cli.app.hosting import (
     image_of,
 )
 from cdk_sagemaker_llm.cli.app.memory import Places, memory_findings, places_in
+from cdk_sagemaker_llm.cli.app.model_requests import request_findings
 from cdk_sagemaker_llm.cli.app.places import Place, place_of
 from cdk_sagemaker_llm.cli.app.requests import refusals
+from cdk_sagemaker_llm.cli.app.rollout_requests import rollout_refusals
 from cdk_sagemaker_llm.cli.app.scaling_requests import scaling_refusals
 from cdk_sagemaker_llm.cli.app.template_shapes import (
     is_assembly,
@@ -150,7 +152,8 @@ def _reports(path: Path, app: App) -> Iterator[Report]:
     for stack in app.stacks:
         for name, properties in stack.of_type("Model"):
             report = _sized(app, _report(app, stack, name, properties), homes, places)
-            yield replace(report, place=place_of(stack, name))
+            found = [*report.findings, *request_findings(properties)]
+            yield replace(report, findings=found, place=place_of(stack, name))
     for stack in app.stacks:
         for name, properties in stack.of_type("InferenceComponent"):
             for specification in specifications_of(properties):
@@ -159,7 +162,11 @@ def _reports(path: Path, app: App) -> Iterator[Report]:
                     report = _sized(app, report, homes, places)
                     yield replace(report, place=place_of(stack, name))
     # What the service would refuse of the others; those that are right say nothing.
-    for refusal in [*refusals(app), *scaling_refusals(app)]:
+    for refusal in [
+        *refusals(app),
+        *rollout_refusals(app),
+        *scaling_refusals(app),
+    ]:
         one = refusal.resource
         place = place_of(one.stack, one.name)
         yield Report(one.key, refusal.findings, place=place)

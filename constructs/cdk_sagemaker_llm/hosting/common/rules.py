@@ -71,3 +71,31 @@ WRONG_SCHEDULE = Rule(
     "a schedule, its time zone or its time span cannot be read, or never holds",
     "API reference, PutScheduledAction",
 )
+
+# CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
+MOST_VARIABLES = 100
+LONGEST_VALUE = 1024
+MOST_BYTES = 32 * 1024
+LARGE_ENVIRONMENT = Rule(
+    "LLM120", "the environment is larger than the service takes", API
+)
+
+# DeploymentConfig (botocore 1.44.5).
+WAIT_SECONDS = (0, 3600)
+ROLLOUT_SECONDS = (600, 28800)
+SMALL_FLEET = Rule(
+    "LLM336", "a fleet has too few instances or copies for a rollout", API
+)
+WAITS_TOO_LONG = Rule(
+    "LLM337", "a rollout waits longer than the whole of it may take", API
+)
+EXCLUDED = Rule(
+    "LLM338",
+    "a rollout is of a kind that the hosts exclude",
+    "SageMaker developer guide, deployment-guardrails-exclusions",
+)
+UNWATCHED = Rule(
+    "LLM426",
+    "a rollout watches alarms for no time",
+    "SageMaker developer guide, deployment-guardrails-configuration",
+)

@@ -22,6 +22,12 @@ from cdk_sagemaker_llm.fit.checking import NoPlan
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.hosting.common.elsewhere import elsewhere_findings
 from cdk_sagemaker_llm.hosting.common.limits import seconds
+from cdk_sagemaker_llm.hosting.common.rules import (
+    LARGE_ENVIRONMENT,
+    LONGEST_VALUE,
+    MOST_BYTES,
+    MOST_VARIABLES,
+)
 from cdk_sagemaker_llm.hosting.models.artifact import check_files
 from cdk_sagemaker_llm.hosting.models.image import region_findings
 from cdk_sagemaker_llm.hosting.models.model_weights import (
@@ -54,7 +60,6 @@ from cdk_sagemaker_llm.serving.base import (
 )
 from cdk_sagemaker_llm.serving.checks import config_of
 from cdk_sagemaker_llm.serving.parameters import (
-    API,
     IMPOSSIBLE_NAME,
     REPEATED,
     UNREADABLE,
@@ -72,10 +77,7 @@ if TYPE_CHECKING:
     from cdk_sagemaker_llm.serving.engines.vllm import Vllm
 
 # CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
-_MOST_VARIABLES = 100
 _LONGEST_NAME = 1024
-_LONGEST_VALUE = 1024
-_MOST_BYTES = 32 * 1024
 _LONGEST_EXCERPT = 30
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 # A process's variable ends at a NUL, and half of a surrogate pair is not in UTF-8.
@@ -87,9 +89,6 @@ ISOLATED_MODEL = Rule(
 )
 OBJECT_AS_TEXT = Rule(
     "LLM709", "a variable holds what Python writes of an object, not its name"
-)
-LARGE_ENVIRONMENT = Rule(
-    "LLM120", "the environment is larger than the service takes", API
 )
 
 
@@ -353,12 +352,12 @@ def environment_findings(
     variables = {**own, **environment}
     found = [finding for name in variables for finding in _name_findings(name)]
     users, together = len(environment), len(variables)
-    if together > _MOST_VARIABLES:
+    if together > MOST_VARIABLES:
         shares = f", {together - users} of them the backend's"
-        got = str(users) if users > _MOST_VARIABLES else f"{together}{shares}"
+        got = str(users) if users > MOST_VARIABLES else f"{together}{shares}"
         found.append(
             LARGE_ENVIRONMENT.finding(
-                f"environment must have at most {_MOST_VARIABLES} variables, got {got}",
+                f"environment must have at most {MOST_VARIABLES} variables, got {got}",
             )
         )
     size = sum(
@@ -367,19 +366,19 @@ def environment_findings(
         for text in pair
         if not is_unresolved(text)
     )
-    if size > _MOST_BYTES:
+    if size > MOST_BYTES:
         found.append(
             LARGE_ENVIRONMENT.finding(
-                f"environment must have at most {_MOST_BYTES} bytes of names and "
+                f"environment must have at most {MOST_BYTES} bytes of names and "
                 f"values together, the backend's included, got {size}",
             )
         )
     found += [
         LARGE_ENVIRONMENT.finding(
-            f"{name} must be at most {_LONGEST_VALUE} characters long"
+            f"{name} must be at most {LONGEST_VALUE} characters long"
         )
         for name, value in variables.items()
-        if not is_unresolved(value) and len(value) > _LONGEST_VALUE
+        if not is_unresolved(value) and len(value) > LONGEST_VALUE
     ]
     found += [
         OBJECT_AS_TEXT.finding(

@@ -18,6 +18,14 @@ from cdk_sagemaker_llm.hosting.common.limits import (
     seconds,
     time_findings,
 )
+from cdk_sagemaker_llm.hosting.common.rules import (
+    EXCLUDED,
+    ROLLOUT_SECONDS,
+    SMALL_FLEET,
+    UNWATCHED,
+    WAIT_SECONDS,
+    WAITS_TOO_LONG,
+)
 from cdk_sagemaker_llm.hosting.updates.rollback import (
     NAMELESS,
     RollbackAlarms,
@@ -41,12 +49,6 @@ if TYPE_CHECKING:
     )
     from cdk_sagemaker_llm.hosting.variants.variant_definition import VariantDefinition
 
-_GUARDRAILS = "SageMaker developer guide, deployment-guardrails-exclusions"
-
-SMALL_FLEET = Rule(
-    "LLM336", "a fleet has too few instances or copies for a rollout", API
-)
-EXCLUDED = Rule("LLM338", "a rollout is of a kind that the hosts exclude", _GUARDRAILS)
 SHRINKING_FLEET = Rule(
     "LLM425", "scaling can leave a fleet of a size that a rollout is refused for", API
 )
@@ -59,24 +61,13 @@ RESET_COPIES = Rule(
     "LLM429", "the update of a scaled component may reset how many copies run"
 )
 
-_WAIT = (0, 3600)
-_WHOLE = (600, 28800)
-
 BATCH_SIZE = Rule(
     "LLM335", "the part that a rollout moves at a time has no size, or two", API
-)
-WAITS_TOO_LONG = Rule(
-    "LLM337", "a rollout waits longer than the whole of it may take", API
 )
 UNHEARD = Rule(
     "LLM365",
     "somebody is to be told of the rollback of a component, of which no event tells",
     "EventBridge events reference, SageMaker",
-)
-UNWATCHED = Rule(
-    "LLM426",
-    "a rollout watches alarms for no time",
-    "SageMaker developer guide, deployment-guardrails-configuration",
 )
 
 
@@ -326,7 +317,7 @@ def _time_findings(rollout: Rollout) -> list[Finding]:
     whole = "maximum_execution_timeout"
     times = {**rollout.waits, whole: rollout.maximum_execution_timeout}
     for name, time in times.items():
-        least, most = _WHOLE if name == whole else _WAIT
+        least, most = ROLLOUT_SECONDS if name == whole else WAIT_SECONDS
         found += time_findings(name, time) or range_findings(
             name, seconds(time), least, most, " seconds"
         )

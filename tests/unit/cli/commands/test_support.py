@@ -163,18 +163,19 @@ def test_each_column_has_its_own_types_verdicts() -> None:
     named = [word for one in types for word in ("--instance-type", one)]
     lines = run(*asked, *named).stdout.splitlines()
 
-    assert [" ".join(line.split()) for line in lines[2:6]] == [
+    assert [" ".join(line.split()) for line in lines[2:7]] == [
         f"vLLM {heads} why",
-        "0.2.1.post1 to 0.8.4 does not does not does not 5",
-        "0.10.2 to 0.11.1 does not loads warning 1, 2, 4",
+        "0.2.1.post1 to 0.8.4 does not does not does not 6",
+        "0.10.2 does not loads warning 1, 2, 5, 4",
+        "0.11.1 does not loads warning 1, 2, 4",
         "0.12.0 to 0.30.0 does not loads warning 1, 2, 3, 4",
     ]
-    assert lines[7].startswith(
+    assert lines[8].startswith(
         "2: vLLM 0.30.0 needs a compute capability of 8.0 for the quantization method "
         "gpt_oss_mxfp4, got T4"
     )
-    assert lines[10] == (
-        "5: vLLM 0.8.4 does not load GptOssForCausalLM; take an image with vllm 0.10.1 "
+    assert lines[12] == (
+        "6: vLLM 0.8.4 does not load GptOssForCausalLM; take an image with vllm 0.10.1 "
         "and newer, such as djl-lmi 0.34.0"
     )
 
