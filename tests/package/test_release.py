@@ -114,7 +114,8 @@ def git(*words: str | Path) -> None:
 @pytest.fixture(name="clone")
 def _clone(root: Path, tmp_path: Path) -> Clone:
     if not (root / ".git").exists():
-        pytest.skip(reason="a source archive has no history to hold a release against")
+        # Whoever tests an unpacked source archive has no history to hold it against.
+        pytest.skip("a source archive has no history to hold a release against")
     return Clone(root, tmp_path / "clone")
 
 

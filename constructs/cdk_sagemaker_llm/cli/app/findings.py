@@ -23,9 +23,8 @@ from cdk_sagemaker_llm.cli.app.hosting import (
     image_of,
 )
 from cdk_sagemaker_llm.cli.app.memory import Places, memory_findings, places_in
-from cdk_sagemaker_llm.cli.app.model_requests import request_findings
 from cdk_sagemaker_llm.cli.app.places import Place, place_of
-from cdk_sagemaker_llm.cli.app.requests import refusals
+from cdk_sagemaker_llm.cli.app.requests import literal, refusals
 from cdk_sagemaker_llm.cli.app.rollout_requests import rollout_refusals
 from cdk_sagemaker_llm.cli.app.scaling_requests import scaling_refusals
 from cdk_sagemaker_llm.cli.app.template_shapes import (
@@ -34,6 +33,7 @@ from cdk_sagemaker_llm.cli.app.template_shapes import (
     text_of,
 )
 from cdk_sagemaker_llm.findings import Finding, errors_of
+from cdk_sagemaker_llm.hosting.common.limits import environment_size_findings
 from cdk_sagemaker_llm.serving.adapters import (
     SCHEME,
     address_findings,
@@ -57,6 +57,7 @@ from cdk_sagemaker_llm.simulation.api_values import (
     Shape,
     is_open,
     map_of,
+    maps_of,
     specifications_of,
     whole,
 )
@@ -152,7 +153,7 @@ def _reports(path: Path, app: App) -> Iterator[Report]:
     for stack in app.stacks:
         for name, properties in stack.of_type("Model"):
             report = _sized(app, _report(app, stack, name, properties), homes, places)
-            found = [*report.findings, *request_findings(properties)]
+            found = [*report.findings, *_environment_findings(properties)]
             yield replace(report, findings=found, place=place_of(stack, name))
     for stack in app.stacks:
         for name, properties in stack.of_type("InferenceComponent"):
@@ -174,6 +175,17 @@ def _reports(path: Path, app: App) -> Iterator[Report]:
         yield _unchecked(name, "its template is not in the assembly")
     for fault in app.assembly.faults:
         yield Report(str(path), [], is_checked=False, fault=fault)
+
+
+def _environment_findings(model: Shape) -> Iterator[Finding]:
+    """
+    Check how large the environments of a model's containers are.
+    """
+    for one in [map_of(model, "PrimaryContainer"), *maps_of(model, "Containers")]:
+        variables = {
+            name: literal(value) for name, value in map_of(one, "Environment").items()
+        }
+        yield from environment_size_findings("Environment", variables)
 
 
 def _sized(app: App, report: Report, homes: _Homes, places: Places) -> Report:

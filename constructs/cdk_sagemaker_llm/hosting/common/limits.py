@@ -1,13 +1,13 @@
 """
-The service's rules for what users choose: names, counts, ranges, time-outs, how far
-back an alarm looks, and how often an endpoint publishes metrics.
+The service's rules for what users choose: environments, names, counts, ranges,
+time-outs, how far back an alarm looks, and how often an endpoint publishes metrics.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -26,6 +26,14 @@ _LONGEST_SUFFIX = len("-01234567")
 _NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9])*\Z")
 _TIMEOUT_SECONDS = (60, 3600)
 
+# CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
+_MOST_VARIABLES = 100
+_LONGEST_VALUE = 1024
+_MOST_BYTES = 32 * 1024
+
+LARGE_ENVIRONMENT = Rule(
+    "LLM120", "the environment is larger than the service takes", API
+)
 IMPOSSIBLE_COUNT = Rule(
     "LLM105", "a count or bound is outside what the service takes", API
 )
@@ -41,6 +49,49 @@ _MOST = 2**31 - 1
 _HOUR = 3600
 _DAY = 24 * _HOUR
 _WEEK = 7 * _DAY
+
+
+def environment_size_findings(
+    parameter: str, variables: Mapping[str, str | None], *, others: int = 0
+) -> list[Finding]:
+    """
+    Check how large an environment is; of a value that is ``None`` nothing is known, and
+    ``others`` counts the variables that nobody wrote, but a backend.
+    """
+    count = len(variables)
+    shares = f"{count}, {others} of them the backend's" if others else str(count)
+    found = []
+    if count > _MOST_VARIABLES:
+        written = count - others
+        got = str(written) if written > _MOST_VARIABLES else shares
+        found.append(
+            LARGE_ENVIRONMENT.finding(
+                f"{parameter} must have at most {_MOST_VARIABLES} variables, got {got}"
+            )
+        )
+    size = sum(
+        len(text.encode(errors="surrogatepass"))
+        for pair in variables.items()
+        for text in pair
+        if text is not None and not is_unresolved(text)
+    )
+    if size > _MOST_BYTES:
+        included = ", the backend's included" if others else ""
+        found.append(
+            LARGE_ENVIRONMENT.finding(
+                f"{parameter} must have at most {_MOST_BYTES} bytes of names and "
+                f"values together{included}, got {size}"
+            )
+        )
+    return found + [
+        LARGE_ENVIRONMENT.finding(
+            f"{name} must be at most {_LONGEST_VALUE} characters long"
+        )
+        for name, value in variables.items()
+        if value is not None
+        and not is_unresolved(value)
+        and len(value) > _LONGEST_VALUE
+    ]
 
 
 def name_findings(parameter: str, name: str | None) -> list[Finding]:

@@ -72,14 +72,6 @@ WRONG_SCHEDULE = Rule(
     "API reference, PutScheduledAction",
 )
 
-# CreateModel, ContainerDefinition$Environment (botocore 1.44.5).
-MOST_VARIABLES = 100
-LONGEST_VALUE = 1024
-MOST_BYTES = 32 * 1024
-LARGE_ENVIRONMENT = Rule(
-    "LLM120", "the environment is larger than the service takes", API
-)
-
 # DeploymentConfig (botocore 1.44.5).
 WAIT_SECONDS = (0, 3600)
 ROLLOUT_SECONDS = (600, 28800)

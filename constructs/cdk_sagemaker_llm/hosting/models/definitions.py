@@ -21,12 +21,9 @@ from cdk_sagemaker_llm.findings import Finding, Rule, errors_of
 from cdk_sagemaker_llm.fit.checking import NoPlan
 from cdk_sagemaker_llm.fit.plans import Plan
 from cdk_sagemaker_llm.hosting.common.elsewhere import elsewhere_findings
-from cdk_sagemaker_llm.hosting.common.limits import seconds
-from cdk_sagemaker_llm.hosting.common.rules import (
-    LARGE_ENVIRONMENT,
-    LONGEST_VALUE,
-    MOST_BYTES,
-    MOST_VARIABLES,
+from cdk_sagemaker_llm.hosting.common.limits import (
+    environment_size_findings,
+    seconds,
 )
 from cdk_sagemaker_llm.hosting.models.artifact import check_files
 from cdk_sagemaker_llm.hosting.models.image import region_findings
@@ -351,35 +348,9 @@ def environment_findings(
     """
     variables = {**own, **environment}
     found = [finding for name in variables for finding in _name_findings(name)]
-    users, together = len(environment), len(variables)
-    if together > MOST_VARIABLES:
-        shares = f", {together - users} of them the backend's"
-        got = str(users) if users > MOST_VARIABLES else f"{together}{shares}"
-        found.append(
-            LARGE_ENVIRONMENT.finding(
-                f"environment must have at most {MOST_VARIABLES} variables, got {got}",
-            )
-        )
-    size = sum(
-        len(text.encode(errors="surrogatepass"))
-        for pair in variables.items()
-        for text in pair
-        if not is_unresolved(text)
+    found += environment_size_findings(
+        "environment", variables, others=len(variables) - len(environment)
     )
-    if size > MOST_BYTES:
-        found.append(
-            LARGE_ENVIRONMENT.finding(
-                f"environment must have at most {MOST_BYTES} bytes of names and "
-                f"values together, the backend's included, got {size}",
-            )
-        )
-    found += [
-        LARGE_ENVIRONMENT.finding(
-            f"{name} must be at most {LONGEST_VALUE} characters long"
-        )
-        for name, value in variables.items()
-        if not is_unresolved(value) and len(value) > LONGEST_VALUE
-    ]
     found += [
         OBJECT_AS_TEXT.finding(
             f"{name} in environment holds the text of an object, got {text!r}",

@@ -96,7 +96,10 @@ def rolled(deployment: object, **given: object) -> Resources:
             "MaximumExecutionTimeoutInSeconds must be 600 to 28800",
         ),
         (canary({**HALF, "Value": 51}), {}, "LLM111", "Value must be 1 to 50, got 51"),
+        (canary({**HALF, "Value": 0}), {}, "LLM111", "Value must be 1 to 50, got 0"),
         (linear(9), {}, "LLM111", "Value must be 10 to 50, got 9"),
+        (linear(51), {}, "LLM111", "Value must be 10 to 50, got 51"),
+        (rolling(51), {}, "LLM111", "Value must be 5 to 50, got 51"),
         (rolling(4), {}, "LLM111", "Value must be 5 to 50, got 4"),
         (
             canary(
@@ -215,6 +218,12 @@ def test_how_many_instances_a_scaled_fleet_has_is_left_open(tmp_path: Path) -> N
     )
 
     assert found_in(tmp_path, resources) == {}
+
+    # That of another endpoint says nothing of this one's.
+    place = "endpoint/another/variant/AllTraffic"
+    resources["Target"]["Properties"]["ResourceId"] = place
+    found = found_in(tmp_path, resources)
+    assert [one.code for one in found["Host"]] == ["LLM336"]
 
 
 def modelled(environment: object) -> Resources:
