@@ -11,7 +11,10 @@ from cdk_sagemaker_llm.cli.app.hosting import App, EndpointConfig, Resource
 from cdk_sagemaker_llm.cli.app.requests import Refusal, literal, within
 from cdk_sagemaker_llm.findings import Finding
 from cdk_sagemaker_llm.hosting.common.rules import (
+    CANARY_PERCENT,
     EXCLUDED,
+    LINEAR_PERCENT,
+    ROLLING_PERCENT,
     ROLLOUT_SECONDS,
     SMALL_FLEET,
     UNWATCHED,
@@ -27,10 +30,12 @@ from cdk_sagemaker_llm.simulation.api_values import (
     whole,
 )
 
-# Which part of the fleet may move at a time, in per cent (API reference, CapacitySize
-# of each).
-_CANARY, _LINEAR, _ROLLING = (1, 50), (10, 50), (5, 50)
-_KINDS = {"CANARY": ("CanarySize", _CANARY), "LINEAR": ("LinearStepSize", _LINEAR)}
+# What says which part of the fleet moves at a time, and the bounds of that in per cent.
+_PARTS = {
+    "CANARY": ("CanarySize", CANARY_PERCENT),
+    "LINEAR": ("LinearStepSize", LINEAR_PERCENT),
+    "ROLLING": ("MaximumBatchSize", ROLLING_PERCENT),
+}
 _LEAST_FLEET = 2
 
 
@@ -50,16 +55,14 @@ def _rollout(app: App, endpoint: Resource) -> Iterator[Finding]:
     policy = rolling or map_of(shape, "BlueGreenUpdatePolicy")
     routing = map_of(policy, "TrafficRoutingConfiguration")
     kind = "ROLLING" if rolling else str(routing.get("Type", ""))
-    key, bounds = (
-        ("MaximumBatchSize", _ROLLING) if rolling else _KINDS.get(kind, ("", _CANARY))
-    )
     waits = rolling or routing
     yield from within("WaitIntervalInSeconds", waits, WAIT_SECONDS)
     yield from within("TerminationWaitInSeconds", policy, WAIT_SECONDS)
     yield from within("MaximumExecutionTimeoutInSeconds", policy, ROLLOUT_SECONDS)
     yield from _waits(shape, policy, waits, kind)
-    if not key:
+    if kind not in _PARTS:
         return
+    key, bounds = _PARTS[kind]
     size = map_of(waits, key)
     if literal(size.get("Type")) == "CAPACITY_PERCENT":
         yield from within("Value", size, bounds)
@@ -72,12 +75,11 @@ def _waits(shape: Shape, policy: Shape, waits: Shape, kind: str) -> Iterator[Fin
     Check that the waits end before the whole has to, and that alarms see anything.
     """
     between, last = waits.get("WaitIntervalInSeconds", 0), 0.0
-    is_stepped = kind in {"CANARY", "LINEAR", "ROLLING"}
     if kind != "ROLLING":
         last = policy.get("TerminationWaitInSeconds", 0)
     if any(is_open(one) or number(one) is None for one in (between, last)):
         return
-    waited = (number(between) or 0.0) * is_stepped + (number(last) or 0.0)
+    waited = (number(between) or 0.0) * (kind in _PARTS) + (number(last) or 0.0)
     limit = number(policy.get("MaximumExecutionTimeoutInSeconds"))
     if limit is not None and limit <= waited:
         yield WAITS_TOO_LONG.finding(

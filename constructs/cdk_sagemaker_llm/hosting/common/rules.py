@@ -75,6 +75,8 @@ WRONG_SCHEDULE = Rule(
 # DeploymentConfig (botocore 1.44.5).
 WAIT_SECONDS = (0, 3600)
 ROLLOUT_SECONDS = (600, 28800)
+# What part of a fleet may move at a time, in per cent (API reference, CapacitySize).
+CANARY_PERCENT, LINEAR_PERCENT, ROLLING_PERCENT = (1, 50), (10, 50), (5, 50)
 SMALL_FLEET = Rule(
     "LLM336", "a fleet has too few instances or copies for a rollout", API
 )

@@ -13,6 +13,11 @@ from aws_cdk import aws_sagemaker as sagemaker
 
 from cdk_sagemaker_llm.arguments import hold_kinds
 from cdk_sagemaker_llm.hosting.common.limits import seconds
+from cdk_sagemaker_llm.hosting.common.rules import (
+    CANARY_PERCENT,
+    LINEAR_PERCENT,
+    ROLLING_PERCENT,
+)
 
 if TYPE_CHECKING:
     from aws_cdk import Duration
@@ -221,7 +226,7 @@ class Canary(_ByShares):
             If omitted, nobody is told (``LLM818``).
     """
 
-    bounds: ClassVar[tuple[int, int]] = (1, 50)
+    bounds: ClassVar[tuple[int, int]] = CANARY_PERCENT
 
     @property
     def steps(self) -> int:
@@ -279,7 +284,7 @@ class Linear(_ByShares):
             If omitted, nobody is told (``LLM818``).
     """
 
-    bounds: ClassVar[tuple[int, int]] = (10, 50)
+    bounds: ClassVar[tuple[int, int]] = LINEAR_PERCENT
 
     @property
     def steps(self) -> int:
@@ -349,7 +354,7 @@ class Rolling(Rollout):
     rollback_instances: int | None = None
     rollback_copies: int | None = None
 
-    bounds: ClassVar[tuple[int, int]] = (5, 50)
+    bounds: ClassVar[tuple[int, int]] = ROLLING_PERCENT
     batched: ClassVar[bool] = True
 
     @property
