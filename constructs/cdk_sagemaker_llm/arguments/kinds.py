@@ -254,6 +254,9 @@ def map_of(kind: Kind) -> Kind:
             return
         for key, item in value.items():
             yield from _KEY.faults(f"a name in {name}", key)
+            if kind.holds(item):
+                yield from kind.parts(f"{name}[{key!r}]", item)
+                continue
             # What stands under a name may be a credential: only plain kinds are shown.
             seen = replace(
                 kind,
