@@ -66,7 +66,8 @@ def _target(app: App, one: Resource) -> list[Finding]:
         *count_of("MinCapacity", shape, least),
         *count_of("MaxCapacity", shape, 0),
     ] or order_of("MinCapacity", "MaxCapacity", shape)
-    found += _schedules(maps_of(shape, "ScheduledActions"))
+    if actions := maps_of(shape, "ScheduledActions"):
+        found += _schedules(actions)
     return found + ([] if config is None else variant_findings(config, variant))
 
 
