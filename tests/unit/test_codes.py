@@ -4,10 +4,12 @@ The rules: each has a code of its own, an example that breaks it, and a line on 
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -145,6 +147,29 @@ def test_the_registry_loads_nothing_before_it_is_asked() -> None:
     )
 
     assert done.stdout.strip() == "[]"
+
+
+def test_the_registry_needs_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    What needs one is left out, and what is left loads nothing of them.
+    """
+    loaded: list[str] = []
+    monkeypatch.setattr(importlib, "import_module", _noting(loaded))
+    rules.__wrapped__()
+
+    rooms = {name.split(".")[1] for name in loaded}
+    assert {"serving", "hosting", "fit"} < rooms
+    assert rooms.isdisjoint({"cli", "load", "local", "testing"})
+
+
+def _noting(loaded: list[str]) -> Callable[[str], ModuleType]:
+    load = importlib.import_module
+
+    def note(name: str) -> ModuleType:
+        loaded.append(name)
+        return load(name)
+
+    return note
 
 
 def test_the_page_is_the_one_the_code_makes() -> None:
