@@ -54,8 +54,9 @@ def _types(value: object) -> list[type]:
 
 def _is_a(*names: str) -> Callable[[object], bool]:
     def holds(value: object) -> bool:
-        # Nearly always it is the first.
-        if not _names_of(type(value)).isdisjoint(names):
+        own: type = type(value)
+        # Nearly always it is this one.
+        if not _names_of(own).isdisjoint(names):
             return True
         return any(not _names_of(one).isdisjoint(names) for one in _types(value))
 

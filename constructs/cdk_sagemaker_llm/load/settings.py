@@ -257,8 +257,8 @@ class LoadSettings:
         """
         lists = {name: tuple(packed[name]) for name in ("prompts", "tools")}
         traced = (
-            TracedRequest(*lengths, tuple(blocks))
-            for *lengths, blocks in packed["trace"]
+            TracedRequest(at, prompt_tokens, output_tokens, tuple(blocks))
+            for at, prompt_tokens, output_tokens, blocks in packed["trace"]
         )
         return cls(**{**packed, **lists, "trace": tuple(traced)})
 

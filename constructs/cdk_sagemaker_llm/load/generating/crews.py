@@ -265,10 +265,11 @@ class Workers:
         What all workers are told, written once: a trace is long.
         """
         # Each machine has credentials of its own, but they ask the same endpoint.
-        told = {"region": self._settings.session().region_name}
+        packed = self._settings.packed()
+        packed["region"] = self._settings.session().region_name
         if self._is_elsewhere:
-            told["profile"] = None
-        return json.dumps({**self._settings.packed(), **told})
+            packed["profile"] = None
+        return json.dumps(packed)
 
     def _note_ready(self, msg: Any, **_: object) -> None:  # noqa: ANN401 - as above
         # Clocks of machines differ by more than anything that is measured here: a
